@@ -1,4 +1,4 @@
-// All that a program over the library imports.
+// The single import for programs that use the library.
 @_exported public import ImageCaching
 @_exported public import ImageCoding
 @_exported public import ImageDownloading

@@ -1,36 +1,36 @@
 #if Queue
 public import ImagePrimitives
 
-/// A connection to a Redis server, for one thread: commands one at a time, or many before their replies.
+/// A connection to a Redis server, for one thread: one command at a time, or several before their replies.
 ///
-/// Replies are foreign input: one of more than 64 MiB, of more than a million elements or nested deeper than 7 levels breaks the
-/// connection. After an error of the connection itself nothing more can be done with it: let it go and make another.
+/// Replies are untrusted: one of more than 64 MiB, with more than a million elements or more than 7 levels of nesting breaks the
+/// connection. After an error of the connection it can't be used any more: release it and create another.
 public final class RedisConnection {
-  /// How long to wait for the server.
+  /// The timeouts of a connection.
   public struct Timeouts: Sendable, Hashable {
-    /// Until it accepts the connection; 5 s by default.
+    /// For connecting; 5 s by default.
     public var connect: Duration
-    /// Until the next byte of a reply comes, or the next of a command leaves; 10 s by default.
+    /// For the next byte of a reply or of a command; 10 s by default.
     public var answer: Duration
 
-    /// Timeouts, of which most callers change none.
+    /// Creates timeouts; the defaults suit most callers.
     public init(connect: Duration = .seconds(5), answer: Duration = .seconds(10)) {
       self.connect = connect
       self.answer = answer
     }
   }
 
-  /// The oldest version of Redis that knows all commands that are used (XAUTOCLAIM came with it).
+  /// The oldest supported version of Redis (it introduced XAUTOCLAIM).
   public static let requiredVersion = "6.2"
 
   static let maximumReplyBytes = 64 << 20
 
-  /// Where it leads.
+  /// The server's address.
   public let address: RedisAddress
-  /// How many commands were appended whose replies have not been read.
+  /// The number of appended commands whose replies haven't been read.
   public private(set) var pendingReplies = 0
 
-  /// What the server knows scripts by, by their names, as far as this connection has asked.
+  /// The server's hashes of the scripts that this connection has loaded, by name.
   var scriptHashes: [String: String] = [:]
 
   private let timeouts: Timeouts
@@ -39,38 +39,38 @@ public final class RedisConnection {
   private var outgoing: [UInt8] = []
   private var incoming = [UInt8](repeating: 0, count: 64 << 10)
 
-  /// Connects, signs in, selects the database, and looks whether the server is new enough.
+  /// Connects, authenticates, selects the database, and checks the server's version.
   ///
-  /// - Throws: ``RedisError``: `unavailable` where the server does not answer, `refused` where it does not let us in.
+  /// - Throws: ``RedisError``: `unavailable` if the server doesn't respond, `refused` if it rejects the connection.
   public init(_ address: RedisAddress, timeouts: Timeouts = Timeouts()) throws(RedisError) {
     self.address = address
     self.timeouts = timeouts
     do throws(RedisSocket.ConnectionError) {
       socket = try RedisSocket(address.endpoint, timeout: timeouts.connect)
     } catch {
-      throw RedisError(.unavailable, error.what, at: address, advice: "check the address, and whether the server runs")
+      throw RedisError(.unavailable, error.what, at: address, advice: "check the address and that the server is running")
     }
     try greet()
   }
 
-  /// Sends a command and waits for its reply; where the reply is an error, it is thrown.
+  /// Sends a command and waits for its reply; an error reply is thrown.
   ///
-  /// Replies of commands that were appended before have to be read first.
+  /// The replies of appended commands must be read first.
   public func command(_ arguments: [RedisArgument]) throws(RedisError) -> RedisReply {
-    trap(unless: pendingReplies == 0, "a command must not overtake replies that have not been read")
+    trap(unless: pendingReplies == 0, "the replies of appended commands must be read first")
     append(arguments)
     let reply = try reply()
     if case .error(let text) = reply { throw RedisError(answer: text, from: address) }
     return reply
   }
 
-  /// Queues a command; it is sent with ``flush()`` or when a reply is asked for.
+  /// Queues a command; it is sent by ``flush()``, or when a reply is read.
   public func append(_ arguments: [RedisArgument]) {
     RedisArgument.append(arguments, to: &outgoing)
     pendingReplies += 1
   }
 
-  /// Sends what was appended.
+  /// Sends the queued commands.
   public func flush() throws(RedisError) {
     guard !outgoing.isEmpty else { return }
     do throws(RedisSocket.ConnectionError) {
@@ -81,9 +81,9 @@ public final class RedisConnection {
     outgoing.removeAll(keepingCapacity: outgoing.count < 4 << 20)
   }
 
-  /// The reply to the oldest command that waits for one; an error of the server is a reply like others.
+  /// Returns the reply to the oldest pending command; an error of the server is returned like other replies.
   public func reply() throws(RedisError) -> RedisReply {
-    trap(unless: pendingReplies > 0, "a reply needs a command")
+    trap(unless: pendingReplies > 0, "there is no pending command to reply to")
     try flush()
     var received = 0
     while true {
@@ -95,7 +95,7 @@ public final class RedisConnection {
       } catch {
         throw noRedis(error.sentence)
       }
-      guard received < Self.maximumReplyBytes else { throw noRedis("a reply is longer than \(Self.maximumReplyBytes) bytes") }
+      guard received < Self.maximumReplyBytes else { throw noRedis("the reply is longer than \(Self.maximumReplyBytes) bytes") }
       received += try receive()
     }
   }
@@ -120,45 +120,45 @@ public final class RedisConnection {
   }
 
   private func failed(_ failure: RedisSocket.ConnectionError) -> RedisError {
-    RedisError(.unavailable, failure.what, at: address, advice: "check whether the server runs")
+    RedisError(.unavailable, failure.what, at: address, advice: "check that the server is running")
   }
 
   private func noRedis(_ sentence: String) -> RedisError {
-    RedisError(.refused, "speaks no Redis protocol that is understood (\(sentence))", at: address, advice: "check the address")
+    RedisError(.refused, "doesn't speak the Redis protocol (\(sentence))", at: address, advice: "check the address")
   }
 }
 
 extension RedisConnection {
-  private static let codesOfNoAdmission: [String?] = ["NOAUTH", "DENIED", String(ServerError.tooManyClients)]
+  private static let rejectionCodes: [String?] = ["NOAUTH", "DENIED", String(ServerError.tooManyClients)]
 
-  /// Signs in, selects the database, names the connection, and looks at the server's version.
+  /// Authenticates, selects the database, names the connection, and checks the server's version.
   func greet() throws(RedisError) {
     if let password = address.password {
       append(["AUTH"] + (address.user.map { [RedisArgument($0)] } ?? []) + [RedisArgument(password)])
     }
     if address.database != 0 { append(["SELECT", RedisArgument(address.database)]) }
-    // Neither is worth a permission: the name is for those who look at CLIENT LIST.
+    // Missing permissions for these two are ignored: the name only helps readers of CLIENT LIST.
     append(["CLIENT", "SETNAME", "prewarm"])
     append(["INFO", "server"])
     if address.password != nil, case .error(let text) = try reply() { throw RedisError(answerToAUTH: text, from: address) }
     if address.database != 0, case .error(let text) = try reply() { throw RedisError(answer: text, from: address) }
     if case .error(let text) = try reply() {
       let error = RedisError(answer: text, from: address)
-      // Whom the server does not admit it tells so in place of its first answer, and closes the connection.
-      if Self.codesOfNoAdmission.contains(error.code) { throw error }
+      // A server that rejects a client says so in its first reply, and closes the connection.
+      if Self.rejectionCodes.contains(error.code) { throw error }
     }
     guard let version = Self.version(in: try reply().text ?? "") else { return }
     guard version.isAtLeast(Self.requiredVersion) else {
       throw RedisError(
         .refused,
-        "is version \(version.prefix(20))",
+        "has version \(version.prefix(20))",
         at: address,
-        advice: "version \(Self.requiredVersion) or later is needed"
+        advice: "upgrade it to \(Self.requiredVersion) or later"
       )
     }
   }
 
-  /// The version that the answer to `INFO server` tells.
+  /// The version in the reply to `INFO server`.
   static func version(in information: String) -> Substring? {
     for line in information.split(whereSeparator: \.isNewline) where line.hasPrefix("redis_version:") {
       return line.dropFirst("redis_version:".count).prefix { $0.isNumber || $0 == "." }
@@ -168,7 +168,7 @@ extension RedisConnection {
 }
 
 extension Substring {
-  /// Whether a version in dotted numbers is `other` or later.
+  /// Whether a version with dotted numbers is `other` or later.
   fileprivate func isAtLeast(_ other: String) -> Bool {
     let own = split(separator: ".").map { Int($0) ?? 0 }
     let others = other.split(separator: ".").map { Int($0) ?? 0 }
@@ -176,32 +176,32 @@ extension Substring {
   }
 }
 
-/// How long to wait before the next try to reach a server: drawn evenly from the upper half of what the backoff allows.
+/// The wait before the next attempt to reach a server: uniformly distributed over the upper half of the backoff's limit.
 ///
-/// The lower half is left out so that no client hammers a server that many have lost together.
+/// The lower half is excluded so that many clients that lost a server together don't overload it.
 public struct ReconnectBackoff: Sendable {
   /// From 50 ms up to 5 s.
   public static let limits = Backoff(initial: .milliseconds(50), maximum: .seconds(5))
 
-  /// Tries since the server answered last.
+  /// Attempts since the last reply of the server.
   private var tries = 0
 
-  /// A backoff before its first wait.
+  /// Creates a backoff before its first wait.
   public init() {}
 
-  /// The next wait.
+  /// Returns the next wait.
   public mutating func next() -> Duration {
     var generator = SystemRandomNumberGenerator()
     return next(using: &generator)
   }
 
-  /// The next wait, drawn from `generator`.
+  /// Returns the next wait, drawn from `generator`.
   public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
     defer { tries += 1 }
     return Self.limits.limit(beforeRetry: tries) / 2 * Double.random(in: 1...2, using: &generator)
   }
 
-  /// The server has answered: the next wait is the first again.
+  /// Records a reply of the server: the next wait is the first again.
   public mutating func reset() { tries = 0 }
 }
 #endif

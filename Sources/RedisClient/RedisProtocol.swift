@@ -2,26 +2,26 @@
 import CHiredis
 import Glibc
 
-/// One word of a command: bytes, which may be any.
+/// One argument of a command, of any bytes.
 public struct RedisArgument: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
   let bytes: [UInt8]
 
-  /// These bytes.
+  /// Creates an argument from bytes.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The bytes of a text.
+  /// Creates an argument from the bytes of a text.
   public init(_ text: String) { bytes = Array(text.utf8) }
 
-  /// A number in decimal digits.
+  /// Creates an argument from a number in decimal digits.
   public init(_ number: some BinaryInteger) { self.init(String(number)) }
 
-  /// The bytes of a text.
+  /// Creates an argument from the bytes of a text.
   public init(stringLiteral text: String) { self.init(text) }
 
-  /// A number in decimal digits.
+  /// Creates an argument from a number in decimal digits.
   public init(integerLiteral number: Int) { self.init(String(number)) }
 
-  /// Appends a command as the protocol writes it: an array of strings with their lengths.
+  /// Appends a command in the protocol's form: an array of strings with their lengths.
   static func append(_ arguments: some Collection<RedisArgument>, to buffer: inout [UInt8]) {
     appendLine("*", arguments.count, to: &buffer)
     for argument in arguments {
@@ -38,22 +38,22 @@ public struct RedisArgument: Sendable, Hashable, ExpressibleByStringLiteral, Exp
   }
 }
 
-/// What a Redis server answers to a command (RESP2).
+/// A Redis server's reply to a command (RESP2).
 public enum RedisReply: Sendable, Hashable {
   /// No value.
   case null
   /// A number.
   case integer(Int64)
-  /// A short text of the server's, such as `OK`.
+  /// A short text of the server, such as `OK`.
   case status(String)
-  /// A value, whose bytes may be any.
+  /// A value of any bytes.
   case bytes([UInt8])
   /// Several values.
   case array([RedisReply])
-  /// The command failed: a code in capitals and a sentence.
+  /// The command failed: an upper-case code and a sentence.
   case error(String)
 
-  /// The number it is or writes; nil for anything else.
+  /// The number that it is or contains; nil for anything else.
   public var integer: Int64? {
     switch self {
     case .integer(let value): value
@@ -65,7 +65,7 @@ public enum RedisReply: Sendable, Hashable {
   /// The bytes of a value; nil for anything else.
   public var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 
-  /// The text of a value or a status, repaired where it is no UTF-8; nil for anything else.
+  /// The text of a value or a status, with invalid UTF-8 replaced; nil for anything else.
   public var text: String? {
     switch self {
     case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
@@ -78,9 +78,9 @@ public enum RedisReply: Sendable, Hashable {
   public var array: [RedisReply]? { if case .array(let elements) = self { elements } else { nil } }
 }
 
-/// hiredis' reader of replies: it is fed with bytes as they come and gives replies as they are whole.
+/// hiredis' reader of replies: it takes bytes as they arrive, and returns complete replies.
 struct ReplyReader: ~Copyable {
-  /// Why no reply can be read any more: what came is no RESP, or nested or long beyond measure.
+  /// Why no further reply can be read: the bytes aren't RESP, or exceed a limit.
   struct ProtocolError: Error { let sentence: String }
 
   private let reader: UnsafeMutablePointer<redisReader>
@@ -92,14 +92,14 @@ struct ReplyReader: ~Copyable {
 
   deinit { redisReaderFree(reader) }
 
-  /// Takes the next bytes of the connection.
+  /// Adds the next bytes of the connection.
   mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(ProtocolError) {
     guard redisReaderFeed(reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count) == REDIS_OK else {
       throw error
     }
   }
 
-  /// The next reply; nil where more bytes are needed.
+  /// Returns the next reply; nil if more bytes are needed.
   mutating func next() throws(ProtocolError) -> RedisReply? {
     var reply: UnsafeMutableRawPointer?
     guard redisReaderGetReply(reader, &reply) == REDIS_OK else { throw error }
@@ -114,7 +114,7 @@ struct ReplyReader: ~Copyable {
     }
   }
 
-  /// The reader limits the depth to 7 (hiredis 1: 9), so that this recursion is limited too.
+  /// The reader limits the depth to 7 (hiredis 1: 9), so this recursion is limited too.
   private static func converted(_ reply: UnsafePointer<redisReply>) -> RedisReply {
     let bytes = UnsafeRawBufferPointer(start: reply.pointee.str, count: reply.pointee.str == nil ? 0 : Int(reply.pointee.len))
     switch reply.pointee.type {

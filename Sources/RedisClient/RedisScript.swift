@@ -1,14 +1,14 @@
 #if Queue
-/// A script in Lua that the server runs as one step.
+/// A Lua script that the server runs atomically.
 ///
-/// The server forgets scripts when it restarts; then the whole text is sent again.
+/// The server forgets scripts when it restarts; then the source is sent again.
 public struct RedisScript: Sendable, Hashable {
-  /// What tells it from the other scripts of the program.
+  /// Identifies it among the program's scripts.
   public let name: String
-  /// The text in Lua.
+  /// The source in Lua.
   public let source: String
 
-  /// A script; no two texts may have one name.
+  /// Creates a script; different sources need different names.
   public init(name: String, source: String) {
     self.name = name
     self.source = source
@@ -16,7 +16,7 @@ public struct RedisScript: Sendable, Hashable {
 }
 
 extension RedisConnection {
-  /// Runs a script and returns its reply; where that is an error, it is thrown.
+  /// Runs a script and returns its reply; an error reply is thrown.
   public func run(_ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = []) throws(RedisError)
     -> RedisReply
   {
@@ -27,7 +27,7 @@ extension RedisConnection {
 
   /// Runs scripts one after another without waiting in between, and returns their replies, of which any may be an error.
   ///
-  /// Other clients' commands may come between them.
+  /// Other clients' commands may run between them.
   public func command(run calls: [ScriptCall]) throws(RedisError) -> [RedisReply] {
     for call in calls { try prepare(call.script) }
     for call in calls { append(call) }
@@ -43,29 +43,28 @@ extension RedisConnection {
 }
 
 extension RedisConnection {
-  /// Makes the script known to the server, where this connection has not done so; to be called before
-  /// ``append(_:)-(ScriptCall)``.
+  /// Loads the script into the server, unless this connection has done so; to be called before ``append(_:)-(ScriptCall)``.
   public func prepare(_ script: RedisScript) throws(RedisError) {
     guard scriptHashes[script.name] == nil else { return }
     scriptHashes[script.name] = try command(["SCRIPT", "LOAD", RedisArgument(script.source)]).text ?? ""
   }
 
-  /// Queues a call of a prepared script, as ``append(_:)-([RedisArgument])`` does a command.
+  /// Queues a call of a prepared script, as ``append(_:)-([RedisArgument])`` does for a command.
   ///
-  /// Its reply is an error with the code `NOSCRIPT` where somebody made the server forget its scripts.
+  /// Its reply is an error with the code `NOSCRIPT` if the server has forgotten its scripts.
   public func append(_ call: ScriptCall) {
-    guard let hash = scriptHashes[call.script.name] else { fatalError("the script \(call.script.name) was not prepared") }
+    guard let hash = scriptHashes[call.script.name] else { fatalError("the script \(call.script.name) wasn't prepared") }
     append(["EVALSHA", RedisArgument(hash), RedisArgument(call.keys.count)] + call.keys + call.arguments)
   }
 }
 
-/// A script with what it is called with.
+/// A script with its keys and arguments.
 public struct ScriptCall: Sendable {
   let script: RedisScript
   let keys: [RedisArgument]
   let arguments: [RedisArgument]
 
-  /// A call with these keys (`KEYS`) and arguments (`ARGV`).
+  /// Creates a call with these keys (`KEYS`) and arguments (`ARGV`).
   public init(_ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = []) {
     self.script = script
     self.keys = keys

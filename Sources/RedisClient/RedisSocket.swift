@@ -3,10 +3,9 @@ import CHiredis
 import Glibc
 import ImagePrimitives
 
-/// A connected socket; hiredis connects it, and nothing but this reads and writes it, since `write` in hiredis 0.14 raises
-/// SIGPIPE.
+/// A connected socket. hiredis only connects it; this type reads and writes it, since hiredis 0.14's `write` raises SIGPIPE.
 struct RedisSocket: ~Copyable {
-  /// What went wrong, as a part of a sentence.
+  /// What failed, as a part of a sentence.
   struct ConnectionError: Error { let what: String }
 
   private static let receiveFlags = Int32(MSG_DONTWAIT)
@@ -23,13 +22,13 @@ struct RedisSocket: ~Copyable {
       case .host(let host, let port): redisConnectWithTimeout(host, Int32(port), time)
       case .socket(let path): redisConnectUnixWithTimeout(path, time)
       }
-    guard let context else { throw ConnectionError(what: "is not connected: out of memory") }
+    guard let context else { throw ConnectionError(what: "cannot be reached: out of memory") }
     guard context.pointee.err == 0 else {
       let text = withUnsafeBytes(of: context.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
       redisFree(context)
       throw ConnectionError(what: "cannot be reached: \(text)")
     }
-    // A server that vanished without a word is noticed in minutes, not in hours.
+    // Detects a server that disappeared within minutes instead of hours.
     if case .host = endpoint { redisEnableKeepAlive(context) }
     descriptor = redisFreeKeepFd(context)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -37,7 +36,7 @@ struct RedisSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Sends all of `bytes`; each part of them has to leave within `timeout`.
+  /// Sends all of `bytes`; each part must be sent within `timeout`.
   func send(_ bytes: UnsafeRawBufferPointer, timeout: Duration) throws(ConnectionError) {
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
@@ -50,7 +49,7 @@ struct RedisSocket: ~Copyable {
     }
   }
 
-  /// Receives at least one byte within `timeout` and returns how many were written to `buffer`.
+  /// Receives at least one byte within `timeout`, and returns the number of bytes written to `buffer`.
   func receive(into buffer: UnsafeMutableRawBufferPointer, timeout: Duration) throws(ConnectionError) -> Int {
     while true {
       let count = recv(descriptor, buffer.baseAddress, buffer.count, Self.receiveFlags)
@@ -66,9 +65,9 @@ struct RedisSocket: ~Copyable {
       throw ConnectionError(what: "lost the connection: \(errorSentence(code))")
     }
     var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-    // An interrupted wait begins anew; what interrupts it again and again would have to do so for ever.
+    // An interrupted wait restarts; it would take endless interruptions to make it endless.
     let ready = poll(&entry, 1, Int32(clamping: timeout.wholeMilliseconds))
-    if ready == 0 { throw ConnectionError(what: "has not answered for \(timeout.wholeMilliseconds) ms") }
+    if ready == 0 { throw ConnectionError(what: "hasn't responded for \(timeout.wholeMilliseconds) ms") }
   }
 }
 #endif

@@ -1,18 +1,18 @@
 #if Queue
 import ImagePrimitives
 
-/// The text of a server's error, taken apart: foreign input, of which only what is known goes into sentences.
+/// The parsed text of a server's error: untrusted, so only known parts go into messages.
 ///
-/// What runs in a script is told with words about the script around it, which differ from version to version.
+/// Errors of commands in a script contain further words about the script, which differ between versions.
 struct ServerError {
-  /// For what the server has no word of its own, see ``code``.
+  /// Not a word of the server's; see ``code``.
   static let tooManyClients: Substring = "MAXCLIENTS"
   private static let forbidden: Substring = "NOPERM"
 
-  /// The word in capitals that says what is wrong; two that Redis tells as a mere `ERR` are `MAXCLIENTS`, where it has as many
-  /// clients as it admits, and `NOPERM`, where a script runs what its user may not.
+  /// The upper-case word of the error. For two errors that Redis reports as `ERR` it is `MAXCLIENTS`, if the limit of clients is
+  /// reached, or `NOPERM`, if a script runs a command that its user may not.
   let code: Substring
-  /// Code and sentence, without what the server says of the script.
+  /// Code and sentence, without the words about the script.
   let text: Substring
 
   init(_ answer: String) {
@@ -31,7 +31,7 @@ struct ServerError {
       }
   }
 
-  /// What stands between the first two quotes behind `words`, where it is the name of a command.
+  /// The text between the first two quotes after `words`, if it is the name of a command.
   func command(behind words: String) -> Substring? {
     guard let match = text.firstRange(of: words) else { return nil }
     let quoted = text[match.upperBound...].drop { !$0.isQuote }.dropFirst()
@@ -56,10 +56,10 @@ extension Character {
 }
 
 extension ServerError {
-  /// What an error means, in words of our own.
+  /// The meaning of an error, in our own words.
   struct Meaning {
     let kind: RedisError.Kind
-    /// What goes on, to be read behind the server's address.
+    /// The predicate of a sentence, after the server's address.
     let what: String
     let advice: String
 
@@ -71,37 +71,37 @@ extension ServerError {
     }
   }
 
-  /// Nil for an error that nothing is known of. What it takes from the server's text is a command's name, or why the system
-  /// refused; not where that `isSecret`.
+  /// Nil for an unknown error. From the server's text it takes only a command's name or the system's reason, and not if that
+  /// `isSecret`.
   func meaning(isSecret: (Substring) -> Bool) -> Meaning? {
     switch code {
     case "OOM":
       .passing(
-        "has reached its memory limit and refuses writes (OOM)",
-        "raise its maxmemory, or remove other data"
+        "has reached its memory limit and rejects writes (OOM)",
+        "raise its maxmemory or remove other data"
       )
     case "MISCONF":
       .passing(
-        "cannot write to its disk\(diskError(isSecret)) and refuses writes (MISCONF)",
-        "see its log, and make room on its disk"
+        "cannot write to its disk\(diskError(isSecret)) and rejects writes (MISCONF)",
+        "check its log and free disk space there"
       )
-    case "LOADING": .passing("is loading its data (LOADING)", "nothing needs to be done")
-    case "BUSY": .passing("is busy with somebody's script (BUSY)", "SCRIPT KILL would end that")
-    case "READONLY": .passing("is a replica and takes no writes (READONLY)", "give the address of the primary")
-    case "MASTERDOWN": .passing("is a replica without its primary (MASTERDOWN)", "give the address of the primary")
+    case "LOADING": .passing("is loading its data (LOADING)", "wait until it is ready")
+    case "BUSY": .passing("is busy with a script (BUSY)", "wait, or end the script with SCRIPT KILL")
+    case "READONLY": .passing("is a replica and rejects writes (READONLY)", "use the address of the primary")
+    case "MASTERDOWN": .passing("is a replica without its primary (MASTERDOWN)", "use the address of the primary")
     case "NOREPLICAS":
       .passing(
         "has fewer replicas than it needs for a write (NOREPLICAS)",
-        "see to its replicas, or to its min-replicas-to-write"
+        "check its replicas and its min-replicas-to-write"
       )
-    case "TRYAGAIN", "CLUSTERDOWN": .passing("belongs to a cluster that is not whole (\(code))", "see to its other nodes")
-    case Self.tooManyClients: .passing("has as many clients as it admits", "raise its maxclients")
-    case "NOAUTH": .lasting("asks for a password (NOAUTH)", "give it in REDISCLI_AUTH, or with its user in the address")
-    case "WRONGPASS": .lasting("does not accept user and password (WRONGPASS)", "check them in the address, or in REDISCLI_AUTH")
-    case "NOPERM": .lasting("forbids its user \(forbiddenThing(isSecret)) (NOPERM)", "give that user the permission (ACL)")
-    case "DENIED": .lasting("admits local clients alone (DENIED)", "have it ask for a password, or set protected-mode there")
+    case "TRYAGAIN", "CLUSTERDOWN": .passing("belongs to a cluster that is incomplete (\(code))", "check its other nodes")
+    case Self.tooManyClients: .passing("has reached its limit of clients", "raise its maxclients")
+    case "NOAUTH": .lasting("requires a password (NOAUTH)", "set REDISCLI_AUTH, or put user and password into the address")
+    case "WRONGPASS": .lasting("rejects user and password (WRONGPASS)", "check them in the address or in REDISCLI_AUTH")
+    case "NOPERM": .lasting("forbids its user \(forbiddenThing(isSecret)) (NOPERM)", "grant that user the permission (ACL)")
+    case "DENIED": .lasting("accepts local clients only (DENIED)", "set a password or protected-mode in its configuration")
     case "MOVED", "ASK", "CROSSSLOT":
-      .lasting("belongs to a cluster, and does not hold the key (\(code))", "give the address of the node that holds it")
+      .lasting("belongs to a cluster and doesn't have the key (\(code))", "use the address of the node that has it")
     case "ERR": meaningOfSentence(isSecret)
     default: nil
     }
@@ -109,17 +109,17 @@ extension ServerError {
 
   private func meaningOfSentence(_ isSecret: (Substring) -> Bool) -> Meaning? {
     if text.contains("without any password configured") || text.contains("but no password is set") {
-      return .lasting("asks for no password", "take it out of the address, and out of REDISCLI_AUTH")
+      return .lasting("requires no password", "remove it from the address and from REDISCLI_AUTH")
     }
     if text.contains("DB index is out of range") {
-      return .lasting("has no database of that number", "take another, or raise its setting databases")
+      return .lasting("has no database with that number", "choose another or raise its setting databases")
     }
-    // Arguments that the server repeats may be secrets.
+    // Arguments that the server repeats may be secret.
     guard text.hasPrefix("ERR unknown command") || text.hasPrefix("ERR Unknown Redis command") else { return nil }
     let name = command(behind: "unknown command").flatMap { isSecret($0) ? nil : "the command \($0)" }
     return .lasting(
-      "does not know \(name ?? "a command")",
-      "Redis \(RedisConnection.requiredVersion) or later is needed, with no command renamed"
+      "doesn't know \(name ?? "a command")",
+      "upgrade it to \(RedisConnection.requiredVersion) or later, without renamed commands"
     )
   }
 
@@ -128,7 +128,7 @@ extension ServerError {
     return text.contains("key") ? "a key" : text.contains("channel") ? "a channel" : "a command"
   }
 
-  /// Why the system refused, where that is told: `MISCONF Errors writing to the AOF file: No space left on device`.
+  /// The system's reason, if the server reports it: `MISCONF Errors writing to the AOF file: No space left on device`.
   private func diskError(_ isSecret: (Substring) -> Bool) -> String {
     guard let match = text.firstRange(of: "AOF file: "), !isSecret(text[match.upperBound...]) else { return "" }
     return " (\(text[match.upperBound...].quotable))"

@@ -1,23 +1,23 @@
-/// The line of a text where something stands, and carets to put under it, aligned on a terminal.
+/// A line of a text with carets for below it, aligned on a terminal.
 ///
-/// A line is cut to a window around the carets, a tab and what a terminal would act upon are shown as one cell each, and
-/// wide characters (East Asian, emoji) count two cells.
+/// A long line is cut to a window around the carets; tabs and control characters are replaced by one cell each, and wide characters
+/// (East Asian, emoji) count two cells.
 public struct SourceExcerpt: Sendable, Equatable {
-  /// The line's number, counted from 1.
+  /// The line's number, starting at 1.
   public let lineNumber: Int
   /// The line, or the part of it around the carets.
   public let line: String
-  /// Spaces that lead to the first caret.
+  /// The spaces before the first caret.
   public let padding: String
-  /// `^`, then a `~` for each further cell of the stretch on its first line.
+  /// `^`, then a `~` for each further cell of the range on its first line.
   public let carets: String
 
-  /// How many cells of a line are shown at most.
+  /// The maximum number of cells shown of a line.
   public static let maximumWidthCells = 120
 
-  /// An excerpt at `location`; nil if the text has no such line.
+  /// Creates an excerpt at `location`; nil if the text has no such line.
   ///
-  /// What stands in one of the `hidden` stretches (a secret) is shown as asterisks.
+  /// The `hidden` ranges (secrets) are shown as asterisks.
   public init?(at location: SourceLocation, hiding hidden: [SourceRange] = []) {
     let number = location.range.start.line
     guard location.source.lines.indices.contains(number - 1) else { return nil }
@@ -28,7 +28,7 @@ public struct SourceExcerpt: Sendable, Equatable {
     let first = min(location.range.start.column - 1, scalars.count)
     let end = location.range.end.line == number ? min(location.range.end.column - 1, scalars.count) : scalars.count
 
-    // Where the carets do not fit otherwise, the window starts a third of its width before them.
+    // If the carets don't fit otherwise, the window starts a third of its width before them.
     let lead = scalars.prefix(min(max(first, end), Self.maximumWidthCells + 1)).lazy.map(\.displayWidth).reduce(0, +)
     let windowStart = lead > Self.maximumWidthCells ? max(0, first - Self.maximumWidthCells / 3) : 0
     var cells: [Unicode.Scalar] = []
@@ -52,13 +52,13 @@ public struct SourceExcerpt: Sendable, Equatable {
     carets = "^" + String(repeating: "~", count: max(0, under - 1))
   }
 
-  /// Text for a terminal: U+FFFD for what it would act upon instead of showing it.
+  /// Text for a terminal, with U+FFFD instead of control characters.
   public static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: \.isControl) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.map(visible)))
   }
 
-  /// The scalar itself, or what stands for it where a terminal would not show it.
+  /// The scalar itself, or its replacement if it is a control character.
   private static func visible(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     if scalar == "\t" { return " " }
     return scalar.isControl ? "\u{FFFD}" : scalar
@@ -66,7 +66,7 @@ public struct SourceExcerpt: Sendable, Equatable {
 }
 
 extension Unicode.Scalar {
-  /// Whether a terminal could act upon it: controls, and what turns the direction of text.
+  /// Whether a terminal may interpret it: control characters, and those that change the direction of text.
   var isControl: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
@@ -74,7 +74,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// How many cells of a terminal it takes: two for what Unicode (UAX #11) calls wide, none for marks that combine.
+  /// The number of terminal cells: two for wide characters (Unicode UAX #11), none for combining marks.
   var displayWidth: Int {
     switch properties.generalCategory {
     case .nonspacingMark, .enclosingMark: return 0

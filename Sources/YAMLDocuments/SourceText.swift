@@ -1,50 +1,50 @@
-/// A place in a text: line and column, both counted from 1; a column is a character (a Unicode scalar).
+/// A position in a text: line and column, both starting at 1; a column is a character (a Unicode scalar).
 public struct SourcePosition: Sendable, Comparable, Hashable {
-  /// From 1.
+  /// Starting at 1.
   public var line: Int
-  /// From 1, in characters.
+  /// Starting at 1, in characters.
   public var column: Int
 
-  /// A place in a text, counted from 1.
+  /// Creates a position; both numbers start at 1.
   public init(line: Int, column: Int) {
     self.line = line
     self.column = column
   }
 
-  /// Orders by where a reader meets them.
+  /// Compares by the order in the text.
   public static func < (left: SourcePosition, right: SourcePosition) -> Bool {
     (left.line, left.column) < (right.line, right.column)
   }
 }
 
-/// A stretch of a text, from `start` up to but not including `end`.
+/// A range of a text, from `start` up to but not including `end`.
 public struct SourceRange: Sendable, Hashable {
   /// The first character.
   public var start: SourcePosition
-  /// Just behind the last character.
+  /// The position after the last character.
   public var end: SourcePosition
 
-  /// The stretch between two places.
+  /// Creates the range between two positions.
   public init(start: SourcePosition, end: SourcePosition) {
     self.start = start
     self.end = end
   }
 }
 
-/// A text that mistakes are shown in: its name and its lines.
+/// A text for showing errors in: its name and its lines.
 public final class SourceText: Sendable {
-  /// What to call it: a file's path as the user wrote it.
+  /// The name in messages: a file's path as the user wrote it.
   public let name: String
-  /// The lines without their ends. Lines end where YAML 1.1 (section 5.4) ends them: LF, CR, CRLF, NEL, LS and PS.
+  /// The lines without their ends, which are those of YAML 1.1 (section 5.4): LF, CR, CRLF, NEL, LS and PS.
   public let lines: [String]
 
-  /// Splits UTF-8 text into lines; malformed bytes become U+FFFD. A byte order mark is not part of the first line.
+  /// Splits UTF-8 text into lines; malformed bytes become U+FFFD. A byte order mark is removed from the first line.
   public init(name: String, bytes: some Collection<UInt8>) {
     self.name = name
     lines = Self.split(String(decoding: bytes, as: UTF8.self))
   }
 
-  /// The text in a stretch, as it is written; lines are joined by a space.
+  /// The text of a range, as written; lines are joined by a space.
   public func text(in range: SourceRange) -> String {
     var parts: [String] = []
     for number in range.start.line...max(range.start.line, range.end.line) where lines.indices.contains(number - 1) {
@@ -74,7 +74,7 @@ public final class SourceText: Sendable {
     return lines + [String(decoding: bytes[start...], as: UTF8.self)]
   }
 
-  /// How many bytes of well-formed UTF-8 end a line there; 0 if none do.
+  /// The number of bytes of well-formed UTF-8 that end a line there; 0 if none do.
   @inline(__always)
   private static func lengthOfLineEnd(in bytes: [UInt8], at index: Int) -> Int {
     switch bytes[index] {
@@ -88,20 +88,20 @@ public final class SourceText: Sendable {
   }
 }
 
-/// A stretch of one text.
+/// A range of a text.
 public struct SourceLocation: Sendable {
   /// The text.
   public var source: SourceText
-  /// The stretch of it.
+  /// The range in it.
   public var range: SourceRange
 
-  /// A stretch of `source`.
+  /// Creates the location of a range in `source`.
   public init(source: SourceText, range: SourceRange) {
     self.source = source
     self.range = range
   }
 
-  /// The text that stands there, as written.
+  /// The text of the range, as written.
   public var text: String { source.text(in: range) }
 
   /// `name:line:column` of its start.

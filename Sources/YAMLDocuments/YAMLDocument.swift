@@ -1,19 +1,19 @@
 internal import CYAML
 
-/// One YAML document as a tree of located nodes, read by libyaml's document API.
+/// One YAML document as a tree of located nodes, parsed by libyaml's document API.
 ///
-/// YAML is the one of libyaml (1.1), without types: every scalar is text, and its reader decides what it means. Aliases
-/// are resolved within ``YAMLLimits``; merge keys (`<<`) are keys like others.
+/// It is libyaml's YAML (1.1), without types: every scalar is text for the caller to interpret. Aliases are resolved within
+/// ``YAMLLimits``; merge keys (`<<`) are ordinary keys.
 public struct YAMLDocument: Sendable {
-  /// The text, for showing mistakes found later.
+  /// The text, for showing errors found later.
   public let source: SourceText
   /// The value of the whole document.
   public let root: YAMLNode
 
-  /// Reads UTF-8 text that holds exactly one document; a byte order mark at its start is skipped.
+  /// Parses UTF-8 text that contains exactly one document; a byte order mark at its start is skipped.
   ///
-  /// - Parameter name: what to call the text in errors, such as a file's path.
-  /// - Throws: ``YAMLError`` for the first mistake of syntax, a second document, no document, or a limit passed.
+  /// - Parameter name: the name of the text in errors, such as a file's path.
+  /// - Throws: ``YAMLError`` for the first syntax error, a second document, no document, or an exceeded limit.
   public init(parsing bytes: some Collection<UInt8>, name: String, limits: YAMLLimits = YAMLLimits()) throws(YAMLError) {
     source = SourceText(name: name, bytes: bytes.prefix(limits.maximumBytes))
     let start = SourcePosition(line: 1, column: 1)
@@ -28,7 +28,7 @@ public struct YAMLDocument: Sendable {
     let source = source
     root = try parser.withNextDocument { document throws(YAMLError) in
       guard let root = yaml_document_get_root_node(&document) else {
-        throw YAMLError("the text holds no document", in: source, at: start)
+        throw YAMLError("the text contains no document", in: source, at: start)
       }
       var tree = TreeBuilder(source: source, limits: limits)
       return try tree.node(root.pointee, in: &document, depth: 0)
@@ -36,12 +36,12 @@ public struct YAMLDocument: Sendable {
     try parser.withNextDocument { document throws(YAMLError) in
       guard let root = yaml_document_get_root_node(&document) else { return }
       let position = SourcePosition(root.pointee.start_mark)
-      throw YAMLError("a second document starts here, where one is expected", in: source, at: position)
+      throw YAMLError("a second document starts here, but only one is allowed", in: source, at: position)
     }
   }
 }
 
-/// Turns libyaml's table of nodes into a tree, where an alias becomes a copy of what it names.
+/// Converts libyaml's table of nodes into a tree, in which aliases become copies of their nodes.
 private struct TreeBuilder {
   let source: SourceText
   let limits: YAMLLimits
@@ -56,7 +56,7 @@ private struct TreeBuilder {
     let start = SourcePosition(node.start_mark)
     count += 1
     guard count <= limits.maximumNodes else { throw .tooManyNodes(limits, in: source, at: start) }
-    // An alias within its own anchor has no end and ends here.
+    // An alias within its own anchor would be endless, and ends here.
     guard depth <= limits.maximumDepth else { throw .tooDeep(limits, in: source, at: start) }
 
     var content = YAMLNode.Content.sequence([])
@@ -91,7 +91,7 @@ private struct TreeBuilder {
   }
 
   private mutating func child(_ index: Int32, in document: inout yaml_document_t, depth: Int) throws(YAMLError) -> YAMLNode {
-    guard let child = yaml_document_get_node(&document, index) else { preconditionFailure("libyaml names a node it has not") }
+    guard let child = yaml_document_get_node(&document, index) else { preconditionFailure("libyaml refers to an unknown node") }
     return try node(child.pointee, in: &document, depth: depth + 1)
   }
 }

@@ -1,8 +1,8 @@
-/// Why a text could not be read as a YAML document, and where.
+/// Why a text couldn't be parsed as a YAML document, and where.
 public struct YAMLError: Error, Sendable, CustomStringConvertible {
-  /// One sentence, without the place; libyaml's own words for mistakes of syntax.
+  /// One sentence, without the location; libyaml's own words for syntax errors.
   public let message: String
-  /// Where the mistake was found.
+  /// The location of the error.
   public let location: SourceLocation
 
   init(_ message: String, in source: SourceText, at position: SourcePosition) {
@@ -15,17 +15,17 @@ public struct YAMLError: Error, Sendable, CustomStringConvertible {
   public var description: String { "\(location.label): \(message)" }
 }
 
-/// How much a document may ask of us, whoever wrote it.
+/// Limits on a document from an untrusted author.
 public struct YAMLLimits: Sendable {
-  /// Bytes of the text; 1 MiB by default.
+  /// The size of the text in bytes; 1 MiB by default.
   public var maximumBytes = 1 << 20
-  /// Collections within one another, aliases resolved; 64 by default.
+  /// The depth of nested collections, with aliases resolved; 64 by default.
   public var maximumDepth = 64
-  /// Nodes with aliases resolved, so that an alias that doubles itself again and again is refused; 100,000 by default.
+  /// The number of nodes with aliases resolved, so that aliases that repeatedly double themselves are rejected; 100,000 by default.
   public var maximumNodes = 100_000
-  /// Anchors; 1,000 by default, since libyaml's time grows with their square.
+  /// The number of anchors; 1,000 by default, since libyaml's time grows with their square.
   public var maximumAnchors = 1_000
 
-  /// The limits by default.
+  /// Creates the default limits.
   public init() {}
 }

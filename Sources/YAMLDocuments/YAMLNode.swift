@@ -1,8 +1,8 @@
-/// A value of a YAML document and the place where it stands.
+/// A value of a YAML document with its location.
 ///
-/// An alias is replaced by what it stands for, located where that is written.
+/// An alias is replaced by its node, with the location of that.
 public struct YAMLNode: Sendable {
-  /// What a node holds.
+  /// The content of a node.
   public enum Content: Sendable {
     case scalar(YAMLScalar)
     case sequence([YAMLNode])
@@ -10,34 +10,34 @@ public struct YAMLNode: Sendable {
   }
 
   public var content: Content
-  /// The tag that was written, such as `tag:yaml.org,2002:int`; nil if there was none, or that of the node's kind.
+  /// The explicit tag, such as `tag:yaml.org,2002:int`; nil if there is none, or that of the node's kind.
   public var tag: String?
-  /// Where it stands.
+  /// Its location.
   public var location: SourceLocation
 
-  /// A node at a place.
+  /// Creates a node at a location.
   public init(_ content: Content, tag: String? = nil, location: SourceLocation) {
     self.content = content
     self.tag = tag
     self.location = location
   }
 
-  /// The scalar, where it is one.
+  /// The scalar; nil for other kinds.
   public var scalar: YAMLScalar? {
     if case .scalar(let scalar) = content { scalar } else { nil }
   }
 
-  /// The items, where it is a sequence.
+  /// The items; nil if it isn't a sequence.
   public var sequence: [YAMLNode]? {
     if case .sequence(let items) = content { items } else { nil }
   }
 
-  /// The mapping, where it is one.
+  /// The mapping; nil for other kinds.
   public var mapping: YAMLMapping? {
     if case .mapping(let mapping) = content { mapping } else { nil }
   }
 
-  /// Whether both hold the same: scalars by their text, mappings in any order; style, tags and places do not count.
+  /// Whether both have the same content: scalars are compared by their text, mappings in any order; style, tags and locations are ignored.
   public func hasSameContent(as other: YAMLNode) -> Bool {
     switch (content, other.content) {
     case (.scalar(let left), .scalar(let right)):
@@ -56,22 +56,22 @@ public struct YAMLNode: Sendable {
 
 /// A scalar's text and how it was written.
 public struct YAMLScalar: Sendable, Hashable {
-  /// The text, escapes and folding resolved.
+  /// The text, with escapes and folding resolved.
   public var text: String
-  /// Whether it was written without quotes and not as a block, so that `5` may be a number and `~` nothing.
+  /// Whether it was written without quotes and not as a block, so that `5` may be a number and `~` null.
   public var isPlain: Bool
 
-  /// A scalar of that text.
+  /// Creates a scalar with that text.
   public init(_ text: String, isPlain: Bool) {
     self.text = text
     self.isPlain = isPlain
   }
 
-  /// Whether it stands for no value: empty, `~` or `null`, without quotes (YAML 1.1, the null type).
+  /// Whether it means no value: empty, `~` or `null`, without quotes (YAML 1.1, the null type).
   public var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
 }
 
-/// The pairs of a mapping in the order in which they are written, duplicates included.
+/// The pairs of a mapping in the order of the text, including duplicates.
 public struct YAMLMapping: Sendable {
   /// A key and its value.
   public struct Pair: Sendable {
@@ -80,7 +80,7 @@ public struct YAMLMapping: Sendable {
     /// The value.
     public var value: YAMLNode
 
-    /// A key and its value.
+    /// Creates a pair.
     public init(key: YAMLNode, value: YAMLNode) {
       self.key = key
       self.value = value
@@ -90,13 +90,13 @@ public struct YAMLMapping: Sendable {
   /// Keys and values in order.
   public var pairs: [Pair]
 
-  /// A mapping of these pairs.
+  /// Creates a mapping from pairs.
   public init(_ pairs: [Pair]) { self.pairs = pairs }
 
-  /// The value of the first pair whose key is that text.
+  /// The value of the first pair with that text as key.
   public subscript(key: String) -> YAMLNode? { pairs.first { $0.key.scalar?.text == key }?.value }
 
-  /// Every key that was given before in this mapping, beside the first of its name.
+  /// Every repeated key of this mapping, with the first key of that name.
   public var duplicateKeys: [(first: YAMLNode, again: YAMLNode)] {
     var firsts: [String: YAMLNode] = [:]
     var duplicates: [(first: YAMLNode, again: YAMLNode)] = []

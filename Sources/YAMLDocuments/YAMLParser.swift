@@ -1,6 +1,6 @@
 internal import CYAML
 
-/// The owner of one `yaml_parser_t` over bytes that live as long as it.
+/// The owner of a `yaml_parser_t` and its bytes.
 ///
 /// The bytes have no byte order mark, since libyaml would count it as the first column.
 final class YAMLParser {
@@ -14,9 +14,9 @@ final class YAMLParser {
     _ = bytes.initialize(from: text)
     parser = .allocate(capacity: 1)
     parser.initialize(to: yaml_parser_t())
-    // It fails only when memory is exhausted, as every allocation of Swift's own would.
+    // It fails only if memory is exhausted, which would also trap in Swift.
     precondition(yaml_parser_initialize(parser) == 1, "out of memory")
-    // Without this a byte order mark would make it read UTF-16.
+    // Otherwise a byte order mark could make it read UTF-16.
     yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
     yaml_parser_set_input_string(parser, bytes.baseAddress, text.count)
   }
@@ -27,7 +27,7 @@ final class YAMLParser {
     bytes.deallocate()
   }
 
-  /// Hands out the next document; a document without a root is the end of the stream.
+  /// Passes the next document to `body`; a document without root is the end of the stream.
   func withNextDocument<Result>(
     _ body: (inout yaml_document_t) throws(YAMLError) -> Result
   ) throws(YAMLError) -> Result {
@@ -37,10 +37,10 @@ final class YAMLParser {
     return try body(&document)
   }
 
-  /// Reads events up to the end of the first document, or up to the first that breaks a limit.
+  /// Reads events up to the end of the first document, or to the first that exceeds a limit.
   ///
-  /// libyaml's time grows with the square of the depth and of the number of anchors, so both are counted before a
-  /// document is loaded.
+  /// libyaml's time grows with the square of the depth and of the number of anchors, so both are checked before a document is
+  /// loaded.
   func checkLimits(_ limits: YAMLLimits) throws(YAMLError) {
     var depth = 0
     var nodes = 0
@@ -73,19 +73,19 @@ final class YAMLParser {
     }
   }
 
-  /// The parser's own words on what it stumbled over.
+  /// libyaml's own message and position.
   private func failure() -> YAMLError {
     let state = parser.pointee
     let lines = [state.context_mark, state.problem_mark].map { Int($0.line) + 1 }
     if state.error != YAML_READER_ERROR, let error = tabError(lines[0]...max(lines[0], lines[1])) { return error }
     var words = [state.context, state.problem].compactMap { $0.map { String(cString: $0) } }
-    if words.isEmpty { words = ["the text is not YAML"] }
-    // The reader tells a byte, the later stages a line and column.
+    if words.isEmpty { words = ["the text isn't YAML"] }
+    // The reader reports a byte offset, the later stages a line and column.
     let position = state.error == YAML_READER_ERROR ? position(ofByte: state.problem_offset) : SourcePosition(state.problem_mark)
     return YAMLError(words.joined(separator: ": "), in: source, at: position)
   }
 
-  /// The error of the last of these lines that a tab indents, which libyaml stumbles over in many ways; nil if none does.
+  /// The error of the last of these lines with a tab as indentation, which libyaml reports in many confusing ways; nil if none has one.
   private func tabError(_ lines: ClosedRange<Int>) -> YAMLError? {
     for number in lines.reversed() where source.lines.indices.contains(number - 1) {
       let line = source.lines[number - 1]
@@ -93,13 +93,13 @@ final class YAMLParser {
       guard let tab = indentation.firstIndex(of: "\t"), indentation.endIndex < line.endIndex else { continue }
       let column = indentation.distance(from: indentation.startIndex, to: tab) + 1
       let written = indentation.replacing("\t", with: "  ") + line[indentation.endIndex...].prefix(Self.maximumShownCharacters)
-      let message = "a tab indents this line, and YAML takes only spaces; write '\(written)'"
+      let message = "a tab indents this line, but YAML allows only spaces; write '\(written)'"
       return YAMLError(message, in: source, at: SourcePosition(line: number, column: column))
     }
     return nil
   }
 
-  /// Characters of a line that a message repeats, at most.
+  /// The maximum number of characters of a line in a message.
   private static let maximumShownCharacters = 80
 
   private func position(ofByte offset: Int) -> SourcePosition {
@@ -115,10 +115,10 @@ extension SourcePosition {
 
 extension YAMLError {
   static func tooDeep(_ limits: YAMLLimits, in source: SourceText, at position: SourcePosition) -> YAMLError {
-    YAMLError("lists and mappings more than \(limits.maximumDepth) deep", in: source, at: position)
+    YAMLError("lists and mappings are nested more than \(limits.maximumDepth) levels deep", in: source, at: position)
   }
 
   static func tooManyNodes(_ limits: YAMLLimits, in source: SourceText, at position: SourcePosition) -> YAMLError {
-    YAMLError("more than \(limits.maximumNodes) values, aliases resolved", in: source, at: position)
+    YAMLError("more than \(limits.maximumNodes) values, with aliases resolved", in: source, at: position)
   }
 }

@@ -3,11 +3,11 @@ public import ImageCoding
 public import ImagePrimitives
 import ImageURLs
 
-// What is cached of a request's image: asked, stored and removed without a load. A URL stands for a request with the manager's own ways.
+// The cached image of a request: looked up, stored and removed without a load. A URL means a request with the manager's settings.
 extension ImageManager {
-  /// Whether the image of a request is cached, fresh, in memory or on disk; nothing is loaded, and read-only caches are not looked into.
+  /// Whether the fresh image of a request is cached, in memory or on disk. Nothing is loaded, and read-only caches are ignored.
   ///
-  /// Throws where the disk cache cannot be read.
+  /// Throws if the disk cache can't be read.
   public func isCached(_ request: ImageRequest) throws(CacheError) -> Bool {
     if isInMemory(request) { return true }
     return try isOnDisk(request)
@@ -16,7 +16,7 @@ extension ImageManager {
   /// Whether the image at `url` is cached; see ``isCached(_:)-(ImageRequest)``.
   public func isCached(_ url: String) throws(CacheError) -> Bool { try isCached(ImageRequest(url: url)) }
 
-  /// Whether memory has the image as the request asks for it: transformed, where it transforms.
+  /// Whether memory has the image as requested: transformed if the request transforms.
   public func isInMemory(_ request: ImageRequest) -> Bool {
     guard let location = CacheLocation(request, self), let found = location.memory?.image(for: location.memoryKey) else {
       return false
@@ -28,18 +28,18 @@ extension ImageManager {
   /// Whether memory has the image at `url`.
   public func isInMemory(_ url: String) -> Bool { isInMemory(ImageRequest(url: url)) }
 
-  /// Whether the disk cache has the image that the request would load, fresh; its body is not read.
+  /// Whether the disk cache has the fresh image that the request would load; its body isn't read.
   public func isOnDisk(_ request: ImageRequest) throws(CacheError) -> Bool {
     guard let location = CacheLocation(request, self), let cache = location.cache else { return false }
     if let transformed = location.transformedIdentity, try cache.contains(identity: transformed) { return true }
     return try cache.contains(identity: location.identity)
   }
 
-  /// Whether the disk cache has the image at `url`, fresh.
+  /// Whether the disk cache has the fresh image at `url`.
   public func isOnDisk(_ url: String) throws(CacheError) -> Bool { try isOnDisk(ImageRequest(url: url)) }
 
-  /// Removes the image of a request from memory, disk or both: the original, and what the request's transformer made of it; in memory all
-  /// that was made of it.
+  /// Removes the image of a request from memory, disk or both: the original and the request's transformed image; in memory all transformed
+  /// images of it.
   public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) throws(CacheError) {
     guard let location = CacheLocation(request, self) else { return }
     if layers.contains(.memory) { location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace) }
@@ -53,7 +53,7 @@ extension ImageManager {
     try remove(ImageRequest(url: url), from: layers)
   }
 
-  /// Takes a URL off the blacklist (`removeFailedURL`); says whether it was there. ``/ImageCaching/ImageCache/clearBlacklist()`` takes all off.
+  /// Removes a URL from the blacklist (`removeFailedURL`); returns whether it was there. See ``/ImageCaching/ImageCache/clearBlacklist()``.
   @discardableResult
   public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
     guard let location = CacheLocation(ImageRequest(url: url), self), let cache = location.cache else { return false }
@@ -61,15 +61,15 @@ extension ImageManager {
   }
 }
 
-// What a program has already is put into the cache, as if it had been loaded. A URL stands for a request with the manager's own ways.
+// Storing images that a program already has, as if they had been loaded. A URL means a request with the manager's settings.
 extension ImageManager {
-  /// Puts the file of an image into the cache as if it had been loaded from `url`, proven like one that comes from a server.
+  /// Stores the file of an image as if it had been loaded from `url`, verified like one from a server.
   ///
   /// - Parameters:
   ///   - data: the bytes of the file.
-  ///   - url: as a request for the image would have it.
-  ///   - layers: where it is kept; both by default.
-  /// - Throws: `failed` where the URL is none, the bytes are no good image by the manager's rules, or the disk cannot keep them.
+  ///   - url: the URL of a request for the image.
+  ///   - layers: where to store it; both by default.
+  /// - Throws: `failed` if the URL is invalid, the bytes break the manager's rules, or the disk can't store them.
   public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) throws(ImageLoadError) {
     try store(at: url) { location throws(Failure) in
       let decodes = layers.contains(.memory) && location.memory != nil
@@ -78,21 +78,22 @@ extension ImageManager {
     }
   }
 
-  /// Puts a decoded image into the cache as if it had been loaded from `url` and decoded to this.
+  /// Stores a decoded image as if it had been loaded from `url` and decoded.
   ///
-  /// To disk go the bytes that it came as, where they are given; otherwise it is encoded, by the rules of
-  /// ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` unless a format is given. To memory goes the image itself, and nothing is encoded for that
-  /// alone.
+  /// On disk it stores `data` if given; otherwise it encodes the image, by the rules of
+  /// ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` unless a format is given. In memory it stores the image itself,
+  /// without encoding.
   ///
   /// - Parameters:
-  ///   - image: the image as it came, before any transformer.
-  ///   - data: the bytes of its file; nil where there are none.
-  ///   - recalculatesData: whether it is encoded although `data` is there, since the pixels are others by now; false by default.
+  ///   - image: the image before any transformer.
+  ///   - data: the bytes of its file; nil if there are none.
+  ///   - recalculatesData: whether to encode it although `data` is given, since the pixels have changed; false by default.
   ///   - format: the format to encode it in; nil: the one that suits it.
-  ///   - options: how it is encoded; at full quality by default.
-  ///   - url: as a request for the image would have it.
-  ///   - layers: where it is kept; both by default.
-  /// - Throws: `failed` where the URL is none, the image cannot be encoded, its bytes are no good image by the manager's rules, or the disk cannot keep them.
+  ///   - options: how to encode it; with full quality by default.
+  ///   - url: the URL of a request for the image.
+  ///   - layers: where to store it; both by default.
+  /// - Throws: `failed` if the URL is invalid, the image can't be encoded, its bytes break the manager's rules, or the disk can't store
+  ///   them.
   public func store(
     _ image: DecodedImage,
     data: [UInt8]? = nil,
@@ -118,7 +119,7 @@ extension ImageManager {
 
   private func store(at url: String, _ body: (CacheLocation) throws(Failure) -> Void) throws(ImageLoadError) {
     guard let location = CacheLocation(ImageRequest(url: url), self) else {
-      throw .failed(Failure(.invalidURL, message: "\(maskingCredentials(url)) is no URL of an image"))
+      throw .failed(Failure(.invalidURL, message: "\(maskingCredentials(url)) isn't the URL of an image"))
     }
     do throws(Failure) {
       try body(location)
@@ -139,11 +140,11 @@ extension ImageManager {
     _ location: CacheLocation,
     in layers: CacheLayers
   ) throws(Failure) {
-    // What was made of other bytes is out of date.
+    // Images made from other bytes are outdated.
     location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace)
     if layers.contains(.disk), let cache = location.cache, let data { try keep(data, verified, location, in: cache) }
     guard layers.contains(.memory), let memory = location.memory, var image else { return }
-    // Rules for the bytes of a file judge one that has none by those of its pixels.
+    // Without file bytes, rules about size use the size of the pixels.
     let byteCount = data?.count ?? image.byteCount
     let sum = data?.withRawBytes { checksum(of: $0) } ?? Checksum(high: 0, low: 0)
     if let transformer = location.context.options.transformer { image = try transformer.applied(to: image) }
@@ -186,7 +187,7 @@ extension ImageManager {
 }
 
 extension VerifiedImage {
-  /// What an image in memory shows that has no bytes.
+  /// The properties of an image in memory without file bytes.
   fileprivate init(_ image: DecodedImage) {
     self.init(
       format: image.header.format,

@@ -6,18 +6,19 @@ package import ImageURLs
 import Synchronization
 
 extension ImageManager {
-  /// Loads one image and gives its pixels.
+  /// Loads one image and returns its pixels.
   ///
-  /// Cancelling the calling task cancels the load. Throws why there is no image; `declined` where the hook
-  /// ``LoadHooks/shouldDownload`` does not want one that is not cached.
+  /// Cancelling the calling task cancels the load. Throws the reason if there is no image; `declined` if the hook
+  /// ``LoadHooks/shouldDownload`` rejects an image that isn't cached.
   public func image(for url: String) async throws(ImageLoadError) -> DecodedImage {
     guard let image = try await response(for: ImageRequest(url: url)).image else { throw .declined }
     return image
   }
 
-  /// Loads one image, and gives all that is known of it.
+  /// Loads one image and returns its pixels with all details.
   ///
-  /// Cancelling the calling task cancels the load; a task that is cancelled already asks for nothing. Throws why there is no image.
+  /// Cancelling the calling task cancels the load; a task that is already cancelled requests nothing. Throws the reason if there is no
+  /// image.
   public func response(for request: ImageRequest) async throws(ImageLoadError) -> ImageResponse {
     if Task.isCancelled { throw .cancelled }
     let task = load(request)
@@ -29,13 +30,13 @@ extension ImageManager {
     return try outcome.get()
   }
 
-  /// Begins to load one image.
+  /// Starts to load one image.
   ///
-  /// What memory has is there when this returns. The task goes on when it is let go; nothing of it is on the caller's thread but the
-  /// look-up.
+  /// An image in memory is available when this returns. The task continues when it is released; only the look-up runs on the caller's
+  /// thread.
   public func load(_ request: ImageRequest) -> ImageTask { load(request, observer: nil) }
 
-  /// Begins to load one image, and calls `observer` with its events too, on the manager's threads.
+  /// Starts to load one image, and calls `observer` with its events too, on the manager's threads.
   func load(_ request: ImageRequest, observer: (@Sendable (ImageTask.Event) -> Void)?) -> ImageTask {
     requireOpen()
     let task = ImageTask(request, manager: self, observer: observer)
@@ -43,15 +44,15 @@ extension ImageManager {
     return task
   }
 
-  /// Begins to load the image at `url`.
+  /// Starts to load the image at `url`.
   public func load(_ url: String) -> ImageTask { load(ImageRequest(url: url)) }
 
-  /// The context of a request: equal ones get the same.
+  /// The context of a request; equal requests have the same one.
   package func context(for request: ImageRequest) -> LoadContext {
     contexts.context(for: request, mode: request.cachePolicy.mode, servesExpired: request.cachePolicy.servesExpired)
   }
 
-  /// Adds a request to a batch; false if its URL isn't one.
+  /// Adds a request to a batch; returns false if its URL is invalid.
   package func append(
     _ request: ImageRequest,
     sequence: Int64 = 0,
@@ -68,7 +69,7 @@ extension ImageManager {
     }
   }
 
-  /// Takes one request away from its flight; what others share goes on. It is not completed here.
+  /// Removes one request from its flight, which continues for others. This doesn't complete the request.
   func cancel(_ flight: UInt64, for receiver: any LoadReceiver) {
     if case .last = dispatcher.flights.leave(flight, receiver) {
       dispatcher.cancelDownloads([flight], includingRunning: true)
@@ -84,16 +85,15 @@ extension ImageManager {
 }
 
 extension ImageManager {
-  /// A manager for the whole process: over ``/ImageCaching/ImageCache/shared``, with a memory layer of 256 MiB; made when it is
-  /// first used.
+  /// A manager for the whole process, created on first use: with ``/ImageCaching/ImageCache/shared`` and a memory layer of 256 MiB.
   ///
-  /// Where it cannot be made, as the home folder may not be written, this traps with the reason: a program that wants to go on then makes
-  /// a manager of its own.
+  /// Traps with the reason if it can't be created, such as if the home folder isn't writable: a program that should continue then creates a
+  /// manager of its own.
   public static let shared: ImageManager = {
     do throws(ImageManagerError) {
       return try ImageManager(Configuration(cache: .shared, memory: ImageMemory(maxCost: 256 << 20)))
     } catch {
-      fatalError("no shared image manager: \(error)")
+      fatalError("cannot create the shared image manager: \(error)")
     }
   }()
 }

@@ -6,63 +6,63 @@ package import ImageURLs
 import Synchronization
 import Threads
 
-/// Loads images: from the memory, the disk, or else from the network into both.
+/// Loads images from memory, from disk, or from the network into both.
 ///
 /// ```
-///  Entry           made by the reader, one per row; an EntryBatch holds them side by side
-///    │ BatchLookUp            caller's thread, one read transaction; a hit or a known bad URL ends here
+///  Entry           created by the reader, one per row; an EntryBatch holds many
+///    │ BatchLookUp            caller's thread, one read transaction; a hit or a blacklisted URL ends here
 ///    ▼
-///  Flight          one per identity, with a Waiter for each Entry that asks for it
+///  Flight          one per identity, with a Waiter for each Entry that requests it
 ///    │ Download               transfer thread
 ///    ▼
-///  Response        what the server sent
+///  Response        the server's response
 ///    │ BodyProcessor          store thread; coding threads if it decodes or transforms
 ///    ▼
-///  Judged          the response and its body, with what verification and the transformer made of it, or why it is bad
+///  Judged          the response and its body, with the results of verification and transformer, or the failure
 ///    │ CommitBatch            store thread, one synced transaction for many
 ///    ▼
-///  Committed       what was stored
+///  Committed       the stored record
 ///    │ FlightDelivery         store thread
 ///    ▼
 ///  LoadCompletion  for each Waiter, with its Entry, to its LoadReceiver
 /// ```
 ///
-/// A batch is looked up on the caller's thread, which gets back at once what is decided there. The rest become flights: one per identity,
-/// shared by all who ask for it until its result is committed. ``image(for:)`` and ``load(_:)-(ImageRequest)`` load batches of one. The
-/// blacklist gates requests only: what is cached is served, blacklisted or not.
+/// A batch is looked up on the caller's thread, which gets decided entries at once. The others become flights: one per identity, shared
+/// by all requests for it until its result is committed. ``image(for:)`` and ``load(_:)-(ImageRequest)`` load batches of one. The
+/// blacklist affects requests only: cached images are served, blacklisted or not.
 public final class ImageManager: Sendable {
-  /// The manager's parts, and what holds for its loads unless their requests say otherwise.
+  /// The manager's parts, and the defaults for its loads.
   public struct Configuration: Sendable {
-    /// The disk cache of single images; nil, the default: they are kept in memory only.
+    /// The disk cache of single images; nil (the default): memory only.
     public var cache: ImageCache?
     /// Further caches to look in, in order.
     public var readOnly: [ReadOnlyCache]
-    /// The memory layer of single images; nil, the default: none.
+    /// The memory layer of single images; none by default.
     public var memory: ImageMemory?
-    /// The downloader; nil, the default: one of its own, made of ``downloads``. Managers may share one.
+    /// The downloader; nil (the default): a new one with ``downloads``. Managers may share one.
     public var downloader: ImageDownloader?
-    /// The limits and sources of a downloader of its own.
+    /// The limits and sources of a new downloader.
     public var downloads: ImageDownloader.Configuration
-    /// How single images are fetched; by default with an `Accept` of what ``coders`` read by default.
+    /// How single images are fetched; by default with an `Accept` of the formats that the standard coders read.
     public var downloadOptions: DownloadOptions
-    /// Memory that the coding threads share for pixels and what it takes to make them; ``/ImageCoding/DecodingBudget/standard`` by default.
+    /// Memory that the coding threads share for pixels and working memory; ``/ImageCoding/DecodingBudget/standard`` by default.
     public var decodingBudget: DecodingBudget
-    /// Who decodes which format; by default `ImageCoderRegistry.standard`.
+    /// The coders of formats; `ImageCoderRegistry.standard` by default.
     public var coders: ImageCoderRegistry
-    /// What of a URL tells single images apart.
+    /// The part of a URL that identifies a single image.
     public var keyRule: KeyRule
-    /// What is made of every single image; nothing by default.
+    /// Transforms every single image; none by default.
     public var transformer: (any ImageTransformer)?
-    /// How transformed images are encoded for the disk; nil, the default: they are kept in memory only.
+    /// How transformed images are encoded for the disk; nil (the default): they are kept in memory only.
     public var encoding: TransformEncoding?
-    /// What a single image must be to be good.
+    /// The requirements on single images.
     public var verification: VerificationRules
     /// Which failures of single images are remembered.
     public var blacklist: BlacklistRules
-    /// What is decided by code, for single images.
+    /// Decisions by code, for single images.
     public var hooks: LoadHooks
 
-    /// A configuration with the given parts, each with its default.
+    /// Creates a configuration from the given parts, each with its default.
     public init(
       cache: ImageCache? = nil,
       readOnly: [ReadOnlyCache] = [],
@@ -98,7 +98,7 @@ public final class ImageManager: Sendable {
 
   /// The manager's parts.
   public let configuration: Configuration
-  /// The downloader, whose limits may be set while it runs.
+  /// The downloader, whose limits may be changed while it runs.
   public let downloader: ImageDownloader
 
   let dispatcher: FlightDispatcher
@@ -110,8 +110,8 @@ public final class ImageManager: Sendable {
 
   /// Starts the manager's threads.
   ///
-  /// Throws where libcurl or the system refuses (threads too), and where another manager in this process has the same cache open under other rules,
-  /// since each would trim and expire what the other keeps.
+  /// Throws if libcurl lacks features, the system provides no threads, or another manager in this process has the same cache open with
+  /// other rules, since each would trim and expire images that the other keeps.
   public init(_ configuration: Configuration = Configuration()) throws(ImageManagerError) {
     claim = try configuration.cache.map { cache throws(ImageManagerError) in try CacheClaim(cache) }
     do throws(DownloaderError) {
@@ -148,19 +148,18 @@ public final class ImageManager: Sendable {
   }
 
   deinit {
-    // The threads end by themselves; nobody waits for them, as this may be one of them.
+    // The threads end by themselves and aren't joined, as this may be one of them.
     dispatcher.close()
   }
 
-  /// Ends all threads: transfers are cut off, what has arrived is judged and committed, and every load completes. A second call
-  /// does nothing.
+  /// Ends all threads: transfers are cut off, received images are judged and committed, and every load completes. A second call does
+  /// nothing.
   ///
-  /// Loads started during shutdown are cancelled; one after it is a programmer error and traps. So is a shutdown by a callback (a
-  /// completion, a hook, a transformer, or anything else that a load calls), which would wait for its caller. A manager that is released
-  /// shuts down too, without waiting.
+  /// Loads started during shutdown are cancelled; one started afterwards traps. A shutdown by a callback (a completion, a hook, a
+  /// transformer, or any other code called by a load) would deadlock and traps too. A released manager shuts down without waiting.
   public func shutDown() {
     let isCallback = store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread
-    trap(unless: !isCallback, "a callback of a manager cannot shut it down: it would wait for its own end")
+    trap(unless: !isCallback, "a manager can't be shut down in one of its callbacks: it would deadlock")
     dispatcher.close()
     store.join()
     coding.join()
@@ -170,12 +169,12 @@ public final class ImageManager: Sendable {
   /// Loads a batch.
   ///
   /// - Parameters:
-  ///   - batch: what to load; nothing of it is kept beyond the call but copies of the entries that are not decided at once.
-  ///   - context: what holds for all of them.
-  ///   - receiver: gets the entries that are not decided at once, with their completions.
-  ///   - decided: called on this thread, before this returns, with the index of each entry that is decided: hits, known bad ones, and misses
-  ///     if the network is not to be asked.
-  /// - Throws: if the cache cannot be read; what was not begun by then is decided as cancelled.
+  ///   - batch: the entries to load; only copies of entries that aren't decided at once are kept after the call.
+  ///   - context: the settings for all of them.
+  ///   - receiver: gets the entries that aren't decided at once, with their completions.
+  ///   - decided: called on this thread, before this returns, with the index of each decided entry: hits, blacklisted ones, and misses if
+  ///     the mode allows no requests.
+  /// - Throws: if the cache can't be read; entries that haven't started by then are decided as cancelled.
   package func load(
     _ batch: EntryBatch,
     context: LoadContext,
@@ -186,8 +185,8 @@ public final class ImageManager: Sendable {
     try dispatcher.load(batch, context: context, receiver: receiver, decided: decided)
   }
 
-  /// As ``load(_:context:receiver:decided:)``, for who cannot know whether the manager was shut down: then every entry is decided as
-  /// cancelled, and this returns false.
+  /// As ``load(_:context:receiver:decided:)``, for callers that can't know whether the manager was shut down: then every entry is decided
+  /// as cancelled, and this returns false.
   package func loadUnlessShutDown(
     _ batch: EntryBatch,
     context: LoadContext,
@@ -197,8 +196,8 @@ public final class ImageManager: Sendable {
     try dispatcher.load(batch, context: context, receiver: receiver, decided: decided)
   }
 
-  /// Cancels what `receiver` waits for; each of its requests completes once, those in flight too where they are included. What others
-  /// share goes on for them.
+  /// Cancels the requests of `receiver`, with `includingRunning` also those in flight; each completes once. Flights that others share
+  /// continue for them.
   package func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
     let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)
@@ -206,30 +205,30 @@ public final class ImageManager: Sendable {
     receiver.complete(stopped.left.map { ($0, LoadCompletion(EntryResult(.cancelled))) })
   }
 
-  /// Cancels every load of this manager, whoever waits for it; each completes once, as cancelled.
+  /// Cancels all loads of this manager; each completes once, as cancelled.
   public func cancelAll() {
     dispatcher.cancelDownloads(dispatcher.flights.stopAll(), includingRunning: true)
   }
 
-  /// Whether it takes no further loads.
+  /// Whether it rejects further loads.
   var isClosed: Bool { dispatcher.isClosed }
 
-  /// Traps where it was shut down, and that was waited for: whoever loads then could have known.
+  /// Traps if a shutdown has finished: later loads are programmer errors.
   func requireOpen() {
-    trap(unless: !hasShutDown.load(ordering: .sequentiallyConsistent), "a manager that is shut down loads nothing")
+    trap(unless: !hasShutDown.load(ordering: .sequentiallyConsistent), "can't load images after the manager was shut down")
   }
 
-  /// Whether any load is under way.
+  /// Whether any load is in flight.
   public var isRunning: Bool { dispatcher.flights.count > 0 }
 }
 
-/// Why a manager could not be made.
+/// Why a manager couldn't be created.
 public enum ImageManagerError: Error, Sendable, Equatable {
-  /// There is no downloader.
+  /// The downloader couldn't be created.
   case downloader(DownloaderError)
-  /// Another manager of this process has the cache in that folder open under other rules.
+  /// Another manager of this process has the cache in that folder open with other rules.
   case conflictingCache(path: String, rules: [String])
-  /// The system starts no thread, as the sentence says.
+  /// The system started no thread; the sentence says why.
   case noThread(String)
 }
 
@@ -240,8 +239,8 @@ extension ImageManagerError: CustomStringConvertible {
     case .downloader(let error): error.message
     case .noThread(let sentence): sentence
     case .conflictingCache(let path, let rules):
-      "another manager has the cache at \(path) open with another \(rules.joined(separator: ", ")); give both the same rules, or each a "
-        + "namespace of its own"
+      "another manager has the cache at \(path) open with different \(rules.joined(separator: ", ")); give both the same rules, or "
+        + "separate namespaces"
     }
   }
 }

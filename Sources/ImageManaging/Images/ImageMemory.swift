@@ -2,22 +2,22 @@ public import ImageCaching
 import ImageCoding
 import ImagePrimitives
 
-/// The memory layer: decoded images, the least useful of which go when it is full, and all of them when the machine's memory is short.
+/// The memory layer: decoded images. It evicts the least useful ones when it is full, and all of them under memory pressure.
 ///
-/// Several managers and jobs may share one; images of different caches stay apart in it.
+/// Several managers and jobs may share one; images of different caches stay separate.
 public final class ImageMemory: Sendable {
   private let images: MemoryCache<MemoryKey, RememberedImage>
   private let monitor: MemoryPressureMonitor?
-  /// Why warnings of the kernel are not heard, as a sentence; nil where they are, and where that was not asked for.
+  /// Why the kernel's memory pressure isn't monitored, as a sentence; nil if it is, or if that wasn't requested.
   public let pressureUnavailable: String?
 
-  /// An empty layer with limits, of which a negative one traps.
+  /// Creates an empty layer with limits; a negative one traps.
   ///
   /// - Parameters:
-  ///   - maxCost: bytes of pixels at most; nil, the default: no limit.
-  ///   - maxCount: images at most; nil, the default: no limit.
-  ///   - sources: where the kernel warns that memory is short, which empties the layer; nil: it is not emptied. By default where it
-  ///     does on this machine; where it does nowhere, ``pressureUnavailable`` says so.
+  ///   - maxCost: the maximum bytes of pixels; nil (the default): no limit.
+  ///   - maxCount: the maximum number of images; nil (the default): no limit.
+  ///   - sources: the kernel's sources of memory pressure, which empties the layer; nil: it is never emptied. By default those of this
+  ///     machine; if there are none, ``pressureUnavailable`` says so.
   public init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources? = .system) {
     let images = MemoryCache<MemoryKey, RememberedImage>(.init(maxCost: maxCost, maxCount: maxCount))
     self.images = images
@@ -32,34 +32,34 @@ public final class ImageMemory: Sendable {
     }
   }
 
-  /// Bytes of pixels that are kept.
+  /// The bytes of pixels in the layer.
   public var totalCost: Int { images.totalCost }
-  /// How many images are kept.
+  /// The number of images in the layer.
   public var count: Int { images.count }
-  /// Lets all images go.
+  /// Removes all images.
   public func removeAll() { images.removeAll() }
 
   func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }
   func insert(_ image: RememberedImage, for key: MemoryKey) { images.insert(image, for: key, cost: image.cost) }
 
-  /// Removes an image as it came and all that was made of it.
+  /// Removes an original image and all transformed images of it.
   func removeAll(of image: CacheKey, namespace: String) {
     if images.count > 0 { images.removeAll { $0.image == image && $0.namespace == namespace } }
   }
 }
 
-/// What the memory layer keeps of an image.
+/// An image in the memory layer.
 struct RememberedImage: Sendable {
-  /// The whole identity, which tells images apart whose keys are the same: the key is a hash that anyone can aim at.
+  /// The whole identity, to distinguish images with equal keys: keys are hashes, for which collisions can be made.
   let identity: [UInt8]
   let image: DecodedImage
-  /// What the record says, or would say where there is none: whoever finds it judges it by rules of their own.
+  /// The record, or the record that it would have: look-ups judge it by their own rules.
   let head: EntryHead
-  /// What is told of it: of a transformed image other than of the one that came.
+  /// The record to report: for a transformed image, other than that of the original.
   let shown: EntryHead
-  /// Whether the rules say nothing of `head`, as it is of a transformed image, whose original they were for.
+  /// Whether the rules don't apply to `head`, since it is of a transformed image; they apply to originals.
   let isJudged: Bool
-  /// The request headers that the answer depends on, as a record keeps them.
+  /// The request headers that the response depends on, as in a record.
   let vary: [UInt8]
 
   init(
@@ -78,6 +78,6 @@ struct RememberedImage: Sendable {
     self.vary = vary
   }
 
-  /// Bytes of all pixels: what an image really takes.
+  /// The bytes of all pixels: the memory that the image uses.
   var cost: Int { image.byteCount }
 }

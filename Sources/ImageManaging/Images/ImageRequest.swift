@@ -3,22 +3,22 @@ public import ImageCoding
 public import ImageDownloading
 public import ImagePrimitives
 
-/// One image to be loaded, with what holds for this load alone.
+/// A request for one image, with the options of this load.
 ///
-/// SDWebImage's flags are here as options in four groups; <doc:FromSDWebImage> lists which flag is where.
+/// SDWebImage's flags are options in four groups here; see <doc:FromSDWebImage>.
 public struct ImageRequest: Sendable {
-  /// Where the image is.
+  /// The URL of the image.
   public var url: String
-  /// Which caches are read and filled, and when the network is asked.
+  /// Which caches are read and filled, and when the network is used.
   public var cachePolicy: CachePolicy
   /// The class: a higher one starts first.
   public var priority: Priority
-  /// What is made of the bytes.
+  /// How the bytes are decoded.
   public var decoding: Decoding
-  /// How the network is asked.
+  /// How the network is used.
   public var network: Network
 
-  /// A request for the image at `url`, with the manager's own ways unless others are given.
+  /// Creates a request for the image at `url`, with the manager's settings unless others are given.
   public init(
     url: String,
     cachePolicy: CachePolicy = CachePolicy(),
@@ -33,24 +33,24 @@ public struct ImageRequest: Sendable {
     self.network = network
   }
 
-  /// Which caches are read and filled, and when the network is asked.
+  /// Which caches are read and filled, and when the network is used.
   public struct CachePolicy: Sendable {
     /// How the cache and the network are used; ``CacheMode/use`` by default.
     public var mode: CacheMode
     /// Which layers are read and filled; all by default.
     public var layers: CacheLayerUse
-    /// Whether a URL on the blacklist is asked all the same (`retryFailed`); false by default.
+    /// Whether a blacklisted URL is requested nevertheless (`retryFailed`); false by default.
     public var retriesFailed: Bool
-    /// Whether what is too old is served; false by default.
+    /// Whether expired images are served; false by default.
     public var servesExpired: Bool
-    /// Whether the bytes of every hit are read and their sum checked; false by default.
+    /// Whether the bytes of every hit are read and their checksum verified; false by default.
     public var verifiesHits: Bool
-    /// The disk cache in place of the manager's; nil: the manager's.
+    /// The disk cache; nil: the manager's.
     public var cache: ImageCache?
-    /// The memory layer in place of the manager's; nil: the manager's.
+    /// The memory layer; nil: the manager's.
     public var memory: ImageMemory?
 
-    /// A policy of those parts, each with its default.
+    /// Creates a policy from its parts, each with its default.
     public init(
       mode: CacheMode = .use,
       layers: CacheLayerUse = CacheLayerUse(),
@@ -70,37 +70,37 @@ public struct ImageRequest: Sendable {
     }
   }
 
-  /// What is made of the bytes.
+  /// How the bytes are decoded.
   public struct Decoding: Sendable {
-    /// When pixels are made.
+    /// When the image is decoded.
     public enum Time: Sendable, Hashable {
       /// Before the load ends, on the coding threads (SDWebImage's default).
       case eager
-      /// When ``ImageResponse/decoded()`` is called (`avoidDecodeImage`): the response has the bytes. It is neither transformed nor kept in
-      /// memory.
+      /// When ``ImageResponse/decoded()`` is called (`avoidDecodeImage`): the response has the bytes. The image is neither transformed nor
+      /// kept in memory.
       case lazy
-      /// Never: the response has neither pixels nor bytes, for who only wants the image kept.
+      /// Never: the response has neither pixels nor bytes, so that the image is only cached.
       case never
     }
 
-    /// When pixels are made; ``Time/eager`` by default.
+    /// When the image is decoded; ``Time/eager`` by default.
     public var time: Time
-    /// The box that the image has to fit in (`imageThumbnailPixelSize`), the bytes that its pixels may have (`scaleDownLargeImages`), and
+    /// The box that the image must fit in (`imageThumbnailPixelSize`), the maximum bytes of its pixels (`scaleDownLargeImages`), and
     /// whether only the first frame is decoded (`decodeFirstFrameOnly`); all frames in full size by default.
     public var options: DecodingOptions
-    /// Whether ``ImageTask/events`` have the image while it arrives (`progressiveLoad`), each better than the last; false by default. It is
-    /// not while what is cached is refreshed, and ``/ImageCoding/DecodingOptions/maximumBytes`` then does not count.
+    /// Whether ``ImageTask/events`` show the image while it arrives (`progressiveLoad`), each better than the last; false by default. No
+    /// effect while a cached image is refreshed; ``/ImageCoding/DecodingOptions/maximumBytes`` is ignored with it.
     public var isProgressive: Bool
-    /// Whether the response has the bytes beside the image (`queryMemoryData`); false by default.
+    /// Whether the response has the bytes besides the image (`queryMemoryData`); false by default.
     public var includesData: Bool
-    /// What is made of the image, in place of the manager's transformer; nil: the manager's.
+    /// Transforms the image; nil: the manager's transformer.
     public var transformer: (any ImageTransformer)?
-    /// Who decodes, in place of the manager's coders; nil: the manager's.
+    /// The coders; nil: the manager's.
     public var coders: ImageCoderRegistry?
-    /// What the image must be to be good; nil: the manager's rules.
+    /// The requirements on the image; nil: the manager's.
     public var verification: VerificationRules?
 
-    /// Decoding of those parts, each with its default.
+    /// Creates decoding options from their parts, each with its default.
     public init(
       time: Time = .eager,
       options: DecodingOptions = DecodingOptions(),
@@ -120,14 +120,14 @@ public struct ImageRequest: Sendable {
     }
   }
 
-  /// How the network is asked.
+  /// How the network is used.
   public struct Network: Sendable {
     /// Headers, limits, credentials, cookies, modifiers; nil: the manager's.
     public var options: DownloadOptions?
-    /// Who fetches, in place of the manager's downloader; nil: the manager's.
+    /// The downloader; nil: the manager's.
     public var downloader: ImageDownloader?
 
-    /// Network ways of those parts, each with its default.
+    /// Creates network options from their parts, each with its default.
     public init(options: DownloadOptions? = nil, downloader: ImageDownloader? = nil) {
       self.options = options
       self.downloader = downloader

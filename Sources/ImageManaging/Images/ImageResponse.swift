@@ -3,20 +3,20 @@ public import ImagePrimitives
 
 /// A loaded image.
 public struct ImageResponse: Sendable {
-  /// Where an image came from.
+  /// The source of an image.
   public enum Source: Sendable, Hashable {
     case memory, disk, network
   }
 
-  /// The pixels; nil where the request asks for none, and where the hook ``LoadHooks/shouldDownload`` refused a miss.
+  /// The pixels; nil if the request asks for none, or if the hook ``LoadHooks/shouldDownload`` rejected a miss.
   public var image: DecodedImage?
-  /// The bytes, where the request asks for them and they are known.
+  /// The bytes, if the request asks for them and they are available.
   public var data: [UInt8]?
-  /// Where it came from; nil where nothing came, since the hook refused.
+  /// The source; nil if the hook rejected a miss.
   public var source: Source?
-  /// The outcome, as a report has it, with size, format and what the transfer cost.
+  /// The outcome as in a report, with size, format and the cost of the transfer.
   public var result: EntryResult
-  /// How many pixels make one point of a layout, by the name in the request's URL: 2 for `a@2x.png`; see ``/ImageCoding/ImageScale``.
+  /// Pixels per point of a layout, from the name in the request's URL: 2 for `a@2x.png`; see ``/ImageCoding/ImageScale``.
   public var scale: Double
   private let coders: ImageCoderRegistry
   private let options: DecodingOptions
@@ -37,7 +37,7 @@ public struct ImageResponse: Sendable {
       }
   }
 
-  /// What has come of an image that is still on its way.
+  /// Creates a response for the received part of an image.
   init(partial image: DecodedImage, of request: ImageRequest) {
     self.image = image
     scale = ImageScale.factor(inName: request.url)
@@ -50,9 +50,9 @@ public struct ImageResponse: Sendable {
     options = DecodingOptions()
   }
 
-  /// The pixels, decoded now where the request was lazy; a lazy image is not transformed.
+  /// Returns the pixels, decoded now if the request was lazy; a lazy image isn't transformed.
   ///
-  /// It works on the calling thread. Throws where there are no bytes, and what the coder says of those that it cannot decode.
+  /// It decodes on the calling thread. Throws if there are no bytes or the coder can't decode them.
   public func decoded() throws(ImageError) -> DecodedImage {
     if let image { return image }
     guard let data else { throw ImageError(.notAnImage, "the response has no bytes to decode") }
@@ -69,23 +69,23 @@ public struct ImageResponse: Sendable {
 public enum ImageLoadError: Error, Sendable, Hashable {
   /// It failed.
   case failed(Failure)
-  /// It is known bad, and was not asked for.
+  /// It is blacklisted, and wasn't requested.
   case blacklisted(Failure)
-  /// It is not cached, and the network was not to be asked.
+  /// It isn't cached, and the mode allows no requests.
   case notCached
-  /// The hook ``LoadHooks/shouldDownload`` does not want it; only ``ImageManager/image(for:)`` throws this.
+  /// The hook ``LoadHooks/shouldDownload`` rejects it; only ``ImageManager/image(for:)`` throws this.
   case declined
   /// It was cancelled.
   case cancelled
 }
 
 extension ImageLoadError: CustomStringConvertible {
-  /// One sentence; text from outside in it is not escaped.
+  /// One sentence; it may contain unescaped text from outside.
   public var description: String {
     switch self {
     case .failed(let failure), .blacklisted(let failure): failure.message
-    case .notCached: "the image is not cached, and the network was not to be asked"
-    case .declined: "the image is not cached, and shouldDownload does not want it fetched"
+    case .notCached: "the image isn't cached, and the mode allows no requests"
+    case .declined: "the image isn't cached, and shouldDownload rejects its download"
     case .cancelled: "the load was cancelled"
     }
   }

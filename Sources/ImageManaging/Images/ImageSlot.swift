@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Synchronization
 
-/// A place that shows one image at a time: binding it to another cancels the load before, of which nothing is delivered any more.
+/// A slot that shows one image at a time: binding it to another cancels the previous load, which then delivers nothing more.
 ///
 /// The one-to-one rule of image views, for any consumer:
 /// ```swift
@@ -10,37 +10,37 @@ import Synchronization
 /// for await update in slot.updates { … }
 /// ```
 public final class ImageSlot: Sendable {
-  /// What the slot is to show.
+  /// A change of what the slot shows.
   public enum Update: Sendable {
-    /// Nothing, from here on.
+    /// No image from now on.
     case cleared
     /// An image before the final one.
     case preview(ImageResponse)
-    /// The image; not told where it was shown as a preview, and nothing newer has come.
+    /// The image. Not sent if it was already shown as a preview and nothing newer has come.
     case loaded(ImageResponse)
-    /// No image, and why.
+    /// No image, for that reason.
     case failed(ImageLoadError)
   }
 
   private struct State {
-    /// Which binding holds: what belongs to an earlier one is passed over.
+    /// The current binding; updates of earlier ones are ignored.
     var binding: UInt64 = 0
     var task: ImageTask?
     var pending: [Update] = []
     var waiter: CheckedContinuation<Void, Never>?
-    /// Whether the binding has shown its image before the network was asked.
+    /// Whether the binding has shown its cached image before the request.
     var hasPreviewed = false
   }
 
   private let manager: ImageManager
   private let state = Mutex(State())
 
-  /// An empty slot for images of `manager`.
+  /// Creates an empty slot for images of `manager`.
   public init(manager: ImageManager) { self.manager = manager }
 
   deinit { state.withLock { $0.task }?.cancel() }
 
-  /// Shows the image of `request` from now on, and gives its task. From when this returns, ``updates`` bring nothing of the image before.
+  /// Shows the image of `request` from now on, and returns its task. Once this returns, ``updates`` deliver nothing of the previous image.
   @discardableResult
   public func bind(_ request: ImageRequest) -> ImageTask {
     let binding = begin(with: nil)
@@ -69,10 +69,10 @@ public final class ImageSlot: Sendable {
   /// Shows nothing from now on.
   public func clear() { _ = begin(with: .cleared) }
 
-  /// What the slot is to show, for one consumer at a time: whoever takes one takes it from the binding that holds then.
+  /// The updates, for one consumer at a time; they are always of the current binding.
   public var updates: Updates { Updates(slot: self) }
 
-  /// Begins a binding: what waits to be taken of the one before is dropped, and its load cancelled.
+  /// Starts a binding: undelivered updates of the previous one are dropped, and its load is cancelled.
   private func begin(with update: Update?) -> UInt64 {
     let (binding, task, waiter) = state.withLock { state in
       state.binding += 1
@@ -90,13 +90,13 @@ public final class ImageSlot: Sendable {
     let waiter = state.withLock { state in
       guard state.binding == binding else { return nil as CheckedContinuation<Void, Never>? }
       if case .preview = update { state.hasPreviewed = true }
-      // What is shown already is not shown again.
+      // An image that is already shown isn't shown again.
       if case .loaded(let response) = update, state.hasPreviewed, response.source != .network { return nil }
       state.pending.append(update)
       defer { state.waiter = nil }
       return state.waiter
     }
-    // It is only woken: what it takes it takes under the lock, so that a new binding in between comes first.
+    // The consumer is only woken and takes the update under the lock, so that a new binding in between comes first.
     waiter?.resume()
   }
 
@@ -114,7 +114,7 @@ public final class ImageSlot: Sendable {
 
   private func wait(_ continuation: CheckedContinuation<Void, Never>) {
     let isDue = state.withLock { state in
-      trap(unless: state.waiter == nil, "a slot's updates have one consumer at a time")
+      trap(unless: state.waiter == nil, "a slot's updates must have only one consumer at a time")
       guard state.pending.isEmpty, !Task.isCancelled else { return true }
       state.waiter = continuation
       return false
@@ -129,18 +129,18 @@ public final class ImageSlot: Sendable {
     }?.resume()
   }
 
-  /// What a slot is to show, one after another, without end.
+  /// The updates of a slot, one after another; they never end.
   public struct Updates: AsyncSequence, Sendable {
     fileprivate let slot: ImageSlot
 
     /// Takes updates from the slot.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let slot: ImageSlot
-      /// Waits for the next update; nil where the calling task is cancelled.
+      /// Waits for the next update; nil if the calling task is cancelled.
       public mutating func next() async -> Update? { await slot.next() }
     }
 
-    /// An iterator over what comes from now on.
+    /// Creates an iterator over the updates from now on.
     public func makeAsyncIterator() -> Iterator { Iterator(slot: slot) }
   }
 }

@@ -4,22 +4,22 @@ public import ImagePrimitives
 import ImageURLs
 import Synchronization
 
-/// One load of one image, under way or ended.
+/// The load of one image, running or ended.
 ///
-/// It ends exactly once: by its image, by an error, or as cancelled. Letting go of a task does not cancel it.
+/// It ends exactly once: with its image, an error, or as cancelled. Releasing a task doesn't cancel it.
 public final class ImageTask: Sendable {
-  /// What is told before the end.
+  /// An event before the end.
   public enum Event: Sendable {
-    /// So many bytes of the body have come, of so many where the server said; first with none.
+    /// The received bytes of the body, and its length if the server declared it; the first event has 0 bytes.
     case progress(receivedBytes: Int, expectedBytes: Int?)
-    /// An image before the final one: with ``CacheMode/refresh``, the cached one while the network is asked; with
-    /// ``ImageRequest/Decoding/isProgressive``, what has come of it, each better than the last.
+    /// An image before the final one: with ``CacheMode/refresh``, the cached one during revalidation; with
+    /// ``ImageRequest/Decoding/isProgressive``, the part received so far, each better than the last.
     case preview(ImageResponse)
   }
 
-  /// What is loaded.
+  /// The request.
   public let request: ImageRequest
-  /// What is told before the end, for one consumer; it ends when the task does. Who does not keep up misses progress.
+  /// The events before the end, for one consumer; they end with the task. A slow consumer misses progress events.
   public let events: AsyncStream<Event>
   private let load: SingleLoad
 
@@ -36,9 +36,9 @@ public final class ImageTask: Sendable {
 
   func start() { load.start() }
 
-  /// The image, once it is there.
+  /// The image; waits for it.
   ///
-  /// Any number of callers may wait. That a waiting caller is cancelled does not cancel the load. Throws why there is no image.
+  /// Any number of callers may wait. Cancelling a waiting caller doesn't cancel the load. Throws the reason if there is no image.
   public var value: ImageResponse {
     get async throws(ImageLoadError) { try await load.result().get() }
   }
@@ -46,24 +46,24 @@ public final class ImageTask: Sendable {
   /// Whether it has ended.
   public var isFinished: Bool { load.isFinished }
 
-  /// Ends the load as cancelled, at once, unless it has ended; others who load the same image are left alone.
+  /// Cancels the load at once, unless it has ended; other loads of the same image continue.
   public func cancel() { load.cancel() }
 
-  /// Raises the class of what has not started yet; a lower class than before changes nothing, as others may share the load.
+  /// Raises the class if it hasn't started yet; a lower class has no effect, as others may share the load.
   public func raisePriority(to priority: Priority) { load.raise(to: priority) }
 
   func outcome() async -> Result<ImageResponse, ImageLoadError> { await load.result() }
 
-  /// Calls `body` once the task has ended, on the thread that ends it, or now where it has; under no lock.
+  /// Calls `body` once the task has ended, on the thread that ends it, or now if it has ended; outside of locks.
   func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImageLoadError>) -> Void) { load.whenFinished(body) }
 }
 
-/// What stands behind an ``ImageTask``: it waits for one flight after another, and ends once.
+/// The state of an ``ImageTask``: it waits for one flight after another, and ends once.
 final class SingleLoad: LoadReceiver {
   typealias Outcome = Result<ImageResponse, ImageLoadError>
 
   private enum Step {
-    /// What is cached is looked up, to be delivered before it is refreshed.
+    /// The cached image is looked up, to be delivered before the refresh.
     case preview
     case final
   }
@@ -73,7 +73,7 @@ final class SingleLoad: LoadReceiver {
     var step = Step.final
     /// The class, which may have been raised.
     var priority: Priority
-    /// The flights that it has joined, the ended ones included: they are few, and leaving those does nothing.
+    /// The flights that it has joined, including ended ones: they are few, and leaving an ended one has no effect.
     var flights: [UInt64] = []
     var waiters: [@Sendable (Outcome) -> Void] = []
   }
@@ -94,15 +94,15 @@ final class SingleLoad: LoadReceiver {
 
   // MARK: Starting
 
-  /// Looks the image up and sends for it; what memory has has ended when this returns.
+  /// Looks up the image and requests it; if memory has it, it has ended when this returns.
   func start() {
-    // What is lazy or not decoded is shown when it is right, not before.
+    // Lazy or undecoded images are delivered only after revalidation.
     let showsPreview = request.cachePolicy.mode == .refresh && request.decoding.time == .eager
     if showsPreview { state.withLock { $0.step = .preview } }
-    showsPreview ? ask(.only, servesExpired: true) : ask(request.cachePolicy.mode)
+    showsPreview ? begin(.only, servesExpired: true) : begin(request.cachePolicy.mode)
   }
 
-  private func ask(_ mode: CacheMode, servesExpired: Bool = false) {
+  private func begin(_ mode: CacheMode, servesExpired: Bool = false) {
     let url: RequestedURL
     do throws(InvalidURL) {
       url = try RequestedURL(request.url, loaders: manager.loaders(for: request))
@@ -120,10 +120,10 @@ final class SingleLoad: LoadReceiver {
       var batch = EntryBatch()
       batch.bytes = url.bytes
       batch.entries.append(url.entry(priority: request.priority))
-      // A manager may be shut down between the steps of a load, which ends as cancelled then.
+      // If the manager is shut down between the steps of a load, the load ends as cancelled.
       try manager.dispatcher.load(batch, context: context, receiver: self) { decided = $1 }
     } catch {
-      let failure = Failure(.internal, message: "the cache could not be read: \(error)")
+      let failure = Failure(.internal, message: "cannot read the cache: \(error)")
       finish(.failure(.failed(failure)))
       return
     }
@@ -147,7 +147,7 @@ final class SingleLoad: LoadReceiver {
       state.flights.append(flight)
       return (state.outcome != nil, state.priority)
     }
-    // It was cancelled or raised before it knew what to leave or to raise.
+    // It was cancelled or raised before it joined the flight.
     if hasEnded {
       manager.cancel(flight, for: self)
     } else if priority > request.priority {
@@ -169,10 +169,10 @@ final class SingleLoad: LoadReceiver {
     } else if completion.result.outcome == .cancelled {
       finish(.failure(.cancelled))
     }
-    if !isFinished { ask(.refresh) }
+    if !isFinished { begin(.refresh) }
   }
 
-  /// What was served while it may be (`stale-while-revalidate`) is asked for again, for who comes next.
+  /// Revalidates a stale image that was served (`stale-while-revalidate`), for later loads.
   private func revalidateIfStale(_ result: EntryResult) {
     let wasHit = result.outcome == .hitDisk || result.outcome == .hitMemory
     guard wasHit, request.cachePolicy.mode == .use, !request.cachePolicy.servesExpired else { return }
@@ -189,7 +189,7 @@ final class SingleLoad: LoadReceiver {
   }
 
   private func outcome(of completion: LoadCompletion) -> Outcome {
-    let unknown = Failure(.internal, message: "no reason is known")
+    let unknown = Failure(.internal, message: "unknown reason")
     switch completion.result.outcome {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: return .success(response(completion))
     case .failed: return .failure(.failed(completion.result.failure ?? unknown))
@@ -217,7 +217,7 @@ final class SingleLoad: LoadReceiver {
     for flight in flights { manager.dispatcher.raise(flight, to: priority) }
   }
 
-  /// Ends it, unless it has ended: what comes later is passed over. True where this has ended it.
+  /// Ends it unless it has ended; later events are ignored. Returns whether this call has ended it.
   @discardableResult
   private func finish(_ outcome: Outcome) -> Bool {
     let waiters: [@Sendable (Outcome) -> Void]? = state.withLock { state in

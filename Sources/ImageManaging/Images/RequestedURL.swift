@@ -3,15 +3,15 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// A URL as somebody wrote it, with its normal form: what a request is made of.
+/// The URL of a request as written, with its normal form.
 struct RequestedURL {
-  /// The written URL, and the normal form behind it where that differs.
+  /// The written URL, followed by the normal form if that differs.
   let bytes: [UInt8]
   private let written: Range<Int>
   private let normalized: Range<Int>
   private let parts: URLParts
 
-  /// Throws for what is no http or https URL, unless one of `loaders` can load it: then it stands for itself.
+  /// Throws if it isn't an http or https URL, unless one of `loaders` can load it: then it is its own normal form.
   init(_ url: String, loaders: [any ImageLoader]) throws(InvalidURL) {
     let text = Array(url.utf8)
     written = 0..<text.count
@@ -30,7 +30,7 @@ struct RequestedURL {
     }
   }
 
-  /// An entry of it, whose bytes lie at `offset` of a batch's.
+  /// Creates an entry whose bytes are at `offset` of a batch's.
   func entry(priority: Priority, sequence: Int64 = 0, at offset: Int = 0) -> BatchEntry {
     BatchEntry(
       priority: priority,
@@ -42,16 +42,16 @@ struct RequestedURL {
   }
 }
 
-/// Where the image of a request is kept: in which cache and memory layer, and by what name.
+/// The location of a request's image: cache, memory layer, and keys.
 struct CacheLocation {
   let context: LoadContext
   let cache: ImageCache?
   let key: CacheKey
   let identity: [UInt8]
-  /// The URL as it may be written down.
+  /// The URL without secrets.
   let shownURL: [UInt8]
 
-  /// The place of `request`; nil where its URL is none.
+  /// The location of `request`; nil if its URL is invalid.
   init?(_ request: ImageRequest, _ manager: ImageManager) {
     var request = request
     request.cachePolicy.mode = .use
@@ -74,10 +74,10 @@ struct CacheLocation {
 
   var memory: ImageMemory? { context.options.memory }
 
-  /// The name in the memory layer, of the image as the request wants it.
+  /// The memory layer's key of the image as requested.
   var memoryKey: MemoryKey { context.memoryKey(key) }
 
-  /// What the transformed image is known by on disk; nil where the request transforms nothing.
+  /// The identity of the transformed image on disk; nil if the request doesn't transform.
   var transformedIdentity: [UInt8]? {
     context.transform?.identity(of: identity)
   }

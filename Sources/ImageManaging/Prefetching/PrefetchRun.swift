@@ -4,10 +4,10 @@ package import ImagePrimitives
 package import ImageURLs
 import Threads
 
-/// Loads many images for their being kept, over one manager, bounded and in order.
+/// Loads many images into the caches of one manager, with limits and in order.
 ///
-/// ``run(_:)`` reads, looks up and waits on the calling thread, so that a cached URL costs no hop to another thread. How many
-/// transfers run at once is set on the manager's downloader; what is pending here is bounded by the look-ahead window.
+/// ``run(_:)`` reads, looks up and waits on the calling thread, so that a cached URL needs no other thread. The manager's downloader limits
+/// concurrent transfers; the look-ahead window limits pending requests.
 package final class PrefetchRun: Sendable {
   /// How a run ended.
   package struct Summary: Sendable {
@@ -15,13 +15,13 @@ package final class PrefetchRun: Sendable {
     package var sourceEnded = false
     /// Whether the deadline cut the run short.
     package var deadlinePassed = false
-    /// What the source threw, where it did.
+    /// The error of the source, if any.
     package var sourceError: (any Error)?
-    /// Why the cache could not be read, where that cut the run short.
+    /// The error that ended the run because the cache couldn't be read.
     package var cacheError: CacheError?
   }
 
-  /// The requests that may be pending at once unless told otherwise.
+  /// The default limit of pending requests.
   package static let largestWindow = 16_384
 
   private enum Message: Sendable {
@@ -30,7 +30,7 @@ package final class PrefetchRun: Sendable {
     case setPaused(Bool)
   }
 
-  /// Brings the manager's completions to the run's thread.
+  /// Passes the manager's completions to the run's thread.
   private final class Receiver: LoadReceiver {
     let mailbox = Mailbox<Message>()
     func complete(_ completions: [(Entry, LoadCompletion)]) { mailbox.post(.completed(completions)) }
@@ -44,14 +44,14 @@ package final class PrefetchRun: Sendable {
   private let time: TimeSource
   private let receiver = Receiver()
 
-  /// A run over a manager.
+  /// Creates a run with a manager.
   ///
   /// - Parameters:
-  ///   - manager: who loads.
+  ///   - manager: the manager that loads.
   ///   - context: the cache, and the rules for requests and images.
-  ///   - window: requests that may be pending at once: within so many, priority, order and fairness hold. Below 1 traps.
-  ///   - deadline: how long the run may take from ``run(_:)``; nil is no limit.
-  ///   - progressInterval: how often ``PrefetchDelegate/progressed()`` is called at least.
+  ///   - window: the maximum number of pending requests, within which priority, order and fairness apply. Below 1 traps.
+  ///   - deadline: the maximum duration of the run from ``run(_:)``; nil: no limit.
+  ///   - progressInterval: the maximum interval between calls of ``PrefetchDelegate/progressed()``.
   ///   - time: the clock.
   package init(
     manager: ImageManager,
@@ -62,7 +62,7 @@ package final class PrefetchRun: Sendable {
     time: TimeSource = .system
   ) {
     self.manager = manager
-    trap(unless: window > 0, "a run with room for \(window) requests would never begin; give 1 or more")
+    trap(unless: window > 0, "a run needs a window of at least 1, not \(window)")
     self.context = context
     self.window = window
     self.deadline = deadline
@@ -70,21 +70,21 @@ package final class PrefetchRun: Sendable {
     self.time = time
   }
 
-  /// Ends a run early, from any thread: nothing more starts, and what is in flight gets 5 s with `gracefully`, nothing without.
+  /// Ends a run early, from any thread: nothing more starts, and running transfers get 5 s with `gracefully`, otherwise none.
   ///
-  /// From when this returns no transfer begins that was waiting then.
+  /// Once this returns, no transfer that was waiting starts.
   package func stop(gracefully: Bool) {
     receiver.mailbox.post(.stop(gracefully: gracefully))
-    // Not only when the run's thread gets to it.
+    // At once, not when the run's thread handles the message.
     manager.cancelAll(for: receiver, includingRunning: !gracefully)
   }
 
-  /// Stops reading until resumed, from any thread; what is pending goes on.
+  /// Stops reading until resumed, from any thread; pending requests continue.
   package func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
 
-  /// Loads everything that `delegate` gives; returns when each entry has its result.
+  /// Loads all entries of `delegate`; returns when each entry has its result.
   ///
-  /// A manager that is shut down ends the run as if it had been stopped.
+  /// If the manager is shut down, the run ends as if it had been stopped.
   package func run(_ delegate: some PrefetchDelegate) -> Summary {
     var state = PrefetchState(window: window, deadline: deadline.map { time.monotonic().advanced(by: $0) })
     var batch = EntryBatch()
@@ -109,7 +109,7 @@ package final class PrefetchRun: Sendable {
           summary.sourceError = error
         }
         meter.supply(.working)
-        // Reading may have taken long, and nothing is asked for after a request to stop.
+        // Reading may have taken long, and nothing is requested after a stop.
         takeMessages(&messages, &state, delegate)
         if state.isStopping {
           for index in batch.entries.indices { delegate.finished(batch.entry(index), LoadCompletion(EntryResult(.cancelled))) }
@@ -161,8 +161,8 @@ package final class PrefetchRun: Sendable {
     }
   }
 
-  /// Loads a batch and returns how many of its entries are pending, whether the manager was shut down, and why the cache could not be
-  /// read.
+  /// Loads a batch and returns how many of its entries are pending, whether the manager was shut down, and the error if the cache couldn't
+  /// be read.
   private func load(
     _ batch: EntryBatch,
     _ delegate: some PrefetchDelegate
@@ -182,19 +182,19 @@ package final class PrefetchRun: Sendable {
   }
 }
 
-/// Where a run's entries come from, and where they go with their results; called on the run's thread alone.
+/// The source of a run's entries, and the receiver of their results; called on the run's thread only.
 package protocol PrefetchDelegate: AnyObject {
-  /// Appends at most `maximum` entries, or few more if those of one row belong together; the run numbers them in their order.
+  /// Appends at most `maximum` entries, or a few more if those of one row belong together; the run numbers them in their order.
   ///
-  /// If it throws, that ends the reading, not the run: what was read before is finished first.
+  /// An error ends the reading, but not the run: entries read before are finished first.
   func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState
-  /// The context of the batch just read; nil, the default: the run's.
+  /// The context of the batch just read; nil (the default): the run's.
   var batchContext: LoadContext? { get }
-  /// A descriptor that can be read when a blocked source has something again.
+  /// A descriptor that becomes readable when a blocked source has more.
   var sourceDescriptor: Int32? { get }
-  /// An entry that was read has ended; each does once. One that was decided at once borrows the text of its batch.
+  /// Receives an ended entry, each exactly once. An entry that was decided at once borrows the text of its batch.
   func finished(_ entry: Entry, _ completion: LoadCompletion)
-  /// Some time has passed, or something has happened: a good moment to show progress.
+  /// Called after some time or an event: a good moment to show progress.
   func progressed()
 }
 
@@ -202,44 +202,44 @@ extension PrefetchDelegate {
   package var batchContext: LoadContext? { nil }
 }
 
-/// What a source of entries can say after it was read.
+/// The state of a source after it was read.
 package enum PrefetchSourceState: Sendable {
   /// There may be more.
   case open
-  /// There may be more, but not now: a pipe whose writer is slow.
+  /// There may be more later: a pipe with a slow writer.
   case blocked
-  /// That was all.
+  /// There are no more entries.
   case ended
 }
 
-/// Decides what a prefetcher does next: a pure state machine, told what happened and when.
+/// Decides a prefetcher's next step: a pure state machine over events and times.
 ///
-/// It reads while the look-ahead window has room, waits while it has none, and ends when the source has ended and nothing is
-/// pending. Which of the pending requests starts next is the download queue's business.
+/// It reads while the look-ahead window has room, waits otherwise, and ends when the source has ended and nothing is pending. The download
+/// queue decides which pending request starts next.
 package struct PrefetchState {
   /// Requests read and looked up in one step, in one read transaction.
   static let batchLimit = 4_096
-  /// How long transfers in flight may go on after the first request to stop.
+  /// How long running transfers may continue after the first stop.
   static let grace = Duration.seconds(5)
 
   package enum Action: Equatable {
-    /// Read at most so many requests and load them.
+    /// Read at most `maximum` requests and load them.
     case read(maximum: Int)
-    /// Wait for completions, and for the source where it is blocked; not beyond the moment.
+    /// Wait for completions, and for the source if it is blocked; at most until that time.
     case wait(until: MonotonicInstant?, forSource: Bool)
-    /// Cancel what waits, and what runs too where included.
+    /// Cancel waiting requests, and running ones if included.
     case cancel(includingRunning: Bool)
     case end
   }
 
   private enum Stopping: Equatable {
     case no
-    /// Nothing more starts; what runs may go on until the moment.
+    /// Nothing more starts; running transfers may continue until then.
     case graceful(until: MonotonicInstant)
     case now
   }
 
-  /// Requests that may be pending at once.
+  /// The maximum number of pending requests.
   private let window: Int
   private let deadline: MonotonicInstant?
   private(set) var pending = 0
@@ -255,10 +255,10 @@ package struct PrefetchState {
     self.deadline = deadline
   }
 
-  /// Whether the run was cut short: by its deadline, or by a request to stop.
+  /// Whether the run ends early: by its deadline or a stop.
   var isStopping: Bool { stopping != .no }
 
-  /// What to do next, at this moment.
+  /// The next action.
   package mutating func next(now: MonotonicInstant) -> Action {
     if let deadline, now >= deadline, stopping == .no {
       deadlinePassed = !(sourceEnded && pending == 0)
@@ -283,23 +283,23 @@ package struct PrefetchState {
     }
   }
 
-  /// A batch was read, of which `pending` requests were not decided at once.
+  /// Records a batch that was read, with `pending` requests that weren't decided at once.
   package mutating func read(pending count: Int, source: PrefetchSourceState) {
     pending += count
     sourceEnded = source == .ended
     sourceIsBlocked = source == .blocked
   }
 
-  /// The source, which had nothing to give, may have something now.
+  /// Records that a blocked source may have more.
   mutating func sourceIsReady() { sourceIsBlocked = false }
 
-  /// So many pending requests have completed.
+  /// Records the completion of pending requests.
   package mutating func completed(_ count: Int) {
     pending -= count
     precondition(pending >= 0, "a request completes once")
   }
 
-  /// Asks for the end; what runs gets its grace only with `graceful`, and only once.
+  /// Stops; with `graceful`, running transfers get a grace period, but only once.
   mutating func stop(gracefully graceful: Bool, now: MonotonicInstant) {
     if graceful, stopping == .no {
       stopping = .graceful(until: now.advanced(by: Self.grace))
@@ -308,6 +308,6 @@ package struct PrefetchState {
     }
   }
 
-  /// Stops reading, or goes on.
+  /// Pauses or resumes reading.
   mutating func setPaused(_ paused: Bool) { isPaused = paused }
 }

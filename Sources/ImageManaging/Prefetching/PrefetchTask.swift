@@ -2,23 +2,23 @@ import ImagePrimitives
 import Synchronization
 import Threads
 
-/// How far a batch is; every request counts in exactly one of the first four when it ends.
+/// The counts of a batch; every request counts in exactly one of the first four when it ends.
 public struct PrefetchProgress: Sendable, Hashable {
-  /// Images that were loaded.
+  /// Loaded images.
   public var loaded = 0
-  /// Images that were cached already.
+  /// Images that were already cached.
   public var alreadyCached = 0
-  /// Requests that failed, known bad ones included.
+  /// Failed requests, including blacklisted ones.
   public var failed = 0
-  /// Requests that were cancelled, or that a hook declined.
+  /// Requests that were cancelled or rejected by a hook.
   public var cancelled = 0
   /// Requests read so far; all of them once the batch has ended.
   public var total = 0
 
-  /// Requests that have ended.
+  /// Ended requests.
   public var ended: Int { loaded + alreadyCached + failed + cancelled }
 
-  /// Nothing yet.
+  /// Creates counts of zero.
   public init() {}
 
   mutating func count(_ outcome: Outcome) {
@@ -31,9 +31,9 @@ public struct PrefetchProgress: Sendable, Hashable {
   }
 }
 
-/// One batch of an ``ImagePrefetcher``: the token by which it is cancelled, paused and waited for.
+/// One batch of an ``ImagePrefetcher``: the handle to cancel, pause and await it.
 public final class PrefetchTask: Sendable {
-  /// How far it is, the newest only, for one consumer; it ends with the batch.
+  /// The progress, only the latest, for one consumer; it ends with the batch.
   public let progress: AsyncStream<PrefetchProgress>
 
   private struct State {
@@ -58,7 +58,7 @@ public final class PrefetchTask: Sendable {
     )
   }
 
-  /// The counts at the batch's end, for any number of callers; that one is cancelled does not cancel the batch.
+  /// The counts at the batch's end, for any number of callers; cancelling a waiting caller doesn't cancel the batch.
   public var value: PrefetchProgress {
     get async {
       await withCheckedContinuation { continuation in
@@ -71,18 +71,18 @@ public final class PrefetchTask: Sendable {
     }
   }
 
-  /// Ends the batch: nothing more starts, and what is in flight for it alone is cut off.
+  /// Ends the batch: nothing more starts, and running transfers for it alone are cut off.
   ///
-  /// What the batch's thread has read by then and not asked for yet counts as cancelled, and is never asked for.
+  /// Requests that were read but not yet started count as cancelled.
   public func cancel() { run.stop(gracefully: false) }
 
-  /// Reads no further requests until ``resume()``; what is in flight goes on.
+  /// Reads no further requests until ``resume()``; requests in flight continue.
   public func pause() { run.setPaused(true) }
 
-  /// Goes on after ``pause()``.
+  /// Resumes after ``pause()``.
   public func resume() { run.setPaused(false) }
 
-  /// Runs the batch on a thread of its own; traps where the system gives none, since there is nobody else to take the requests.
+  /// Runs the batch on a thread of its own; traps if the system provides none, since no other thread can take the requests.
   func start(
     _ requests: sending some Sequence<ImageRequest>,
     whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)?,
@@ -106,9 +106,9 @@ public final class PrefetchTask: Sendable {
     }
   }
 
-  /// What crosses to the batch's thread.
+  /// The value that crosses to the batch's thread.
   private struct HandedOver: @unchecked Sendable {
-    // Sendable because the caller has given it away (`sending`), so that from here on only the batch's thread has it.
+    // Sendable because the caller has given it up (`sending`), so that only the batch's thread uses it from here on.
     let value: RequestSource
   }
 
@@ -125,7 +125,7 @@ public final class PrefetchTask: Sendable {
 }
 
 extension ImageRequest {
-  /// The request as a prefetcher makes it.
+  /// The request with the prefetcher's settings.
   func prefetching(to configuration: ImagePrefetcher.Configuration) -> ImageRequest {
     var request = self
     request.priority = min(priority, configuration.priority)

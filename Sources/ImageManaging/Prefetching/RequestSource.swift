@@ -1,7 +1,7 @@
 import ImagePrimitives
 import ImageURLs
 
-/// Reads a sequence of requests for a run, and counts how they end; on the run's thread alone.
+/// Reads a sequence of requests for a run and counts the outcomes; on the run's thread only.
 final class RequestSource: PrefetchDelegate {
   private(set) var counts = PrefetchProgress()
 
@@ -11,7 +11,7 @@ final class RequestSource: PrefetchDelegate {
   private let report: (PrefetchProgress) -> Void
   private(set) var batchContext: LoadContext?
   private var nextRequest: () -> ImageRequest?
-  /// A request that was read, and whose context is another than that of the batch before it.
+  /// A request that was read, with a different context than the batch before it.
   private var ahead: (request: ImageRequest, context: LoadContext)?
   private var reported = PrefetchProgress()
 
@@ -34,7 +34,7 @@ final class RequestSource: PrefetchDelegate {
 
   func read(_ batch: inout EntryBatch, maximum: Int) -> PrefetchSourceState {
     batchContext = nil
-    // What is no URL takes a place too, so that many of them do not keep a batch from being stopped.
+    // Invalid URLs count too, so that many of them don't delay a stop of the batch.
     for _ in 0..<maximum {
       guard let (request, context) = take() else { return .ended }
       if let batchContext, batchContext !== context {
@@ -43,7 +43,7 @@ final class RequestSource: PrefetchDelegate {
       }
       batchContext = context
       counts.total += 1
-      // Whoever wants to know how each has ended gets its request back.
+      // `whenEnded` gets the request back.
       let owner = whenEnded == nil ? nil : PrefetchedRequest(request)
       if !manager.append(request, owner: owner, to: &batch) {
         end(request, EntryResult(.failed, details: EntryResult.Details(failure: .noURL)))
@@ -77,7 +77,7 @@ final class RequestSource: PrefetchDelegate {
   }
 }
 
-/// A request, as its entry carries it.
+/// A request as the owner of its entry.
 private final class PrefetchedRequest: Sendable {
   let request: ImageRequest
 
@@ -85,5 +85,5 @@ private final class PrefetchedRequest: Sendable {
 }
 
 extension Failure {
-  fileprivate static let noURL = Failure(.invalidURL, message: "the request has no URL of an image")
+  fileprivate static let noURL = Failure(.invalidURL, message: "the request's URL isn't the URL of an image")
 }

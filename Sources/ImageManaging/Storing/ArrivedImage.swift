@@ -3,57 +3,57 @@ import ImageDownloading
 package import ImagePrimitives
 import ImageURLs
 
-/// Who is shown the images that come from the network, good ones and refused ones.
+/// Gets all images from the network, accepted and rejected ones.
 package protocol ImageObserver: AnyObject, Sendable {
-  /// An image has come and was judged; called on the store thread, which everything waits for, under no lock. Not called for answers without
-  /// any byte of a body.
+  /// Called for each received image after it was judged, outside of locks, on the store thread, which must not be delayed. Not called for
+  /// responses without any byte of a body.
   func saw(_ image: ArrivedImage)
 }
 
-/// An image that came, with its bytes as far as they are at hand; whoever keeps it keeps them.
+/// A received image, with its bytes as far as they are available; keeping it keeps the bytes.
 package struct ArrivedImage: Sendable {
   private var image: Judged
   private let entry: Entry
-  /// What tells its URL from others of the context: ``LoadContext/imageHash(of:parts:)``.
+  /// Distinguishes its URL from others of the context: ``LoadContext/imageHash(of:parts:)``.
   package let urlHash: UInt64
 
-  /// nil where nothing of the body is at hand.
+  /// Nil if no byte of the body is available.
   init?(_ image: borrowing Judged, of flight: Flight) {
     guard image.hasBytes else { return nil }
     self.image = copy image
-    // Whoever keeps it has no use for pixels.
+    // Observers don't need pixels.
     self.image.product = nil
     entry = flight.entry
     urlHash = entry.withRequestURL { [parts = entry.parts] in flight.context.imageHash(of: $0, parts: parts) }
   }
 
-  /// Why it was refused; nil if it is good.
+  /// Why it was rejected; nil if it was accepted.
   package var failure: Failure? { image.failure }
 
   /// The URL as it was first written, credentials masked.
   package var url: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
-  /// Host and port; empty where the URL has none that is known.
+  /// Host and port; empty if the URL's parts are unknown.
   package var host: ArraySlice<UInt8> { entry.parts.count > 0 ? entry.text[entry.hostRange] : [] }
 
-  /// The image's format, where it was found good, or good but for what it stands for.
+  /// The image's format, if it was verified.
   package var format: ImageFormat? { image.verified?.format }
 
-  /// Its pixels, likewise; 0 × 0 where they are not known.
+  /// Its size in pixels, if it was verified; otherwise 0 × 0.
   package var size: ImageSize { image.verified?.size ?? ImageSize(width: 0, height: 0) }
 
-  /// Bytes of the whole image; where their number is not known, of as much as came.
+  /// The bytes of the whole image; if unknown, the number received.
   package var byteCount: Int { image.response.totalBytes ?? image.response.bodyBytes }
 
-  /// What tells whether its bytes are those of another one; nil where too little is known of them. It is worked out anew each time.
+  /// Identifies its bytes; nil if too few are known. It is computed each time.
   package var bodyIdentity: Checksum? { image.checksum ?? image.prefixChecksum }
 
-  /// Whether all of its bytes are at hand.
+  /// Whether all of its bytes are available.
   package var isWhole: Bool {
     if case .prefix = image.body { false } else { true }
   }
 
-  /// Bytes of memory that its body takes; 0 where it is in a file, which is open as long as this is kept.
+  /// The bytes of memory that its body uses; 0 if it is in a file, which stays open as long as this is kept.
   package var memoryBytes: Int {
     switch image.body {
     case .bytes(let bytes), .prefix(let bytes): bytes.count
@@ -61,7 +61,7 @@ package struct ArrivedImage: Sendable {
     }
   }
 
-  /// Calls `read` with the bytes that are at hand; nil where they cannot be read.
+  /// Calls `read` with the available bytes; nil if they can't be read.
   package func withBytes<R>(_ read: (UnsafeRawBufferPointer) -> R) -> R? {
     switch image.body {
     case .bytes(let bytes), .prefix(let bytes): return bytes.withRawBytes(read)
@@ -70,7 +70,7 @@ package struct ArrivedImage: Sendable {
       do throws(CacheError) {
         return try blob.withBytes(read)
       } catch {
-        // Nothing depends on it, and whoever stores it will say why.
+        // Observing is optional, and storing the image reports the error.
         return nil
       }
     }

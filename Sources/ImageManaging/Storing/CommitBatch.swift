@@ -3,14 +3,14 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// The result of a flight, once nothing can change it any more: its commit is synced, or it needs none.
+/// The final result of a flight: its commit is synced, or it needs none.
 struct Committed {
   let number: UInt64
   let flight: Flight
   var result: EntryResult
-  /// What goes out with the result, and into the memory layer.
+  /// The parts for completions and the memory layer.
   let product: ImageProduct?
-  /// The record as it is now, where there is one.
+  /// The current record, if there is one.
   var head: EntryHead?
   var leftBlacklist = false
   var joinedBlacklist = false
@@ -25,40 +25,40 @@ struct Committed {
   }
 }
 
-/// What is to be written in one transaction, and the results that become final with it.
+/// The changes of one transaction, and the results that become final with it.
 struct CommitBatch {
-  /// At most so many entries wait for a commit.
+  /// The maximum number of entries that wait for a commit.
   static let entryLimit = 512
-  /// At most so many bytes of bodies wait for a commit.
+  /// The maximum number of bytes of bodies that wait for a commit.
   static let byteLimit = 8 << 20
 
   enum Change {
     case store(Judged)
     case blacklist(Failure)
     case raiseProof(EntryHead, VerifiedImage)
-    /// What was made of a cached image, of which nothing else is new; with what that was found to be.
+    /// Only the transformed image of a cached one is new; with the verification of the cached one.
     case keepTransformed(VerifiedImage)
-    /// The server has said that the record is right; with a deeper proof of it, where there is one.
+    /// The server has confirmed the record; with a deeper verification, if there is one.
     case revalidate(EntryHead, Response, VerifiedImage?)
-    /// A good image that is not kept, but whose URL was known bad.
+    /// A good image that isn't stored, but whose URL was blacklisted.
     case unblacklist
   }
 
-  /// What is to be written, one change for each of ``results``.
+  /// One change for each of ``results``.
   private var changes: [Change] = []
   private(set) var results: [Committed] = []
-  /// What the commit makes room for.
+  /// The resources that the commit releases.
   private(set) var held = BackPressure.Held()
   private(set) var context: LoadContext?
-  /// When the first change came; nil if there is none.
+  /// The time of the first change; nil if there is none.
   private(set) var began: MonotonicInstant?
-  /// Whether somebody waits for one of the images itself, not only for its being kept.
+  /// Whether a caller waits for one of the images itself, not only for its storage.
   private(set) var isAwaited = false
 
   var isEmpty: Bool { results.isEmpty }
   var isFull: Bool { results.count >= Self.entryLimit || held.bytes >= Self.byteLimit }
 
-  /// Whether what belongs to `context` can join this batch: one transaction writes to one cache.
+  /// Whether changes of `context` can join this batch: one transaction writes to one cache.
   func accepts(_ context: LoadContext) -> Bool { self.context == nil || self.context?.cache === context.cache }
 
   mutating func add(_ change: Change, _ result: Committed, _ held: BackPressure.Held) {
@@ -70,9 +70,9 @@ struct CommitBatch {
     results.append(result)
   }
 
-  /// Writes everything in one synced transaction and marks what became of each result.
+  /// Writes everything in one synced transaction and updates the results.
   ///
-  /// A transaction that fails fails every image in it as `cache-write`; nothing of it is stored.
+  /// If the transaction fails, every image in it fails as `cache-write`; none of it is stored.
   mutating func commit() {
     guard let cache = context?.cache else { return }
     do throws(CacheError) {
@@ -133,7 +133,7 @@ struct CommitBatch {
     }
   }
 
-  /// Stores the original, where it is kept.
+  /// Stores the original, if the context keeps it.
   private static func store(
     _ image: Judged,
     _ committed: inout Committed,
@@ -142,12 +142,12 @@ struct CommitBatch {
   ) throws(CacheError) {
     let flight = committed.flight
     guard flight.context.keepsOriginalOnDisk else {
-      // An older one is out of date.
+      // An older one is outdated.
       _ = try writer.remove(flight.key, identity: identity)
       return
     }
     guard let checksum = committed.result.checksum, let verified = image.verified else {
-      preconditionFailure("only whole good bodies are stored")
+      preconditionFailure("only whole verified bodies are stored")
     }
     try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
       var entry = NewEntry(flight, identity: identity, url: url, image: image, verified: verified, checksum: checksum)
@@ -174,7 +174,7 @@ struct CommitBatch {
 }
 
 extension Committed {
-  /// Takes in that the transaction of its change failed.
+  /// Handles the failure of the transaction of its change.
   fileprivate mutating func fail(_ change: CommitBatch.Change, _ error: CacheError) {
     result.storedBytes = nil
     let sentence = flight.context.sentence(error)
@@ -189,16 +189,16 @@ extension Committed {
         failure: failure,
         finalURL: result.details?.finalURL,
         contentType: result.details?.contentType,
-        warnings: ["not put on the blacklist: \(sentence)"]
+        warnings: ["couldn't add the URL to the blacklist: \(sentence)"]
       )
     case .unblacklist:
-      let warning = "not taken off the blacklist: \(sentence)"
+      let warning = "couldn't remove the URL from the blacklist: \(sentence)"
       result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
     case .raiseProof:
-      let warning = "its proof was not written down: \(sentence)"
+      let warning = "couldn't save the verification: \(sentence)"
       result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
     case .revalidate:
-      let warning = "that it is still right was not written down: \(sentence)"
+      let warning = "couldn't save the revalidation: \(sentence)"
       result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
     }
     leftBlacklist = false
@@ -206,9 +206,9 @@ extension Committed {
   }
 }
 
-// What was made of an image is stored beside it, or in its place, under an identity of its own.
+// A transformed image is stored beside its original or instead of it, under an identity of its own.
 extension CommitBatch {
-  /// Stores what was made of an image, where something is to be.
+  /// Stores the transformed image, if there is one.
   fileprivate static func storeTransformed(
     _ change: Change,
     _ committed: inout Committed,
@@ -228,12 +228,12 @@ extension CommitBatch {
             entry = NewEntry(flight, identity: identity, url: url, image: image, verified: new.verified, checksum: checksum)
           case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
             entry = NewEntry(flight, identity: identity, url: url, madeOf: product, verified: new.verified, checksum: checksum)
-            // What is older than its original counts as made of another one.
+            // A transformed image older than its original counts as made from another one.
             runStart = runStart.map { max($0, product.head.storedAt) }
             let storedAt = writer.storingTime(runStart, entry.freshness)
             entry.lifetime = flight.context.remainingLifetime(of: product.head, from: storedAt)
           }
-          // What was made of it is known to be good: of proof the record tells the original's.
+          // The transformed image needs no verification; the record has the original's.
           (entry.proof, entry.hasWarnings) = originalProof(change, of: flight)
           try writer.store(entry, body: .bytes(bytes), runStart: runStart)
           let head = try writer.head(of: entry.key, identity: identity)
@@ -245,7 +245,7 @@ extension CommitBatch {
     committed.result.storedBytes = original + UInt64(new.bytes.count)
   }
 
-  /// How deeply an original was proven, by its record or just now, and whether a decoder found it odd.
+  /// How deeply an original was verified, by its record or just now, and whether a decoder warned.
   private static func originalProof(_ change: Change, of flight: Flight) -> (depth: ProofDepth, hasWarnings: Bool) {
     let (head, verified): (EntryHead?, VerifiedImage?) =
       switch change {
@@ -259,9 +259,9 @@ extension CommitBatch {
     return (depth, head?.hasWarnings == true || verified?.hasDecoderWarnings == true)
   }
 
-  /// What was made of an image is as right as that, unless it was made of an older one.
+  /// Revalidates a transformed image together with its original, unless it was made from an older one.
   ///
-  /// - Parameter original: the record before it was found right.
+  /// - Parameter original: the record before the revalidation.
   fileprivate static func revalidateTransformed(
     _ committed: Committed,
     _ identity: UnsafeRawBufferPointer,
@@ -280,7 +280,7 @@ extension CommitBatch {
 }
 
 extension LoadContext {
-  /// For how long what was made of a cached image is as fresh as that, if it is stored then; nil: as long as the cache's rule says.
+  /// The remaining lifetime of a cached image from `storedAt`, for its transformed image; nil: by the cache's rule.
   fileprivate func remainingLifetime(of original: EntryHead, from storedAt: Timestamp) -> Duration? {
     guard let cache, cache.configuration.expireBy == .modification, let end = cache.expiry(of: original) else { return nil }
     return .milliseconds(max(0, end.milliseconds &- storedAt.milliseconds))
@@ -288,7 +288,7 @@ extension LoadContext {
 }
 
 extension NewEntry {
-  /// What was made of a cached image.
+  /// Creates the entry of an image made from a cached one.
   fileprivate init(
     _ flight: Flight,
     identity: UnsafeRawBufferPointer,
@@ -311,7 +311,7 @@ extension NewEntry {
     describe(verified, checksum: checksum)
   }
 
-  /// Tells of other bytes than those that came.
+  /// Sets the properties of bytes other than the received ones.
   mutating func describe(_ verified: VerifiedImage, checksum: Checksum) {
     format = verified.format
     width = UInt32(clamping: verified.size.width)

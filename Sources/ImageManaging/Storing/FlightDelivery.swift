@@ -4,17 +4,17 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// Ends flights and tells everyone who shared them, each by the rules of their own context.
+/// Ends flights and notifies their waiters, each by the rules of its own context.
 struct FlightDelivery {
   private let dispatcher: FlightDispatcher
 
   init(_ dispatcher: FlightDispatcher) { self.dispatcher = dispatcher }
 
-  /// Those who shared a flight under other rules than its own are looked up again, as if they had come now.
+  /// Delivers results; waiters with other rules than their flight's are looked up again, as if they had come now.
   func deliver(_ results: [Committed], isClosing: Bool) {
     var outbox = Outbox()
     var others: [Waiter] = []
-    // Before the flights end, so that who comes after them finds what they have brought.
+    // Before the flights end, so that later requests find the images in memory.
     for final in results { remember(final, final.flight) }
     let ended = dispatcher.flights.end(results.map(\.number))
     for (final, ended) in zip(results, ended) {
@@ -64,7 +64,7 @@ struct FlightDelivery {
     do throws(CacheError) {
       try dispatcher.load(EntryBatch(waiter.entry), context: waiter.context, receiver: waiter.receiver) { decided = $1 }
     } catch {
-      let failure = Failure(.internal, message: "the cache could not be read: \(waiter.context.sentence(error))")
+      let failure = Failure(.internal, message: "cannot read the cache: \(waiter.context.sentence(error))")
       decided?.result = EntryResult(.failed, details: EntryResult.Details(failure: failure))
     }
     if let decided { waiter.receiver.complete([(waiter.entry, decided)]) }
@@ -72,7 +72,7 @@ struct FlightDelivery {
 }
 
 extension Committed {
-  /// Whether a new body has come, so that what memory has of an older one is out of date.
+  /// Whether a new body was received, so that older images in memory are outdated.
   fileprivate var replacesCached: Bool { result.outcome == .downloaded || result.outcome == .checked }
 
   fileprivate func completion(for waiter: Waiter, isFirst: Bool) -> LoadCompletion {
@@ -86,8 +86,8 @@ extension Committed {
 }
 
 extension EntryResult {
-  /// Whether this is the result for every request that is made in the same way, whatever its rules: a failure to get an answer, and that
-  /// all were cancelled, since nobody else can cancel what others wait for.
+  /// Whether this result applies to every equal request, whatever its rules: a failure to get a response, and cancellation, since only all
+  /// waiters together can cancel a flight.
   fileprivate var holdsForOtherRules: Bool {
     if outcome == .cancelled { return true }
     return switch failure?.kind {
@@ -101,7 +101,7 @@ extension EntryResult {
   }
 }
 
-/// Completions, gathered for each receiver as long as they come in a row.
+/// Completions, grouped while they are for the same receiver.
 private struct Outbox {
   private var receiver: (any LoadReceiver)?
   private var completions: [(Entry, LoadCompletion)] = []

@@ -3,34 +3,34 @@ import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 
-/// An image that came, with what verifying and processing it showed.
+/// A received image, with the results of verification and processing.
 ///
-/// It has neither a ``failure`` nor anything ``verified`` if nobody waits for it any more.
+/// It has neither a ``failure`` nor a ``verified`` image if it was abandoned, since no request waits for it.
 struct Judged: Sendable {
   enum Body: Sendable {
     case bytes([UInt8])
-    /// On its way into the cache already.
+    /// Already written to the cache's folder.
     case staged(StagedBlob)
-    /// Not meant to be kept: only its beginning was.
+    /// Not to be stored: only its beginning was kept.
     case prefix([UInt8])
-    /// It came, but could not be written down.
+    /// Received, but writing it failed.
     case unwritten(CacheError)
   }
 
   let response: Response
   let body: Body
-  /// The request headers that the response depends on, as a record keeps them.
+  /// The request headers that the response depends on, as in a record.
   let vary: [UInt8]
-  /// nil unless verification accepted the image.
+  /// Nil unless verification accepted the image.
   private(set) var verified: VerifiedImage?
-  /// nil if the image was only verified, as most are.
+  /// Nil if the image was only verified, as most are.
   var product: ImageProduct?
-  /// Why the image is bad, in the program's words; nil if it is good.
+  /// Why the image is bad, in the program's wording; nil if it is good.
   private(set) var failure: Failure?
 
-  /// Judges what came for `flight`, on a coding thread or the store thread.
+  /// Judges the response to `flight`, on a coding thread or the store thread.
   ///
-  /// - Parameter abandons: whether it is given up if nobody waits for it any more.
+  /// - Parameter abandons: whether to give up if no request waits for it any more.
   init(
     _ response: Response,
     _ body: Body,
@@ -46,7 +46,7 @@ struct Judged: Sendable {
     do throws(Failure) {
       (verified, product) = try processed(for: flight, by: processor)
     } catch {
-      // What was given up half-way has not failed.
+      // Processing that was given up isn't a failure.
       if !abandons || flight.stop != .now { failure = flight.context.worded(error) }
     }
   }
@@ -69,7 +69,7 @@ struct Judged: Sendable {
     }
   }
 
-  /// Judges a good image by what caches on the way had of it and by its host's other images; for the store thread, in the order of arrival.
+  /// Judges a good image by the status of caches on the way and by its host's other images; on the store thread, in the order of arrival.
   mutating func compare(for flight: Flight) {
     guard failure == nil else { return }
     let found = flight.context.verification.failure(remoteCache: response.remoteCache) ?? placeholderFailure(for: flight)
@@ -79,7 +79,7 @@ struct Judged: Sendable {
   private func placeholderFailure(for flight: Flight) -> Failure? {
     guard flight.context.placeholders != nil else { return nil }
     let own: SerializedImage? = if case .instead(let serialized) = stored { serialized } else { nil }
-    // A later look-up finds what is stored of it, and has nothing else to go by.
+    // Later look-ups know only the checksum of the stored bytes.
     let kept = [own, product?.transformed].compactMap(\.self).map { $0.bytes.withRawBytes { ImageCaching.checksum(of: $0) } }
     let failures = ([checksum ?? prefixChecksum].compactMap(\.self) + kept).map { flight.placeholderFailure($0) }
     return failures.lazy.compactMap(\.self).first
@@ -91,10 +91,10 @@ extension Judged {
 
   var stored: ImageProduct.Stored { product?.stored ?? .asItCame }
 
-  /// What it holds until it is final, its product aside.
+  /// The resources that it holds until it is final, except its product.
   var held: BackPressure.Held { body.held(response) }
 
-  /// The sum over the whole body; nil if only its beginning was kept.
+  /// The checksum of the whole body; nil if only its beginning was kept.
   var checksum: Checksum? {
     switch body {
     case .bytes(let bytes): bytes.withRawBytes { ImageCaching.checksum(of: $0) }
@@ -103,8 +103,8 @@ extension Judged {
     }
   }
 
-  /// In place of ``checksum``: that of the beginning, mixed with the length of the whole; nil if all of it is there, or nothing, or if its
-  /// length is not known.
+  /// A substitute for ``checksum``: that of the beginning, mixed with the whole length; nil if the body is whole or empty, or if its length
+  /// isn't known.
   var prefixChecksum: Checksum? {
     guard case .prefix(let bytes) = body, !bytes.isEmpty, let whole = response.totalBytes else { return nil }
     var sum = bytes.withRawBytes { ImageCaching.checksum(of: $0) }
@@ -121,15 +121,15 @@ extension Judged.Body {
   }
 }
 
-/// A body while it arrives: a small one in memory, a large one written to a blob; only its beginning where it is not to be kept.
+/// A body while it arrives: a small one in memory, a large one in a blob; only its beginning if it isn't to be stored.
 struct BodyStream {
-  /// What a header may need where the body is not kept; large embedded profiles and previews come before it.
+  /// The maximum size kept for a header if the body isn't stored; large embedded profiles and previews precede it.
   static let maximumPrefixBytes = 1 << 20
-  /// The same where the header goes on even then.
+  /// The maximum if the header is even longer.
   private static let maximumHeaderBytes = 16 << 20
 
   private let cache: ImageCache?
-  /// Bytes that are kept in memory, at most.
+  /// The maximum number of bytes kept in memory.
   private var memoryBytes: Int
   private let verifier: BodyVerifier
   private var writer: BlobWriter?
@@ -137,7 +137,7 @@ struct BodyStream {
   private var isCut = false
   private var failure: CacheError?
 
-  /// A stream of a body as `context` wants it kept, whose header `coders` read.
+  /// Creates a stream for a body by the rules of `context`, whose header `coders` read.
   init(_ context: LoadContext, coders: ImageCoderRegistry) {
     verifier = BodyVerifier(coders: context.options.coders ?? coders, rules: context.verification)
     cache = context.needsWholeBody ? nil : context.writeCache
@@ -159,7 +159,7 @@ struct BodyStream {
       } else {
         guard !isCut else { return }
         beginning += bytes
-        // Of what isn't kept, as much as its header needs.
+        // If the body isn't stored, only its header is needed.
         while beginning.count > memoryBytes, !isCut {
           let missing = beginning[..<memoryBytes].withUnsafeBytes { verifier.missingHeaderBytes($0) }
           isCut = missing == nil || memoryBytes >= Self.maximumHeaderBytes
@@ -177,7 +177,7 @@ struct BodyStream {
     try bytes.withRawBytes { bytes throws(CacheError) in try writer.append(bytes) }
   }
 
-  /// The body, once the last byte has come.
+  /// The complete body.
   consuming func finish() -> Judged.Body {
     if let failure { return .unwritten(failure) }
     guard let writer else { return isCut ? .prefix(beginning) : .bytes(beginning) }

@@ -4,14 +4,14 @@ import ImagePrimitives
 import ImageURLs
 
 extension EntryResult {
-  /// A URL that is known bad, and was not asked.
+  /// The result for a blacklisted URL that wasn't requested.
   init(knownBad known: BlacklistHead) {
-    let why = known.status.map { "the server answered \($0)" } ?? known.kind.name
-    let failure = Failure(known.kind, status: known.status, message: "known bad, not asked: \(why)")
+    let why = known.status.map { "the server responded with \($0)" } ?? known.kind.name
+    let failure = Failure(known.kind, status: known.status, message: "blacklisted, not requested: \(why)")
     self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
   }
 
-  /// A hit by its record, judged by the rules of `cache`.
+  /// A hit decided by its record, by the rules of `cache`.
   init(_ outcome: Outcome, head: EntryHead, in cache: ImageCache?) {
     self.init(outcome)
     format = head.format
@@ -37,13 +37,13 @@ extension EntryResult {
     if !verified.warnings.isEmpty { details = Details(warnings: verified.warnings) }
   }
 
-  /// What is known of a transfer that brought no image.
+  /// The result of a transfer that brought no image.
   init(_ outcome: Outcome, summary: TransferSummary) {
     self.init(outcome)
     add(summary)
   }
 
-  /// Adds what a transfer cost.
+  /// Adds the cost of a transfer.
   mutating func add(_ summary: TransferSummary) {
     attempts = UInt32(clamping: summary.attempts)
     receivedBytes = UInt64(clamping: summary.receivedBytes)
@@ -51,14 +51,14 @@ extension EntryResult {
     waitedNanoseconds = summary.waitedNanoseconds
   }
 
-  /// Adds what a record tells of the image.
+  /// Adds the record's properties of the image.
   mutating func add(_ verified: VerifiedImage, head: EntryHead) {
     add(verified)
     bytes = head.bodySize
     checksum = head.checksum
   }
 
-  /// What is known of an image that came.
+  /// The result for a received image.
   init(_ outcome: Outcome, _ image: borrowing Judged) {
     self.init(outcome, summary: image.response.summary)
     bytes = UInt64(clamping: image.response.totalBytes ?? 0)
@@ -73,7 +73,7 @@ extension EntryResult {
     remoteCache = image.response.remoteCache?.status
   }
 
-  /// Adds what caches on the way had of an image that the server said is right.
+  /// Adds the status of caches on the way for a revalidated image.
   mutating func add(_ remoteCache: RemoteCacheResponse?) {
     guard let remoteCache else { return }
     self.remoteCache = remoteCache.status
@@ -88,14 +88,14 @@ extension EntryResult {
     )
   }
 
-  /// Adds what proving the body showed.
+  /// Adds the verified properties.
   mutating func add(_ verified: VerifiedImage) {
     format = verified.format
     width = UInt32(clamping: verified.size.width)
     height = UInt32(clamping: verified.size.height)
   }
 
-  /// The same result for an entry that joined: its bytes are counted with the first.
+  /// The same result for an entry that joined: the cost counts for the first entry only.
   var shared: EntryResult {
     var copy = self
     copy.isShared = true
@@ -139,7 +139,7 @@ extension NewEntry {
 }
 
 extension EntryHead {
-  /// What the record of a fetched image would say.
+  /// The record that a received image would have.
   init(_ verified: VerifiedImage, _ image: Judged, storedAt: Timestamp) {
     self.init(
       verified,

@@ -6,38 +6,38 @@ import ImagePrimitives
 import Synchronization
 import Threads
 
-/// What the store thread is told.
+/// A message to the store thread.
 enum StoreMessage: Sendable {
   /// From the transfer thread.
   case event(DownloadEvent)
-  /// A flight whose cached copy is to be read first.
+  /// A flight whose cached copy must be read first.
   case prove(number: UInt64)
   /// From a coding thread: an image was judged.
   case judged(number: UInt64, Judged)
   /// From a coding thread: a cached body was judged.
   case proved(number: UInt64, CachedCopy, CachedProof)
-  /// From a coding thread: what a body that still arrives gives to see.
+  /// From a coding thread: a partial image of an arriving body.
   case partial(number: UInt64, DecodedImage)
-  /// Times of access wait for being written, where none did before.
+  /// The first times of access wait to be written.
   case touched(LoadContext)
-  /// So many times of access wait that they are to be written at once.
+  /// So many times of access wait that they must be written at once.
   case writeTouches(LoadContext)
-  /// End the transfers, finish what is at hand, and end.
+  /// End the transfers, finish the remaining work, and end.
   case close
-  /// Stands where a message was taken out.
+  /// The placeholder of a removed message.
   case taken
 }
 
-/// The way to the store thread: it takes what transfers bring and says whether more may come.
+/// The store thread's inbox: it receives events of transfers and decides whether more may start.
 final class StoreInbox: DownloadReceiver {
   let mailbox = Mailbox<StoreMessage>()
   let pressure = BackPressure()
-  /// Is told what the store thread does.
+  /// Gets the store thread's activity.
   let meter: PipelineMeter
 
   init(meter: PipelineMeter) { self.meter = meter }
 
-  /// Calls `body`, in which the store thread waits for the disk.
+  /// Calls `body`, during which the store thread waits for the disk.
   func whileWriting<Result>(_ body: () -> Result) -> Result {
     meter.store(.writing)
     defer { meter.store(.working) }
@@ -62,12 +62,12 @@ final class StoreInbox: DownloadReceiver {
   }
 }
 
-/// What has arrived and is not final yet, bounded, so that a slow disk or decoder holds back the network and not memory.
+/// The limits of received images that aren't final yet, so that a slow disk or decoder delays the network instead of filling memory.
 ///
-/// The transfer thread asks and adds, the store thread adds and subtracts. Whoever was told to wait is remembered before the bounds
-/// are looked at once more, and whoever subtracts looks at that after it has: so one of the two always sees the other.
+/// The transfer thread checks and adds, the store thread adds and subtracts. A rejected check is recorded before the limits are checked
+/// again, and subtracting reads that record afterwards: so one of the two always sees the other.
 final class BackPressure: Sendable {
-  /// What one or several entries hold.
+  /// The resources of one or several entries.
   struct Held: Sendable, Equatable {
     /// Entries between the end of their transfer and their commit.
     var entries = 0
@@ -83,7 +83,7 @@ final class BackPressure: Sendable {
     }
   }
 
-  /// At most so much is held; running transfers are not counted, so that it may be passed by what they bring.
+  /// The limits; running transfers don't count, so their results may exceed them.
   let limit: Held
 
   private let entries = Atomic(0)
@@ -93,7 +93,7 @@ final class BackPressure: Sendable {
 
   init(limit: Held = Held(entries: 4096, bytes: 16 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
 
-  /// Whether a new transfer may start; after false, ``subtract(_:)`` says when to ask again.
+  /// Whether a new transfer may start; after false, the result of ``subtract(_:)`` shows when to check again.
   func mayStart() -> Bool {
     if hasRoom { return true }
     isAwaited.store(true, ordering: .sequentiallyConsistent)
@@ -109,7 +109,7 @@ final class BackPressure: Sendable {
     blobs.add(held.blobs, ordering: .sequentiallyConsistent)
   }
 
-  /// Returns whether there is room again for whoever was told to wait.
+  /// Returns whether there is room again after a rejected check.
   func subtract(_ held: Held) -> Bool {
     entries.subtract(held.entries, ordering: .sequentiallyConsistent)
     bytes.subtract(held.bytes, ordering: .sequentiallyConsistent)
@@ -123,8 +123,8 @@ final class BackPressure: Sendable {
       && blobs.load(ordering: .sequentiallyConsistent) < limit.blobs
   }
 
-  /// An eighth of the files that this process may open, at most 1,024. So many may wait for their commit, and as many be with the coding
-  /// threads; sockets and bodies that still arrive need the others.
+  /// An eighth of the files that this process may open, at most 1,024. This many may wait for their commit, and as many be in the coding
+  /// threads; sockets and arriving bodies need the others.
   static var blobLimit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 128 }

@@ -3,24 +3,24 @@ import ImageDownloading
 import ImagePrimitives
 import Threads
 
-// Cached bodies: read, confirmed by a 304, found damaged.
+// Cached bodies: read, confirmed by a 304, or damaged.
 extension StoreLoop {
   func prove(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy) {
     let processor = BodyProcessor(flight, coders: coders, budget: budget)
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
       var proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
-      // What was given up half-way is not broken.
+      // A check that was given up doesn't mean a broken image.
       if case .broken = proof, flight.stop == .now { proof = .abandoned }
       inbox.mailbox.post(.proved(number: number, copy, proof))
     }
   }
 
-  /// The server has answered 304: the record is right, and so is the body, unless the context asks for more than the record tells.
+  /// Handles a 304: the record is current, and so is the body, unless the context requires more than the record has.
   func settle(_ number: UInt64, notModified response: Response) {
     guard let flight = flights.flight(number) else { return }
     guard let revalidation = flight.revalidation, let cache = flight.context.cache else {
-      preconditionFailure("only what is cached is asked about")
+      preconditionFailure("only cached images are revalidated")
     }
     let context = flight.context
     if let failure = context.verification.failure(remoteCache: response.remoteCache) {
@@ -53,7 +53,7 @@ extension StoreLoop {
     revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
   }
 
-  /// Whether what the context makes of an image was made of this one, so that it need not be made again; true where nothing is.
+  /// Whether the stored transformed image was made from this original; true if the context stores none.
   private func hasTransformed(_ flight: Flight, of original: EntryHead) -> Bool {
     let context = flight.context
     guard context.encodesTransformed, let cache = context.cache, let transform = context.transform else { return true }
@@ -67,7 +67,7 @@ extension StoreLoop {
         }
       }
     } catch {
-      // Made anew, it is stored over whatever is there.
+      // A new one will replace it.
       return false
     }
   }
@@ -89,8 +89,8 @@ extension StoreLoop {
     guard let flight = flights.flight(number) else { return }
     switch proof {
     case .good(_, let body?) where flight.placeholderFailure(body.checksum) != nil:
-      // Of a file in a folder the look-up did not know what is in it.
-      askInstead(number, flight)
+      // The look-up doesn't know the bytes of a file in a flat folder.
+      requestInstead(number, flight)
     case .good(let processed, let body):
       settle(number, flight, copy, response, processed, body)
     case .abandoned:
@@ -100,7 +100,7 @@ extension StoreLoop {
     case .broken where copy.isTransformed:
       giveUp(copy, number, flight)
     case .broken, .unreadable:
-      askInstead(number, flight)
+      requestInstead(number, flight)
     }
   }
 
@@ -130,11 +130,11 @@ extension StoreLoop {
     }
   }
 
-  /// Goes on without a copy whose bytes are no good.
+  /// Continues without a copy whose bytes are damaged.
   private func giveUp(_ copy: CachedCopy, _ number: UInt64, _ flight: Flight) {
     let isGone = removeDamaged(flight, copy)
-    // The original of a transformed image may be there. A record that stays would be found again, and again.
-    if copy.isTransformed && isGone { lookUpAgain(number, flight) } else { askInstead(number, flight) }
+    // The original of a transformed image may be there. A remaining record would be found again and again.
+    if copy.isTransformed && isGone { lookUpAgain(number, flight) } else { requestInstead(number, flight) }
   }
 
   private func lookUpAgain(_ number: UInt64, _ flight: Flight) {
@@ -143,8 +143,8 @@ extension StoreLoop {
     finish(result)
   }
 
-  /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
-  private func askInstead(_ number: UInt64, _ flight: Flight) {
+  /// Requests the image of a bad cached copy, like a miss, unless the URL is blacklisted or nothing may start.
+  private func requestInstead(_ number: UInt64, _ flight: Flight) {
     if let known = flight.known, !flight.context.retriesBlacklisted {
       finish(Committed(number, flight, EntryResult(knownBad: known)))
     } else if !flight.context.mode.asksNetwork || !flight.mayBeDownloaded {
@@ -156,7 +156,7 @@ extension StoreLoop {
     }
   }
 
-  /// Removes the record of a body that is gone or changed, unless it is another one by now; whether that record is there no more.
+  /// Removes the record of a body that is gone or changed, unless the record has changed meanwhile. Returns whether it is gone.
   private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) -> Bool {
     guard case .entry(let cache, let key, _, let head, let isOwn) = copy.source, isOwn else {
       flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
@@ -168,11 +168,11 @@ extension StoreLoop {
     }
     do throws(CacheError) {
       let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
-      if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
+      if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and has been removed") }
       return true
     } catch {
       flight.context.recordWarning(
-        "the cached copy of \(flight.shownText) is damaged and could not be removed: \(flight.context.sentence(error))"
+        "the cached copy of \(flight.shownText) is damaged, and removing it failed: \(flight.context.sentence(error))"
       )
       return false
     }

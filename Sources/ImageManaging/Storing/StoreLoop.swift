@@ -4,16 +4,16 @@ import ImageDownloading
 import ImagePrimitives
 import Threads
 
-/// The store thread: it judges what arrives, commits it in groups, and only then says that it is done.
+/// The store thread: it judges received images, commits them in groups, and reports them only after that.
 ///
-/// Everything here is touched by that one thread alone. It commits when a group is full, or when it has nothing more to take and little
-/// more is to be expected, so that a commit's cost is shared by many.
+/// Only that thread uses this state. It commits when a group is full, or when it has nothing more to take and little more is expected, so
+/// that many share a commit's cost.
 final class StoreLoop {
-  /// How long what could be committed waits at most for more to go with it.
+  /// The maximum time that a change waits for others before the commit.
   static let gatheringTime = Duration.milliseconds(20)
   /// How many messages wake the thread while it waits for more.
   static let gatheredMessages = 64
-  /// Trimming within a run starts when bodies exceed the limit by this share of it.
+  /// Trimming within a run starts when bodies exceed the limit by this fraction of it.
   static let trimSlack = 0.1
 
   typealias Held = BackPressure.Held
@@ -30,9 +30,9 @@ final class StoreLoop {
   var batch = CommitBatch()
   var varyTexts = VaryTexts()
   var final: [Committed] = []
-  /// What servers said of images whose cached bodies are read before that counts.
+  /// The 304 responses for images whose cached bodies must be read first.
   var confirmed: [UInt64: Response] = [:]
-  /// Bodies that the coding threads have, or are to have.
+  /// Bodies in the coding threads or waiting for them.
   var bodiesBeingProcessed = 0
   var isClosing = false
   var touched = Touched()
@@ -48,7 +48,7 @@ final class StoreLoop {
 
   var flights: FlightTable { dispatcher.flights }
 
-  /// Runs until told to close, and then until all that was begun is final.
+  /// Runs until closed, and then until all started work is final.
   func run() {
     var messages: [StoreMessage] = []
     while true {
@@ -68,7 +68,7 @@ final class StoreLoop {
       }
       writeTouches()
       for index in messages.indices {
-        // Taken out of the array, so that a body is freed as soon as nothing else needs it.
+        // Removed from the array, so that a body is freed as soon as nothing else needs it.
         var message = StoreMessage.taken
         swap(&message, &messages[index])
         take(message)
@@ -88,7 +88,7 @@ final class StoreLoop {
       bodiesBeingProcessed -= 1
       settle(number, copy, proof)
     case .partial(let number, let image):
-      // What comes after the end of its transfer has been overtaken.
+      // Partial images after the end of the transfer are outdated.
       guard partials[number] != nil else { return }
       for waiter in flights.waiters(number) where waiter.context.options.showsPartialImages {
         waiter.receiver.partialImage(waiter.entry, image)
@@ -114,7 +114,7 @@ final class StoreLoop {
       release(Held(bytes: bytes.count))
     case .restarted(let number):
       streams[number] = nil
-      // What comes now would show less than what was shown.
+      // New partial images would show less than the last one.
       partials[number]?.end()
     case .finished(let number, var response):
       word(&response, of: number)
@@ -141,13 +141,13 @@ final class StoreLoop {
     }
   }
 
-  /// Lets go of what came of a body.
+  /// Discards the received part of a body.
   private func drop(_ number: UInt64) {
     streams[number] = nil
     partials.removeValue(forKey: number)?.end()
   }
 
-  /// Has the next bytes of a body made into an image.
+  /// Decodes a partial image with the next bytes of a body.
   private func show(_ bytes: [UInt8], of number: UInt64, _ flight: Flight) {
     let partial = partials[number] ?? PartialImages(flight.context, coders: coders)
     partials[number] = partial
@@ -177,7 +177,7 @@ final class StoreLoop {
     guard let flight = flights.flight(number) else { return release(held) }
     let vary = vary(response, of: flight)
     let processor = BodyProcessor(flight, coders: coders, budget: budget)
-    // Where the coding threads have as many open files as they may, this thread takes its part instead of opening more.
+    // If the coding threads have reached the limit of open files, this thread processes the body itself.
     guard processor.isHeavy, bodiesBeingProcessed < inbox.pressure.limit.blobs || held.blobs == 0 else {
       return settle(number, Judged(response, body, vary: vary, of: flight, by: processor, abandons: false))
     }
@@ -208,7 +208,7 @@ final class StoreLoop {
     }
   }
 
-  /// Ends a flight whose image is good and not kept on disk; a URL that was known bad is so no more.
+  /// Ends a flight whose image is good but isn't stored on disk, and removes its URL from the blacklist.
   private func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: Judged) {
     let product = isStorable(image.response, flight.context) ? image.product : image.product?.unremembered
     let result = Committed(number, flight, EntryResult(.checked, image), product)
@@ -226,19 +226,19 @@ final class StoreLoop {
     return context.keepsOriginalOnDisk
   }
 
-  /// Whether the answer may be kept by the server's word, where that counts.
+  /// Whether the server allows storing the response, if that counts.
   private func isStorable(_ response: Response, _ context: LoadContext) -> Bool {
     response.freshness.isStorable || !context.followsHTTPFreshness
   }
 
-  /// Counts what waits for its commit; returns its bytes.
+  /// Counts the bytes of a product that waits for its commit, and returns them.
   func hold(_ product: ImageProduct?) -> Int {
     let bytes = product?.heldBytes ?? 0
     if bytes > 0 { inbox.pressure.add(Held(bytes: bytes)) }
     return bytes
   }
 
-  /// Ends a flight with `failure`, and remembers it where the rules say so.
+  /// Ends a flight with `failure`, and blacklists it if the rules say so.
   func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
     let failure = flight.context.worded(failure)
     let remembers = flight.context.writeCache != nil && flight.blocks(failure)
@@ -260,8 +260,8 @@ final class StoreLoop {
 
   // MARK: Commit and delivery
 
-  /// Until when more may come before the commit; nil where it is not to be waited for: there is nothing to commit, somebody waits for
-  /// the image itself, nothing else is under way, or nothing may start before the commit.
+  /// Until when to wait for more changes before the commit. Nil if there is nothing to commit, a caller waits for the image itself, nothing
+  /// else is in flight, or nothing may start before the commit.
   private var gatheringDeadline: MonotonicInstant? {
     guard let began = batch.began, !isClosing, !batch.isAwaited, !inbox.pressure.isFull else { return nil }
     guard flights.count > batch.results.count + final.count else { return nil }
@@ -269,11 +269,11 @@ final class StoreLoop {
     return deadline > TimeSource.system.monotonic() ? deadline : nil
   }
 
-  /// Has a change committed, with which a result becomes final.
+  /// Adds a change; the result becomes final with its commit.
   func add(_ change: CommitBatch.Change, _ result: Committed, _ held: Held) {
     if !batch.accepts(result.flight.context) { commit() }
     batch.add(change, result, held)
-    // What has arrived meanwhile may bring more open files than this process may have.
+    // Received images may have more open files than the limit.
     if batch.isFull || batch.held.blobs >= inbox.pressure.limit.blobs { commit() }
   }
 
@@ -281,7 +281,7 @@ final class StoreLoop {
     guard !batch.isEmpty, let context = batch.context else { return }
     inbox.whileWriting { batch.commit() }
     let held = batch.held
-    // What waited for the commit comes before what was refused meanwhile: what stands for many URLs is told of after the first of them.
+    // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
     final = batch.results + final
     batch = CommitBatch()
     release(held)
@@ -295,7 +295,7 @@ final class StoreLoop {
       guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
       context.recordTrim(try cache.trim(protecting: context.startedAt, ageEnd: context.runStart))
     } catch {
-      context.recordWarning("the cache could not be trimmed: \(context.sentence(error))")
+      context.recordWarning("cannot trim the cache: \(context.sentence(error))")
     }
   }
 
@@ -313,15 +313,15 @@ final class StoreLoop {
   }
 }
 
-/// Times of access: they wait for many to be written at once, and for nothing else.
+/// Times of access: they are written in batches.
 extension StoreLoop {
-  /// How long the time of access of a hit waits at most for being written, unless the store thread is busy.
+  /// The maximum delay until a hit's time of access is written, unless the store thread is busy.
   static let touchDelay = Duration.seconds(1)
 
-  /// Caches of which times of access wait.
+  /// Caches with unwritten times of access.
   struct Touched {
     private(set) var contexts: [LoadContext] = []
-    /// When they are to be written; nil where there is nothing.
+    /// When to write them; nil if there are none.
     private(set) var deadline: MonotonicInstant?
 
     mutating func add(_ context: LoadContext, delay: Duration = StoreLoop.touchDelay) {
@@ -336,8 +336,8 @@ extension StoreLoop {
     }
   }
 
-  /// Notes that a cached image was used, where its time of access is out of date. What was read and decoded has cost so much that this
-  /// waits for no others.
+  /// Records the use of a cached image whose time of access is outdated. Reading and decoding it took so long that the write isn't delayed
+  /// for others.
   func touch(_ flight: Flight, _ copy: CachedCopy) {
     guard flight.context.mode.writesDisk, case .entry(let cache, let key, _, let head, true) = copy.source else { return }
     guard cache.configuration.expireBy == .access else { return }
@@ -346,7 +346,7 @@ extension StoreLoop {
     if cache.note([EntryTouch(key, head)]) >= ImageCache.touchLimit { writeTouches(flight.context) }
   }
 
-  /// Writes what has waited long enough, or with `all` all that waits.
+  /// Writes the times of access that are due, or with `all` all of them.
   func writeTouches(all: Bool = false) {
     guard let deadline = touched.deadline, all || deadline <= TimeSource.system.monotonic() else { return }
     for context in touched.contexts { writeTouches(context) }
@@ -359,21 +359,21 @@ extension StoreLoop {
 }
 
 extension LoadContext {
-  /// Writes the times of access that wait for it, which is best effort.
+  /// Writes the cache's recorded times of access; best effort.
   func writeTouches() {
     do throws(CacheError) {
       try cache?.writeTouches()
     } catch {
-      recordWarning("times of access were not written down: \(sentence(error))")
+      recordWarning("couldn't save times of access: \(sentence(error))")
     }
   }
 }
 
 extension FlightDispatcher {
-  /// Notes the times of access that a look-up has found out of date.
+  /// Records the outdated times of access that a look-up has found.
   ///
-  /// The store thread writes them. Where it does not keep up, the caller does too: nothing is lost, what waits is bounded, and nobody
-  /// waits for a thread that might wait for this one.
+  /// The store thread writes them. If it doesn't keep up, the caller does too: nothing is lost, the number of waiting ones is limited, and
+  /// no thread waits for a thread that might wait for it.
   func note(_ touches: [EntryTouch], _ context: LoadContext) {
     guard let waiting = context.cache?.note(touches), waiting > 0 else { return }
     let before = waiting - touches.count

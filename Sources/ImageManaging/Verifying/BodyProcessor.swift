@@ -4,14 +4,14 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// Makes of a body what its context asks for: proves it, decodes it, transforms it, and chooses and encodes what goes to disk.
+/// Processes a body for its context: verifies, decodes and transforms it, and chooses and encodes the bytes to store.
 struct BodyProcessor: Sendable {
   let coders: ImageCoderRegistry
   let context: LoadContext
   private let budget: DecodingBudget
   private let isStopped: @Sendable () -> Bool
 
-  /// Work on what `flight` asks for.
+  /// Creates a processor for the requirements of `flight`.
   init(_ flight: Flight, coders: ImageCoderRegistry, budget: DecodingBudget) {
     context = flight.context
     isStopped = { flight.stop == .now }
@@ -29,12 +29,12 @@ struct BodyProcessor: Sendable {
     )
   }
 
-  /// For what was made of an image: it has been judged, and made as small as it is wanted.
+  /// For transformed images: these were judged before, and have the requested size.
   private var transformedVerifier: BodyVerifier {
     BodyVerifier(coders: coders, rules: Self.rulesForOwnBytes, decodes: context.needsPixels, budget: budget)
   }
 
-  /// What was made here may be as large as it was made.
+  /// Images made here may have any size.
   private static let rulesForOwnBytes = VerificationRules(depth: .header, maximumPixels: .max)
 
   private var transform: BoundedTransform {
@@ -45,11 +45,11 @@ struct BodyProcessor: Sendable {
     )
   }
 
-  /// How much of an original is decoded: no more than what is made of it needs.
+  /// The decoding options for an original: no more than its transformed image needs.
   private var originalOptions: DecodingOptions {
     let parts = context.options
     var options = parts.decoding
-    // Whoever is shown the original, or finds it in memory, wants all of it.
+    // A serializer and the memory layer get the whole original.
     if parts.hooks.cacheSerializer != nil || context.writesMemory && context.layers.writesOriginal.contains(.memory) {
       return options
     }
@@ -60,14 +60,14 @@ struct BodyProcessor: Sendable {
     return options
   }
 
-  /// Whether this is work for a coding thread: decoding, or code of the user's.
+  /// Whether this is work for a coding thread: decoding, or the user's code.
   var isHeavy: Bool {
     context.decodesOriginals || context.verification.depth == .full || context.options.hooks.cacheSerializer != nil
   }
 
-  /// Processes a body as it came from a server.
+  /// Processes a body from a server.
   ///
-  /// - Parameter bytes: the body, or as much of its beginning as is at hand.
+  /// - Parameter bytes: the body, or its available beginning.
   func process(_ bytes: UnsafeRawBufferPointer, of image: Judged, for flight: Flight) throws(Failure) -> ProcessedBody {
     let response = image.response
     if context.download.options.method == .head, bytes.isEmpty, response.isPrefix {
@@ -95,7 +95,7 @@ struct BodyProcessor: Sendable {
   /// Processes a cached body, whose declared type was judged by its record.
   func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedBody {
     if copy.isTransformed {
-      // The rules were for the original.
+      // The rules apply to the original.
       let plain = transformedVerifier
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
@@ -113,7 +113,7 @@ struct BodyProcessor: Sendable {
     return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) })
   }
 
-  /// Makes of an original that memory has what the context asks for.
+  /// Processes an original from memory.
   func process(_ original: RememberedImage) throws(Failure) -> ProcessedBody {
     var body: ProvenBody = (VerifiedImage(original.head), original.image)
     if original.image.isWhole { body.verified.proof = .full }
@@ -121,7 +121,7 @@ struct BodyProcessor: Sendable {
     return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) })
   }
 
-  /// What is known of where an image comes from.
+  /// The record and headers of an image's source.
   private struct Origin {
     let head: EntryHead
     let vary: [UInt8]
@@ -136,8 +136,7 @@ struct BodyProcessor: Sendable {
     )
   }
 
-  /// Transforms the image, where there is something to transform; `serialize`, where the user has such a hook, makes the bytes that are kept of
-  /// the new one.
+  /// Transforms the image if requested; `serialize`, if the user has such a hook, creates the bytes to store of the transformed image.
   private func finish(
     _ body: ProvenBody,
     _ bytes: UnsafeRawBufferPointer,
@@ -173,7 +172,7 @@ struct BodyProcessor: Sendable {
     return (body.verified, product)
   }
 
-  /// The transformed image as the context has it encoded for the disk; nil where it has not.
+  /// The transformed image encoded for the disk; nil if the context doesn't encode.
   private func encoded(_ image: DecodedImage) throws(Failure) -> SerializedImage? {
     guard let encoding = context.options.encoding, context.encodesTransformed else { return nil }
     let format = encoding.format ?? coders.encodingFormat(for: image, options: encoding.options)
@@ -184,7 +183,7 @@ struct BodyProcessor: Sendable {
       guard error.kind == .unencodable else { throw Failure(error) }
       let size = DecodingOptions(thumbnail: encoding.options.maximumSize).decodedSize(of: image.pixels.size)
       let isTooLarge = max(size.width, size.height) > format.longestWrittenSide ?? .max
-      let message = "what the transform makes cannot be written as \(format.name): \(error.message)"
+      let message = "the transformed image can't be written as \(format.name): \(error.message)"
       throw Failure(isTooLarge ? .dimensions : .format, message: message)
     }
     return try serialized(bytes)
@@ -196,7 +195,7 @@ struct BodyProcessor: Sendable {
       let body = try bytes.withRawBytes { bytes throws(Failure) in try plain.prove(bytes, contentTypeMatch: .exact) }
       return SerializedImage(bytes: bytes, verified: body.verified)
     } catch {
-      throw Failure(.internal, message: "the bytes that were made of it for the cache are no image to keep: \(error.message)")
+      throw Failure(.internal, message: "the bytes made for the cache aren't a valid image: \(error.message)")
     }
   }
 }

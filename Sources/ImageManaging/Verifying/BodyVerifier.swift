@@ -6,22 +6,22 @@ public import ImagePrimitives
 /// A verified body, with its pixels if they are kept.
 typealias ProvenBody = (verified: VerifiedImage, decoded: DecodedImage?)
 
-/// Proves a body good under a job's rules, or says why it is not.
+/// Verifies a body by a job's rules, or throws the reason for its rejection.
 struct BodyVerifier: Sendable {
   let coders: ImageCoderRegistry
   let rules: VerificationRules
   /// Whether the pixels are kept, so that every image is decoded.
   var decodes = false
-  /// What is wanted of the pixels.
+  /// How images are decoded.
   var options = DecodingOptions()
-  /// Memory that is shared with all who decode.
+  /// Memory that all decoding shares.
   var budget: DecodingBudget?
 
-  /// Checks a body as it came from a server.
+  /// Verifies a body from a server.
   ///
   /// - Parameters:
-  ///   - bytes: the body, or as much of its beginning as is at hand.
-  ///   - byteCount: how many bytes the whole body has; nil where nobody knows.
+  ///   - bytes: the body, or its available beginning.
+  ///   - byteCount: the length of the whole body; nil if unknown.
   ///   - contentType: the declared type.
   func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int?, contentType: String?) throws(Failure) -> ProvenBody {
     if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
@@ -31,7 +31,7 @@ struct BodyVerifier: Sendable {
     if let format {
       try check(format, contentType: contentType)
     } else if rules.formats != nil || decodes {
-      throw Failure(.notAnImage, message: "the first bytes are of no known image format")
+      throw Failure(.notAnImage, message: "the first bytes match no known image format")
     }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
@@ -40,10 +40,10 @@ struct BodyVerifier: Sendable {
     return (image, decoded)
   }
 
-  /// Checks a body out of the cache, whose declared type was judged by its record.
+  /// Verifies a body from the cache, whose declared type was judged by its record.
   func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> ProvenBody {
     guard let format = try recognise(bytes, contentType: nil) else {
-      throw Failure(.notAnImage, message: "the first bytes are of no known image format")
+      throw Failure(.notAnImage, message: "the first bytes match no known image format")
     }
     var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
@@ -58,11 +58,11 @@ struct BodyVerifier: Sendable {
     if let failure = rules.failure(format: format) { throw failure }
   }
 
-  /// Why an image of a format without coder is no good.
+  /// Why an image of a format without coder is rejected.
   func undecoded(_ format: ImageFormat) -> Failure {
     let reason = FailureReason.undecoded(format)
     if !decodes { return Failure(reason) }
-    return Failure(.format, message: "\(reason.finding), and its pixels are to be transformed or shown")
+    return Failure(.format, message: "\(reason.finding), but its pixels are needed")
   }
 
   func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
@@ -76,11 +76,11 @@ struct BodyVerifier: Sendable {
     case .text: throw Failure(.notAnImage, message: "the body is text\(served)")
     case .unknown:
       if rules.depth == .none { return nil }
-      throw Failure(.notAnImage, message: "the first bytes are of no known image format\(served)")
+      throw Failure(.notAnImage, message: "the first bytes match no known image format\(served)")
     }
   }
 
-  /// Proves as much as the rules ask for; the pixels, where they are kept.
+  /// Verifies as deeply as the rules require; returns the pixels if they are kept.
   private func prove(
     _ bytes: UnsafeRawBufferPointer,
     isComplete: Bool,
@@ -115,7 +115,7 @@ struct BodyVerifier: Sendable {
     }
   }
 
-  /// The header. An image of which only the beginning is here, too little for its header, can't be judged.
+  /// The header. Throws if too few bytes are available for the header of an incomplete image.
   private func header(
     of bytes: UnsafeRawBufferPointer,
     isComplete: Bool,
@@ -127,12 +127,12 @@ struct BodyVerifier: Sendable {
       guard !isComplete, case .needsMoreBytes = error.kind else { throw Failure(error) }
       throw Failure(
         .dimensions,
-        message: "the header goes on beyond the first \(bytes.count) bytes, so that width and height cannot be judged"
+        message: "the header is longer than the first \(bytes.count) bytes, so width and height can't be checked"
       )
     }
   }
 
-  /// Keeps what the decoder found odd, unless that is a failure.
+  /// Keeps the decoder's warnings, unless the rules make them a failure.
   private func take(_ warnings: [String], into image: inout VerifiedImage) throws(Failure) {
     if let failure = rules.failure(decoderWarnings: warnings) { throw failure }
     for warning in warnings where !image.warnings.contains(warning) { image.warnings.append(warning) }
@@ -143,7 +143,7 @@ struct BodyVerifier: Sendable {
     guard let format else { return nil }
     switch match {
     case .exact: return nil
-    case .absent: return "no content type was declared; the bytes are \(format.mediaType)"
+    case .absent: return "the server sent no content type; the bytes are \(format.mediaType)"
     case .alias, .generic, .mismatch: return "the content type is \(declared ?? "unknown"); the bytes are \(format.mediaType)"
     }
   }
@@ -155,7 +155,7 @@ extension DecodedImage {
 }
 
 extension Failure {
-  /// What a coder's error is called in reports.
+  /// Creates the failure that reports a coder's error.
   init(_ error: ImageError) {
     switch error.kind {
     case .notAnImage: self.init(.notAnImage, message: error.message)
@@ -167,15 +167,15 @@ extension Failure {
   }
 }
 
-// What is known of an image without its whole body: by its first bytes, or by the server's word alone.
+// Judging an image without its whole body: by its first bytes, or by the server's headers only.
 extension BodyVerifier {
-  /// Whether a body that begins so can still become an image that the rules accept.
+  /// Whether a body with that beginning can still become an image that the rules accept.
   ///
-  /// - Parameter knowsCoders: whether nobody but ``coders`` will decode it: then what they cannot decode is refused too.
+  /// - Parameter knowsCoders: whether only ``coders`` will decode it: then images that they can't decode are rejected too.
   func judge(_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead, knowsCoders: Bool) -> PrefixVerdict {
-    // Whoever takes a whole body judges it by all of its bytes.
+    // A whole body is judged later by all of its bytes.
     if head.isComplete { return .accepted }
-    // A server may answer with less than was asked for.
+    // A server may respond with less than requested.
     if prefix.count < ImageFormat.prefixLength { return .needsMore(minimum: ImageFormat.prefixLength) }
     do throws(Failure) {
       if let byteCount = head.totalBytes, let failure = rules.failure(byteCount: byteCount) { throw failure }
@@ -206,13 +206,12 @@ extension BodyVerifier {
       return .accepted
     }
     if let failure = rules.failure(size: header.size) { throw failure }
-    // What does not move yet may still do, and what says that it will may not.
+    // An image without further frames so far may still be animated, and one that declares an animation may have one frame.
     if header.frames > 1, let failure = rules.failure(isAnimated: true) { throw failure }
     return .accepted
   }
 
-  /// How many bytes from the start are needed to read the header of an image that is still arriving; nil if these are enough, or more
-  /// would not help.
+  /// How many bytes from the start are needed to read the header of an arriving image; nil if these suffice, or more wouldn't help.
   func missingHeaderBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
     guard rules.depth > .none, case .image(let format) = ContentSniff(prefix: prefix), let coder = coders.coder(for: format)
     else {
@@ -227,20 +226,20 @@ extension BodyVerifier {
     }
   }
 
-  /// Checks what a server says of an image whose bytes nobody asked for.
+  /// Checks the headers for an image whose body wasn't requested.
   func verify(declared contentType: String?, byteCount: Int?) throws(Failure) -> VerifiedImage {
     if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     guard let format = ImageFormat.allCases.first(where: { ContentTypeMatch(declared: contentType, format: $0).namesFormat })
     else {
-      // Every format is as good as another to tell whether the type names none, or something else.
+      // Any format serves to find out whether the type is generic or another one.
       let match = ContentTypeMatch(declared: contentType, format: .jpeg)
-      let said = contentType.map { "the content type is \($0.quotable)" } ?? "no content type was declared"
+      let finding = contentType.map { "the content type is \($0.quotable)" } ?? "the server sent no content type"
       if rules.failure(contentType: match, declared: contentType, format: nil) != nil {
-        throw Failure(.contentType, message: "\(said), which names no image format that is known here")
+        throw Failure(.contentType, message: "\(finding), which isn't a known image format")
       }
       if rules.formats != nil { throw Failure(.unnamedFormat(contentType: contentType)) }
-      let warnings = ["\(said), and the bytes were not asked for"]
+      let warnings = ["\(finding), and the bytes weren't requested"]
       return VerifiedImage(contentTypeMatch: match, warnings: warnings)
     }
     try check(format, contentType: contentType)
@@ -254,9 +253,9 @@ extension ContentTypeMatch {
 }
 
 extension PrefixJudge {
-  /// Stops the transfer of what cannot be an image that a context accepts.
+  /// Creates a judge that stops the transfer of bodies that can't be an image accepted by a context.
   ///
-  /// - Parameter coders: who decodes in the end; nil where that is not known yet.
+  /// - Parameter coders: the coders that will decode; nil if not known yet.
   init(_ rules: VerificationRules, decodes: Bool, coders: ImageCoderRegistry?) {
     let verifier = BodyVerifier(coders: coders ?? .standard, rules: rules, decodes: decodes)
     self.init(name: "verification \(rules) decodes \(decodes) \(coders?.description ?? "-")") { prefix, head in
@@ -265,19 +264,19 @@ extension PrefixJudge {
   }
 }
 
-/// Proves that files are images, by their first bytes and their header, for
+/// Verifies files by their first bytes and their header, for
 /// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``.
 ///
-/// What a job asks beyond that is proven when the job finds the image in its cache.
+/// Further rules of a job are checked when the job finds the image in its cache.
 public struct ImageFileProbe: Sendable {
   private let verifier: BodyVerifier
 
-  /// A probe that knows the formats of `coders`.
+  /// Creates a probe for the formats of `coders`.
   public init(coders: ImageCoderRegistry = .standard) {
     verifier = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header, contentType: .ignore))
   }
 
-  /// What the header of a whole file says; throws where it is no image of a known format.
+  /// Returns the properties in the header of a whole file; throws if it isn't an image of a known format.
   public func prove(_ bytes: [UInt8]) throws(Failure) -> NewProof {
     let body = try bytes.withRawBytes { bytes throws(Failure) in
       try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)

@@ -1,18 +1,18 @@
 import ImageCoding
 import ImagePrimitives
 
-/// Transforms images within the memory that decoding has, and no longer than somebody waits for them.
+/// Transforms images within the memory limits of decoding, and only while a request waits for them.
 struct BoundedTransform {
-  /// nil: images stay as they are.
+  /// Nil: images are unchanged.
   let transformer: (any ImageTransformer)?
-  /// Those of decoding: what is made may have as many pixels, and all its frames together as many bytes.
+  /// The limits of decoding: a result may have as many pixels, and all its frames together as many bytes.
   let limits: DecodingLimits
   let isStopped: @Sendable () -> Bool
 
-  /// Frames that are at hand beside those that are kept: what the transformer and the encoder make of one on their way.
+  /// Frames in memory besides those that are kept: intermediate ones of the transformer and the encoder.
   private static let workingFrames = 3
 
-  /// Calls `use` with what becomes of an image, while memory for that is taken from the budget.
+  /// Calls `use` with the transformed image, whose memory is taken from the budget meanwhile.
   func with<Result>(
     _ image: DecodedImage,
     _ use: (DecodedImage) throws(Failure) -> Result
@@ -21,7 +21,7 @@ struct BoundedTransform {
       return try spending([image.pixels.size], image.frameCount) { () throws(Failure) in try use(image) }
     }
     guard let sizes = transformer.outputSizes(of: image.pixels.size) else {
-      // What it takes shows when it is done.
+      // Its size is known only afterwards.
       let new = try transformer.applied(to: image)
       try check([new.pixels.size], new.frameCount, madeOf: image)
       return try spending([new.pixels.size], new.frameCount) { () throws(Failure) in try use(new) }
@@ -30,7 +30,7 @@ struct BoundedTransform {
     return try spending(sizes, image.frameCount) { () throws(Failure) in try use(framewise(image, transformer)) }
   }
 
-  /// Refuses what has more pixels, or takes more bytes, than an image that is decoded.
+  /// Rejects a result with more pixels or bytes than decoding allows.
   private func check(_ sizes: [ImageSize], _ frames: Int, madeOf image: DecodedImage) throws(Failure) {
     let allowedPixels = max(limits.maximumPixels, image.pixels.size.pixels)
     for size in sizes where size.pixels > allowedPixels {
@@ -39,8 +39,8 @@ struct BoundedTransform {
     guard let size = sizes.last else { return }
     let bytes = size.bytes(of: frames)
     guard bytes > limits.allowedBytes else { return }
-    let what = FailureReason.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels).finding
-    throw Failure(.dimensions, message: "\(what), \(bytes) bytes, and \(limits.allowedBytes) are allowed")
+    let finding = FailureReason.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels).finding
+    throw Failure(.dimensions, message: "\(finding), \(bytes) bytes, and at most \(limits.allowedBytes) are allowed")
   }
 
   private func spending<Result>(
@@ -54,7 +54,7 @@ struct BoundedTransform {
     return try budget.spending(overflow ? .max : bytes, body)
   }
 
-  /// The image with each of its frames transformed by itself, so that a long animation can be given up, and has one frame of what is between at hand.
+  /// Transforms each frame by itself, so that a long animation can be given up, and only one intermediate frame is in memory.
   private func framewise(_ image: DecodedImage, _ transformer: any ImageTransformer) throws(Failure) -> DecodedImage {
     var still = image
     still.animation = nil
@@ -62,13 +62,13 @@ struct BoundedTransform {
     var frames: [Animation.Frame] = []
     var result: DecodedImage?
     for frame in animation.frames {
-      if isStopped() { throw Failure(.internal, message: "nobody waits for it any more") }
+      if isStopped() { throw Failure(.internal, message: "the request was cancelled") }
       still.pixels = frame.pixels
       let new = try transformer.applied(to: still)
       if result == nil { result = new }
       frames.append(Animation.Frame(pixels: new.pixels, duration: frame.duration))
     }
-    // The still picture is mostly the first frame, and then shares its memory.
+    // The still picture mostly is the first frame, and then shares its memory.
     still.pixels = image.pixels
     let isFirst = animation.frames.first?.pixels == image.pixels
     var whole = if let result, isFirst { result } else { try transformer.applied(to: still) }
@@ -82,7 +82,7 @@ extension DecodedImage {
 }
 
 extension ImageSize {
-  /// The bytes of so many frames; `Int.max` where that overflows.
+  /// The bytes of `frames` frames; `Int.max` on overflow.
   fileprivate func bytes(of frames: Int) -> Int {
     let (bytes, overflow) = pixels.multipliedReportingOverflow(by: 4 * frames)
     return overflow ? .max : bytes
@@ -90,7 +90,7 @@ extension ImageSize {
 }
 
 extension ImageTransformer {
-  /// The sizes that an image takes on its way, that of the result last; nil where they are not known beforehand.
+  /// The sizes of an image at each step, ending with the result; nil if they aren't known in advance.
   fileprivate func outputSizes(of size: ImageSize) -> [ImageSize]? {
     guard let output = outputSize(of: size) else { return nil }
     guard let pipeline = self as? PipelineTransformer else { return [output] }
@@ -102,15 +102,15 @@ extension ImageTransformer {
     return sizes
   }
 
-  /// The image transformed, or as it is where it is an animation that is left alone.
+  /// The transformed image, or the same image if it is an animation that isn't transformed.
   ///
-  /// What the transformer throws fails the load, a ``TransformError`` as `dimensions`, and any other as `internal`; nothing is blacklisted.
+  /// A transformer's errors fail the load, a ``TransformError`` as `dimensions`, any other as `internal`; neither is blacklisted.
   func applied(to image: DecodedImage) throws(Failure) -> DecodedImage {
     if image.header.frames > 1 && !transformsAnimated { return image }
     do {
       return try transform(image)
     } catch let error as TransformError {
-      throw Failure(.dimensions, message: "the transform \(key) cannot be made: \(error)")
+      throw Failure(.dimensions, message: "the transform \(key) isn't possible: \(error)")
     } catch {
       throw Failure(.internal, message: "the transformer \(key) failed: \(error)")
     }

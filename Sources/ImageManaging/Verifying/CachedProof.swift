@@ -4,20 +4,20 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// What reading a cached body showed.
+/// The result of reading a cached body.
 enum CachedProof: Sendable {
-  /// It is good; with what only its bytes tell, where there is no record.
+  /// It is good; with properties of its bytes if there is no record.
   case good(ProcessedBody, Body?)
-  /// It breaks the job's rules, or cannot be decoded.
+  /// It breaks the job's rules or can't be decoded.
   case broken(Failure)
-  /// Nobody waits for it any more.
+  /// No request waits for it any more.
   case abandoned
-  /// It is gone, cut or changed.
+  /// It is missing, truncated or changed.
   case damaged
-  /// It could not be read at all.
+  /// It couldn't be read.
   case unreadable(CacheError)
 
-  /// What is known of a body without a record.
+  /// The properties of a body without a record.
   struct Body: Sendable {
     let checksum: Checksum
     let byteCount: Int
@@ -25,7 +25,7 @@ enum CachedProof: Sendable {
 }
 
 extension CachedProof {
-  /// Reads the body of a cached image and makes of it what its context asks for; for a coding thread.
+  /// Reads and processes the body of a cached image; for a coding thread.
   init(of flight: Flight, copy: CachedCopy, by processor: BodyProcessor) {
     do throws(CacheError) {
       switch copy.source {
@@ -58,7 +58,7 @@ extension CachedProof {
   private init(_ bytes: [UInt8], facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
     let context = processor.context
     let isDecoded = copy.isTransformed ? context.needsPixels : context.decodesOriginals
-    // What is known to be good, and is in memory or not decoded at all, need not be looked at again.
+    // A verified image that is in memory or needn't be decoded isn't checked again.
     if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !isDecoded {
       let product = ImageProduct(
         image: copy.remembered?.image,
@@ -88,7 +88,7 @@ extension CachedProof {
 }
 
 extension VerifiedImage {
-  /// What the record says.
+  /// The properties in a record.
   init(_ head: EntryHead) {
     self.init(
       format: head.format,

@@ -3,9 +3,9 @@ import ImageDownloading
 import Synchronization
 import Threads
 
-/// The threads that decode whole images: as many as cores, off the transfer and store threads, which must not wait for pixels.
+/// The threads that decode whole images: one per core, since the transfer and store threads must not wait for pixels.
 final class CodingThreads: Sendable {
-  /// Work on one image; what it finds it posts to the store thread.
+  /// Work on one image; it posts its result to the store thread.
   typealias Work = @Sendable () -> Void
 
   private let queue = WorkQueue<Work>()
@@ -13,12 +13,12 @@ final class CodingThreads: Sendable {
   private let meter: PipelineMeter
   private let load = Load()
 
-  /// How much they have to do.
+  /// The number of queued and running tasks.
   private final class Load: Sendable {
     let count = Atomic(0)
   }
 
-  /// Starts so many; fewer where the system gives no more, and throws where it gives none. `meter` is told how much they have to do.
+  /// Starts `count` threads, or fewer if the system provides no more; throws if it provides none. Reports their work to `meter`.
   init(meter: PipelineMeter, count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) throws(ThreadError) {
     var threads: [WorkerThread] = []
     for number in 0..<count {
@@ -50,7 +50,7 @@ final class CodingThreads: Sendable {
     }
   }
 
-  /// Has a thread take part in `work`, which is done without it too; does nothing where they have anything else to do, or are one.
+  /// Makes an idle thread take part in `work`, which is done without it too; does nothing if they are busy or there is only one.
   func helpWhereIdle(_ work: @escaping Work) {
     guard threads.count > 1, load.count.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged else { return }
     queue.add { [load] in
@@ -59,7 +59,7 @@ final class CodingThreads: Sendable {
     }
   }
 
-  /// Lets the threads end once what is queued is finished.
+  /// Ends the threads after the queued work.
   func close() { queue.close() }
 
   /// Waits until they have ended.

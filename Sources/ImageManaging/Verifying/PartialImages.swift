@@ -2,15 +2,15 @@ import ImageCoding
 import ImagePrimitives
 import Synchronization
 
-/// The images that a body gives while it arrives: the store thread adds bytes, one coding thread at a time makes images of them.
+/// The partial images of an arriving body: the store thread adds bytes, one coding thread at a time decodes them.
 final class PartialImages: Sendable {
   private struct State {
-    /// Bytes that no decoder has seen yet.
+    /// Bytes that the decoder hasn't got yet.
     var bytes: [UInt8] = []
     var decoder: (any ProgressiveDecoder)?
-    /// Whether a coding thread has work on this, or is to have.
+    /// Whether a coding thread works on this, or is about to.
     var isBusy = false
-    /// Whether nothing more is to be had of it.
+    /// Whether no more images are needed or possible.
     var hasEnded = false
   }
 
@@ -25,7 +25,7 @@ final class PartialImages: Sendable {
     limits = DecodingLimits(maximumPixels: context.verification.maximumPixels)
   }
 
-  /// Adds the next bytes; true where a coding thread is to call ``next()``.
+  /// Adds the next bytes; returns true if a coding thread must call ``next()``.
   func add(_ bytes: [UInt8]) -> Bool {
     state.withLock { state in
       guard !state.hasEnded else { return false }
@@ -35,7 +35,7 @@ final class PartialImages: Sendable {
     }
   }
 
-  /// Makes no more images.
+  /// Ends the decoding.
   func end() {
     let decoder = state.withLock { state in
       state.hasEnded = true
@@ -43,13 +43,13 @@ final class PartialImages: Sendable {
       defer { state.decoder = nil }
       return state.decoder
     }
-    // Let go under no lock.
+    // Released outside of the lock.
     withExtendedLifetime(decoder) {}
   }
 
-  /// What is to be seen now, if it is more than before; to be called until ``isIdle`` is true.
+  /// Returns the current image if it shows more than before; to be called until ``isIdle`` is true.
   ///
-  /// What cannot be decoded gives no image, and the whole body will tell why.
+  /// An image that can't be decoded has no partial images; verifying the whole body reports the error.
   func next() -> DecodedImage? {
     let (bytes, known) = state.withLock { state in
       defer { state.bytes = [] }
@@ -67,7 +67,7 @@ final class PartialImages: Sendable {
     }
   }
 
-  /// Whether nothing came meanwhile: then the thread that asks is done.
+  /// Whether no bytes were added meanwhile: then the calling thread's work is done.
   var isIdle: Bool {
     state.withLock { state in
       if state.bytes.isEmpty || state.hasEnded { state.isBusy = false }

@@ -2,10 +2,10 @@ import ImagePrimitives
 package import ImageURLs
 import Synchronization
 
-/// Refuses images that stand for many URLs of a host: from a number of URLs with the same bytes on.
+/// Rejects images that stand for a missing one: those that at least a number of URLs of a host share.
 ///
-/// Images count in the order in which they are met, found in the cache or fetched. What is cached is known by the bytes that the cache has, so
-/// those count for what is fetched, too. The look-up's threads and the store thread ask; the mutex holds just what was seen.
+/// Images count in the order in which they are found in the cache or fetched. A cached image is known by its cached bytes, which therefore
+/// also count for fetched ones. The look-up's threads and the store thread call it; the mutex holds only the counts.
 final class PlaceholderJudge: Sendable {
   /// An image at a URL.
   struct Occurrence {
@@ -18,10 +18,10 @@ final class PlaceholderJudge: Sendable {
 
   private let sightings: Mutex<DuplicateIndex>
 
-  /// Images are refused from the URL of that number on.
+  /// Creates a judge that rejects images from the `threshold`th URL on.
   init(threshold: Int) { sightings = Mutex(DuplicateIndex(threshold: threshold)) }
 
-  /// Why the image of `occurrence` is no good; nil where it is, and where nothing is known of its bytes.
+  /// Why the image of `occurrence` is rejected; nil if it is accepted, or if its bytes are unknown.
   func failure(_ body: Checksum?, of occurrence: Occurrence) -> Failure? {
     guard let body, !occurrence.hostName.isEmpty, body != Checksum(high: 0, low: 0) else { return nil }
     let (sighting, first) = sightings.withLock { sightings in
@@ -35,15 +35,15 @@ final class PlaceholderJudge: Sendable {
 }
 
 extension LoadContext {
-  /// What tells the image of a normalised URL from others of this context, whatever variant is asked for, throughout this process: a hash
-  /// of what ``LoadOptions/keyRule`` leaves of the URL.
+  /// Identifies the image of a normalised URL in this context and process, whatever the variant: a hash of the part of the URL that
+  /// ``LoadOptions/keyRule`` keeps.
   package func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
     if case .url = options.keyRule { return DuplicateIndex.hash(url) }
     guard parts.count > 0, let kept = options.keyRule.apply(to: url, parts: parts) else { return DuplicateIndex.hash(url) }
     return kept.withRawBytes { DuplicateIndex.hash($0) }
   }
 
-  /// Why an image of these bytes is no good at that URL; nil where it is, or where the context does not ask.
+  /// Why an image with these bytes is rejected at that URL; nil if it is accepted, or if the context has no such rule.
   ///
   /// - Parameter writtenURL: the URL as it was first written.
   func placeholderFailure(
@@ -70,7 +70,7 @@ extension LoadContext {
 }
 
 extension Flight {
-  /// Why an image of these bytes is no good at this URL; nil where it is, or where the context does not ask.
+  /// Why an image with these bytes is rejected at this URL; nil if it is accepted, or if the context has no such rule.
   func placeholderFailure(_ body: Checksum?) -> Failure? {
     guard context.placeholders != nil else { return nil }
     return entry.withRequestURL { url in

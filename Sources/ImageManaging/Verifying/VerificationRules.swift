@@ -1,71 +1,71 @@
 import ImageDownloading
 public import ImagePrimitives
 
-/// What an image must be to be good.
+/// The requirements on images.
 public struct VerificationRules: Sendable, Hashable {
-  /// How strictly the declared content type must fit the bytes.
+  /// How strictly the declared content type must match the bytes.
   public enum ContentTypeRule: Sendable, Hashable {
-    /// An absent or generic type and usual aliases pass with a warning, another type does not.
+    /// A missing or generic type and usual aliases pass with a warning; other types fail.
     case match
     /// Only the format's registered media type passes.
     case exact
-    /// It is not looked at.
+    /// It is ignored.
     case ignore
   }
 
-  /// Whether an image may move.
+  /// Whether images may be animated.
   public enum AnimationRule: String, Sendable, Hashable, CaseIterable {
-    /// It may.
+    /// They may.
     case allow
-    /// Only still images are good.
+    /// Only still images are accepted.
     case forbid
-    /// Only images of more than one frame are good.
+    /// Only images with more than one frame are accepted.
     case require
   }
 
-  /// A lowest and a highest value, both included.
+  /// A minimum and a maximum, both included.
   public struct Bounds: Sendable, Hashable {
-    /// The lowest value; 1 by default.
+    /// The minimum; 1 by default.
     public var minimum: Int
-    /// nil means that there is no highest value.
+    /// Nil: no maximum.
     public var maximum: Int?
 
-    /// Bounds from `minimum` up.
+    /// Creates bounds, by default from 1 without maximum.
     public init(minimum: Int = 1, maximum: Int? = nil) {
       self.minimum = minimum
       self.maximum = maximum
     }
 
-    /// Whether `value` lies within.
+    /// Whether `value` is within the bounds.
     public func contains(_ value: Int) -> Bool { value >= minimum && value <= maximum ?? .max }
   }
 
-  /// How deeply the bytes are proven; default the header.
+  /// How deeply the bytes are verified; the header by default.
   public var depth: ProofDepth
-  /// Whether what a decoder finds odd is a failure, and not a warning; false by default.
+  /// Whether a decoder's warnings are failures; false by default.
   public var isStrict: Bool
-  /// How strictly the declared content type must fit; default ``ContentTypeRule/match``.
+  /// How strictly the declared content type must match; ``ContentTypeRule/match`` by default.
   public var contentType: ContentTypeRule
-  /// The formats that pass; nil means any.
+  /// The accepted formats; nil: any.
   public var formats: Set<ImageFormat>?
-  /// Pixels.
+  /// In pixels.
   public var width: Bounds
-  /// Pixels.
+  /// In pixels.
   public var height: Bounds
-  /// Width × height at most; default 100 million.
+  /// The maximum of width × height; 100 million by default.
   public var maximumPixels: Int
-  /// The body's bytes.
+  /// The size of the body in bytes.
   public var bytes: Bounds
-  /// Whether it may move; by default it may.
+  /// Whether it may be animated; it may by default.
   public var animated: AnimationRule
-  /// Whether a cache on the way must have it, by the answer to a second request (`DownloadOptions.checksRemoteCache`, without which nothing
-  /// is asked); false by default. What is cached here is not asked about.
+  /// Whether a cache on the way must have it, by the response to a second request (with `DownloadOptions.checksRemoteCache`, otherwise
+  /// there is none); false by default. Doesn't apply to cached images.
   public var requiresRemoteHit: Bool
-  /// From so many URLs of a host with the same bytes on, the image is taken to stand for one that is missing, and is a failure; at least 2, anything
-  /// less traps. Nil, the default: never. All loads of a context count, those found in the cache too.
+  /// The number of URLs of a host with the same bytes from which on the image counts as a placeholder for a missing one, which is a
+  /// failure; below 2 traps. Nil (the default): never. All loads of a context count, including hits.
   public var placeholderURLs: Int?
 
-  /// Rules with the given parts, each with its default.
+  /// Creates rules from the given parts, each with its default.
   public init(
     depth: ProofDepth = .header,
     isStrict: Bool = false,
@@ -92,20 +92,20 @@ public struct VerificationRules: Sendable, Hashable {
     self.placeholderURLs = placeholderURLs
   }
 
-  /// Why a body of that many bytes is no good; nil where it is.
+  /// Why a body of that size is rejected; nil if it is accepted.
   func failure(byteCount: Int) -> Failure? {
     if byteCount < bytes.minimum { return Failure(.tooFewBytes(byteCount, minimum: bytes.minimum)) }
     if let maximum = bytes.maximum, byteCount > maximum { return Failure(.tooManyBytes(byteCount, maximum: maximum)) }
     return nil
   }
 
-  /// Why that format is no good; nil where it is.
+  /// Why that format is rejected; nil if it is accepted.
   func failure(format: ImageFormat) -> Failure? {
     guard let formats, !formats.contains(format) else { return nil }
     return Failure(.format(format, allowed: formats.sorted { $0.name < $1.name }))
   }
 
-  /// Why a declared type that fits the format so is no good; nil where it is.
+  /// Why a declared type with that match is rejected; nil if it is accepted.
   func failure(contentType match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> Failure? {
     let passes =
       switch contentType {
@@ -114,12 +114,12 @@ public struct VerificationRules: Sendable, Hashable {
       case .exact: match == .exact
       }
     if passes { return nil }
-    let says = declared.map { "the content type is \($0.quotable)" } ?? "the declared content type does not fit"
+    let finding = declared.map { "the content type is \($0.quotable)" } ?? "the declared content type doesn't match"
     let bytes = format.map { "the bytes are \($0.mediaType)" } ?? "the bytes are of no known format"
-    return Failure(.contentType, message: "\(says), and \(bytes)")
+    return Failure(.contentType, message: "\(finding), but \(bytes)")
   }
 
-  /// Why an image that moves, or one that does not, is no good; nil where it is.
+  /// Why an animated or a still image is rejected; nil if it is accepted.
   func failure(isAnimated: Bool) -> Failure? {
     switch animated {
     case .forbid where isAnimated: Failure(.animated)
@@ -128,13 +128,13 @@ public struct VerificationRules: Sendable, Hashable {
     }
   }
 
-  /// Why an image that a decoder found odd is no good; nil where it is.
+  /// Why an image with decoder warnings is rejected; nil if it is accepted.
   func failure(decoderWarnings: [String]) -> Failure? {
     guard isStrict, let first = decoderWarnings.first else { return nil }
     return Failure(.decoderWarning(first))
   }
 
-  /// Why an image of that size is no good; nil where it is.
+  /// Why an image of that size is rejected; nil if it is accepted.
   func failure(size: ImageSize) -> Failure? {
     if !width.contains(size.width) { return Failure(.width(size, minimum: width.minimum, maximum: width.maximum)) }
     if !height.contains(size.height) { return Failure(.height(size, minimum: height.minimum, maximum: height.maximum)) }
@@ -143,19 +143,19 @@ public struct VerificationRules: Sendable, Hashable {
 }
 
 extension VerificationRules.Bounds: CustomStringConvertible {
-  /// The bounds for a sentence, such as `16 to 4000` or `at least 16`.
+  /// The bounds for messages, such as `16 to 4000` or `at least 16`.
   public var description: String { FailureReason.bounds(minimum, maximum) }
 }
 
 extension VerificationRules {
-  /// Why what caches on the way had is not enough; nil where it is, or where they were not asked.
-  func failure(remoteCache answer: RemoteCacheResponse?) -> Failure? {
-    guard requiresRemoteHit, let answer, answer.status != .hit else { return nil }
-    return Failure(answer.failure.map { .secondRequest(failure: $0.message) } ?? .noRemoteHit(evidence: answer.evidence))
+  /// Why the status of caches on the way is rejected; nil if it is accepted, or if there was no second request.
+  func failure(remoteCache response: RemoteCacheResponse?) -> Failure? {
+    guard requiresRemoteHit, let response, response.status != .hit else { return nil }
+    return Failure(response.failure.map { .secondRequest(failure: $0.message) } ?? .noRemoteHit(evidence: response.evidence))
   }
 }
 
 extension RemoteCacheResponse {
-  /// What was odd, and is no failure.
+  /// A problem that isn't a failure.
   var warning: String? { failure.map { "the second request failed: \($0.message)" } }
 }

@@ -2,45 +2,45 @@ import ImageCaching
 import ImageCoding
 import ImagePrimitives
 
-/// What a verified body turned out to be.
+/// The properties of a verified body.
 struct VerifiedImage: Sendable {
   var format: ImageFormat?
-  /// 0 × 0 where the header was not read.
+  /// 0 × 0 if the header wasn't read.
   var size = ImageSize(width: 0, height: 0)
   var frames = 1
   var isAnimated = false
   var proof: ProofDepth = .none
   var contentTypeMatch: ContentTypeMatch
-  /// What is odd, the decoder's words included.
+  /// Warnings, including the decoder's.
   var warnings: [String] = []
-  /// Whether the decoder found anything odd.
+  /// Whether the decoder warned.
   var hasDecoderWarnings = false
 }
 
-/// A verified body, and what was made of it beyond the proof; nil if it was only proven, as most are.
+/// A verified body and the results of further processing; nil if it was only verified, as most are.
 typealias ProcessedBody = (verified: VerifiedImage, product: ImageProduct?)
 
-/// What becomes of a body beyond its proof.
+/// The results of processing a body after its verification.
 final class ImageProduct: Sendable {
-  /// The image as it is delivered and remembered: transformed, where the context transforms.
+  /// The image to deliver and remember: transformed if the context transforms.
   let image: DecodedImage?
-  /// What it was before, where that is to be remembered too.
+  /// The original image, if it is to be remembered too.
   let original: DecodedImage?
-  /// The bytes, where the context's delivery asks for them.
+  /// The bytes, if the context's delivery requests them.
   let data: [UInt8]?
-  /// What the record of the image as it came says, or would say, for who finds the image in memory.
+  /// The record of the original image, real or hypothetical, for the memory layer.
   let head: EntryHead
-  /// The same of the transformed image; nil where it was not transformed.
+  /// The same for the transformed image; nil if it wasn't transformed.
   let shown: EntryHead?
-  /// Whether the rules of a job say nothing of `head`, as that is of a transformed image found on disk.
+  /// Whether a job's rules don't apply to `head`, as it is of a transformed image found on disk.
   let isJudged: Bool
-  /// The request headers that the answer depends on, as a record keeps them.
+  /// The request headers that the response depends on, as in a record.
   let vary: [UInt8]
-  /// Whether memory may keep it.
+  /// Whether the memory layer may keep it.
   let isRemembered: Bool
-  /// What goes to disk.
+  /// The bytes to store.
   let stored: Stored
-  /// The bytes of the transformed image that go to disk.
+  /// The bytes of the transformed image to store.
   let transformed: SerializedImage?
 
   init(
@@ -66,7 +66,7 @@ final class ImageProduct: Sendable {
     self.transformed = transformed
   }
 
-  /// The same for who waits for it alone: it is not kept in memory.
+  /// The same only for delivery: not kept in memory.
   var unremembered: ImageProduct { ImageProduct(delivered: self) }
 
   private init(delivered product: ImageProduct) {
@@ -75,10 +75,10 @@ final class ImageProduct: Sendable {
     (stored, transformed, isRemembered) = (.nothing, nil, false)
   }
 
-  /// Bytes that it holds: pixels, and what goes to disk of a transformed image.
+  /// The bytes that it holds: pixels, and stored bytes of a transformed image.
   var heldBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) + (transformed?.bytes.count ?? 0) }
 
-  /// What of it goes out with a completion.
+  /// Its parts for a completion.
   func payload(for delivery: LoadDelivery) -> LoadPayload? {
     delivery.isEmpty ? nil : LoadPayload(image: delivery.contains(.image) ? image : nil, data: data)
   }
@@ -90,14 +90,14 @@ final class ImageProduct: Sendable {
   }
 }
 
-/// Bytes that an encoder or a serializer made, with what they were found to be.
+/// Bytes from an encoder or a serializer, with their verified properties.
 struct SerializedImage: Sendable {
   let bytes: [UInt8]
   let verified: VerifiedImage
 }
 
 extension EntryHead {
-  /// What is shown of the transformed image: its bytes where it has some, and otherwise those that it was made of.
+  /// The head to report for a transformed image: with its bytes' properties if it has bytes, otherwise the original's.
   func showing(_ image: DecodedImage, _ serialized: SerializedImage?) -> EntryHead {
     var head = self
     let size = serialized?.verified.size ?? image.pixels.size
@@ -111,7 +111,7 @@ extension EntryHead {
     return head
   }
 
-  /// What `other` shows, of the age and freshness of this one.
+  /// The properties of `other` with the age and freshness of this one.
   func showing(_ other: EntryHead) -> EntryHead {
     var head = self
     (head.format, head.width, head.height, head.frames) = (other.format, other.width, other.height, other.frames)
