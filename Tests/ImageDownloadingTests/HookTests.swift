@@ -78,9 +78,9 @@ struct HookTests {
   @Test(
     "a request modifier rejects a request with nil and cannot redirect it elsewhere",
     arguments: [
-      (nil, "the request modifier no refused the request"),
-      ("http://127.0.0.2/a", "the request modifier no made a URL of another scheme, host or port"),
-      ("", "the request modifier no made a URL that cannot be used: the URL is empty"),
+      (nil, "the request modifier no rejected the request"),
+      ("http://127.0.0.2/a", "the request modifier no returned a URL with another scheme, host or port"),
+      ("", "the request modifier no returned an invalid URL: the URL is empty"),
     ]
   )
   func refusingRequestModifier(url: String?, message: String) throws {
@@ -157,7 +157,7 @@ struct HookTests {
     let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
     let decryptor = Decryptor(name: "none") { _ in nil }
     let failure = try fetch(origin.url("/a"), DownloadOptions { $0.decryptor = decryptor }).failure
-    #expect(failure == Failure(.contentType, message: "the decryptor none cannot read the body"))
+    #expect(failure == Failure(.contentType, message: "the decryptor none can't read the body"))
     #expect(
       try fetch(
         origin.url("/a"),

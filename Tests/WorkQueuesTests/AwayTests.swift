@@ -217,7 +217,7 @@ import Testing
       _ = try writer.begin(.test)
       try writer.add([QueuedManifest(name: "a", file: nil)], from: 0)
     }
-    #expect(error.map { "\($0)".contains("give the address of the primary") } == true)
+    #expect(error.map { "\($0)".contains("use the address of the primary") } == true)
 
     try begun.add([QueuedManifest(name: "b", file: nil)], from: 1)
     try await worker.wait(for: "the end") { $0.condition == .drained }

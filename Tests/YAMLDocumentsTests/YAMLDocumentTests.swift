@@ -59,9 +59,9 @@ import YAMLDocuments
       ("a: [1\nb: 2\n", "job.yaml:2:2: while parsing a flow sequence: did not find expected ',' or ']'"),
       ("a: *x\n", "job.yaml:1:4: found undefined alias"),
       ("a: 1\nb: \u{1}\n", "job.yaml:2:4: control characters are not allowed"),
-      ("a: 1\n---\nb: 2\n", "job.yaml:3:1: a second document starts here, where one is expected"),
-      ("# nothing\n", "job.yaml:1:1: the text holds no document"),
-      ("", "job.yaml:1:1: the text holds no document"),
+      ("a: 1\n---\nb: 2\n", "job.yaml:3:1: a second document starts here, but only one is allowed"),
+      ("# nothing\n", "job.yaml:1:1: the text contains no document"),
+      ("", "job.yaml:1:1: the text contains no document"),
     ]
   )
   func mistakesHaveAPlaceAndTheLibrarysWords(text: String, description: String) {
