@@ -3,9 +3,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A package of its own that depends on this one, as a user's would: it is built and run.
+/// A separate package that depends on this one, like a user's: it is built and run.
 ///
-/// What it is built from stays in `.build/client`, since from nothing that takes minutes. `scripts/test` runs it.
+/// It is built in `.build/client` to reuse results, since a full build takes minutes. `scripts/test` runs it.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["PREWARM_CLIENT"] == "1", "PREWARM_CLIENT=1 builds the client"))
 struct ClientTests {
   private let folder = TemporaryDirectory()

@@ -3,7 +3,7 @@ import ImageManaging
 import TestOrigin
 import TestSupport
 
-/// An origin with ten images, and a manager over a cache of its own.
+/// An origin with ten images, and a manager with its own cache.
 struct ExampleOrigin {
   let origin: Origin
   let folder = TemporaryDirectory()

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The guide's articles, and the examples that stand in them.
+/// The guide's articles and their examples.
 enum Guide {
   /// The folder of the whole package.
   static let root = String(
@@ -14,12 +14,12 @@ enum Guide {
     return sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.map { "Sources/\($0)" }.sorted()
   }
 
-  /// The files of examples, each named as its article.
+  /// The example files, each named like its article.
   static func examples() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "\(root)/Tests/GuideTests/Examples").sorted()
   }
 
-  /// The blocks of Swift code in a Markdown file, fences left out.
+  /// The blocks of Swift code in a Markdown file, without fences.
   static func blocks(ofArticle path: String) throws -> [String] {
     try scan(path) { line in
       switch line {
@@ -30,21 +30,21 @@ enum Guide {
     }
   }
 
-  /// The blocks between `// guide` and `// end` in a file of examples, with the indentation of their marks taken off.
+  /// The blocks between `// guide` and `// end` in an example file, without the indentation of their marks.
   ///
-  /// A block that begins with `// guide: continued` is the rest of the one before.
+  /// A block that starts with `// guide: continued` continues the previous one.
   static func blocks(ofExamples name: String) throws -> [String] {
     try scan("Tests/GuideTests/Examples/\(name)") { line in
       switch line.trimmingCharacters(in: .whitespaces) {
       case "// guide": .begin
-      case "// guide: continued": .goOn
+      case "// guide: continued": .continued
       case "// end": .end
       default: nil
       }
     }
   }
 
-  private enum Mark { case begin, goOn, end }
+  private enum Mark { case begin, continued, end }
 
   private static func scan(_ path: String, mark: (String) -> Mark?) throws -> [String] {
     let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
@@ -55,7 +55,7 @@ enum Guide {
       case .begin:
         blocks.append([])
         fallthrough
-      case .goOn: indentation = line.prefix { $0 == " " }.count
+      case .continued: indentation = line.prefix { $0 == " " }.count
       case .end: indentation = nil
       case nil:
         if let indentation { blocks[blocks.count - 1].append(line.dropFirst(indentation)) }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What stands in the guide is what is compiled and run here.
+/// Compares the guide with the examples that are compiled and run here.
 @Suite struct GuideTextTests {
   @Test("every code block of the guide is an example") func everyBlockOfTheGuideIsAnExample() throws {
     var shown: Set<String> = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// Which addresses are public, and that no others are connected to where only those may.
+/// Which addresses are public, and that the `publicOnly` rule rejects all others.
 struct AddressTests {
   private func isPublic(_ text: String) throws -> Bool { IPAddressRules.isPublic(try #require(IPAddressRules.Address(text))) }
 

@@ -5,12 +5,12 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Bodies of which neither a length nor the transfer tells whether they are whole.
+/// Bodies whose end neither a length nor the transfer marks.
 struct BodyEndTests {
   private static let image = SampleImages.jpeg(1, padding: 3000)
   private static let half = Array(image.prefix(image.count / 2))
 
-  /// What libcurl 7.88 takes for the end of a body.
+  /// Events that libcurl 7.88 takes for the end of a body.
   enum Break: CaseIterable, Sendable {
     case reset, padding, compression, goAway
 
@@ -18,7 +18,7 @@ struct BodyEndTests {
       let id = withUnsafeBytes(of: stream.bigEndian) { Array($0) }
       return switch self {
       case .reset: [.reset(stream, code: 0)]
-      // More padding than the frame has bytes, and an index that no table has (RFC 9113, section 6.1; RFC 7541, section 6.1).
+      // More padding than bytes in the frame, and an index outside of all tables (RFC 9113, section 6.1; RFC 7541, section 6.1).
       case .padding: [.bytes([0, 0, 2, 0, 8] + id + [200, 1])]
       case .compression: [.bytes([0, 0, 2, 1, 5] + id + [0xFF, 0xFF])]
       case .goAway: [.goAway(last: 0), .close]
@@ -44,7 +44,7 @@ struct BodyEndTests {
     }
     let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
     #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.body == Self.image)
-    // Texts have no end of their own.
+    // Texts don't mark their own end.
     let text = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Array("a\n".utf8), ends: ends)] }
     let list = options.fetchingText(accept: "*/*", maxBytes: 100)
     if ends { #expect(try await Fetcher().fetch(text.url("/a"), options: list).image?.body == Array("a\n".utf8)) }
@@ -58,7 +58,7 @@ struct BodyEndTests {
     #expect(try await Fetcher().fetch(origin.url("/a"), options: options).failure?.kind == .truncated)
   }
 
-  @Test("a TLS connection that ends without an alert ends no image", arguments: [true, false])
+  @Test("a TLS connection that ends without an alert doesn't end an image", arguments: [true, false])
   func cutTLS(isWhole: Bool) async throws {
     let certificates = try await Certificates()
     let body = isWhole ? Self.image : Self.half
@@ -69,7 +69,7 @@ struct BodyEndTests {
     #expect(end.failure?.kind == (isWhole ? nil : .truncated) && end.failure?.isTransient != false)
   }
 
-  @Test("a closed connection ends an image only where its format does")
+  @Test("a closed connection ends an image only if its format marks the end")
   func closed() throws {
     let unknown = pattern(5000)
     let origin = try Origin(["/whole": .noLength(Self.image), "/half": .noLength(Self.half), "/unknown": .noLength(unknown)])
@@ -79,7 +79,7 @@ struct BodyEndTests {
     #expect(failure?.kind == .truncated && failure?.isTransient == true)
   }
 
-  @Test("the end of what a decryptor makes counts")
+  @Test("the end of a decrypted image counts")
   func decrypted() throws {
     let origin = try Origin([
       "/whole": .noLength(Self.image.map { ~$0 }), "/half": .noLength(Self.half.map { ~$0 }),
@@ -91,7 +91,7 @@ struct BodyEndTests {
 
   // MARK: Coded bodies
 
-  /// As zlib's format codes them, in one stored block.
+  /// Encodes in zlib's format, in one stored block.
   private static func zlib(_ bytes: [UInt8]) -> [UInt8] { [0x78, 0x01] + deflated(bytes) + checksum(bytes) }
 
   private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
@@ -141,7 +141,7 @@ struct BodyEndTests {
     }
   }
 
-  @Test("a coded body must have the checksum and the length that it says")
+  @Test("a coded body must have the checksum and the length that it declares")
   func contradicted() throws {
     for offset in [1, 5] {
       var coded = try gzip(Self.image)
@@ -152,7 +152,7 @@ struct BodyEndTests {
     }
   }
 
-  @Test("bytes behind a coded body fail as content-type", arguments: ["garbage", "member"])
+  @Test("bytes after a coded body fail as content-type", arguments: ["garbage", "member"])
   func excess(what: String) throws {
     let coded = try gzip(Self.image)
     let failure = try #require(try fetch(coded + (what == "member" ? coded : [1, 2, 3]), coding: "gzip").failure)
@@ -161,7 +161,7 @@ struct BodyEndTests {
   }
 
   @Test(
-    "a coding that is not known fails as content-type",
+    "an unknown coding fails as content-type",
     arguments: ["br", "zstd", "gzip, br", "gzip,gzip,gzip,gzip,gzip,gzip"]
   )
   func unknown(coding: String) throws {
@@ -170,7 +170,7 @@ struct BodyEndTests {
     if coding == "br" { expectGolden(failure.message) }
   }
 
-  @Test("a coding of the transfer is undone, and has to end too")
+  @Test("a transfer coding is decoded, and must end properly too")
   func transferCoding() throws {
     let coded = try gzip(Self.image)
     for count in [coded.count, coded.count - 8] {
@@ -182,7 +182,7 @@ struct BodyEndTests {
     }
   }
 
-  @Test("a text that is coded and cut is truncated, too")
+  @Test("a coded text that is cut is truncated too")
   func text() throws {
     let coded = try gzip(Array("http://example.com/a.jpg\n".utf8))
     let list = DownloadOptions.forTests().fetchingText(accept: "*/*", maxBytes: 1000)
@@ -190,7 +190,7 @@ struct BodyEndTests {
     #expect(try fetch(coded.dropLast(8), coding: "gzip", list).failure?.kind == .truncated)
   }
 
-  // MARK: Bytes behind an answer
+  // MARK: Bytes after a response
 
   @Test("bytes behind a complete response are not the next one's", arguments: [100, 65_536, 300_000])
   func unaskedBytes(padding: Int) async throws {

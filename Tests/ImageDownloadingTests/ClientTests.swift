@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Several who share one downloader.
+/// Several clients of one downloader.
 struct ClientTests {
   private func download(_ id: UInt64, _ url: String, priority: Priority = .normal, sequence: Int64 = 0) -> Download {
     Download(id: id, requestURL: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())

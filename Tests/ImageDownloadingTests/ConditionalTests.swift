@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestOrigin
 import Testing
 
-/// Conditional requests, and what answers say of themselves.
+/// Conditional requests, and the metadata of responses.
 struct ConditionalTests {
   private let validators = Validators(etag: "\"v1\"", lastModified: "Sat, 21 Nov 2026 10:00:00 GMT")
 
@@ -70,7 +70,7 @@ struct ConditionalTests {
   }
 
   @Test(
-    "each validator that is known is sent",
+    "each known validator is sent",
     arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()]
   )
   func parts(validators: Validators) throws {

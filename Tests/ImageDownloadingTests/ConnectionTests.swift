@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Which version of HTTP is spoken, and with whom.
+/// HTTP versions and connection targets.
 struct ConnectionTests {
   private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
 
@@ -60,7 +60,7 @@ struct ConnectionTests {
     let url = origin.url("/a", host: 0)
     let ends = try await Fetcher().fetchInTurn((all + all).map { (url, $0) })
     #expect(ends.allSatisfy { $0.image != nil })
-    // The first target is where the URL leads anyway.
+    // The first target equals the URL's own.
     #expect(origin.requests.map(\.port) == [0, 1, 0, 0, 1, 0].map { origin.ports[$0] })
     #expect(origin.connectionsOpened == 2)
   }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import ImageDownloading
 
-/// The order of what waits, without clock and sockets.
+/// The order of waiting downloads, without clock and sockets.
 struct DownloadQueueTests {
   private let now = MonotonicInstant(nanoseconds: 1_000)
 
-  /// Starts all that may start now.
+  /// Starts everything that may start now.
   private func startAll(_ queue: inout DownloadQueue, now: MonotonicInstant? = nil) -> [Int] {
     var slots: [Int] = []
     while case .start(let slot, _) = queue.next(now: now ?? self.now) { slots.append(slot) }

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Which server counts as a download's host where another is connected to than its URL names.
+/// The server that counts as a download's host if the connection goes to another than the URL's.
 struct EdgeHostTests {
   private func options(port: Int) -> DownloadOptions {
     var connection = DownloadOptions.Connection()

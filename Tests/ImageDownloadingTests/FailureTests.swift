@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Each way in which a transfer fails: its kind, whether it is tried again, and its sentence.
+/// Each way in which a transfer fails: its kind, whether it is retried, and its message.
 struct FailureTests {
   private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) throws -> Failure {
     let origin = try Origin(["/a": behaviour])
@@ -98,7 +98,7 @@ struct FailureTests {
   func withoutConnection() async throws {
     let hole = BlackHole()
     let run = try ManualRun()
-    // libcurl's own clock, which is not moved on, is far from its limit.
+    // libcurl's own clock, which the test doesn't advance, is far from its limit.
     let options = DownloadOptions.forTests(timeout: .seconds(6000), connectTimeout: .seconds(300))
     run.fetcher.submit([hole.url("/a")], options: options)
     try await run.settle(stalling: 1)

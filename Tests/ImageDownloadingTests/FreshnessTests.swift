@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What an answer's headers say of its freshness.
+/// The freshness in a response's headers.
 struct FreshnessTests {
   /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110's examples.
   private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -34,18 +34,18 @@ struct FreshnessTests {
       ("max-age=60", 60), ("MAX-AGE=60", 60), ("public, max-age=60", 60), ("public,max-age=60,immutable", 60),
       (" , ,max-age = 60 ,", 60), ("\tmax-age=60\t", 60), ("max-age=\"60\"", 60), ("max-age=\" 60 \"", 60), ("max-age=0", 0),
       ("max-age=00060", 60),
-      // What is no number of seconds is stale.
+      // A value that isn't a number of seconds means stale.
       ("max-age", 0), ("max-age=", 0), ("max-age=abc", 0), ("max-age=-1", 0), ("max-age=60.5", 0), ("max-age=\"60", 0),
       ("max-age=6 0", 0), ("max-age=+60", 0), ("max-age=\"\"", 0),
-      // Of two the first counts.
+      // The first of two counts.
       ("max-age=60, max-age=120", 60), ("max-age=x, max-age=120", 0),
-      // A private cache has no use for these.
+      // A private cache ignores these.
       ("s-maxage=10, max-age=60", 60), ("max-age=60, s-maxage=10", 60), ("private, max-age=60", 60),
       ("xmax-age=9, max-age=60", 60),
-      // More than 2^31 seconds are as many, and do not overflow.
+      // More than 2^31 seconds are clamped and don't overflow.
       ("max-age=2147483648", 2_147_483_648), ("max-age=99999999999999999999999999", 2_147_483_648),
       ("max-age=9223372036854775807", 2_147_483_648),
-      // A comma in quotation marks ends nothing, nor does an escaped quotation mark.
+      // A quoted comma doesn't separate, and an escaped quotation mark doesn't end the quotation.
       ("private=\"set-cookie, max-age=5\", max-age=60", 60), ("x=\"a\\\", max-age=5\", max-age=60", 60),
       ("no-cache=\"a,b\",max-age=60", 60), ("max-age=60, x=\"open, max-age=5", 60),
     ]
@@ -86,7 +86,7 @@ struct FreshnessTests {
     let expires = "Sun, 06 Nov 1994 08:50:37 GMT"
     #expect(freshness(nil, expires: expires, date: nil).lifetime == .seconds(60))
     #expect(freshness(nil, expires: expires, date: "yesterday").lifetime == .seconds(60))
-    // What the server's clock is ahead or behind does not matter where it tells its own time.
+    // An offset of the server's clock doesn't matter if it sends its own time.
     #expect(freshness(nil, expires: expires, date: Self.date, after: .seconds(-3600)).lifetime == .seconds(60))
   }
 
@@ -95,9 +95,9 @@ struct FreshnessTests {
     arguments: [
       ("10", 0, 0, 50), ("10", 5, 0, 45), (nil, 5, 0, 55), (nil, 0, 7, 53), ("10", 0, 30, 30), ("10", 5, 30, 30),
       ("40", 5, 30, 15), ("60", 0, 0, 0), ("500", 0, 0, 0), ("99999999999999999999", 0, 0, 0), (nil, 0, 500, 0),
-      // Of several ages the first counts; what is no number counts for nothing.
+      // The first of several ages counts; an invalid one is ignored.
       ("10, 20", 0, 0, 50), ("x", 0, 0, 60), ("-10", 0, 0, 60), ("", 0, 0, 60), (" 10 ", 0, 0, 50),
-      // A clock that is behind the server's gives no negative age.
+      // A clock behind the server's gives no negative age.
       (nil, 0, -100, 60), ("10", 0, -100, 50),
     ] as [(String?, Int, Int, Int)]
   )
@@ -148,7 +148,7 @@ struct FreshnessTests {
   }
 
   @Test(
-    "dates outside the years 1 to 9999 are no dates",
+    "dates outside the years 1 to 9999 are invalid",
     arguments: [
       "Sun, 06 Nov 292300000 08:49:37 GMT", "Sun, 06 Nov 10000 08:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 -0100",
       "Sun, 06 Nov 2147485547 08:49:37 GMT", "Sun, 06 Nov 292277026597 08:49:37 GMT",

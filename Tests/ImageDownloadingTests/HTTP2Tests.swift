@@ -74,7 +74,7 @@ struct HTTP2Tests {
 
   @Test("requests excluded by a GOAWAY move to another connection, and included ones finish")
   func goAway() async throws {
-    // The first connection takes three streams, and looks at the first alone.
+    // The first connection accepts three streams, and handles only the first.
     let origin = HTTP2Origin(certificates) { request in
       guard request.connection == 1 else { return HTTP2Origin.Frame.answer(request.stream, [7]) }
       return request.stream < 5 ? [] : [.goAway(last: 1)] + HTTP2Origin.Frame.answer(1, [7]) + [.close]
@@ -152,7 +152,7 @@ struct HTTP2Tests {
     let origin = HTTP2Origin(certificates) { request in
       request.sequence == 1 ? [.head(request.stream, length: 4)] : HTTP2Origin.Frame.answer(request.stream, [7])
     }
-    // A busy machine may take its time for a retry.
+    // A busy machine may delay a retry.
     let patient = options(retries: 100, stallTimeout: .milliseconds(100))
     let end = try await Fetcher().fetch(origin.url("/a"), options: patient)
     #expect(end.failure == nil)

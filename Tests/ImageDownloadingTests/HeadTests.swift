@@ -3,9 +3,9 @@ import ImagePrimitives
 import TestOrigin
 import Testing
 
-/// Images that are asked for by HEAD.
+/// Images that are requested by HEAD.
 struct HeadTests {
-  /// Answers GET and not HEAD.
+  /// Supports GET but not HEAD.
   private func withoutHead(_ body: [UInt8], status: Int = 405) -> Behaviour {
     .computed { $0.method == "HEAD" ? .status(status) : .ranged(body, type: "image/png") }
   }
@@ -90,7 +90,7 @@ struct HeadTests {
 
   @Test("a retry after the fallback probes again")
   func retriesAsProbe() throws {
-    // The first origin is not known to answer no HEAD.
+    // The first origin isn't known yet to lack HEAD.
     let origin = try Origin(["/b": .sequence([.status(501), .status(503)])], addresses: [.ipv4, .ipv4])
     origin.set("/a", .sequence([.redirect(to: origin.url("/b", host: 1)), .body([1])]))
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, retries: 1))

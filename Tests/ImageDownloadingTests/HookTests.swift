@@ -5,7 +5,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Hooks around requests and answers.
+/// Hooks for requests and responses.
 struct HookTests {
   private func fetch(_ url: String, _ options: DownloadOptions, details: Bool = false) throws -> End {
     let fetcher = try Fetcher()

@@ -1,7 +1,7 @@
 import ImageDownloading
 import Synchronization
 
-/// What a judge was asked, and by what it decides.
+/// The calls of a judge.
 final class JudgeLog: Sendable {
   struct Question {
     var prefix: [UInt8]
@@ -10,12 +10,12 @@ final class JudgeLog: Sendable {
 
   private let asked = Mutex<[Question]>([])
 
-  /// All questions so far, in order.
+  /// All calls so far, in order.
   var questions: [Question] { asked.withLock { $0 } }
-  /// The lengths of what was shown.
+  /// The lengths of the prefixes.
   var lengths: [Int] { questions.map(\.prefix.count) }
 
-  /// A judge that decides by how many bytes it sees, and notes each question here.
+  /// A judge that decides by the number of bytes, and records each call here.
   func judge(_ decide: @escaping @Sendable (Int) -> PrefixVerdict) -> PrefixJudge {
     PrefixJudge(name: "logging") { prefix, head in
       self.asked.withLock { $0.append(Question(prefix: Array(prefix), head: head)) }
@@ -23,6 +23,6 @@ final class JudgeLog: Sendable {
     }
   }
 
-  /// One that wants `minimum` bytes, if there are so many, and then accepts.
+  /// A judge that needs `minimum` bytes, if there are that many, and then accepts.
   func wanting(_ minimum: Int) -> PrefixJudge { judge { $0 < minimum ? .needsMore(minimum: minimum) : .accepted } }
 }

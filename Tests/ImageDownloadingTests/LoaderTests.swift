@@ -5,11 +5,11 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What stands in for libcurl.
+/// Loaders that replace libcurl.
 struct LoaderTests {
-  // Here tests suspend where others block: a loader needs a thread of the same pool.
+  // These tests suspend instead of blocking: a loader needs a thread of the same pool.
 
-  /// A loader of URLs with a scheme, which answers when a test lets it.
+  /// A loader of URLs with a scheme, which responds when a test lets it.
   private final class Shelf: ImageLoader {
     struct State {
       var requests: [LoaderRequest] = []
@@ -50,7 +50,7 @@ struct LoaderTests {
 
     func waitForWaiting(_ count: Int) async throws { try await state.wait(for: "\(count) loads") { $0.waiting.count >= count } }
 
-    /// Lets the first go on.
+    /// Lets the first request continue.
     func letOnePass() { state.withLock { $0.waiting.removeFirst() }.continuation.resume() }
   }
 
@@ -143,7 +143,7 @@ struct LoaderTests {
     shelf.letOnePass()
     _ = try await fetcher.recorder.waitForEnds(5)
     let urls = shelf.state.value.requests.map(\.url)
-    // Two start at once, in whichever order their tasks come.
+    // Two start at once; the order of their tasks is undefined.
     #expect(Set(urls.prefix(2)) == ["shelf:5", "shelf:4"])
     #expect(urls.dropFirst(2) == ["shelf:3", "shelf:2", "shelf:1"])
   }
@@ -157,7 +157,7 @@ struct LoaderTests {
     fetcher.client.cancel([1])
     fetcher.client.cancel([3])
     try await shelf.state.wait(for: "the cancellation") { $0.cancelled == ["shelf:b"] }
-    // Whether it stops or not, another can start.
+    // Another load can start whether or not the cancelled one stops.
     fetcher.client.submit([Download(id: 3, requestURL: Array("shelf:b".utf8), options: .forTests())])
     try await shelf.waitForWaiting(3)
     for _ in 1...3 { shelf.letOnePass() }

@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestOrigin
 import Testing
 
-/// What options are equal, and what they send.
+/// Equality of options, and the headers that they send.
 struct OptionsTests {
   private static let filter = HeaderFilter(name: "f") { _, headers in headers }
   private static let modifier = RequestModifier(name: "m") { $0 }
@@ -12,7 +12,7 @@ struct OptionsTests {
   private static let decryptor = Decryptor(name: "d") { $0 }
   private static let user = Credentials.fixed(Credential(user: "u", password: "p"))
 
-  /// What downloads with these options count as.
+  /// The prepared options after a change.
   private func prepared(_ change: (inout DownloadOptions) -> Void = { _ in }) -> PreparedOptions {
     PreparedOptions(DownloadOptions(change))
   }

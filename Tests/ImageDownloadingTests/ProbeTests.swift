@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Images of which only the beginning is asked for.
+/// Images of which only the beginning is requested.
 struct ProbeTests {
   private static let step = DownloadOptions.probeBytes
   private let body = pattern(400_000)
@@ -179,7 +179,7 @@ struct ProbeTests {
     let large = pattern(8 << 20)
     let (end, _) = try probe(isLengthKnown ? .body(large) : .chunked([large]), judge: log.judge { _ in .accepted })
     let image = try #require(end.image)
-    // Telling how arrays of megabytes differ would take for ever.
+    // Describing the difference of megabyte-sized arrays would take too long.
     try #require(image.bodyBytes == Self.step)
     #expect(image.body == Array(large.prefix(Self.step)) && image.isPrefix && image.status == 200)
     #expect(image.totalBytes == (isLengthKnown ? 8 << 20 : nil))

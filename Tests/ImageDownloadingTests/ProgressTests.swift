@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What is told on the way, and what a transfer is measured by.
+/// Progress events and metrics.
 struct ProgressTests {
   /// Events as short texts, without the bytes of chunks.
   private func texts(_ events: [DownloadEvent], of id: UInt64 = 1) -> [String] {
@@ -40,7 +40,7 @@ struct ProgressTests {
 
   @Test("progress reports start, response, zero, total and end; an unknown length is reported as unknown")
   func whole() throws {
-    // The clock stands still, so that nothing is due between the first and the last.
+    // The clock doesn't advance, so nothing is due between the first and the last report.
     #expect(try run(.body([1, 2, 3]), interval: .seconds(1)) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
     #expect(
       try run(.chunked([[1, 2], [3]]), interval: .seconds(1)) == ["started", "response 200", "0 of ?", "3 of 3", "finished"]
@@ -77,16 +77,16 @@ struct ProgressTests {
     for count in 1...4 {
       clock.advance(by: .seconds(1))
       gate.step()
-      // What the first byte tells is 0.
-      let told = count == 1 ? 0 : count
-      try fetcher.recorder.waitForEvent { if case .progress(2, told, 4) = $0 { true } else { false } }
+      // The first byte's report has 0.
+      let reported = count == 1 ? 0 : count
+      try fetcher.recorder.waitForEvent { if case .progress(2, reported, 4) = $0 { true } else { false } }
     }
     _ = try fetcher.recorder.waitForEnds(2)
     let events = texts(fetcher.recorder.events)
     #expect(events.first == "started" && events.last == "finished" && events.contains("4 of 4"))
-    let told = events.filter { $0.hasSuffix(" of 4") }
-    // From the first byte on every second one is due for who waits two seconds.
-    #expect(told == ["0 of 4", "3 of 4", "4 of 4"])
+    let reported = events.filter { $0.hasSuffix(" of 4") }
+    // After the first byte every second report is due for an interval of two seconds.
+    #expect(reported == ["0 of 4", "3 of 4", "4 of 4"])
   }
 
   @Test("a rejected response reports status and headers, and no progress beyond 0")
@@ -150,7 +150,7 @@ struct ProgressTests {
       #expect(metrics.remoteAddress == "127.0.0.1" && metrics.remotePort == origin.port)
       #expect(metrics.firstByte > .zero && metrics.firstByte <= metrics.total)
       #expect(metrics.tls == .zero)
-      // The connection of the first hop serves the second.
+      // The first hop's connection is reused for the second.
       #expect(metrics.reusedConnection)
       #expect(detail.response?.status == 200)
       #expect(detail.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Through whom requests go.
+/// Requests through proxies.
 struct ProxyTests {
   private let origin: Origin
   private let proxy = TestProxy()

@@ -4,11 +4,11 @@ import ImageURLs
 import Synchronization
 import TestSupport
 
-/// A receiver that keeps all events, and lets a test wait for them.
+/// A receiver that records all events, and lets a test wait for them.
 final class Recorder: DownloadReceiver {
   struct State {
     var events: [DownloadEvent] = []
-    /// How downloads ended, in order.
+    /// The ends of downloads, in order.
     var ends: [End] = []
   }
 
@@ -30,32 +30,32 @@ final class Recorder: DownloadReceiver {
   /// All events so far.
   var events: [DownloadEvent] { state.value.events }
 
-  /// How downloads ended so far, in order.
+  /// The ends so far, in order.
   var ends: [End] { state.value.ends }
 
-  /// Waits until `count` downloads have ended, and returns how, in order.
+  /// Waits until `count` downloads have ended, and returns their ends in order.
   func waitForEnds(_ count: Int) throws -> [End] {
     try state.wait(for: "\(count) ends") { $0.ends.count >= count }
     return ends
   }
 
-  /// Waits until download `id` has ended so often.
+  /// Waits until download `id` has ended `count` times.
   func waitForEnd(of id: UInt64, count: Int = 1) throws {
     try state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
   }
 
-  /// Suspends until `count` downloads have ended, and returns how, in order.
+  /// Suspends until `count` downloads have ended, and returns their ends in order.
   func waitForEnds(_ count: Int) async throws -> [End] {
     try await state.wait(for: "\(count) ends") { $0.ends.count >= count }
     return ends
   }
 
-  /// Suspends until download `id` has ended so often.
+  /// Suspends until download `id` has ended `count` times.
   func waitForEnd(of id: UInt64, count: Int = 1) async throws {
     try await state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
   }
 
-  /// The body of a download that has ended, joined from its chunks where it was streamed; nil where it failed.
+  /// The body of an ended download, joined from its chunks if it was streamed; nil if it failed.
   func body(of end: End) -> [UInt8]? {
     guard let image = end.image, image.wasStreamed else { return end.image?.body }
     return events.reduce(into: []) { body, event in
@@ -67,13 +67,13 @@ final class Recorder: DownloadReceiver {
     }
   }
 
-  /// Waits until an event of that kind has come.
+  /// Waits for an event that meets a condition.
   func waitForEvent(where condition: @escaping @Sendable (DownloadEvent) -> Bool) throws {
     try state.wait(for: "an event") { $0.events.contains(where: condition) }
   }
 }
 
-/// How a download ended.
+/// The end of a download.
 struct End {
   var id: UInt64
   var image: Response?
@@ -93,7 +93,7 @@ struct End {
   }
 }
 
-/// A downloader with one client and no jitter: each retry waits for as long as its backoff allows, by default not at all.
+/// A downloader with one client and no jitter: each retry waits for its full backoff, which is zero by default.
 struct Fetcher {
   let recorder = Recorder()
   let downloader: ImageDownloader
@@ -131,8 +131,8 @@ struct Fetcher {
     )
   }
 
-  /// Returns when all that was asked for before has been done: a refused URL ends in the turn that takes it, and the second of
-  /// two in a row in a later turn than the first.
+  /// Returns when all earlier messages are handled: a rejected URL ends in the iteration that takes it, and the second of two in a row
+  /// in a later iteration than the first.
   func settle() throws {
     for id in [UInt64.max, .max] {
       let count = recorder.ends.count { $0.id == id }
@@ -150,7 +150,7 @@ struct Fetcher {
     }
   }
 
-  /// Fetches URLs one after another, each to its end, as downloads of the number of what was fetched before and so on.
+  /// Fetches URLs one after another, each to its end, numbered after those fetched before.
   func fetchInTurn(_ fetches: [(url: String, options: DownloadOptions)], wantsDetails: Bool = true) async throws -> [End] {
     let before = recorder.ends.count
     for (index, fetch) in fetches.enumerated() {
@@ -176,7 +176,7 @@ struct Fetcher {
 }
 
 extension DownloadOptions.Connection {
-  /// One with those parts.
+  /// Creates a connection from its parts.
   static func with(
     _ version: DownloadOptions.HTTPVersion = .automatic,
     connectTo: [DownloadOptions.ConnectTarget] = [],
@@ -199,12 +199,12 @@ extension DownloadOptions.Connection {
 }
 
 extension End {
-  /// The last request's metrics, where they were asked for.
+  /// The last request's metrics, if they were requested.
   var metrics: TransferMetrics? { summary.details?.metrics }
 }
 
 extension Download {
-  /// A download with options of its own.
+  /// Creates a download with its own options.
   init(
     id: UInt64,
     requestURL: [UInt8],
@@ -231,7 +231,7 @@ extension Download {
 }
 
 extension DownloadOptions {
-  /// No retry, unless asked for, and no wait before it.
+  /// No retry, unless given, and no wait before it.
   static func forTests(
     method: Method = .get,
     headers: [(name: String, value: String?)] = [],
@@ -277,7 +277,7 @@ extension DownloadOptions {
   }
 }
 
-/// Bytes that differ from index to index, and from 64 KiB to 64 KiB.
+/// Bytes that differ between indices and between blocks of 64 KiB.
 func pattern(_ count: Int) -> [UInt8] {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(count)
@@ -285,10 +285,10 @@ func pattern(_ count: Int) -> [UInt8] {
   return bytes
 }
 
-/// As long as a prime number, so that no part of a power of two looks like another.
+/// A prime period, so that no two aligned parts with a power of two as length are equal.
 private let period = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-/// As `gzip` codes them.
+/// Compressed by `gzip`.
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output }
 
 /// A URL in normal form.

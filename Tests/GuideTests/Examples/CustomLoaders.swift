@@ -18,7 +18,7 @@ struct AssetLoader: ImageLoader {
 }
 // end
 
-/// A manager that knows that loader.
+/// A manager with that loader.
 func loadAsset(cache: ImageCache, folder: String) async throws -> DecodedImage {
   // guide
   let downloads = ImageDownloader.Configuration(loaders: [AssetLoader(folder: folder)])

@@ -8,7 +8,7 @@ func loadImage(_ manager: ImageManager, url: String) async throws -> DecodedImag
   return image
 }
 
-/// All that is known of an image, with the bytes of its file.
+/// All details of an image, with the bytes of its file.
 func loadResponse(_ manager: ImageManager, url: String) async throws -> ImageResponse {
   // guide
   var request = ImageRequest(url: url, priority: .high)
@@ -24,7 +24,7 @@ func loadResponse(_ manager: ImageManager, url: String) async throws -> ImageRes
   return response
 }
 
-/// Only the file: nothing is decoded until somebody asks.
+/// Only the file: it is decoded on demand.
 func loadData(_ manager: ImageManager, url: String) async throws -> DecodedImage {
   // guide
   var request = ImageRequest(url: url)
@@ -46,7 +46,7 @@ func loadThumbnail(_ manager: ImageManager, url: String) async throws -> Decoded
   return thumbnail
 }
 
-/// A task, and what it tells on its way.
+/// A task with its events.
 func watchTask(_ manager: ImageManager, url: String) async throws -> ImageResponse {
   // guide
   let task = manager.load(url)
@@ -61,7 +61,7 @@ func watchTask(_ manager: ImageManager, url: String) async throws -> ImageRespon
   return response
 }
 
-/// A load that becomes urgent, then useless.
+/// A load that becomes urgent, then unnecessary.
 func cancelTask(_ manager: ImageManager, url: String) -> ImageTask {
   // guide
   let task = manager.load(ImageRequest(url: url, priority: .low))
@@ -71,7 +71,7 @@ func cancelTask(_ manager: ImageManager, url: String) -> ImageTask {
   return task
 }
 
-/// Every way in which there is no image.
+/// All reasons for a missing image.
 func tellWhy(_ manager: ImageManager, url: String) async -> String {
   // guide
   do throws(ImageLoadError) {
@@ -90,7 +90,7 @@ func tellWhy(_ manager: ImageManager, url: String) async -> String {
   // end
 }
 
-/// How the network is asked, for one request.
+/// Network options of one request.
 func askOtherwise(_ manager: ImageManager, url: String, token: String) async throws -> ImageResponse {
   // guide
   let options = DownloadOptions {
@@ -106,7 +106,7 @@ func askOtherwise(_ manager: ImageManager, url: String, token: String) async thr
   return response
 }
 
-/// What code decides.
+/// Decisions by code.
 func decideByCode(cache: ImageCache) throws -> ImageManager {
   // guide
   let hooks = LoadHooks(

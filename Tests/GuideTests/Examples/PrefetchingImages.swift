@@ -25,7 +25,7 @@ func prefetchSequence(_ manager: ImageManager, base: String) async -> PrefetchPr
   return result
 }
 
-/// A batch as a token.
+/// Controlling a batch.
 func steer(_ manager: ImageManager, urls: [String]) async -> PrefetchProgress {
   // guide
   let batch = ImagePrefetcher(manager: manager).prefetch(urls: urls)

@@ -1,6 +1,6 @@
 import PrewarmImages
 
-/// Where it is, and its rules.
+/// The location of a cache, and its rules.
 func openCache(folder: String) throws -> ImageCache {
   // guide
   let cache = try ImageCache(
@@ -34,7 +34,7 @@ func chooseMode(url: String) -> [ImageRequest] {
   return [request, fresh, transient]
 }
 
-/// The cached image first, then the network's word.
+/// The cached image first, then its revalidation.
 func refresh(_ manager: ImageManager, url: String) async throws -> (preview: ImageResponse?, final: ImageResponse) {
   var shown: ImageResponse?
   // guide
@@ -50,7 +50,7 @@ func refresh(_ manager: ImageManager, url: String) async throws -> (preview: Ima
   return (shown, response)
 }
 
-/// What is there, without loading it.
+/// Looking up without loading.
 func askWhatIsThere(_ manager: ImageManager, url: String, file: [UInt8]) throws {
   // guide
   if try !manager.isCached(url) {
@@ -61,7 +61,7 @@ func askWhatIsThere(_ manager: ImageManager, url: String, file: [UInt8]) throws 
   // end
 }
 
-/// Further places to look in.
+/// Further caches.
 func lookElsewhere(cache: ImageCache, bundled: String) throws -> ImageManager {
   // guide
   let shipped = try ReadOnlyCache(opening: bundled, namespace: "default")
@@ -70,7 +70,7 @@ func lookElsewhere(cache: ImageCache, bundled: String) throws -> ImageManager {
   return manager
 }
 
-/// Files that apps find.
+/// Files for apps.
 func exportAll(_ cache: ImageCache, to folder: String) throws -> ExportResult {
   // guide
   let result = try cache.export(to: folder, layout: .sdwebimage(withExtension: false))
@@ -79,7 +79,7 @@ func exportAll(_ cache: ImageCache, to folder: String) throws -> ExportResult {
   return result
 }
 
-/// What a cache needs from time to time.
+/// A cache's maintenance.
 func maintain(_ cache: ImageCache) async throws -> CacheTotals {
   // guide
   let trimmed = try await cache.asynchronous.trim()
@@ -91,7 +91,7 @@ func maintain(_ cache: ImageCache) async throws -> CacheTotals {
   return totals
 }
 
-/// What is known to be bad.
+/// The blacklist.
 func readBlacklist(_ cache: ImageCache) throws -> Int {
   var count = 0
   // guide

@@ -2,10 +2,9 @@ import Testing
 
 @testable import ImageDownloading
 
-/// The number of transfers that a host bears, found by made-up answers.
+/// The adaptive limit, with simulated responses.
 struct AdaptiveLimitTests {
-  /// Lets the host answer rounds of as many requests as are allowed, each in `latency` milliseconds for so many at once; as one
-  /// ends the next begin.
+  /// Simulates rounds of as many requests as are allowed, each with the latency for that many at once; as one ends, the next begins.
   private func run(_ limit: inout AdaptiveLimit, rounds: Int, upTo maximum: Int = 64, latency: (Int) -> Double) -> [Int] {
     (0..<rounds).map { _ in
       let running = limit.transfers
@@ -41,7 +40,7 @@ struct AdaptiveLimitTests {
     #expect(run(&limit, rounds: 3) { _ in 20 } == [8, 9, 10])
   }
 
-  @Test("the limit never falls below one and recovers from passing failures")
+  @Test("the limit never falls below one and recovers from temporary failures")
   func atLeastOne() {
     var limit = AdaptiveLimit()
     for _ in 0..<10 { limit.fail(running: 1) }
@@ -51,7 +50,7 @@ struct AdaptiveLimitTests {
 
   @Test("if latency rises with concurrency, the limit stays near the host's capacity")
   func risingLatency() {
-    // Eight at once take 20 ms, and more of them wait for one another.
+    // Eight at once take 20 ms; more of them queue.
     var limit = AdaptiveLimit()
     let found = run(&limit, rounds: 400) { 20 * max(1, Double($0) / 8) }
     #expect(found.dropFirst(10).allSatisfy { (6...30).contains($0) })

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// An adaptive limit, over real sockets.
+/// The adaptive limit over real sockets.
 struct AdaptiveTests {
   @Test(
     "with an origin that allows three at once, nearly all requests fit, and the host limit is never exceeded"
@@ -21,7 +21,7 @@ struct AdaptiveTests {
     }
     let ends = try fetcher.recorder.waitForEnds(300)
     #expect(ends.allSatisfy { $0.image != nil })
-    // A limit of 12 makes the origin refuse nine at a time, all the time.
+    // With a limit of 12 the origin would reject nine at a time, permanently.
     #expect(origin.requests.count < 600)
     #expect(origin.peakInFlight <= 12)
   }

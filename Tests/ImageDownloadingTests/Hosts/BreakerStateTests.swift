@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// When a host is left alone, by made-up times.
+/// The states of the circuit breaker, with simulated times.
 struct BreakerStateTests {
   private let rules = CircuitBreaker(failures: 3, pause: .seconds(30), rounds: 2)
   private let start = MonotonicInstant(nanoseconds: 1_000)

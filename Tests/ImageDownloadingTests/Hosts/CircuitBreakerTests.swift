@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Hosts that do nothing but fail, over real sockets and by a manual clock.
+/// Hosts that only fail, over real sockets and with a manual clock.
 struct CircuitBreakerTests {
   private static let breaker = CircuitBreaker(failures: 5, pause: .seconds(30), rounds: 3)
 
@@ -18,7 +18,7 @@ struct CircuitBreakerTests {
       #expect(origin.requests.count { $0.port == origin.ports[0] } == requests)
       #expect(run.fetcher.downloader.statistics.pausedHosts.first?.remaining == .seconds(30))
       #expect(run.fetcher.downloader.statistics.pausedHosts.first?.status == nil)
-      // Other hosts go on meanwhile.
+      // Other hosts continue meanwhile.
       let other = UInt64(100 + requests)
       #expect(try await run.fetcher.fetchLast(origin.url("/good", host: 1), id: other).image != nil)
       try await run.advance(by: .seconds(29))
@@ -32,12 +32,12 @@ struct CircuitBreakerTests {
     let message = try #require(down.first?.failure?.message)
     expectGolden(message.replacing("127.0.0.1:\(origin.ports[0])", with: "HOST"))
     guard case .hostDown(let failures, let last)? = down.first?.failure?.reason else {
-      Issue.record("the reason isn't typed")
+      Issue.record("the failure has no reason")
       return
     }
     #expect(failures == 8 && last.kind == .reset)
     #expect(run.ends.count { $0.failure?.kind == .reset } == 8)
-    // Also what comes later; but in the end it is tried again, by one request.
+    // Later downloads too; but after the time one request tries the host again.
     try await run.advance(by: .seconds(299))
     #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 90).failure?.kind == .hostDown)
     try await run.advance(by: .seconds(1))
@@ -56,7 +56,7 @@ struct CircuitBreakerTests {
     let origin = try Origin(addresses: [.ipv4, .ipv4, .ipv4])
     let (down, paused) = (origin.ports[0], origin.ports[2])
     origin.setFallback { $0.path == "/good" ? .body([1]) : $0.port == paused ? busy : .reset }
-    // The first is down, the second left alone, and the third asked for a pause.
+    // The first host is down, the second paused after failures, and the third asked for a pause.
     run.fetcher.submit((0..<2).map { origin.url("/\($0)") })
     try await run.settle()
     try await run.advance(by: .seconds(30))
@@ -133,7 +133,7 @@ struct CircuitBreakerTests {
     run.fetcher.downloader.cancelAll(includingRunning: true)
     try await run.settle()
     #expect(run.ends.count(where: \.isCancelled) == 40)
-    // Its failures are remembered.
+    // Its failures still count.
     run.fetcher.client.submit([Download(id: 90, requestURL: Array(origin.url("/90").utf8), options: .forTests())])
     try await run.settle()
     #expect(run.ends.count == 40)

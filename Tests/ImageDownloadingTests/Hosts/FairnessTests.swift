@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// That one host holds back no other, by order at the origin.
+/// One host must not delay the others: the order of requests at the origin.
 struct FairnessTests {
   enum Trouble: CaseIterable {
     case stalls, asksForPause, fails
@@ -26,7 +26,7 @@ struct FairnessTests {
       case .fails: .reset
       }
     }
-    // The stalling host keeps one: so one is left for all the others.
+    // The stalling host keeps one transfer: so one is left for all the others.
     let run = try ManualRun(
       concurrency: trouble == .stalls ? 2 : 1,
       perHost: 1,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What one host allows, by made-up times.
+/// The rules of one host, with simulated times.
 struct HostPolicyTests {
   private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, pause: .seconds(30), rounds: 1))
   private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -41,7 +41,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(10), now: now) == nil)
     #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
     #expect(policy.refusal(.seconds(9), now: now.advanced(by: .seconds(10))) == nil)
-    // Pauses add up as long as it answers nothing else.
+    // Pauses add up until it responds otherwise.
     let later = now.advanced(by: .seconds(10))
     _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
     policy.pause(until: later.advanced(by: .seconds(1)), status: 503, now: later)
@@ -57,7 +57,7 @@ struct HostPolicyTests {
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
     #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
     #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
-    // What is over of the pause need not be waited for.
+    // The elapsed part of the pause doesn't count.
     let later = now.advanced(by: .seconds(1))
     #expect(policy.refusal(.seconds(9), now: later) == nil)
     policy.pause(until: later.advanced(by: .seconds(12)), status: 429, now: later)
@@ -73,7 +73,7 @@ struct HostPolicyTests {
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .paused)
     #expect(policy.limit(rules) == 1)
     policy.start(rules, now: now)
-    // The answer to the try tells nothing: another one may try.
+    // The response to the try is inconclusive: another request may try.
     _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
     policy.finish()
     #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)

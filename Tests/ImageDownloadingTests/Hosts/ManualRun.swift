@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestOrigin
 import TestSupport
 
-/// A downloader whose time stands still until a test moves it.
+/// A downloader with a clock that only the test advances.
 struct ManualRun {
   let clock = ManualClock()
   let fetcher: Fetcher
@@ -25,7 +25,7 @@ struct ManualRun {
 
   var ends: [End] { fetcher.recorder.ends.filter { $0.id != .max } }
 
-  /// Waits until nothing runs, and nothing can start before time moves on; `stalling` transfers may run for ever.
+  /// Waits until nothing runs, and nothing can start before time advances; `stalling` transfers may keep running.
   func settle(stalling: Int = 0) async throws {
     var waiting: Int
     repeat {
@@ -33,18 +33,18 @@ struct ManualRun {
       try await poll("transfers to end") { fetcher.downloader.statistics.running <= stalling }
       waiting = fetcher.downloader.statistics.waiting
       try await fetcher.settle()
-      // None may run for a moment in which one has ended and the next has not begun.
+      // Nothing may seem to run between the end of one transfer and the start of the next.
     } while fetcher.downloader.statistics.running > stalling || fetcher.downloader.statistics.waiting != waiting
   }
 
-  /// Moves time on, and lets all happen that may then.
+  /// Advances the clock, and waits for all that follows.
   func advance(by duration: Duration, stalling: Int = 0) async throws {
     clock.advance(by: duration)
     fetcher.client.capacityChanged()
     try await settle(stalling: stalling)
   }
 
-  /// Moves time on second by second until `count` downloads have ended; returns for how long.
+  /// Advances the clock second by second until `count` downloads have ended; returns the number of seconds.
   func advance(untilEnds count: Int, atMost maximum: Int) async throws -> Int {
     try await settle()
     var seconds = 0

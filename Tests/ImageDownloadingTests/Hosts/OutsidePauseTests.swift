@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Pauses that come from outside, and those that others are notified of, over real sockets and by a manual clock.
+/// Pauses from outside, and the observer of pauses, over real sockets and with a manual clock.
 struct OutsidePauseTests {
   /// A downloader's run with the pauses that its observer was notified of.
   private func observedRun() throws -> (run: ManualRun, pauses: Watched<[HostPauseRequest]>) {
@@ -38,7 +38,7 @@ struct OutsidePauseTests {
     #expect(pauses.value.count == 1)
   }
 
-  @Test("pauses from outside try the patience of what waits, and of what comes, as the host's own do")
+  @Test("pauses from outside count for the wait limits of waiting and later downloads, like the host's own")
   func patience() async throws {
     let (run, pauses) = try observedRun()
     let origin = try Origin(fallback: .body([1]))

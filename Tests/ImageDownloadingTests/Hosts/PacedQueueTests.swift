@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What hosts and rates hold back in the queue, by made-up times.
+/// Hosts and rates in the queue, with simulated times.
 struct PacedQueueTests {
   private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
@@ -89,7 +89,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, start) == [5, 3, 1])
     #expect(queue.next(now: start) == .none(.paused))
     #expect(queue.nextStart == at(5000))
-    // It asks for more.
+    // It asks for a longer pause.
     queue.pause(0, until: at(9000), status: 429, now: start)
     #expect(queue.nextStart == at(9000))
     #expect(startAll(&queue, at(8999)) == [])
@@ -160,7 +160,7 @@ struct PacedQueueTests {
     var random = SeededRandom(seed: 11)
     var queue = makeQueue(DownloadLimits(concurrency: 500, perHost: 500, perHostRate: 100), openHosts: 8)
     var waiting: [Waiting] = []
-    // A schedule is kept by starts that are up to 5 ms late.
+    // The schedule holds for starts that are up to 5 ms late.
     var scheduled = [MonotonicInstant](repeating: MonotonicInstant(nanoseconds: 1), count: 8)
     var paused = [MonotonicInstant](repeating: start, count: 8)
     func mayStart(_ host: Int) -> MonotonicInstant { max(scheduled[host], paused[host]) }
@@ -179,7 +179,7 @@ struct PacedQueueTests {
         queue.pause(host, until: until, status: 429, now: now)
         paused[host] = max(paused[host], until)
       default:
-        // Sleeps, as the loop does, for as long as the queue says.
+        // Sleeps, like the loop, until the queue's next start.
         guard let next = queue.nextStart else { continue }
         #expect(next == waiting.map { mayStart($0.host) }.min())
         now = max(now, next)

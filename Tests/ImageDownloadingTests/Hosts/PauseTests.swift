@@ -5,9 +5,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Hosts that ask for a pause by 429 and 503, over real sockets and by a manual clock.
+/// Hosts that ask for a pause by 429 and 503, over real sockets and with a manual clock.
 struct PauseTests {
-  /// What an origin was asked and answered, in order, by the clock of the one who asks.
+  /// An origin's requests and responses, in order, with the downloader's times.
   private final class Log: Sendable {
     struct Line {
       var port: Int
@@ -16,7 +16,7 @@ struct PauseTests {
     }
     let lines = Mutex<[Line]>([])
 
-    /// Requests that came to a host within a pause that it had asked for before.
+    /// Requests to a host within a pause that it had requested before.
     var intrusions: Int {
       let lines = lines.withLock { $0 }
       return lines.indices.count { index in
@@ -44,14 +44,14 @@ struct PauseTests {
       },
       addresses: [.ipv4, .ipv4, .ipv4]
     )
-    // No retry is allowed: such waits are none.
+    // No retry is allowed: such waits aren't retries.
     run.fetcher.submit((0..<60).map { origin.url("/\($0)", host: $0 % 3) }, options: .forTests(retries: 0))
     _ = try await run.advance(untilEnds: 60, atMost: 600)
     #expect(run.ends.count { $0.image != nil } == 60)
     #expect(log.intrusions == 0)
     #expect(run.ends.reduce(0) { $0 + $1.summary.attempts } == origin.requests.count)
     #expect(origin.requests.count >= 118)
-    // Who was told to wait has waited; nobody else has.
+    // Only downloads that got a 429 have waited.
     #expect(run.ends.allSatisfy { ($0.summary.attempts > 1) == ($0.summary.waitedNanoseconds > 0) })
   }
 
@@ -94,7 +94,7 @@ struct PauseTests {
     #expect(run.ends.count == 20)
     #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
     #expect(run.fetcher.downloader.statistics.limitNanoseconds.paused == 60_000_000_000)
-    // It has kept its place before the others of its host.
+    // It has kept its position before the others of its host.
     #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
   }
 
@@ -112,7 +112,7 @@ struct PauseTests {
       #expect(failure.message.contains("300 s") && failure.message.contains("DownloadOptions.retryAfterMaximum (120 s)"))
       #expect(failure.message.contains("wasn't requested") == (end.summary.attempts == 0))
     }
-    // One that comes later is not asked either, one with more patience waits, and after the pause the host is asked again.
+    // A later one isn't sent either, a more patient one waits, and after the pause the host gets requests again.
     run.fetcher.client.submit([Download(id: 50, requestURL: Array(origin.url("/50").utf8), options: .forTests())])
     let patient = DownloadOptions.forTests(retryAfterMaximum: .seconds(1000))
     run.fetcher.client.submit([Download(id: 51, requestURL: Array(origin.url("/51").utf8), options: patient)])
@@ -149,7 +149,7 @@ struct PauseTests {
     run.fetcher.submit([origin.url("/a")])
     try await run.settle()
     for id in [2, 3] as [UInt64] {
-      // The host answers others well, so that it is not given up.
+      // The host responds well to others, so that it isn't given up.
       run.fetcher.client.submit([Download(id: id, requestURL: Array(origin.url("/b").utf8), options: .forTests())])
       try await run.advance(by: .seconds(50))
     }
@@ -187,7 +187,7 @@ struct PauseTests {
     try await run.advance(by: .seconds(1))
     #expect(run.ends.map(\.id) == [1])
     #expect(run.ends.first?.failure?.status == 503 && run.ends.first?.summary.attempts == 2)
-    // The last attempt's answer is as good a reason for a pause.
+    // The last attempt's response pauses the host too.
     try await run.advance(by: .seconds(19))
     #expect(origin.requests.map(\.path) == ["/0", "/0"])
     try await run.advance(by: .seconds(1))
@@ -200,11 +200,11 @@ struct PauseTests {
     let origin = try Origin(fallback: .status(429))
     let backoff = Backoff(initial: .seconds(1), maximum: .seconds(30))
     run.fetcher.submit((0..<1000).map { origin.url("/\($0)") }, options: .forTests(retries: 0, backoff: backoff))
-    // 1, 2, 4, 8, 16, 30, 30 seconds, and with 30 more it would be longer than any may wait.
+    // 1, 2, 4, 8, 16, 30, 30 seconds; 30 more would exceed the limit.
     #expect(try await run.advance(untilEnds: 1000, atMost: 1000) == 91)
     #expect(origin.requests.count <= 8 * 4)
     #expect(run.ends.allSatisfy { $0.failure?.status == 429 && $0.summary.attempts <= 1 })
-    // A good answer ends that.
+    // A good response ends that.
     try await run.advance(by: .seconds(30))
     origin.setFallback(.sequence([.body([1]), .status(429), .body([1])]))
     for id in [2001, 2002] as [UInt64] {
@@ -244,7 +244,7 @@ struct PauseTests {
 }
 
 extension Fetcher {
-  /// Fetches one URL more to its end.
+  /// Fetches one more URL to its end.
   func fetchLast(_ url: String, id: UInt64, options: DownloadOptions = .forTests()) async throws -> End {
     client.submit([Download(id: id, requestURL: Array(url.utf8), options: options)])
     try await recorder.waitForEnd(of: id)

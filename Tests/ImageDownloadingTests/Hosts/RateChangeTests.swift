@@ -4,31 +4,31 @@ import Testing
 
 @testable import ImageDownloading
 
-/// Rates that change while requests run, by made-up times.
+/// Rates that change while requests run, with simulated times.
 struct RateChangeTests {
   private func moment(_ milliseconds: Int) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 1_000_000_000).advanced(by: .milliseconds(milliseconds))
   }
 
-  @Test("what has passed of the wait for the next start counts as the same part of the new wait")
+  @Test("the elapsed part of the wait for the next start becomes the same part of the new wait")
   func carriesOver() {
     var rate = StartRate()
     rate.start(at: moment(0), intervalNanoseconds: 100_000_000)
     rate.change(from: 100_000_000, to: 1_000_000_000, now: moment(75))
     #expect(rate.next == moment(325))
-    // As good as never, and back.
+    // To almost never, and back.
     rate.change(from: 1_000_000_000, to: 1_000_000_000_000_000_000, now: moment(75))
     rate.change(from: 1_000_000_000_000_000_000, to: 100_000_000, now: moment(5000))
     #expect(rate.next == moment(5025))
     rate.change(from: 100_000_000, to: 0, now: moment(5000))
     #expect(rate.next == moment(5000))
-    // What may start already may still.
+    // A start that is already due stays so.
     rate.change(from: 0, to: 1_000_000_000, now: moment(6000))
     #expect(rate.next == moment(5000))
   }
 
   @Test(
-    "downloaders with changing parts of the rates begin no more in any second than the rates allow, and one each",
+    "downloaders with changing parts of the rates start in any second at most what the rates allow, plus one each",
     arguments: 0..<4
   )
   func parts(seed: Int) {
@@ -53,7 +53,7 @@ struct RateChangeTests {
     setParts(0)
     var starts: [(time: Int, host: Int)] = []
     for time in stride(from: 0, to: seconds * 1000, by: 3) {
-      // For some seconds all parts change all the time, and for some none does.
+      // In some seconds all parts change constantly, in others none does.
       if time / 5000 % 2 == 0, Int.random(in: 0..<10, using: &random) == 0 {
         let cuts = (0..<3).map { _ in Int.random(in: 0...100, using: &random) }.sorted()
         parts = [cuts[0], cuts[1] - cuts[0], cuts[2] - cuts[1], 100 - cuts[2]]
@@ -77,7 +77,7 @@ struct RateChangeTests {
     }
     #expect(mostInASecond(starts.map(\.time)) <= 20 + workers)
     for host in 0..<hosts { #expect(mostInASecond(starts.filter { $0.host == host }.map(\.time)) <= 12 + workers) }
-    // Half of the time hardly any is lost.
+    // At least 90 % of the rate is used.
     #expect(Double(starts.count) >= 0.9 * 20 * Double(seconds), "\(starts.count)")
   }
 }

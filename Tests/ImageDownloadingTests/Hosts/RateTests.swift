@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Rates over real sockets, by a manual clock.
+/// Rates over real sockets, with a manual clock.
 struct RateTests {
   @Test("a rate counts every request, including retries and redirect hops")
   func everyRequestCounts() async throws {
@@ -35,7 +35,7 @@ struct RateTests {
     #expect(origin.requests.count == 2)
     try await run.advance(by: .seconds(1))
     #expect(run.ends.count == 4)
-    // All hosts are at rest now; what comes next has to wait nevertheless.
+    // All hosts have used their start; the next requests must wait nevertheless.
     run.fetcher.client.submit([Download(id: 9, requestURL: Array(origin.url("/9").utf8), options: .forTests())])
     try await run.advance(by: .milliseconds(999))
     #expect(run.ends.count == 4)
@@ -61,11 +61,11 @@ struct RateTests {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     fetcher.downloader.setLimits(DownloadLimits(rate: 200))
-    // Before the first start, so that however busy the machine is no less is measured than was kept.
+    // Taken before the first start, so that a busy machine can only measure more than the actual time.
     let begin = ContinuousClock.now
     fetcher.submit((0..<41).map { origin.url("/\($0)") })
     _ = try await fetcher.recorder.waitForEnds(41)
-    // Forty intervals, less the tolerance of one.
+    // Forty intervals minus one tolerance.
     #expect(ContinuousClock.now - begin >= .milliseconds(195))
   }
 

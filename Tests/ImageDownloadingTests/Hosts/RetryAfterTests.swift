@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What `Retry-After` asks for.
+/// Parsing `Retry-After`.
 struct RetryAfterTests {
   private func wait(_ value: String, date: String? = nil) -> Duration? {
     // Sun, 06 Nov 1994 08:49:37 GMT

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// How long rules for robots are kept, and who waits for them.
+/// How long robots rules are kept, and who waits for them.
 struct RobotsRegistryTests {
   private static let site = URLOrigin(Array("http://a.example/".utf8))!
   private let key = RobotsRegistry.Key(origin: site, server: site, token: "prewarm")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What `robots.txt` says to a robot, by RFC 9309 and its examples.
+/// A robot's rules in `robots.txt`, by RFC 9309 and its examples.
 struct RobotsRulesTests {
   private func isAllowed(_ path: String, by file: String, for token: String = "prewarm") -> Bool {
     RobotsRules(file.utf8, for: token).refusal(of: path.utf8) == nil
@@ -45,7 +45,7 @@ struct RobotsRulesTests {
 
       EOF
       """
-    // The example, with a second group for one robot, which is one with its first.
+    // The example, with a second group for one robot, which is merged with its first.
     #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
   }
 
@@ -158,7 +158,7 @@ struct RobotsRulesTests {
     return path.first == first && matches(pattern.dropFirst(), path.dropFirst())
   }
 
-  @Test("patterns match as trying everything says", arguments: 0..<10)
+  @Test("patterns match like an exhaustive search", arguments: 0..<10)
   func random(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var matched = 0
@@ -173,7 +173,7 @@ struct RobotsRulesTests {
     print("robots patterns, seed \(seed): \(matched) of 2000 match")
   }
 
-  @Test("the work for one URL is limited, and a URL beyond it is refused")
+  @Test("the work for one URL is limited, and a URL beyond it is rejected")
   func work() throws {
     let path = "/" + String(repeating: "a", count: 7900)
     let rule = "Disallow: /*\(String(repeating: "a", count: 3900))b\n"

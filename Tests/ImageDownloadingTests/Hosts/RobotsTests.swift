@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Asking hosts for their `robots.txt`, over real sockets.
+/// Fetching hosts' `robots.txt`, over real sockets.
 struct RobotsTests {
   private let respectful = DownloadOptions.forTests(respectsRobots: true, userAgent: "prewarm/1.0 (+https://example.com)")
 
@@ -26,7 +26,7 @@ struct RobotsTests {
       expectGolden(end.failure?.message)
     }
     #expect(ends.count { $0.image != nil } == 10)
-    // It is kept, and who does not ask for it is not kept away.
+    // It is kept, and doesn't affect downloads that ignore it.
     #expect(try fetcher.fetchNext(origin.url("/private/9"), options: respectful).failure?.kind == .robots)
     #expect(try fetcher.fetchNext(origin.url("/private/9"), options: .forTests()).image != nil)
     #expect(origin.count(of: "/robots.txt") == 1)
@@ -77,7 +77,7 @@ struct RobotsTests {
     let end = try Fetcher().fetch(origin.url("/a"), options: respectful)
     #expect((end.image != nil) == (kind == nil) && end.failure?.kind == kind)
     guard let failure = end.failure else { return }
-    // What keeps us from a server has nothing to do with robots.
+    // Network failures don't depend on robots rules.
     #expect(failure.isTransient == (kind == .reset) && end.summary.attempts == 0)
     #expect(failure.message.contains("RFC 9309, 2.3.1.4"))
     #expect(origin.requests.allSatisfy { $0.path == "/robots.txt" })
@@ -107,7 +107,7 @@ struct RobotsTests {
     let asked = origin.requests
     #expect(asked.count { $0.path == "/robots.txt" } == 2)
     #expect(!asked.contains { $0.path == "/far/no" })
-    // The job's own headers go to its own origin alone.
+    // The job's own headers go to its own origin only.
     #expect(asked.allSatisfy { ($0.headers["X-Secret"] != nil) == ($0.port == own) })
   }
 
@@ -115,7 +115,7 @@ struct RobotsTests {
   func secretsStayAtHome() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let (own, far) = (origin.ports[0], origin.url("/far", host: 1))
-    // Cookies are kept by hosts, which the two have in common, and not by ports.
+    // Cookies belong to hosts, which both have in common, not to ports.
     origin.setFallback { request in
       let cookie = "id=\(request.port == own ? "own" : "other"); Path=/"
       return request.path == "/a" ? .redirect(to: far) : .body([1], headers: ["Set-Cookie": cookie])
@@ -210,7 +210,7 @@ struct RobotsTests {
 }
 
 extension Fetcher {
-  /// Fetches one URL more to its end.
+  /// Fetches one more URL to its end.
   fileprivate func fetchNext(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
     let id: UInt64 = 1000
     let count = recorder.ends.count { $0.id == id }

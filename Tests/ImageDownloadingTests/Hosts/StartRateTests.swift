@@ -4,11 +4,11 @@ import Testing
 
 @testable import ImageDownloading
 
-/// When starts may come, by made-up times.
+/// The schedule of starts, with simulated times.
 struct StartRateTests {
   private static let interval = StartRate.intervalNanoseconds(ofRate: 50)
 
-  /// Starts as soon as it is allowed, and so much later as `lateness` says; returns when.
+  /// Starts as soon as allowed, delayed by `lateness`; returns the times.
   private func starts(_ count: Int, lateness: (Int) -> Duration) -> [MonotonicInstant] {
     var rate = StartRate()
     var now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -19,7 +19,7 @@ struct StartRateTests {
     }
   }
 
-  @Test("50 per second is one start every 20 ms, and no rate is no interval")
+  @Test("50 per second is one start every 20 ms, and without a rate there is no interval")
   func interval() {
     #expect(Self.interval == 20_000_000)
     #expect(StartRate.intervalNanoseconds(ofRate: nil) == 0)
@@ -46,7 +46,7 @@ struct StartRateTests {
     }
   }
 
-  @Test("a new interval counts from the last start, and a start taken back counts nothing")
+  @Test("a new interval counts from the last start, and an undone start doesn't count")
   func changes() {
     let now = MonotonicInstant(nanoseconds: 1_000_000_000)
     var rate = StartRate()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What each part's time adds up to.
+/// The accumulated times of the bottlenecks.
 @Suite struct PipelineMeterTests {
   private let clock = ManualClock()
   private let meter: PipelineMeter

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// Which part holds up the others, in every state that they can be in together.
+/// The bottleneck, in every combination of states.
 @Suite struct PipelineStateTests {
   private static let limits: [StartLimit] = [.empty, .concurrency, .hosts, .notYet, .held, .rate, .paused]
   private static let supplies: [PipelineMeter.Supply] = [.none, .waiting, .reading, .working]
