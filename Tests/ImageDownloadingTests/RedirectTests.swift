@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestOrigin
 import Testing
 
-/// Redirects: followed within the rules, and what they must not carry along.
+/// Redirects: which are followed, and what they must not carry along.
 struct RedirectTests {
   @Test("redirects, even relative ones, are followed within one attempt", arguments: [301, 302, 303, 307, 308])
   func follows(status: Int) throws {

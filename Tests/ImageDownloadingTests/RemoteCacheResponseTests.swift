@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What the headers of an answer tell of caches on its way.
+/// The status of caches on the way in a response's headers.
 struct RemoteCacheResponseTests {
   private func answer(_ lines: [String]) -> RemoteCacheResponse {
     var fields = ResponseFields()
@@ -12,7 +12,7 @@ struct RemoteCacheResponseTests {
   }
 
   @Test(
-    "Cache-Status tells of the cache nearest to us",
+    "Cache-Status counts for the cache nearest to us",
     arguments: [
       ("ExampleCache; hit", RemoteCacheStatus.hit),
       ("ExampleCache; hit; ttl=376", .hit),
@@ -38,7 +38,7 @@ struct RemoteCacheResponseTests {
   }
 
   @Test(
-    "the headers that CDNs and proxies really send",
+    "the headers of CDNs and proxies are recognised",
     arguments: [
       // Cloudflare
       (["CF-Cache-Status: HIT", "Age: 0"], RemoteCacheStatus.hit), (["CF-Cache-Status: MISS"], .miss),
@@ -79,7 +79,7 @@ struct RemoteCacheResponseTests {
   func realHeaders(lines: [String], status: RemoteCacheStatus) { #expect(answer(lines).status == status) }
 
   @Test(
-    "junk tells nothing, and leaves it to other headers",
+    "junk is ignored in favour of other headers",
     arguments: [
       "", ",,,", "\"", "\"hit", "; hit", "a; \"", "a;;;=;fwd", "\\", "===", "hit=\"\\", ";=?1", "\u{1F600}; ttl", ",;,\t;",
     ]
@@ -89,12 +89,12 @@ struct RemoteCacheResponseTests {
       #expect(answer(["\(name): \(value)", "Age: 7"]).status != .miss || value == "a;;;=;fwd")
       #expect(answer(["\(name): \(value)"]).status != .hit || value.contains("hit"))
     }
-    // A number of seconds may be larger than anything can hold (RFC 9111, section 1.2.2).
+    // A number of seconds may exceed any integer type (RFC 9111, section 1.2.2).
     #expect(answer(["Age: 99999999999999999999", "X-Varnish: \(value)"]).status == .hit)
     for age in ["-1", "0", "00", "1s", "0x1", ""] { #expect(answer(["Age: \(age)"]).status == .unknown) }
   }
 
-  @Test("what is kept of a header is short")
+  @Test("the quoted header is short")
   func evidence() {
     let answer = answer(["X-Cache: HIT \(String(repeating: "x", count: 4000))"])
     #expect(answer.status == .hit && answer.evidence?.count == 200)

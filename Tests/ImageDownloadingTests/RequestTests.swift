@@ -2,7 +2,7 @@ import ImageDownloading
 import TestOrigin
 import Testing
 
-/// What is sent.
+/// The sent requests.
 struct RequestTests {
   private func headers(_ options: DownloadOptions) throws -> HeaderFields {
     let origin = try Origin(fallback: .body([1]))

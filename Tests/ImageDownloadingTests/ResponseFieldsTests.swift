@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// The lines of an answer's head.
+/// The lines of a response's head.
 struct ResponseFieldsTests {
   private func fields(_ lines: String...) -> ResponseFields {
     var fields = ResponseFields()

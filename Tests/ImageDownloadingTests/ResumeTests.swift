@@ -5,17 +5,17 @@ import Testing
 
 @testable import ImageDownloading
 
-/// Bodies that break off, and retries that go on from there.
+/// Bodies that break off, and retries that resume them.
 struct ResumeTests {
   private static let strong: HeaderFields = ["ETag": "\"1\"", "Accept-Ranges": "bytes", "Content-Type": "image/png"]
-  /// What a request asks for again.
+  /// The bytes that a request repeats.
   private static let seam = BodyContinuation.seamBytes
   private let body = pattern(900_000)
 
-  /// The range that goes on from there.
+  /// The range that resumes at an offset.
   private func range(_ offset: Int) -> String { "bytes=\(offset - Self.seam)-" }
 
-  /// What came of one download: its end, its chunks joined, whether they were void at times, and the requests.
+  /// The outcome of one download: its end, its chunks joined, whether they were ever void, and the requests.
   private struct Outcome {
     var end: End
     var body: [UInt8]?
@@ -50,7 +50,7 @@ struct ResumeTests {
     #expect(image.summary.attempts == 2 && image.summary.receivedBytes == UInt64(body.count + Self.seam))
   }
 
-  @Test("a body that breaks off within its first bytes begins anew", arguments: [1, 1000, 4096])
+  @Test("a body that breaks off within its first bytes starts over", arguments: [1, 1000, 4096])
   func tooLittle(offset: Int) throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged])
@@ -64,7 +64,7 @@ struct ResumeTests {
       type: "image/webp",
       headers: ["ETag": "\"1\"", "Accept-Ranges": "bytes", "Vary": "Accept"]
     )
-    // Without an entity tag too, as some servers have it; the length and the bytes show the version.
+    // Some servers omit the entity tag too; the length and the bytes show the version.
     let rest = Behaviour.part(offset - Self.seam..<body.count, of: body)
     let options = DownloadOptions {
       $0.retries = 1
@@ -109,7 +109,7 @@ struct ResumeTests {
   @Test("a body without a declared length is resumed")
   func chunked() throws {
     let chunked = Behaviour.chunked([Array(body.prefix(300_000)), Array(body.dropFirst(300_000))], headers: Self.strong)
-    // The first chunk has a line of six bytes before it.
+    // The first chunk is preceded by a line of six bytes.
     let outcome = try fetch([chunked.brokenOff(afterBytes: 200_007), .ranged(body, headers: Self.strong)])
     #expect(outcome.body == body && outcome.ranges == [nil, range(200_000)])
   }
@@ -165,7 +165,7 @@ struct ResumeTests {
     let silent = Behaviour.part(offset - Self.seam..<body.count, of: new, headers: newHeaders)
     let longer = Behaviour.part(offset - Self.seam..<body.count, of: new + [1], headers: Self.strong)
     let other = Behaviour.part(0..<10, of: new, headers: Self.strong)
-    // With the entity tag of the old one, or none, or of an unknown length.
+    // With the old entity tag, with none, or with an unknown length.
     let lying = Behaviour.part(offset - Self.seam..<body.count, of: new, headers: Self.strong)
     let unknown = Behaviour.part(offset - Self.seam..<body.count, of: body, total: "*")
     for second in [nil, silent, longer, other, .status(416), lying, unknown] {

@@ -6,22 +6,22 @@ import Testing
 
 @testable import ImageDownloading
 
-/// A server that cuts bodies at random and lies about versions and ranges: what is taken is one version, or nothing.
+/// A server that cuts bodies at random and lies about versions and ranges: every accepted body must be of one version.
 struct ResumedVersionsTests {
-  /// What became of all images.
+  /// The outcomes of all images.
   private struct Counts: CustomStringConvertible {
     var whole = 0
     var failed = 0
     var parts = 0
 
-    var description: String { "\(whole) whole, \(failed) failed, \(parts) parts asked for" }
+    var description: String { "\(whole) whole, \(failed) failed, \(parts) parts requested" }
   }
 
-  /// The server's state, which answers are drawn from.
+  /// The server's state, from which responses are drawn.
   private final class Server: Sendable {
     /// The versions of one image: two of the same length, and one that is longer.
     let versions: [[UInt8]]
-    /// What responses without a length have sent, which are whole by what they say.
+    /// The bodies of responses without a length, which count as complete.
     let unframed = Mutex<[[UInt8]]>([])
     let parts = Mutex(0)
     private let random: Mutex<SeededRandom>
@@ -33,7 +33,7 @@ struct ResumedVersionsTests {
       let count = Int.random(in: 20_000...400_000, using: &random)
       versions = [0, 0, 1000].map { more in
         var bytes = SampleImages.baseJPEG.dropLast(2) + noise(count + more, &random)
-        // Nothing but the end may look like a marker.
+        // Only the end may look like a marker.
         for index in bytes.indices.dropFirst(SampleImages.baseJPEG.count) where bytes[index] == 0xFF { bytes[index] = 0 }
         return Array(bytes) + [0xFF, 0xD9]
       }
@@ -45,7 +45,7 @@ struct ResumedVersionsTests {
     private func respond(to request: RecordedRequest, _ random: inout SeededRandom) -> Behaviour {
       let number = Int.random(in: 0..<3, using: &random)
       let bytes = versions[number]
-      // An entity tag that often stays over another body, and is missing at times.
+      // An entity tag that often stays the same for another body, and is sometimes missing.
       let tag = [number, number, 9, 9].randomElement(using: &random)!
       var fields = [("Accept-Ranges", "bytes"), ("Content-Type", "image/jpeg")]
       if Int.random(in: 0..<6, using: &random) > 0 { fields.append(("ETag", "\"\(tag)\"")) }
@@ -73,7 +73,7 @@ struct ResumedVersionsTests {
       )
     }
 
-    /// A part, right or wrong; nil: all of it.
+    /// A part, right or wrong; nil: the whole body.
     private func lie(about start: Int, _ bytes: [UInt8], _ headers: HeaderFields, _ random: inout SeededRandom) -> Behaviour? {
       guard start < bytes.count else { return .status(416, headers: ["Content-Range": "bytes */\(bytes.count)"]) }
       let range = start..<bytes.count
@@ -88,7 +88,7 @@ struct ResumedVersionsTests {
       case 6: return .status(416, headers: ["Content-Range": "bytes */\(start)"])
       case 7: return cut(right, range.count, &random)
       case 8: return .part(start..<(start + (bytes.count - start + 1) / 2), of: bytes, headers: headers)
-      // The right range over other bytes.
+      // The right range of other bytes.
       case 9:
         let told = ("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")
         return .body(Array(bytes.prefix(range.count)), status: 206, headers: HeaderFields([told] + headers.fields))
@@ -97,7 +97,7 @@ struct ResumedVersionsTests {
     }
   }
 
-  @Test("every body is one version of its image, or all that a response without a length sent", arguments: 0..<8)
+  @Test("every body is one version of its image, or the whole of a response without a length", arguments: 0..<8)
   func versions(seed: UInt64) async throws {
     var counts = Counts()
     for image in 0..<25 {

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What is tried again, how often, and what waits meanwhile.
+/// Retries: which failures, how often, and how they wait.
 struct RetryTests {
   @Test("a transient failure is retried as often as allowed", arguments: [0, 1, 3])
   func retries(count: Int) throws {
@@ -73,7 +73,7 @@ struct RetryTests {
     let summary = fetcher.recorder.ends.last?.summary
     #expect(summary?.attempts == 2)
     #expect(summary?.waitedNanoseconds == 20_000_000_000)
-    // What was waited is not in it.
+    // The duration excludes waits.
     #expect((summary?.durationNanoseconds ?? .max) < 20_000_000_000)
   }
 

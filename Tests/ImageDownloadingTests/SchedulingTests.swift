@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// When downloads start, wait, are held and cancelled, over real sockets.
+/// When downloads start, wait, and are cancelled, over real sockets.
 struct SchedulingTests {
   @Test("the concurrency limit is used fully and never exceeded", arguments: [DownloadOrder.fifo, .lifo])
   func concurrency(order: DownloadOrder) throws {
@@ -148,7 +148,7 @@ struct SchedulingTests {
 
   @Test("with failures, retries, redirects and random cancels each download ends exactly once")
   func everyEndOnce() throws {
-    // Made once, as it takes time, and the origin has one thread.
+    // Created once, as it takes time, and the origin has one thread.
     let body = pattern(180_000)
     let origin = try Origin(
       fallback: .computed { request in
@@ -174,7 +174,7 @@ struct SchedulingTests {
     try fetcher.settle()
     let ids = fetcher.recorder.ends.map(\.id).filter { $0 != .max }
     #expect(ids.sorted() == Array(1...600))
-    // After its end nothing more is said of a download.
+    // No event may follow the end of a download.
     var ended = Set<UInt64>()
     for event in fetcher.recorder.events where event.id != .max {
       #expect(!ended.contains(event.id))
@@ -220,7 +220,7 @@ struct SchedulingTests {
   @Test("downloads that fail immediately make room for the next at once")
   func immediateFailures() throws {
     let fetcher = try Fetcher(concurrency: 1, circuitBreaker: .off)
-    // The kernel refuses to connect to the broadcast address without asking any network.
+    // The kernel rejects connections to the broadcast address without network traffic.
     fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })
     let ends = try fetcher.recorder.waitForEnds(50)
     #expect(ends.map(\.id) == Array(1...50))

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Accepted images that are asked for a second time, to hear what caches on the way have of them.
+/// Second requests for accepted images, to read the status of caches on the way.
 struct SecondRequestTests {
   private let body = pattern(5000)
 
@@ -27,7 +27,7 @@ struct SecondRequestTests {
     }
   }
 
-  /// A first answer, and what comes after it.
+  /// An origin with a first and a second response.
   private func origin(_ first: Behaviour, then second: Behaviour) throws -> Origin {
     try Origin(["/a": .sequence([first, second])])
   }
@@ -52,7 +52,7 @@ struct SecondRequestTests {
     #expect(
       requests[0].headers.fields.map { "\($0.name): \($0.value)" } == requests[1].headers.fields.map { "\($0.name): \($0.value)" }
     )
-    // Read to its end, the first connection serves both.
+    // Since the body was read to its end, one connection serves both requests.
     #expect(requests.map(\.connection) == [1, 1])
   }
 
@@ -120,7 +120,7 @@ struct SecondRequestTests {
       let answer = try #require(end.image?.remoteCache)
       #expect(answer.status == .unknown && answer.evidence == nil && answer.failure?.message.contains(text) == true, "\(answer)")
       #expect(end.image?.body == body && end.summary.attempts == 1)
-      // What dies on a used connection before a byte has come is sent again by libcurl itself.
+      // libcurl itself repeats a request that fails on a reused connection before the first byte.
       #expect(origin.count(of: "/a") == (text == "connection" ? 3 : 2) && origin.count(of: "/b") == 0)
     }
   }
@@ -133,7 +133,7 @@ struct SecondRequestTests {
     #expect(origin.requests.count == 3)
   }
 
-  @Test("after redirects the last server is asked again")
+  @Test("after redirects the last server gets the second request")
   func redirected() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": plain(["X-Cache": "HIT"])])
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options()).image)

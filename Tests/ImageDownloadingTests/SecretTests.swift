@@ -54,7 +54,7 @@ struct SecretTests {
     #expect(sent == [[], secrets, [], secrets + ["Cookie"]])
     #expect(origin.requests.map { $0.headers["User-Agent"] } == ["prewarm", "default", "prewarm", "default"])
     #expect(origin.requests.map { $0.headers["Accept"] } == [other.accept, "own/*", other.accept, "own/*"])
-    // What is told of it beforehand is what is sent, and the two are told apart.
+    // Predicted headers equal sent ones, and both kinds of options differ.
     for name in secrets + ["User-Agent", "Accept", "Accept-Encoding"] {
       let known = other.requestValue(ofHeader: name, defaults: defaults)
       #expect(known == origin.requests[0].headers[name])
@@ -63,7 +63,7 @@ struct SecretTests {
     #expect(other.forOtherOrigin == other && PreparedOptions(other) != PreparedOptions(own))
   }
 
-  @Test("a server that sets cookies without end loses them, and other servers keep theirs")
+  @Test("a server that sets too many cookies loses them, and other servers keep theirs")
   func manyCookies() async throws {
     let flood = try Origin(
       fallback: .computed { request in
@@ -81,7 +81,7 @@ struct SecretTests {
     #expect(ends.count { $0.image != nil } == 9)
     #expect(other.requests.map { $0.headers["Cookie"] } == [nil, "id=7"])
     let sent = flood.requests.map { $0.headers["Cookie"]?.split(separator: ";").count ?? 0 }
-    // The sixth response brings more than 256 in all.
+    // The sixth response exceeds 256 cookies in total.
     #expect(sent == [0, 49, 98, 147, 150, 150, 0])
   }
 
@@ -126,8 +126,8 @@ struct SecretTests {
       Credential(user: host, password: "\(port) \(isSecure)")
     }
     let byHost = DownloadOptions { $0.credentials = asked }
-    let told = Array("https://h/a".utf8).withUnsafeBytes { byHost.credential(for: $0) }
-    #expect(told == Credential(user: "h", password: "443 true"))
+    let credential = Array("https://h/a".utf8).withUnsafeBytes { byHost.credential(for: $0) }
+    #expect(credential == Credential(user: "h", password: "443 true"))
   }
 
   @Test("a callback provides credentials per host, and they don't stick to the handle")
@@ -160,9 +160,9 @@ struct SecretTests {
         Download(id: 1, requestURL: Array(origin.url(path).utf8), options: options, wantsProgress: true, wantsDetails: true)
       ])
       _ = try fetcher.recorder.waitForEnds(1)
-      var told = ""
-      dump(fetcher.recorder.events, to: &told)
-      #expect(!told.contains("hunter2") && !told.contains("alice"))
+      var dumped = ""
+      dump(fetcher.recorder.events, to: &dumped)
+      #expect(!dumped.contains("hunter2") && !dumped.contains("alice"))
     }
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImageDownloading
 
-/// What must not get in, and what must not get out.
+/// Attacks by URLs and servers, and leaks of secrets.
 struct SecurityTests {
   @Test(
     "a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it",

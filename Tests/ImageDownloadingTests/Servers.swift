@@ -17,7 +17,7 @@ private func listen(queue: Int32) -> (socket: Int32, port: Int) {
   return (listener, Int(UInt16(bigEndian: address.sin_port)))
 }
 
-/// A listener that answers the first bytes of each connection with fixed text, which may be none, and closes it.
+/// A listener that responds to the first bytes of each connection with fixed text, possibly empty, and closes it.
 final class ClosingListener {
   let port: Int
   private let listener: Int32
@@ -26,7 +26,7 @@ final class ClosingListener {
     let (listener, port) = listen(queue: 8)
     self.port = port
     self.listener = listener
-    // A thread of its own, since it blocks; it ends when the listener is shut down.
+    // It blocks, so it needs a thread of its own, which ends when the listener is shut down.
     Thread.detachNewThread {
       while true {
         let client = accept(listener, nil, nil)
@@ -43,7 +43,7 @@ final class ClosingListener {
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 }
 
-/// `openssl s_server` with a certificate that nobody trusts.
+/// `openssl s_server` with an untrusted certificate.
 final class TLSServer {
   let port: Int
   private let server: Command
@@ -56,7 +56,7 @@ final class TLSServer {
     _ = try await Command("/usr/bin/openssl", request + files).wait()
     let options = ["-accept", "127.0.0.1:0", "-key", key, "-cert", certificate, "-www"]
     server = try Command("/usr/bin/openssl", ["s_server"] + options, input: .open)
-    // It says "ACCEPT 127.0.0.1:PORT" once it listens.
+    // It prints "ACCEPT 127.0.0.1:PORT" once it listens.
     try await server.waitForOutput("ACCEPT 127.0.0.1:")
     let line = server.outputText.split(separator: "\n").first { $0.hasPrefix("ACCEPT") } ?? ""
     port = Int(line.split(separator: ":").last ?? "") ?? 0

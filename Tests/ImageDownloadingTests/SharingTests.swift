@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Downloads that are equal in what changes the result share a transfer.
+/// Downloads with the same result share a transfer.
 struct SharingTests {
   private func download(
     _ id: UInt64,
@@ -96,7 +96,7 @@ struct SharingTests {
     #expect(origin.inFlight == 1)
     #expect(fetcher.downloader.statistics.running == 1)
     fetcher.client.cancel([3 - first])
-    // The connection is cut, which the origin sees.
+    // The origin sees that the connection was cut.
     try origin.waitForInFlight(0)
     let ends = try fetcher.recorder.waitForEnds(4).filter { $0.id != .max }
     #expect(ends.map(\.id) == [first, 3 - first] && ends.allSatisfy(\.isCancelled))
@@ -231,7 +231,7 @@ struct SharingTests {
 
   @Test("with waiters joining and leaving at random, each ends once, and no URL is requested twice at a time")
   func randomTraffic() throws {
-    // Made once, as it takes time, and the origin has one thread.
+    // Created once, as it takes time, and the origin has one thread.
     let large = pattern(600_000)
     let origin = try Origin(
       fallback: .computed { request in

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Whom TLS trusts, what it shows, and that no connection of other settings is used.
+/// TLS trust and client certificates; connections aren't shared between different settings.
 struct TLSTests {
   private let folder = TemporaryDirectory()
   private let certificates: Certificates
@@ -134,7 +134,7 @@ struct TLSTests {
     let ends = try await Fetcher().fetchInTurn((all + all).map { (nginx.url("/a"), $0) })
     #expect(ends.map { $0.image?.body } == Array(repeating: [7], count: 8))
     #expect(ends.map { $0.metrics?.reusedConnection } == Array(repeating: false, count: 4) + Array(repeating: true, count: 4))
-    // What nobody vouches for was let in once, and is still not let in where it must be vouched for.
+    // An untrusted certificate was accepted once, and is still rejected by options that verify it.
     let strict = try await Fetcher().fetchInTurn([
       (nginx.url("/a"), .forTests(allowsInvalidTLSCertificates: true)), (nginx.url("/a"), .forTests()),
     ])

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// One image at a time.
+/// Single downloads.
 struct TaskTests {
   private func downloader(concurrency: Int = 6, loaders: [any ImageLoader] = []) throws -> ImageDownloader {
     try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, loaders: loaders))
@@ -14,7 +14,7 @@ struct TaskTests {
   func awaited() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a%20b": .body(body, type: "image/png")])
-    // Nobody but the call keeps the downloader.
+    // Only the call retains the downloader.
     let image = try await downloader().data(from: origin.url("/x/../a b#there"))
     #expect(image.body == body && image.bodyBytes == body.count && !image.wasStreamed)
     #expect(image.contentType == "image/png")
@@ -27,7 +27,7 @@ struct TaskTests {
   )
   func invalidURL(url: String) async throws {
     let downloader = try downloader()
-    // Nothing that waits can start, and it fails nevertheless.
+    // Nothing can start, but it fails nevertheless.
     downloader.isSuspended = true
     await #expect { try await downloader.data(from: url) } throws: { ($0 as? DownloadError)?.failure?.kind == .invalidURL }
     #expect(downloader.currentDownloadCount == 0)

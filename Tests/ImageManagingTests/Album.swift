@@ -7,7 +7,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A manager over a cache and a memory layer of its own, and a server with images.
+/// A manager with its own cache and memory layer, and a server with images.
 final class Album {
   let folder = TemporaryDirectory()
   let clock = ManualClock()
@@ -16,7 +16,7 @@ final class Album {
   let memory: ImageMemory
   let manager: ImageManager
 
-  /// An album; `change` sees the configuration before the manager is made of it.
+  /// Creates an album; `change` may edit the configuration.
   init(
     freshness: FreshnessRule = .age,
     minFresh: Duration = .zero,
@@ -29,7 +29,7 @@ final class Album {
       ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
     )
     memory = ImageMemory(maxCost: 10 << 20, pressure: nil)
-    // By the same clock, an answer takes no time, which would count as its age.
+    // With the same clock a response takes no time, which would count as its age.
     var configuration = ImageManager.Configuration(
       cache: cache,
       memory: memory,
@@ -40,7 +40,7 @@ final class Album {
     manager = try ImageManager(configuration)
   }
 
-  /// What a test holds back may be held long on a busy machine; nothing is tried again.
+  /// Headers with long time limits, as a busy machine may delay held requests, and no retries.
   static func patient(_ headers: [(name: String, value: String?)] = []) -> DownloadOptions {
     DownloadOptions {
       $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
@@ -50,7 +50,7 @@ final class Album {
     }
   }
 
-  /// An answer with a version, and 304 for who has it.
+  /// A versioned response, or a 304 to a request with that version.
   static func versioned(
     _ body: [UInt8],
     etag: String,
@@ -71,7 +71,7 @@ final class Album {
     ImageRequest(url: url(path), cachePolicy: ImageRequest.CachePolicy(mode: mode))
   }
 
-  /// Loads and tells where the image came from.
+  /// Loads an image and returns its source.
   func source(_ path: String, mode: CacheMode = .use) async throws -> ImageResponse.Source? {
     try await manager.response(for: request(path, mode: mode)).source
   }

@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a transform may take: memory as decoding may, and time as long as somebody waits.
+/// The limits of a transform: memory as for decoding, and time while a request waits.
 @Suite struct BoundedTransformTests {
   private static let size = ImageSize(width: 2, height: 1)
 
-  /// An animation whose frames are told apart by their bytes.
+  /// An animation whose frames differ in their bytes.
   private func animation(frames count: Int) -> DecodedImage {
     let frames = (0..<count).map { number in
       Animation.Frame(

@@ -8,7 +8,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What is cached in two places, or asked for in two ways at once: neither may stand in for the other where it is not the same.
+/// Images that are cached twice or requested in two ways at once: different ones must not replace each other.
 @Suite struct CachedTwiceTests {
   private func speaking(_ language: String, _ album: Album, _ path: String) -> ImageRequest {
     var request = album.request(path)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import ImageManaging
 
-/// Downloaders that single requests bring along.
+/// Downloaders of single requests.
 @Suite struct DownloaderLifetimeTests {
   private final class Deaf: DownloadReceiver {
     var mayStart: Bool { true }
@@ -38,27 +38,27 @@ import Testing
     for _ in 0..<30 {
       var request = album.request("/a.jpg", mode: .loaderOnly)
       request.network.downloader = try ImageDownloader()
-      // Such a request's context is not kept, and so neither is the downloader.
+      // Such a request's context isn't kept, and so neither is the downloader.
       request.decoding.coders = .standard
       #expect(try await album.manager.response(for: request).source == .network)
     }
   }
 
-  /// Looks into a table on the transfer thread when its download is cancelled, as it is by the end of its downloader.
+  /// Uses a table on the transfer thread when its download is cancelled, at the end of its downloader.
   private final class Visitor: DownloadReceiver {
     private let table: ContextTable
     private let isAnswered = Watched(false)
 
     init(of table: ContextTable) { self.table = table }
 
-    /// Whether the table has answered.
+    /// Whether the table has responded.
     var hasAnswer: Bool { isAnswered.value }
 
     var mayStart: Bool { true }
 
     func receive(_ events: [DownloadEvent]) {
-      // A thread of its own asks, and this one waits a limited time, so that a table that cannot answer fails the test and
-      // does not block it.
+      // A separate thread uses the table, and this one waits for a limited time, so that a deadlock fails the test instead of
+      // blocking it.
       Thread.detachNewThread { [table, isAnswered] in
         _ = table.context(for: ImageRequest(url: "http://127.0.0.1/"), mode: .use, servesExpired: false)
         isAnswered.withLock { $0 = true }
@@ -83,9 +83,9 @@ import Testing
       client.submit([Download(id: 1, requestURL: Array("http://127.0.0.1/".utf8), options: PreparedOptions(DownloadOptions()))])
       return client
     }()
-    // Nobody but the table has the downloader from here on.
+    // From here on only the table retains the downloader.
     #expect(!visitor.hasAnswer)
-    // Each of these options makes a context of its own, until the table begins anew.
+    // Each of these options has a context of its own, until a new table is started.
     let options = (0..<300).map { retries in DownloadOptions { $0.retries = retries } }
     for options in options {
       var request = ImageRequest(url: "http://127.0.0.1/")

@@ -54,7 +54,7 @@ import Testing
     guard case .began(let first) = join(["a"])[0] else { return }
     _ = table.end([first])
     guard case .began(let second) = join(["a"])[0] else {
-      Issue.record("a flight that has ended was joined")
+      Issue.record("an ended flight was joined")
       return
     }
     #expect(first != second)
@@ -63,7 +63,7 @@ import Testing
 
   @Test("a flight that ended since it was seen is looked up again") func aFlightThatWasSeenAndHasEndedSinceIsToBeLookedUpAgain() {
     guard case .ended = join(["a"], seenInFlight: true)[0] else {
-      Issue.record("a request began a flight for what is in the cache by now")
+      Issue.record("a request began a flight for an image that is already cached")
       return
     }
   }
@@ -99,7 +99,7 @@ import Testing
     #expect(table.end([second]).map { $0?.waiters.count } == [1])
     // The first is still found.
     guard case .shared = join(["a"], key: key("x"))[0] else {
-      Issue.record("the end of one flight made another one unknown")
+      Issue.record("the end of one flight removed another one")
       return
     }
     #expect(table.end([first]).map { $0?.waiters.count } == [2])

@@ -8,9 +8,9 @@ import Testing
 
 @testable import ImageManaging
 
-/// What a manager's user decides by code: hooks and transformers.
+/// Decisions by a manager's user: hooks and transformers.
 @Suite struct HookTests {
-  /// Turns an image upside down; its key is what tests tell it by.
+  /// Turns an image upside down; tests identify it by its key.
   private struct Upended: ImageTransformer {
     var key = "upended"
     func transform(_ image: DecodedImage) throws -> DecodedImage {
@@ -73,7 +73,7 @@ import Testing
     #expect(try await album.source("/c.jpg?ref=x&w=1") == .memory)
     #expect(try album.manager.isOnDisk(album.url("/c.jpg?w=1")))
     #expect(try await album.source("/c.jpg?w=2") == (dropsAll ? .memory : .network))
-    // The whole URL is asked for.
+    // The whole URL is requested.
     #expect(album.origin.requests.first?.target == "/c.jpg?w=1&utm_source=a")
   }
 
@@ -130,7 +130,7 @@ import Testing
     #expect(Set(identities) == [album.url("/a.jpg"), album.url("/a.jpg#transform=upended")])
     album.memory.removeAll()
     let response = try await album.manager.response(for: album.request("/a.jpg"))
-    // The bytes that were kept of it: black pixels, which nothing has turned again.
+    // The stored bytes: black pixels, which weren't transformed again.
     #expect(response.source == .disk && response.image?.header.format == .png)
   }
 

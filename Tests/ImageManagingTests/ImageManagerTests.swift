@@ -53,7 +53,7 @@ import Testing
     let deep = VerificationRules(depth: .full)
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .downloaded)
-    // Proven whole it is undecodable, so asked for again, and blacklisted.
+    // Verified as a whole it is undecodable, so it is requested again, and blacklisted.
     #expect(try await loader.load(origin.url("/cut.jpg"), loader.context(verification: deep)).outcome == .failed)
     #expect(try loader.cache.totals().blacklistEntries == 1)
     #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .hitDisk)

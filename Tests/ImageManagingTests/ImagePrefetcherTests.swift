@@ -6,9 +6,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Batches of requests, bounded and counted.
+/// Batches of requests, with limits and counts.
 @Suite struct ImagePrefetcherTests {
-  @Test("a prefetcher with a concurrency of zero traps with a message") func aConcurrencyOfZeroTraps() async {
+  @Test("a prefetcher with a maxConcurrent of zero traps with a message") func aConcurrencyOfZeroTraps() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
     }
@@ -125,7 +125,7 @@ import Testing
     #expect(result == (isMemory ? PrefetchProgress(loaded: 1, failed: 1) : PrefetchProgress(loaded: 2)))
     #expect(try house.manager.isOnDisk(house.url(1)))
     #expect(house.manager.isInMemory(house.url(1)) == isMemory)
-    // What is on disk is brought to memory without being asked for.
+    // Images on disk are loaded into memory without requests.
     #expect(await house.prefetcher(destination: .memory).prefetch(urls: [house.url(1)]).value.alreadyCached == 1)
     #expect(house.manager.isInMemory(house.url(1)))
     #expect(house.origin.count(of: "/1.jpg") == 1)

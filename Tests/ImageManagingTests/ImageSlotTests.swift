@@ -6,9 +6,9 @@ import Testing
 
 @testable import ImageManaging
 
-/// One image at a time, whatever comes late (M21).
+/// One image at a time, whatever comes late.
 @Suite struct ImageSlotTests {
-  /// What an update shows, by the bytes of the body.
+  /// The image of an update, identified by the number of its bytes.
   private func shown(_ update: ImageSlot.Update?) -> String {
     switch update {
     case .loaded(let response): "loaded \(response.data.map(Self.number) ?? -1)"
@@ -104,7 +104,7 @@ import Testing
     slot.bind(request(1, gallery, .refresh))
     var updates = slot.updates.makeAsyncIterator()
     #expect(shown(await updates.next()) == "preview 1")
-    // The request that stands at the gate has its answer already.
+    // The request at the gate is already decided.
     try await gate.waitForWaiting(1)
     gallery.origin.set("/1.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
     gate.open()
@@ -135,7 +135,7 @@ import Testing
     for round in 0..<40 {
       let gates = (0..<4).map { gallery.origin.hold("/\($0).jpg") }
       for number in 0..<4 { try gallery.manager.remove(gallery.url(number)) }
-      // What others wait for comes to its end, bound or not.
+      // Loads of others complete, whether bound or not.
       var others: [ImageTask] = []
       let last = Int.random(in: 0..<4, using: &random)
       for number in (0..<Int.random(in: 1...6, using: &random)).map({ _ in Int.random(in: 0..<4, using: &random) }) + [last] {

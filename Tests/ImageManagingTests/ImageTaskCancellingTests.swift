@@ -75,7 +75,7 @@ import Testing
     let tasks = (0..<3).map { _ in gallery.manager.load(gallery.request(1)) }
     try await gate.waitForWaiting(1)
     for task in tasks { task.cancel() }
-    // The client has gone, though nothing was answered.
+    // The client has left before the response.
     try await gallery.origin.waitForInFlight(0)
     gate.open()
     #expect(try await gallery.manager.load(gallery.request(1)).value.source == .network)
@@ -95,7 +95,7 @@ import Testing
     let gate = gallery.origin.hold("/1.jpg")
     let first = gallery.manager.load(gallery.request(1))
     try await gate.waitForWaiting(1)
-    // From here the store thread tells nobody of any end.
+    // From here on the store thread reports no end.
     let failing = gallery.manager.load(gallery.origin.url("/none"))
     try await door.waitForArrival()
     if everybody { gallery.manager.cancelAll() } else { first.cancel() }

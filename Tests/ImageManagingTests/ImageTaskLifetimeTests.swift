@@ -11,9 +11,9 @@ import Testing
 
 @testable import ImageManaging
 
-/// What loads and their manager leave behind, and what a manager's own hooks may ask of it.
+/// What loads and their manager leave behind, and what a manager's own hooks may do with it.
 @Suite struct ImageTaskLifetimeTests {
-  /// The threads on which the manager works, as its user's code sees them.
+  /// The manager's threads, as its user's code sees them.
   private final class Threads: Sendable {
     private let paths = Mutex<Set<String>>([])
     func note() { _ = paths.withLock { $0.insert("/proc/" + linkTarget("/proc/thread-self")) } }
@@ -68,7 +68,7 @@ import Testing
     let task = gallery.manager.load(request)
     try await door.waitForArrival()
     let isShutDown = Watched(false)
-    // A thread of its own, since it blocks until the door is open.
+    // It blocks until the door is open, so it needs a thread of its own.
     Thread.detachNewThread {
       gallery.manager.shutDown()
       isShutDown.withLock { $0 = true }
@@ -105,7 +105,7 @@ import Testing
           return true
         },
         cacheKeyFilter: { url in
-          // What is cached is found by this filter, so that it alone must not ask for that.
+          // This filter is called for look-ups too, so only this URL may call back.
           callBack(url)
           return url
         },

@@ -8,9 +8,9 @@ import Synchronization
 import TestOrigin
 import TestSupport
 
-/// A manager over a cache and a memory of its own, beside an origin that has an image at every `/N.jpg`.
+/// A manager with its own cache and memory layer, and an origin that has an image at every `/N.jpg`.
 ///
-/// The manager lives as long as this and its loads do.
+/// The manager lives as long as this and its loads.
 struct Gallery {
   let folder: TemporaryDirectory
   let origin: Origin
@@ -49,12 +49,12 @@ struct Gallery {
     ImageRequest(url: url(number), cachePolicy: .init(mode: mode), priority: priority)
   }
 
-  /// The paths that the origin was asked for, in order.
+  /// The requested paths, in order.
   var asked: [String] { origin.requests.map(\.path) }
 }
 
 extension DownloadOptions {
-  /// What a test holds back may be held long on a busy machine.
+  /// Options with long time limits, as a busy machine may delay held requests.
   static func patient(
     requestModifier: RequestModifier? = nil,
     responseModifier: ResponseModifier? = nil
@@ -69,7 +69,7 @@ extension DownloadOptions {
   }
 }
 
-/// A manager that a hook of its own calls back.
+/// A manager that its own hook calls.
 final class ManagerBox: Sendable {
   private let box = Mutex<ImageManager?>(nil)
   var manager: ImageManager? {
@@ -78,7 +78,7 @@ final class ManagerBox: Sendable {
   }
 }
 
-/// A door that a thread of the manager can be kept at.
+/// A door that blocks a thread of the manager.
 final class Door: Sendable {
   private let state = Watched((isOpen: false, arrivals: 0))
 
@@ -93,13 +93,13 @@ final class Door: Sendable {
   func waitForArrival() async throws { try await state.wait(for: "somebody at the door") { $0.arrivals > 0 } }
 }
 
-/// The descriptors of this process on files below `path`.
+/// The descriptors of this process for files below `path`.
 func descriptors(below path: String) throws -> [String] {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { linkTarget("/proc/self/fd/\($0)") }
     .filter { $0.hasPrefix(path) }
 }
 
-/// Where a symbolic link points; empty where there is none.
+/// The target of a symbolic link; empty if there is none.
 func linkTarget(_ path: String) -> String {
   var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
   let count = target.withUnsafeMutableBytes { readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count) }

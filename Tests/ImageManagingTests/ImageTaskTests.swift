@@ -8,7 +8,7 @@ import Testing
 
 @testable import ImageManaging
 
-/// One load, from its beginning to its only end.
+/// A load, from its start to its only end.
 @Suite struct ImageTaskTests {
   @Test("an image comes from the network first, then from memory, then from disk") func sources() async throws {
     let gallery = try Gallery()
@@ -75,10 +75,10 @@ import Testing
     door.open()
     var events = raised.events.makeAsyncIterator()
     guard case .preview = await events.next() else {
-      Issue.record("no preview came")
+      Issue.record("there was no preview")
       return
     }
-    // The refresh is asked for on the thread that tells of the preview, before that takes anything else.
+    // The refresh is requested on the thread that reports the preview, before that handles anything else.
     _ = await gallery.manager.load(ImageRequest(url: gallery.url(1), cachePolicy: .init(mode: .only))).outcome()
     gate.open()
     for task in tasks + [raised] { _ = try await task.value }

@@ -7,7 +7,7 @@ import ImageURLs
 import TestSupport
 import Testing
 
-/// A manager over a cache of its own, and who waits for what it loads.
+/// A manager with its own cache, and the receiver of its loads.
 final class Loader: LoadReceiver {
   let folder = TemporaryDirectory()
   let cache: ImageCache
@@ -19,12 +19,12 @@ final class Loader: LoadReceiver {
     cache = try ImageCache(
       ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
     )
-    // By the same clock, an answer takes no time, which would count as its age.
+    // With the same clock a response takes no time, which would count as its age.
     let downloader = ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, time: clock.source)
     manager = try ImageManager(ImageManager.Configuration(downloads: downloader))
   }
 
-  /// Ends the manager's threads and waits for them. Not for `deinit`: the last reference may be the store thread's.
+  /// Ends the manager's threads and waits for them. Not in `deinit`: the last reference may be the store thread's.
   func shutDown() { manager.shutDown() }
 
   func complete(_ completions: [(Entry, LoadCompletion)]) { self.completions.withLock { $0 += completions } }
@@ -40,7 +40,7 @@ final class Loader: LoadReceiver {
   func context(_ options: LoadOptions, headers: [(name: String, value: String?)] = []) -> LoadContext {
     LoadContext(
       cache: cache,
-      // What a test holds back may be held long on a busy machine.
+      // A busy machine may delay held requests.
       download: DownloadOptions {
         $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
         $0.timeout = .seconds(600)
@@ -52,19 +52,19 @@ final class Loader: LoadReceiver {
     )
   }
 
-  /// Somebody else who waits for what a loader asks for.
+  /// Another receiver of a loader's requests.
   final class Waiter: LoadReceiver {
     private let taken = Watched<[(Entry, LoadCompletion)]>([])
     func complete(_ completions: [(Entry, LoadCompletion)]) { taken.withLock { $0 += completions } }
 
-    /// Waits for so many completions.
+    /// Waits for `count` completions.
     func completions(_ count: Int) async throws -> [(Entry, LoadCompletion)] {
       try await taken.wait(for: "\(count) completions") { $0.count >= count }
       return taken.value
     }
   }
 
-  /// Asks for `urls`, numbered in order; what is decided at once completes like the rest.
+  /// Requests `urls`, numbered in order; entries decided at once complete like the others.
   func ask(_ urls: [String], _ context: LoadContext, variants: [UInt16] = [], as waiter: Waiter? = nil) throws {
     var batch = EntryBatch()
     for (index, url) in urls.enumerated() {
@@ -83,7 +83,7 @@ final class Loader: LoadReceiver {
     try manager.load(batch, context: context, receiver: receiver) { receiver.complete([(batch.entry($0), $1)]) }
   }
 
-  /// Waits for so many completions and takes them, by the number of their request.
+  /// Waits for `count` completions and returns their results by the number of the request.
   func results(_ count: Int) async throws -> [EntryResult] {
     try await completions.wait(for: "\(count) completions") { $0.count >= count }
     let taken = completions.withLock { all in
@@ -94,7 +94,7 @@ final class Loader: LoadReceiver {
     return taken.sorted { $0.0.sequence < $1.0.sequence }.map(\.1.result)
   }
 
-  /// Asks for one URL and waits for its result.
+  /// Requests one URL and waits for its result.
   func load(_ url: String, _ context: LoadContext? = nil) async throws -> EntryResult {
     try ask([url], context ?? self.context())
     return try await results(1)[0]
@@ -102,11 +102,11 @@ final class Loader: LoadReceiver {
 
   func cancelAll(includingRunning: Bool) { manager.cancelAll(for: self, includingRunning: includingRunning) }
 
-  /// Changes bytes in the one large body of the cache.
+  /// Changes bytes in the only large body of the cache.
   func damageBlob() throws { try ImageManagingTests.damageBlob(of: cache) }
 }
 
-/// Changes bytes in the one large body of a cache.
+/// Changes bytes in the only large body of a cache.
 func damageBlob(of cache: ImageCache) throws {
   let blobs = cache.path + "/blobs"
   let names = try #require(FileManager.default.subpaths(atPath: blobs)).filter { $0.contains("/") && !$0.hasPrefix("tmp") }

@@ -8,7 +8,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The memory layer as loads use it.
+/// The memory layer as used by loads.
 @Suite struct MemoryLayerTests {
   @Test("an image comes from the network, then from memory, and from disk once memory has evicted it")
   func whereAnImageComesFrom() async throws {
@@ -144,7 +144,7 @@ import Testing
   }
 }
 
-/// Counts what it decodes.
+/// Counts decoded images.
 final class CountingCoder: JPEGReading {
   private let count = Atomic(0)
 

@@ -37,7 +37,7 @@ import Testing
     let (manager, origin, folder) = try gallery(cache)
     defer { withExtendedLifetime(folder) {} }
     let gate = Gate()
-    // Comments in front of its 10 KB bring it above the size of two chunks, the second of which ends within its scans.
+    // Comments before its 10 KB make it larger than two chunks, the second of which ends within its scans.
     let body = SampleImages.jpeg(1, padding: 26_000, base: Self.progressive)
     origin.set("/image", .paused(body, after: body.count - 2_000, gate))
     let task = manager.load(request(origin.url("/image")))
@@ -54,7 +54,7 @@ import Testing
     #expect(distances.first.map { $0 > 0 } == true)
     #expect(zip(distances, distances.dropFirst()).allSatisfy { $0 >= $1 }, "\(distances)")
     #expect(previews.allSatisfy { $0.pixels.size == image.pixels.size })
-    // A small body is kept as one.
+    // A small body isn't streamed.
     #expect(try await manager.response(for: request(origin.url("/image"))).source == .memory)
   }
 

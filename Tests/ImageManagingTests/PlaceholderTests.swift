@@ -11,7 +11,7 @@ import Testing
 @Suite struct PlaceholderTests {
   private static let rules = VerificationRules(placeholderURLs: 3)
 
-  /// The same image for every path but /own.
+  /// An origin with the same image for every path but /own.
   private func makeOrigin() throws -> Origin {
     let origin = try Origin()
     origin.setFallback { .body(SampleImages.jpeg($0.path == "/own" ? 1 : 0), type: "image/jpeg") }
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// Notes what it is shown.
+  /// Records the images that it sees.
   private final class Observer: ImageObserver {
     private let seen = Mutex<[String]>([])
     var images: [String] { seen.withLock { $0 } }

@@ -6,15 +6,15 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A run over a real manager and a real server.
+/// A run with a real manager and a real server.
 @Suite struct PrefetchRunTests {
-  /// Gives URLs one by one, and keeps what became of them.
+  /// Provides URLs one by one, and records the outcomes.
   private final class List: PrefetchDelegate {
     let urls: [String]
     private let perBatch: Int
     private var next = 0
     var outcomes: [Int: [Outcome]] = [:]
-    /// Called where the run looks around, with how many were read.
+    /// Called when the run reports progress, with the number of entries read.
     var onProgress: (Int) -> Void = { _ in }
 
     init(_ urls: [String], perBatch: Int = 3) {
@@ -43,7 +43,7 @@ import Testing
 
     func progressed() { onProgress(next) }
 
-    /// The outcomes in order, each entry's exactly one.
+    /// The outcomes in order, exactly one per entry.
     var each: [Outcome] {
       #expect(outcomes.count == urls.count && outcomes.values.allSatisfy { $0.count == 1 })
       return urls.indices.compactMap { outcomes[$0]?.first }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageManaging
 
-/// The state machine alone: no threads, no sockets, a clock that only these tests move.
+/// The state machine alone: no threads, no sockets, and a clock that only these tests advance.
 @Suite struct PrefetchStateTests {
   private let start = MonotonicInstant(nanoseconds: 1_000)
 

@@ -5,7 +5,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// One element again and again.
+/// One element repeated endlessly.
 private struct Endless: Sequence, IteratorProtocol, Sendable {
   let element: String
   mutating func next() -> String? { element }
@@ -39,7 +39,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await batch.value == PrefetchProgress(cancelled: 4))
     try await house.origin.waitForInFlight(0)
     gate.open()
-    // What was cancelled can be asked for again.
+    // Cancelled images can be requested again.
     #expect(await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
   }
 
@@ -49,7 +49,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let manager = house.manager
     let requests = WatchedRequests(house.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
     let result = await house.prefetcher(maxConcurrent: 4).prefetch(requests).value
-    // What is read at once with the element that ends it is cancelled with it.
+    // Requests read together with the one that ends it are cancelled with it.
     #expect((1...4).contains(result.cancelled) && result.ended == result.total && result.total < 20)
     #expect(result.failed == 0 && result.total == requests.readCount)
     let late = await house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<100)).value
@@ -134,12 +134,12 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await staying.value == PrefetchProgress(loaded: 4))
   }
 
-  /// Who cancels from elsewhere.
+  /// Other ways of cancelling.
   enum Elsewhere: CaseIterable {
     case downloader, manager
   }
 
-  @Test("a batch cancelled from elsewhere ends, and each request counts once", arguments: Elsewhere.allCases)
+  @Test("a batch that is cancelled indirectly ends, and each request counts once", arguments: Elsewhere.allCases)
   func cancelledFromElsewhere(_ elsewhere: Elsewhere) async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()

@@ -5,7 +5,7 @@ import ImagePrimitives
 import TestOrigin
 import TestSupport
 
-/// A manager over a cache and a memory of its own, beside an origin that has an image at every `/N.jpg`.
+/// A manager with its own cache and memory layer, and an origin that has an image at every `/N.jpg`.
 struct Warehouse {
   let folder = TemporaryDirectory()
   let origin: Origin
@@ -47,11 +47,11 @@ struct Warehouse {
   func urls(_ numbers: Range<Int>) -> [String] { numbers.map { url($0) } }
 }
 
-/// A sequence that tells how much of it was read, and that a test can hold back.
+/// A sequence that counts its elements read, and that a test can block.
 struct WatchedRequests: Sequence, Sendable {
   private let requests: [ImageRequest]
   private let read = Watched(0)
-  /// Called before each element is given.
+  /// Called before each element.
   private let beforeEach: @Sendable (Int) -> Void
 
   init(_ urls: [String], beforeEach: @escaping @Sendable (Int) -> Void = { _ in }) {
@@ -59,7 +59,7 @@ struct WatchedRequests: Sequence, Sendable {
     self.beforeEach = beforeEach
   }
 
-  /// How many elements were asked for.
+  /// The number of elements read.
   var readCount: Int { read.value }
 
   func waitForRead(_ count: Int) async throws { try await read.wait(for: "\(count) elements read") { $0 >= count } }

@@ -7,9 +7,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Images that are judged by less than their bodies: stopped early, probed, or asked for by HEAD.
+/// Images that are judged without their whole bodies: stopped early, probed, or requested by HEAD.
 @Suite struct ProbingTests {
-  /// A JPEG of 100 KB in comments before its frame header, and 2 MB behind its end.
+  /// A JPEG with 100 KB of comments before its frame header, and 2 MB after its end.
   private static let long = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 2 << 20)
   private static let lateHeader = SampleImages.jpeg(1, padding: 100_000) + [UInt8](repeating: 0, count: 2 << 20)
   private static let page = Array("<!DOCTYPE html><title>Gone</title>".utf8) + [UInt8](repeating: 0x20, count: 2 << 20)
@@ -107,7 +107,7 @@ import Testing
   private static let veryLateHeader = SampleImages.jpeg(1, padding: 1_300_000) + [UInt8](repeating: 0, count: 1 << 20)
 
   @Test(
-    "a header that ends late is judged where all bytes come, and fails where they do not",
+    "a late header is judged if all bytes are fetched, and fails otherwise",
     arguments: [
       (VerificationRules(), nil), (.init(width: .init(minimum: 100)), .dimensions), (.init(maximumPixels: 100), .dimensions),
     ]

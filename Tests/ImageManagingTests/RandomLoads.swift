@@ -9,16 +9,16 @@ import Testing
 
 @testable import ImageManaging
 
-/// How many objects of a kind are alive.
+/// The number of living objects of a kind.
 final class Census: Sendable {
   private let living = Atomic(0)
   var count: Int { living.load(ordering: .sequentiallyConsistent) }
   fileprivate func add(_ number: Int) { living.add(number, ordering: .sequentiallyConsistent) }
 }
 
-/// A transformer that marks the first byte of the pixels; each request has one of its own, so that a request that leaks is counted.
+/// A transformer that marks the first byte of the pixels; each request has its own, so that leaked requests are counted.
 final class Marker: ImageTransformer {
-  /// What is left as it is.
+  /// Leaves the image unchanged.
   static let none: UInt8 = 0
 
   let mark: UInt8
@@ -42,7 +42,7 @@ final class Marker: ImageTransformer {
   }
 }
 
-/// One manager under random loads.
+/// A manager under random loads.
 final class RandomLoads: Sendable {
   static let urlCount = 50
   /// Every tenth URL is missing.
@@ -52,7 +52,7 @@ final class RandomLoads: Sendable {
   let census = Census()
   private let gate: Gate
 
-  /// In which order the requests were sent; the origin may read one on a new connection after a later one on an old connection.
+  /// The order in which requests were sent; the origin may read one on a new connection after a later one on an old connection.
   private static let turnHeader = "X-Turn"
 
   init() throws {
@@ -78,7 +78,7 @@ final class RandomLoads: Sendable {
 
   private typealias Started = (loads: [RandomLoad], prefetches: [RandomPrefetch])
 
-  /// Makes so many loads from four places at once, and looks at what they leave.
+  /// Makes `count` loads from four threads at once, and checks what they leave behind.
   func run(count: Int, _ random: inout SeededRandom, _ comment: Comment) async throws {
     gate.close()
     for number in 0..<Self.urlCount where Bool.random(using: &random) {
@@ -102,7 +102,7 @@ final class RandomLoads: Sendable {
     try await expectNothingLeft(loads, comment)
   }
 
-  /// Starts loads and prefetches, cancels some of those before, and lets answers through, in a random order.
+  /// Starts loads and prefetches, cancels some earlier ones, and releases responses, in a random order.
   private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) throws -> Started {
     var random = SeededRandom(seed: seed)
     var loads: [RandomLoad] = []
@@ -110,7 +110,7 @@ final class RandomLoads: Sendable {
     while loads.count < count {
       switch Int.random(in: 0..<12, using: &random) {
       case 0..<6: loads.append(RandomLoad(gallery, census, &random))
-      // A third of all: what has ended by then stays as it is.
+      // A third of all; ended ones are unaffected.
       case 6, 7: loads.randomElement(using: &random)?.cancel()
       case 8: loads.randomElement(using: &random)?.task.raisePriority(to: Priority.allCases.randomElement(using: &random)!)
       case 9: gate.step(Int.random(in: 1...4, using: &random))
@@ -139,13 +139,13 @@ final class RandomLoads: Sendable {
     try await poll("the end of all flights, \(comment)") { !manager.isRunning }
     try await poll("a downloader at rest, \(comment)") { manager.downloader.currentDownloadCount == 0 }
     try await origin.waitForInFlight(0)
-    // What was sent first and came last had been cancelled by then. So had what was never answered: another thread may ask anew
-    // between a load's end and the end of its transfer.
+    // An earlier request that is read later had been cancelled by then. So had requests without a response: another thread may request
+    // again between a load's end and the end of its transfer.
     let twice = origin.overlaps.filter { Self.turn(of: $0.earlier) < Self.turn(of: $0.later) && origin.hasAnswered($0.earlier) }
-    #expect(twice.isEmpty, "one image was asked for twice at once, \(comment)")
-    // The origin may read a request before it sees that the client has gone whose place that took.
+    #expect(twice.isEmpty, "one image was requested twice at once, \(comment)")
+    // The origin may read a request before it notices the disconnect of the client whose slot that used.
     #expect(manager.downloader.statistics.peakRunning <= 8, comment)
-    // Who waits for an end may know of it before it is counted.
+    // A waiter may get the end before it is counted.
     try await poll("every end to be counted, \(comment)") { loads.allSatisfy { $0.endCount > 0 } }
     #expect(loads.allSatisfy { $0.endCount == 1 }, comment)
   }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import ImageManaging
 
-/// One single load of a random kind, with what may become of it.
+/// A single load of a random kind, with its possible outcomes.
 final class RandomLoad: Sendable {
   let task: ImageTask
   private let number: Int
@@ -38,7 +38,7 @@ final class RandomLoad: Sendable {
     task.cancel()
   }
 
-  /// Waits for the end, and holds it against what was asked for.
+  /// Waits for the end, and compares it with the request.
   func expectItsEnd(_ comment: Comment) async {
     switch await task.outcome() {
     case .success(let response):
@@ -51,12 +51,12 @@ final class RandomLoad: Sendable {
     case .failure(.notCached): #expect(task.request.cachePolicy.mode == .only, comment)
     case .failure(.failed(let failure)), .failure(.blacklisted(let failure)):
       #expect(RandomLoads.isMissing(number) && failure.status == 404, comment)
-    case .failure(.declined): Issue.record("nothing was to be declined, \(comment)")
+    case .failure(.declined): Issue.record("nothing should be rejected, \(comment)")
     }
   }
 }
 
-/// Batches of low requests for the disk, as a prefetcher makes them, of which all are cancelled now and then.
+/// Batches of low-priority requests for the disk, like a prefetcher's, which are sometimes cancelled as a whole.
 final class RandomBatch: LoadReceiver {
   private struct State {
     var asked: Int64 = 0
@@ -105,7 +105,7 @@ final class RandomBatch: LoadReceiver {
     manager.cancelAll(for: self, includingRunning: true)
   }
 
-  /// Waits until every request has ended; each must have once, and none as cancelled that was not.
+  /// Waits until every request has ended; each must end once, and as cancelled only if it was.
   func expectItsEnd(_ comment: Comment) async throws {
     try await state.wait(for: "the end of a batch, \(comment)") { $0.ends.count == $0.asked }
     let state = state.value
@@ -139,7 +139,7 @@ struct RandomPrefetch {
     batch.resume()
   }
 
-  /// Waits for the end: each request counts once, and none as cancelled that was not.
+  /// Waits for the end: each request counts once, and as cancelled only if it was.
   func expectItsEnd(_ comment: Comment) async {
     let result = await batch.value
     #expect(result.ended == result.total && result.total <= count, comment)

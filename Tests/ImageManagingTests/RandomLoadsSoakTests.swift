@@ -4,13 +4,13 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Single loads, batches and prefetch-like requests at random, a third of them cancelled at random moments.
+/// Random single loads, batches and prefetches, a third of them cancelled at random moments.
 ///
 /// `scripts/soak loads` runs them with large counts, alone in their process and under the thread sanitizer.
 @Suite(.serialized) struct RandomLoadsSoakTests {
   /// The numbers of a run; a failing test prints the seed.
   private enum Counts {
-    /// Whether this is the only test of the process, so that what the whole process holds can be judged.
+    /// Whether this is the only test of the process, so that the resources of the whole process can be checked.
     static let isLong = ProcessInfo.processInfo.environment["PREWARM_SOAK"] != nil
     static let loads = count("PREWARM_SOAK_LOADS", default: isLong ? 1_000 : 120)
     static let rounds = count("PREWARM_SOAK_ROUNDS", default: isLong ? 20 : 3)
@@ -24,7 +24,7 @@ import Testing
   @Test("random loads end once each, share requests, get their images, and leave nothing behind")
   func randomLoadsEndOnceAndLeaveNothing() async throws {
     var random = SeededRandom(seed: Counts.seed)
-    // What the process makes once and keeps is made before anything is counted.
+    // Creates what the process keeps permanently, before anything is counted.
     try await run(rounds: 1, &random)
     let before = try #require(ProcessUsage())
     try await run(rounds: Counts.rounds, &random)

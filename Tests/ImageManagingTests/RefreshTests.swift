@@ -6,7 +6,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Conditional requests and HTTP's freshness (M6, C19), through the manager and a server that speaks both.
+/// Conditional requests and HTTP freshness, with the manager and a server that supports both.
 @Suite struct RefreshTests {
   private func loader(_ freshness: FreshnessRule = .http, minFresh: Duration = .zero) throws -> (Loader, Origin) {
     (try Loader(freshness: freshness, minFresh: minFresh), try Origin())
@@ -24,7 +24,7 @@ import Testing
     let second = try await loader.load(origin.url("/a"), loader.context(mode: .refresh))
     #expect(second.outcome == .revalidated && second.bytes == SampleImages.jpeg(1).count && second.receivedBytes == 0)
     #expect(origin.requests.last?.headers["If-None-Match"] == "\"1\"")
-    // From now on its age counts anew.
+    // From now on its age counts from the revalidation.
     loader.clock.advance(by: .seconds(7 * 86_400 - 50))
     #expect(try await loader.load(origin.url("/a")).outcome == .hitDisk)
   }
@@ -179,7 +179,7 @@ import Testing
     let task = album.manager.load(album.request("/v.jpg", mode: .refresh))
     var events = task.events.makeAsyncIterator()
     guard case .preview(let preview) = await events.next() else {
-      Issue.record("the cached image was not shown first")
+      Issue.record("the cached image wasn't shown first")
       return
     }
     #expect(preview.source == .memory && preview.image != nil && !task.isFinished)
@@ -211,10 +211,10 @@ import Testing
     _ = try await album.source("/v.jpg")
     album.clock.advance(by: .seconds(70))
     let gate = album.origin.hold("/v.jpg")
-    // Memory keeps to the time limit, the disk has what may still be used.
+    // Memory applies the lifetime; the disk still has a usable image.
     #expect(try await album.source("/v.jpg") == .disk)
     try await gate.waitForWaiting(1)
-    // Whoever asks to be sure shares what is under way, and finds it fresh again when that has ended.
+    // A refresh shares the revalidation in progress, and the image is fresh afterwards.
     let sure = album.manager.load(album.request("/v.jpg", mode: .refresh))
     gate.open()
     _ = try await sure.value

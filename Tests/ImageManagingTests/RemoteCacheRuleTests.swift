@@ -6,7 +6,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What loads make of the word of caches on the way.
+/// The rule about the status of caches on the way.
 @Suite struct RemoteCacheRuleTests {
   private let loader: Loader
   private let origin = try! Origin()
@@ -27,7 +27,7 @@ import Testing
     )
   }
 
-  /// Answers `path` with these headers the first time, and then with others.
+  /// Makes the origin respond to `path` with these headers the first time, and then with others.
   private func set(_ path: String, _ first: HeaderFields, _ second: HeaderFields) {
     let image = SampleImages.jpeg(1)
     origin.set(

@@ -5,7 +5,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// From when to when ages count: in runs from start to start, in single loads from moment to moment.
+/// The reference times of ages: in runs from start to start, in single loads the moment.
 @Suite struct RunAgeTests {
   private static let day = Duration.seconds(86_400)
   /// The cache's own maximum age, and how long it keeps a URL on the blacklist.
@@ -52,7 +52,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .revalidated)
   }
 
-  @Test("what a run has stored is fresh for itself, however long it takes, and expired for others")
+  @Test("an image stored by a run is fresh for that run, however long it takes, and expires for others")
   func ownEntriesAreFresh() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let long = run(loader)
@@ -64,7 +64,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .revalidated)
   }
 
-  @Test("the server's word on freshness counts from its response, whenever the run began")
+  @Test("the server's freshness counts from its response, whenever the run began")
   func theServersWordIsExact() async throws {
     let (loader, origin) = (try Loader(freshness: .http), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=3600"]))
@@ -78,7 +78,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), second).outcome == .revalidated)
   }
 
-  @Test("a load of no run counts ages to the moment")
+  @Test("a load outside of runs counts ages to the moment")
   func singleLoads() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context()
@@ -95,7 +95,7 @@ import Testing
   }
 }
 
-/// What has expired by the cache's own rule of age.
+/// Images that have expired by the cache's own age rule.
 @Suite struct ExpiredEntryTests {
   @Test("an expired image is revalidated, and a 304 renews it")
   func expiredIsRevalidated() async throws {
@@ -112,7 +112,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("an expired image of a URL that is known bad isn't served")
+  @Test("an expired image of a blacklisted URL isn't served")
   func knownBad() async throws {
     let (loader, origin) = (try Loader(), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
@@ -133,7 +133,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), loader.context(LoadOptions(hooks: hooks))).outcome == .skipped)
   }
 
-  @Test("a fresh copy of a read-only cache comes before a request about the own expired one")
+  @Test("a fresh copy of a read-only cache takes precedence over revalidating the own expired one")
   func readOnlyCopy() async throws {
     let (loader, other, origin) = (try Loader(), try Loader(), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))

@@ -19,7 +19,7 @@ import Testing
     try loader.ask(cached.sorted().map { urls[$0] }, loader.context())
     #expect(try await loader.results(cached.count).allSatisfy { $0.outcome == .downloaded })
 
-    // Whether the second thread takes a part is chance, so that it is tried often.
+    // It is random whether the second thread takes a part, so it is tried often.
     for _ in 0..<50 {
       let waiter = Loader.Waiter()
       try loader.ask(urls, loader.context(mode: .only), as: waiter)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import ImageManaging
 
-/// What loads share, and what keeps them apart (M19, M24).
+/// What loads share, and what keeps them apart.
 @Suite struct SharingTests {
   @Test("two loads of one image share a request and a decode") func twoLoadsShare() async throws {
     let counting = CountingCoder()
@@ -40,7 +40,7 @@ import Testing
     #expect(completion.result.outcome == .hitDisk)
     #expect(completion.payload?.data == SampleImages.jpeg(1, padding: 300_000))
     #expect(origin.requests.count == 1)
-    // One who asks for what the image is not asks again, after the other.
+    // A request whose rules the image breaks is requested again after the other.
     #expect(try await loader.load(origin.url("/large.jpg"), loader.context(strict)).failure?.kind == .dimensions)
   }
 

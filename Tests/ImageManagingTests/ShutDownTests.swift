@@ -9,21 +9,21 @@ import Testing
 
 @testable import ImageManaging
 
-/// The end of a manager, from whatever thread, beside whatever load.
+/// Shutting down a manager, on any thread and during any load.
 @Suite struct ShutDownTests {
-  /// From where a manager is shut down.
-  enum Place: Int, CaseIterable {
+  /// The callbacks that shut down a manager.
+  enum Callback: Int, CaseIterable {
     case completion, transformer, hookOfTheCaller, hookOfTheTransfer
   }
 
-  @Test("a manager that is shut down by its own callback traps", arguments: Place.allCases)
-  func onItsOwnThreads(_ place: Place) async throws {
+  @Test("a manager that is shut down by its own callback traps", arguments: Callback.allCases)
+  func onItsOwnThreads(_ callback: Callback) async throws {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      [place = place.rawValue as Int] in
+      [callback = callback.rawValue as Int] in
       let box = ManagerBox()
       let returned = Watched(false)
-      let shutDown: @Sendable (Place) -> Void = { here in
-        guard here.rawValue == place else { return }
+      let shutDown: @Sendable (Callback) -> Void = { here in
+        guard here.rawValue == callback else { return }
         box.manager?.shutDown()
         returned.withLock { $0 = true }
       }
@@ -91,7 +91,7 @@ import Testing
     )
     if isCached { _ = try await gallery.manager.image(for: gallery.url(1)) }
     gallery.memory.removeAll()
-    // The network answers nothing more, so that it is not faster than the shutdown.
+    // The network doesn't respond, so that it isn't faster than the shutdown.
     let gate = gallery.origin.holdAll()
     isShut.withLock { $0 = true }
     let manager = gallery.manager
@@ -108,14 +108,14 @@ import Testing
       isShutDown.withLock { $0 = true }
     }
     try await poll("the shutdown to begin") { manager.isClosed }
-    // Another that begins now is cancelled at once.
+    // Another load that starts now is cancelled at once.
     let late = manager.load(request)
     #expect(late.isFinished)
     await #expect(throws: ImageLoadError.cancelled) { try await late.value }
     door.open()
     try await isShutDown.wait(for: "the end") { $0 }
     try await task.wait(for: "the load") { $0 != nil }
-    // What was read from the cache by then is brought to its end.
+    // A cached image that was already read completes.
     switch await task.value?.outcome() {
     case .success(let response): #expect(isCached && response.source == .disk)
     case .failure(let error): #expect(error == .cancelled)
@@ -131,7 +131,7 @@ import Testing
       let started = Watched(0)
       let manager = album.manager
       let url = album.url("/a.jpg")
-      // A load that began after the whole shutdown would be a mistake.
+      // A load that began after the whole shutdown would be a programmer error.
       async let isClosed: Void = {
         try await started.wait(for: "some loads") { $0 >= round % 5 }
         manager.dispatcher.close()

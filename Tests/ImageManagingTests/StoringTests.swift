@@ -6,9 +6,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What a program stores itself.
+/// Storing by a program.
 @Suite struct StoringTests {
-  /// Writes JPEG and PNG: always the same file of each, and counts.
+  /// Encodes JPEG and PNG: always the same file for each, and counts.
   private final class Writer: ImageCoder {
     static let jpeg = SampleImages.jpeg(70)
     static let png = SampleImages.png(71)

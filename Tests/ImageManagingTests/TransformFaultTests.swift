@@ -8,7 +8,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Transformed images that are damaged, cannot be made, or are larger than others may be.
+/// Transformed images that are damaged, impossible, or larger than others may be.
 @Suite struct TransformFaultTests {
   private let loader: Loader
   private let origin: Origin
@@ -20,7 +20,7 @@ import Testing
     url = origin.url("/a.jpg")
   }
 
-  /// What has the cache keep, in place of an image, a large one that is said to be made of it.
+  /// Options that store a large image as the transformed image.
   private func options(mode: CacheMode = .use, readOnly: [ReadOnlyCache] = []) -> LoadOptions {
     let large = SampleImages.jpeg(3, padding: 300_000)
     var options = LoadOptions(
@@ -69,7 +69,7 @@ import Testing
     let mark: [UInt8] = [0xFF, 0xC0]
     var large = SampleImages.baseJPEG
     let start = try #require((0..<large.count - 9).first { Array(large[$0..<$0 + 2]) == mark })
-    // Both sides of its frame header (ITU-T T.81, B.2.2).
+    // Both sides in its frame header (ITU-T T.81, B.2.2).
     large.replaceSubrange(start + 5..<start + 9, with: [0xEA, 0x60, 0xEA, 0x60])
     let body = large
     var options = LoadOptions(verification: VerificationRules(maximumPixels: .max))
@@ -124,7 +124,7 @@ import Testing
       #expect(hit.width == 8 && hit.height == 6 && hit.format == .png && hit.bytes == fromDisk.bytes)
       #expect(hit.checksum == fromDisk.checksum && hit.freshUntil == fromDisk.freshUntil)
     }
-    // Others judge what they find there by the original too.
+    // Others judge it by the original too.
     options.verification = VerificationRules(width: .init(maximum: 20))
     memory.removeAll()
     origin.set("/b.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))

@@ -6,7 +6,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// When a transformed image of the cache is a hit for a job, and when the job needs the original or the network.
+/// When a cached transformed image is a hit for a job, and when the job needs the original or the network.
 @Suite struct TransformedHitTests {
   private let loader: Loader
   private let origin: Origin
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test("the original of a hit was verified as deeply as the job requires") func depth() async throws {
-    // Of what moves one frame alone is decoded, as a PNG has no more.
+    // Only one frame of an animation is decoded, as a PNG has only one.
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
     #expect(try await loader.load(url, transforming()).outcome == .downloaded)
     #expect(try transformedHead().proof == .header)
@@ -92,7 +92,7 @@ import Testing
     #expect(try await loader.load(url, loader.context(readOnly)).outcome == .skipped)
     _ = try await loader.load(url)
     #expect(try await loader.load(url, transforming(mode: .only)).outcome == .skipped)
-    // Without network it would be made.
+    // If requests were allowed, it would be made.
     let dry = try await loader.load(url, transforming(mode: .dryRun))
     #expect(dry.outcome == .hitDisk && dry.width == 32)
     _ = try await loader.load(url, transforming())

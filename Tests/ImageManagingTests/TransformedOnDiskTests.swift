@@ -8,16 +8,16 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What a context makes of images, encoded and kept on disk.
+/// Transformed images, encoded and stored on disk.
 @Suite struct TransformedOnDiskTests {
-  /// Writes black PNGs of the right size, counts, and counts what is decoded.
+  /// Encodes black PNGs of the right size, and counts encoded and decoded images.
   private final class Writer: JPEGReading {
     private let written = Atomic(0)
     private let read = Atomic(0)
     private let lastOptions = Mutex(DecodingOptions())
 
     var encodes: Int { written.load(ordering: .sequentiallyConsistent) }
-    /// What was wanted of the image that was decoded last.
+    /// The options of the last decoding.
     var options: DecodingOptions { lastOptions.withLock { $0 } }
     var decodes: Int { read.load(ordering: .sequentiallyConsistent) }
 
@@ -51,7 +51,7 @@ import Testing
     transformed = url + "#transform=resize(8x-,inside)-encode(png,85)"
   }
 
-  /// What makes a PNG of 8 × 6 pixels of an image of 32 × 24.
+  /// A context that makes a PNG of 8 × 6 pixels from an image of 32 × 24.
   private func context(
     mode: CacheMode = .use,
     keepsOriginal: Bool = false,
@@ -148,7 +148,7 @@ import Testing
     loader.clock.advance(by: .seconds(3600))
     let kept = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
     #expect(kept.outcome == .revalidated && kept.storedBytes == nil && writer.encodes == 1)
-    // Both are as fresh as the answer.
+    // Both are as fresh as the response.
     loader.clock.advance(by: .seconds(7 * 86_400 - 60))
     #expect(try await loader.load(url, context()).width == 8)
     #expect(origin.requests.count == 2)

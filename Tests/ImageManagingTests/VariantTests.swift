@@ -8,7 +8,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Images that one context asks for in several ways.
+/// Images that one context requests in several ways.
 @Suite struct VariantTests {
   private let loader: Loader
   private let origin: Origin
@@ -53,7 +53,7 @@ import Testing
     )
   }
 
-  /// Asks for one URL once a variant, each in a batch with the others.
+  /// Requests one URL once per variant, all in one batch.
   private func load(_ url: String, _ variants: [UInt16], _ context: LoadContext) async throws -> [EntryResult] {
     try loader.ask(Array(repeating: url, count: variants.count), context, variants: variants)
     return try await loader.results(variants.count)
@@ -73,7 +73,7 @@ import Testing
     let second = try await load(url, [0, 1, 2], context())
     #expect(second.map(\.outcome) == [.hitDisk, .hitDisk, .hitDisk] && second.map(\.format) == [.jpeg, .png, .jpeg])
     #expect(origin.requests.count == 3)
-    // The URL itself is what records show and exports hash.
+    // Records show and exports hash the URL itself.
     #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.shownURL == Array(url.utf8) })
   }
 
@@ -81,7 +81,7 @@ import Testing
   func varyIsTheVariants() async throws {
     let url = origin.url("/a")
     _ = try await load(url, [1, 2], context())
-    // The same names with other headers are other requests.
+    // The same names with other headers are different requests.
     let swapped = zip(["png", "jpeg"], ["jpeg", "png"]).map { name, type in
       (RequestVariant(name: name), Self.options(accept: "image/\(type)"))
     }

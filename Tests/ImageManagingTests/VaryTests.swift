@@ -6,7 +6,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What is kept of the request headers that an answer depends on (C19).
+/// The stored request headers that a response depends on.
 @Suite struct VaryTests {
   private func album(varyOn names: String, freshness: FreshnessRule = .age) throws -> Album {
     let album = try Album(freshness: freshness) { $0.memory = nil }

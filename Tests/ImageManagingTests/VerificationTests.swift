@@ -4,14 +4,14 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What is good and what is not, over real bodies from a real server.
+/// Which images are accepted, with real bodies from a real server.
 @Suite struct VerificationTests {
   private struct Case: Sendable, CustomTestStringConvertible {
     let what: String
     let rules: VerificationRules
     let fixture: String
     let type: String?
-    /// nil where it is good.
+    /// Nil if it is accepted.
     let kind: FailureKind?
     var testDescription: String { what }
 
@@ -43,15 +43,15 @@ import Testing
     Case("HTML, not decoded", none, "broken/page.jpg", "image/jpeg", .notAnImage),
     Case("text", header, "broken/text.png", "image/png", .notAnImage),
     Case("nothing", header, "broken/empty.jpg", "image/jpeg", .empty),
-    Case("a format that is not wanted", VerificationRules(formats: [.png, .webp]), "good/photo.jpg", nil, .format),
+    Case("a format that isn't allowed", VerificationRules(formats: [.png, .webp]), "good/photo.jpg", nil, .format),
     Case("a format that cannot be decoded", header, "bitmap", "image/bmp", .format),
     Case("the same, not decoded", none, "bitmap", "image/bmp", nil),
     Case("a GIF that moves", header, "good/animation.gif", "image/gif", nil),
     Case("what moves, forbidden", VerificationRules(animated: .forbid), "good/animation.gif", "image/gif", .animated),
-    Case("what stands, forbidden to move", VerificationRules(animated: .forbid), "good/photo.jpg", nil, nil),
+    Case("a still image, with animations forbidden", VerificationRules(animated: .forbid), "good/photo.jpg", nil, nil),
     Case("what stands, to move", VerificationRules(animated: .require), "good/photo.jpg", nil, .animated),
     Case("what moves, to move", VerificationRules(animated: .require), "good/animated.webp", "image/webp", nil),
-    Case("what a decoder warns of", full, "without end", nil, nil),
+    Case("an image with a decoder warning", full, "without end", nil, nil),
     Case("the same, strictly", VerificationRules(depth: .full, isStrict: true), "without end", nil, .format),
     Case("the same, strictly, by its header", VerificationRules(isStrict: true), "without end", nil, nil),
     Case("bytes of no known format, not decoded", none, "binary", "application/gzip", nil),
@@ -78,7 +78,7 @@ import Testing
     let body =
       switch row.fixture {
       case "binary": (0..<200).map { UInt8($0) }
-      // The file header with its length, then one of BITMAPINFOHEADER's.
+      // The file header with its length, then a BITMAPINFOHEADER.
       case "bitmap": Array("BM".utf8) + [58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40] + [UInt8](repeating: 0, count: 43)
       case "without end": Array(SampleImages.jpeg(1).dropLast(2))
       default: Fixtures.bytes("images/\(row.fixture)")
@@ -102,7 +102,7 @@ import Testing
     #expect(first.outcome == .downloaded && first.details?.warnings.isEmpty == false)
     #expect(try await loader.load(origin.url("/image"), strict).failure?.kind == .format)
     #expect(try await loader.load(origin.url("/image"), full).outcome == .hitDisk)
-    // By its header alone it was not looked at: the strict job reads the body, and asks again.
+    // Only its header was checked before: the strict job reads the body and requests it again.
     origin.set("/other", .body(Array(SampleImages.jpeg(2).dropLast(2)), type: "image/jpeg"))
     #expect(try await loader.load(origin.url("/other")).outcome == .downloaded)
     #expect(try await loader.load(origin.url("/other"), strict).failure?.kind == .format)

@@ -3,11 +3,11 @@ import Glibc
 import RedisClient
 import Synchronization
 
-/// A server that says what a test wants it to, whatever it is asked: first a greeting, then the rest.
+/// A server that sends the test's bytes for any request: first a greeting, then the rest.
 final class FalseServer: Sendable {
   let address: RedisAddress
 
-  /// Answers each connection with `bytes` as soon as it has asked something, and then holds it open, or closes it.
+  /// Responds to the first request of each connection with `bytes`, and then keeps it open or closes it.
   init(says bytes: [UInt8], closes: Bool = false) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var own = sockaddr_in()
@@ -31,13 +31,13 @@ final class FalseServer: Sendable {
         guard count > 0 else { break }
         rest = rest.dropFirst(count)
       }
-      // Until the other side has gone.
+      // Until the client disconnects.
       if !closes { while recv(client, &chunk, chunk.count, 0) > 0 {} }
       close(client)
     }
   }
 
-  /// What a server says to one that signs in, and then `text`.
+  /// The replies to a client's greeting, followed by `text`.
   static func greeting(version: String = "7.0.15", then text: String = "") -> [UInt8] {
     let information = "# Server\r\nredis_version:\(version)\r\nredis_mode:standalone\r\n"
     return Array("+OK\r\n+OK\r\n$\(information.utf8.count)\r\n\(information)\r\n\(text)".utf8)

@@ -94,7 +94,7 @@ import Testing
     let connection = try RedisConnection(try RedisAddress(server.url))
     _ = try connection.command(["PING"])
     server.pause()
-    // The system accepts connections in the server's place, and nothing answers.
+    // The system accepts connections for the stopped server, which doesn't respond.
     let error = #expect(throws: RedisError.self) { try RedisConnection(try RedisAddress(server.url), timeouts: timeouts) }
     #expect(error?.kind == .unavailable)
     server.resume()
@@ -107,7 +107,7 @@ import Testing
     try await server.kill()
     #expect(throws: RedisError.self) { try connection.command(["PING"]) }
     signal(SIGPIPE) { _ in RedisConnectionTests.signals.wrappingAdd(1, ordering: .relaxed) }
-    // The first byte to a closed socket is answered with a reset, after which writing raises SIGPIPE.
+    // The first byte to a closed socket causes a reset, after which writing raises SIGPIPE.
     for _ in 0..<3 {
       connection.append(["PING"])
       #expect(throws: RedisError.self) { try connection.flush() }
@@ -119,7 +119,7 @@ import Testing
   private static let signals = Atomic(0)
 }
 
-/// Servers that are none, or too old.
+/// Servers of another protocol or an old version.
 @Suite struct FalseServerTests {
   @Test(
     "an invalid or oversized reply is rejected",

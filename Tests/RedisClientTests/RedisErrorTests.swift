@@ -101,7 +101,7 @@ import Testing
   }
 }
 
-/// What servers repeat of what they were told at the greeting.
+/// Texts in which servers repeat arguments of the greeting.
 @Suite struct EchoTests {
   private func refusal(_ server: RedisServer, _ login: String) throws -> RedisError {
     try #require(throws: RedisError.self) { try RedisConnection(try RedisAddress("redis://\(login)@\(server.host)")) }
@@ -118,7 +118,7 @@ import Testing
       #expect(error.kind == .refused && error.description.contains("AUTH"), "\(error)")
       #expect(!error.description.contains("hush") && !error.description.contains("alice"), "\(error)")
     }
-    // What is tested is there.
+    // The server does repeat the arguments.
     raw.append(["AUTH", "alice", "hush-hush"])
     guard case .error(let text) = try raw.reply() else {
       Issue.record("AUTH was renamed")
@@ -165,7 +165,7 @@ import Testing
   }
 }
 
-/// A server that admits nobody more.
+/// A server that has reached its limit of clients.
 @Suite struct AdmissionTests {
   @Test("exceeding the client limit is reported") func whoIsOneClientTooManyIsToldSo() async throws {
     let server = try await RedisServer(settings: ["--maxclients", "1"], password: "right")

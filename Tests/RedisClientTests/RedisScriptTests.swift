@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("waits grow up to a maximum and start over") func waitsGrowUpToAMaximumAndBeginAnew() {
+  @Test("waits grow up to a maximum and can be reset") func waitsGrowUpToAMaximumAndBeginAnew() {
     var backoff = ReconnectBackoff()
     var random = SeededRandom(seed: 5)
     for limit in [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000] {

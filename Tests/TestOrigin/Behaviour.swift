@@ -1,8 +1,8 @@
 import TestSupport
 
-/// How the origin answers a request: a script of what goes over the wire, or what chooses one.
+/// The origin's response to a request: a script of bytes, or a function that chooses one.
 ///
-/// A script is bytes, made here; so nothing between a behaviour and the socket sets a malformed response right.
+/// Scripts contain raw bytes, so that no layer below corrects a malformed response.
 public struct Behaviour: Sendable {
   enum Plan: Sendable {
     case script([Step])
@@ -11,11 +11,11 @@ public struct Behaviour: Sendable {
     indirect case held(Gate, then: Behaviour)
   }
 
-  /// One step of a script; where a script just ends, the connection stays for the next request.
+  /// One step of a script; if a script ends without closing, the connection stays open for the next request.
   enum Step: Sendable {
-    /// A status line and header fields, or any bytes that HEAD wants too.
+    /// A status line and header fields, or any bytes that are sent for HEAD too.
     case head([UInt8])
-    /// Bytes that HEAD does not want.
+    /// Bytes that aren't sent for HEAD.
     case body([UInt8])
     case wait(Gate)
     case close
@@ -29,7 +29,7 @@ public struct Behaviour: Sendable {
 
   init(_ steps: Step...) { plan = .script(steps) }
 
-  /// The script for `request`, which is the `turn`-th of its path, from 1, since the behaviour was set.
+  /// The script for `request`, which is the `turn`-th of its path, starting at 1, since the behaviour was set.
   func script(for request: RecordedRequest, turn: Int) -> [Step] {
     switch plan {
     case .script(let steps): steps
@@ -40,9 +40,9 @@ public struct Behaviour: Sendable {
   }
 }
 
-/// Right responses.
+/// Valid responses.
 extension Behaviour {
-  /// A whole body with its Content-Length; without `type` no Content-Type.
+  /// A whole body with its Content-Length, and a Content-Type if `type` is given.
   public static func body(
     _ bytes: [UInt8],
     type: String? = nil,
@@ -52,7 +52,7 @@ extension Behaviour {
     Behaviour(.head(responseHead(status, type: type, length: bytes.count, headers)), .body(bytes))
   }
 
-  /// A file, read anew for each request; 404 where it cannot be read. The type is that of its extension, unless given.
+  /// A file, read for each request; 404 if it can't be read. Its type is that of its extension, unless given.
   public static func file(_ path: String, type: String? = nil, headers: HeaderFields = [:]) -> Behaviour {
     .computed { _ in
       guard let bytes = readFile(path) else { return .status(404) }
@@ -60,7 +60,7 @@ extension Behaviour {
     }
   }
 
-  /// A status with a Content-Length of its body, by default none at all.
+  /// A status with a body and its Content-Length; empty by default.
   public static func status(_ status: Int, headers: HeaderFields = [:], body: [UInt8] = []) -> Behaviour {
     .body(body, status: status, headers: headers)
   }
@@ -84,20 +84,20 @@ extension Behaviour {
   }
 }
 
-/// Which behaviour, and when.
+/// Choosing and delaying behaviours.
 extension Behaviour {
-  /// What `choose` says of the request. It runs on the origin's thread, so it must not block.
+  /// The behaviour that `choose` returns for the request. It runs on the origin's thread, so it must not block.
   public static func computed(_ choose: @escaping @Sendable (RecordedRequest) -> Behaviour) -> Behaviour {
     Behaviour(.computed(choose))
   }
 
-  /// One after another for the requests of one path, counted since the behaviour was set; the last repeats.
+  /// One behaviour per request of a path, counted since the behaviour was set; the last repeats.
   public static func sequence(_ list: [Behaviour]) -> Behaviour {
     precondition(!list.isEmpty, "a sequence needs a behaviour")
     return Behaviour(.sequence(list))
   }
 
-  /// Answers as `then` once the gate lets it through.
+  /// Responds with `then` once the gate opens.
   public static func held(_ gate: Gate, then: Behaviour) -> Behaviour { Behaviour(.held(gate, then: then)) }
 
   /// Sends the head at once, then each byte of the body after a step of the gate.
@@ -106,7 +106,7 @@ extension Behaviour {
     return Behaviour(.script([head] + bytes.flatMap { [.wait(gate), .body([$0])] }))
   }
 
-  /// Sends the head and the first `count` bytes of the body at once, and the rest once the gate lets it through.
+  /// Sends the head and the first `count` bytes of the body at once, and the others once the gate opens.
   public static func paused(_ bytes: [UInt8], after count: Int, _ gate: Gate, headers: HeaderFields = [:]) -> Behaviour {
     let head = Step.head(responseHead(200, length: bytes.count, headers))
     return Behaviour(head, .body(Array(bytes.prefix(count))), .wait(gate), .body(Array(bytes.dropFirst(count))))

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// A certificate authority of a test's own, and what it has signed, as PEM files that live as long as this.
+/// A test's own certificate authority and its certificates, as PEM files that live as long as this.
 public final class Certificates: Sendable {
   private let folder = TemporaryDirectory()
 
@@ -15,9 +15,9 @@ public final class Certificates: Sendable {
   /// Its key.
   public var clientKey: String { folder.file("client.key") }
 
-  /// Makes them with the `openssl` command.
+  /// Creates them with the `openssl` command.
   ///
-  /// - Throws: `SpawnFailure`, or ``CertificateFailure`` with what openssl said.
+  /// - Throws: `SpawnFailure`, or ``CertificateFailure`` with openssl's output.
   public init() async throws {
     let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     try await openssl(
@@ -45,8 +45,8 @@ public final class Certificates: Sendable {
   }
 }
 
-/// openssl did not make a certificate.
+/// openssl failed to create a certificate.
 public struct CertificateFailure: Error, CustomStringConvertible {
-  /// What it said.
+  /// Its output.
   public let description: String
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port of 127.0.0.1 that refuses every connection, and that nobody else gets while this lives.
+/// A port of 127.0.0.1 that refuses every connection, reserved as long as this lives.
 public final class RefusedPort: Sendable {
   private let socket: LoopbackSocket
 
@@ -14,17 +14,17 @@ public final class RefusedPort: Sendable {
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
-/// A port of 127.0.0.1 where connecting never ends: a listener that takes nothing, with a full queue.
+/// A port of 127.0.0.1 where connecting never completes: a listener with a full queue that accepts nothing.
 public final class BlackHole: Sendable {
   private let listener = LoopbackSocket()
   private let filler = LoopbackSocket()
 
-  /// Listens, and fills the queue.
+  /// Listens and fills the queue.
   public init() {
     // With a backlog of 0 Linux queues one connection (`sk_acceptq_is_full`), and drops every SYN after that.
     guard listen(listener.descriptor, 0) == 0 else { fatalError("listen: \(String(cString: strerror(errno)))") }
     guard filler.connect(port: listener.port) == 0 else { fatalError("connect: \(String(cString: strerror(errno)))") }
-    // The client's side is connected a moment before the listener's queue has it.
+    // The client's side connects a moment before the connection is in the listener's queue.
     var waiting = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
     while poll(&waiting, 1, -1) < 0, errno == EINTR {}
   }
@@ -36,7 +36,7 @@ public final class BlackHole: Sendable {
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
-/// A port of 127.0.0.1 that was free a moment ago, for a server that takes its port as a number.
+/// A port of 127.0.0.1 that was free a moment ago, for a server that needs a port number.
 public func freePort() -> Int { LoopbackSocket().port }
 
 /// A TCP socket bound to an ephemeral port of 127.0.0.1, closed with its owner.

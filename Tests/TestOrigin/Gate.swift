@@ -1,16 +1,16 @@
 public import TestSupport
 
-/// A gate that holds answers back until a test opens it: order without sleeping.
+/// A gate that holds back responses until a test opens it: order without sleeping.
 public final class Gate: Sendable {
-  /// What a gate looks like from outside.
+  /// The observable state of a gate.
   public struct State: Sendable {
     /// Whether all pass.
     public fileprivate(set) var isOpen: Bool
 
-    /// How many stand before it now.
+    /// The number of responses that wait now.
     public var waiting: Int { line.count }
 
-    /// Those who stand before it, first come first.
+    /// Those that wait, in order of arrival.
     fileprivate var line: [(id: Int, pass: @Sendable () -> Void)] = []
     fileprivate var nextID = 0
     fileprivate var stepsLeft = 0
@@ -18,10 +18,10 @@ public final class Gate: Sendable {
 
   private let state: Watched<State>
 
-  /// A closed gate, or an open one.
+  /// Creates a closed or an open gate.
   public init(isOpen: Bool = false) { state = Watched(State(isOpen: isOpen)) }
 
-  /// Lets all pass, from now on.
+  /// Lets all pass from now on.
   public func open() {
     let line = state.withLock { state in
       state.isOpen = true
@@ -31,10 +31,10 @@ public final class Gate: Sendable {
     for pass in line { pass() }
   }
 
-  /// Holds back those who come from now on.
+  /// Holds back all from now on.
   public func close() { state.withLock { $0.isOpen = false } }
 
-  /// Lets `count` pass, first come first; where fewer wait, the next to come pass instead.
+  /// Lets `count` pass in order of arrival; if fewer wait, the next to arrive pass too.
   public func step(_ count: Int = 1) {
     let line = state.withLock { state in
       let passing = min(count, state.line.count)
@@ -45,22 +45,22 @@ public final class Gate: Sendable {
     for pass in line { pass() }
   }
 
-  /// How many stand before the gate now.
+  /// The number of responses that wait now.
   public var waiting: Int { state.value.waiting }
 
-  /// Blocks until at least `count` answers stand before the gate.
+  /// Blocks until at least `count` responses wait.
   public func waitForWaiting(_ count: Int, timeout: Duration = .patience) throws {
     try state.wait(for: "\(count) before the gate", timeout: timeout) { $0.waiting >= count }
   }
 
-  /// Suspends until at least `count` answers stand before the gate.
+  /// Suspends until at least `count` responses wait.
   public func waitForWaiting(_ count: Int, timeout: Duration = .patience) async throws {
     try await state.wait(for: "\(count) before the gate", timeout: timeout) { $0.waiting >= count }
   }
 
-  /// Calls `pass` once the gate lets it through, at once or later from another thread.
+  /// Calls `pass` once the gate allows it, at once or later on another thread.
   ///
-  /// - Returns: A number for ``leave(_:)``; nil where it passed at once.
+  /// - Returns: A number for ``leave(_:)``; nil if it passed at once.
   func enter(_ pass: @escaping @Sendable () -> Void) -> Int? {
     let id = state.withLock { state -> Int? in
       if state.isOpen { return nil }
@@ -76,6 +76,6 @@ public final class Gate: Sendable {
     return id
   }
 
-  /// Takes one who gave up out of the line, so that no step is spent on it.
+  /// Removes one that has left, so that no step is used for it.
   func leave(_ id: Int) { state.withLock { state in state.line.removeAll { $0.id == id } } }
 }

@@ -1,52 +1,52 @@
 public import TestSupport
 
-/// An HTTP/2 server on loopback, with or without TLS, that sends just the frames that a test gives it, right or wrong (RFC 9113).
+/// An HTTP/2 server on loopback, with or without TLS, that sends only the frames that a test provides, valid or not (RFC 9113).
 ///
-/// It answers settings and pings by itself, reads no header fields, and counts requests by their streams.
+/// It acknowledges settings and pings by itself, ignores header fields, and counts requests by their streams.
 public final class HTTP2Origin: Sendable {
-  /// A request as far as it is read.
+  /// A request as far as it is parsed.
   public struct Request: Sendable, Hashable {
-    /// The connection it came on, from 1.
+    /// The number of its connection, starting at 1.
     public let connection: Int
     /// Its stream.
     public let stream: UInt32
-    /// Its place among all requests, from 1.
+    /// Its number among all requests, starting at 1.
     public let sequence: Int
   }
 
-  /// What is sent.
+  /// A frame or event to send.
   public enum Frame: Sendable {
-    /// The head of an answer with status 200, and with the length of its body where that is given.
+    /// The head of a response with status 200, and with the length of its body if given.
     case head(UInt32, length: Int? = nil)
-    /// Bytes of a body, and maybe its end.
+    /// Bytes of a body, possibly with its end.
     case data(UInt32, [UInt8], ends: Bool = false)
     /// RST_STREAM with an error code.
     case reset(UInt32, code: UInt32)
-    /// GOAWAY without an error: later streams than `last` were not looked at.
+    /// GOAWAY without an error: streams after `last` weren't processed.
     case goAway(last: UInt32)
     /// Bytes that need not be a frame.
     case bytes([UInt8])
     /// The connection's end.
     case close
 
-    /// A whole answer.
+    /// A whole response.
     public static func answer(_ stream: UInt32, _ body: [UInt8]) -> [Frame] {
       [.head(stream, length: body.count), .data(stream, body, ends: true)]
     }
   }
 
-  /// The error code of a stream that was not looked at.
+  /// The error code of a stream that wasn't processed.
   public static let refusedStream: UInt32 = 7
-  /// The error code of a server in trouble.
+  /// The error code of an internal server error.
   public static let internalError: UInt32 = 2
 
   private let server: LoopbackServer
   private let log: Watched<[Request]>
   private let isSecure: Bool
 
-  /// Sends what `respond` says when the head of a request has come. It runs on the connection's thread.
+  /// Sends the frames that `respond` returns for the head of a request. It runs on the connection's thread.
   ///
-  /// - Parameter certificates: for TLS; nil: without.
+  /// - Parameter certificates: for TLS; nil: without TLS.
   public init(_ certificates: Certificates? = nil, _ respond: @escaping @Sendable (Request) -> [Frame]) {
     let log = Watched<[Request]>([])
     let connections = Watched(0)
@@ -78,8 +78,7 @@ public final class HTTP2Origin: Sendable {
     }
   }
 
-  /// Ends what is sent and reads on until the client ends: what is left unread would reset the connection, and with it what was
-  /// sent.
+  /// Ends the output and reads until the client disconnects: unread bytes would reset the connection, and discard what was sent.
   private static func close(_ client: LoopbackStream) {
     client.endWriting()
     while read(client) != nil {}
@@ -91,7 +90,7 @@ public final class HTTP2Origin: Sendable {
   /// Every request, in order of arrival.
   public var requests: [Request] { log.value }
 
-  /// Suspends until at least `count` requests have come.
+  /// Suspends until at least `count` requests have arrived.
   public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
     try await log.wait(for: "\(count) requests", timeout: timeout) { $0.count >= count }
   }
@@ -116,12 +115,12 @@ public final class HTTP2Origin: Sendable {
   private static func bytes(of frame: Frame) -> [UInt8] {
     switch frame {
     case .head(let stream, let length):
-      // Of HPACK's static table: 8 is `:status: 200`, 28 the name `content-length` (RFC 7541, appendix A and section 6.2.2).
+      // In HPACK's static table 8 is `:status: 200`, and 28 the name `content-length` (RFC 7541, appendix A and section 6.2.2).
       let digits = length.map { Array("\($0)".utf8) }
       let field = digits.map { [0x0F, 28 - 15, UInt8($0.count)] + $0 } ?? []
       return self.frame(type: 1, flags: 4, stream: stream, [0x88] + field)
     case .data(let stream, let bytes, let ends):
-      // No frame may be larger than 16 KiB.
+      // No frame may exceed 16 KiB.
       var frames: [UInt8] = []
       var rest = bytes[...]
       repeat {

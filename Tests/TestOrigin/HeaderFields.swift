@@ -1,20 +1,20 @@
-/// Header fields in their order, repeated names included; written as a dictionary literal.
+/// Header fields in order, including repeated names; written as a dictionary literal.
 public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
-  /// Each field's name, as it was written, and its value.
+  /// Each field's name, as written, and its value.
   public var fields: [(name: String, value: String)]
 
-  /// These fields, in this order.
+  /// Creates fields in this order.
   public init(_ fields: [(name: String, value: String)] = []) { self.fields = fields }
 
-  /// These fields, in this order; a name may come more than once.
+  /// Creates fields in this order; names may repeat.
   public init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { (name: $0.0, value: $0.1) }
   }
 
-  /// The value of the first field of that name, in whatever case; nil where there is none.
+  /// The value of the first field with that name, case ignored; nil if there is none.
   public subscript(name: String) -> String? { all(name).first }
 
-  /// The values of all fields of that name, in whatever case.
+  /// The values of all fields with that name, case ignored.
   public func all(_ name: String) -> [String] {
     fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
   }

@@ -2,16 +2,16 @@ import CTestTLS
 import Foundation
 import Glibc
 
-/// A TCP server on 127.0.0.1 with a thread for each connection, for protocols that no library of ours speaks.
+/// A TCP server on 127.0.0.1 with a thread per connection, for protocols that no linked library implements.
 ///
-/// It stops listening when the last reference goes; a connection's thread ends with its client.
+/// It stops listening when the last reference is released; a connection's thread ends with its client.
 final class LoopbackServer: Sendable {
   private let socket = LoopbackSocket()
   var port: Int { socket.port }
 
   init(_ certificates: Certificates? = nil, _ serve: @escaping @Sendable (LoopbackStream) -> Void) {
     guard listen(socket.descriptor, 256) == 0 else { fatalError("listen: \(String(cString: strerror(errno)))") }
-    // A descriptor of its own, so that the thread does not keep the server.
+    // A separate descriptor, so that the thread doesn't retain the server.
     let listener = dup(socket.descriptor)
     Thread.detachNewThread {
       while true {
@@ -31,19 +31,19 @@ final class LoopbackServer: Sendable {
 
 /// One connection, read and written by blocking calls, and closed with the last reference.
 ///
-/// `@unchecked Sendable`: a socket takes calls of any thread, and with TLS only the thread of its server reads and writes.
+/// `@unchecked Sendable`: a socket may be used by any thread, and with TLS only the server's thread reads and writes.
 final class LoopbackStream: @unchecked Sendable {
   private let descriptor: Int32
   private let tls: UnsafeMutableRawPointer?
 
-  /// With certificates it speaks TLS, with HTTP/2 if the client does; nil where the client speaks neither that nor HTTP/1.1.
+  /// With certificates it uses TLS, and HTTP/2 if the client supports it; nil if the client supports neither HTTP/2 nor HTTP/1.1.
   init?(_ descriptor: Int32, _ certificates: Certificates?) {
     self.descriptor = descriptor
     tls = certificates.flatMap { test_tls_accept(descriptor, $0.server, $0.serverKey) }
     if certificates != nil, tls == nil { return nil }
   }
 
-  /// Connects to a port of 127.0.0.1; nil where nobody listens.
+  /// Connects to a port of 127.0.0.1; nil if it is refused.
   init?(to port: Int) {
     let socket = LoopbackSocket()
     guard socket.connect(port: port) == 0 else { return nil }
@@ -56,7 +56,7 @@ final class LoopbackStream: @unchecked Sendable {
     close(descriptor)
   }
 
-  /// What comes next, at most that many bytes; empty at the end.
+  /// The next bytes, at most `limit`; empty at the end.
   func read(_ limit: Int = 65_536) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       var result: Int
@@ -67,7 +67,7 @@ final class LoopbackStream: @unchecked Sendable {
     }
   }
 
-  /// Just that many bytes; nil where the connection ends before.
+  /// Exactly `count` bytes; nil if the connection ends before.
   func readAll(_ count: Int) -> [UInt8]? {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -78,7 +78,7 @@ final class LoopbackStream: @unchecked Sendable {
     return bytes
   }
 
-  /// Up to and with an empty line; nil where the connection ends before.
+  /// The text up to and including an empty line; nil if the connection ends before.
   func readHead() -> String? {
     var bytes: [UInt8] = []
     while !bytes.suffix(4).elementsEqual([13, 10, 13, 10]) {
@@ -88,7 +88,7 @@ final class LoopbackStream: @unchecked Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// False where the client has gone.
+  /// False if the client has disconnected.
   @discardableResult
   func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
@@ -107,9 +107,9 @@ final class LoopbackStream: @unchecked Sendable {
   @discardableResult
   func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
-  /// Ends both directions, so that both sides' threads wake.
+  /// Ends both directions, so that both sides' threads wake up.
   func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  /// Ends what this side sends.
+  /// Ends the output of this side.
   func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 }

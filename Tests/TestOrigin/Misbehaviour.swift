@@ -1,13 +1,13 @@
-/// Responses that go wrong.
+/// Faulty responses.
 ///
-/// Where a part of a body is sent, it is the beginning of `body`, padded with zeros.
+/// A part of a body is the beginning of `body`, padded with zeros.
 extension Behaviour {
   /// Declares a length, sends fewer bytes, and closes.
   public static func cut(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .close)
   }
 
-  /// Resets the connection (RST) instead of an answer.
+  /// Resets the connection (RST) instead of responding.
   public static var reset: Behaviour { Behaviour(.reset) }
 
   /// Resets the connection (RST) in the middle of the body.
@@ -15,28 +15,28 @@ extension Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .reset)
   }
 
-  /// Closes the connection in good order instead of an answer.
+  /// Closes the connection cleanly instead of responding.
   public static var close: Behaviour { Behaviour(.close) }
 
-  /// Takes the request and sends nothing, for as long as the client stays.
+  /// Reads the request and sends nothing until the client disconnects.
   public static var stall: Behaviour { Behaviour(.stall) }
 
-  /// Sends the beginning of the body and then nothing more, for as long as the client stays.
+  /// Sends the beginning of the body and then nothing more until the client disconnects.
   public static func stall(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .stall)
   }
 
-  /// Declares a length that is not the body's, sends all of it, and closes.
+  /// Declares a wrong length, sends the whole body, and closes.
   public static func wrongLength(declared: Int, actual: [UInt8], type: String? = nil) -> Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(actual), .close)
   }
 
-  /// Any bytes as the response, then closes; with `closes` false the connection stays.
+  /// Any bytes as the response, then closes; if `closes` is false, the connection stays open.
   public static func raw(_ bytes: [UInt8], closes: Bool = true) -> Behaviour {
     Behaviour(.script([.head(bytes)] + (closes ? [.close] : [])))
   }
 
-  /// Any text as the response, then closes; with `closes` false the connection stays.
+  /// Any text as the response, then closes; if `closes` is false, the connection stays open.
   public static func raw(_ text: String, closes: Bool = true) -> Behaviour { .raw(Array(text.utf8), closes: closes) }
 
   private static func beginning(of body: [UInt8], _ count: Int) -> [UInt8] {
@@ -44,13 +44,13 @@ extension Behaviour {
   }
 }
 
-/// How an answer breaks off.
+/// How a response breaks off.
 public enum BreakOff: Sendable {
-  /// The connection is closed in good order.
+  /// The connection is closed cleanly.
   case close
   /// The connection is reset.
   case reset
-  /// Nothing more comes, for as long as the client stays.
+  /// Nothing more is sent until the client disconnects.
   case stall
 
   fileprivate var step: Behaviour.Step {
@@ -63,7 +63,7 @@ public enum BreakOff: Sendable {
 }
 
 extension Behaviour {
-  /// The same answer, but that it breaks off after so many bytes of its body; one that is shorter stays whole.
+  /// The same response, which breaks off after `count` bytes of its body; a shorter one stays whole.
   public func brokenOff(afterBytes count: Int, by way: BreakOff = .close) -> Behaviour {
     .computed { request in
       var left = count

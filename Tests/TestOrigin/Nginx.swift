@@ -1,9 +1,9 @@
 import Glibc
 public import TestSupport
 
-/// Debian's nginx on a port of 127.0.0.1, serving a folder: a server that is not ours.
+/// Debian's nginx on a port of 127.0.0.1, serving a folder: an independent server.
 ///
-/// It keeps all its files in a folder of its own and needs no rights. One worker; stopped when the last reference goes.
+/// It keeps its files in a folder of its own and needs no privileges. One worker; stopped when the last reference is released.
 public final class Nginx: Sendable {
   /// The port.
   public let port: Int
@@ -13,16 +13,16 @@ public final class Nginx: Sendable {
   private let root: String
   private let tls: TLS?
 
-  /// How nginx speaks TLS.
+  /// nginx's TLS settings.
   public struct TLS: Sendable {
-    /// Its certificate, and the authority of its clients' ones.
+    /// Its certificate, and the authority for client certificates.
     public var certificates: Certificates
     /// Whether it offers HTTP/2.
     public var offersHTTP2 = true
-    /// Whether it answers only clients that show a certificate of the same authority.
+    /// Whether it requires a client certificate of the same authority.
     public var verifiesClients = false
 
-    /// TLS with HTTP/2, for any client.
+    /// Creates settings; by default TLS with HTTP/2 for any client.
     public init(_ certificates: Certificates, offersHTTP2: Bool = true, verifiesClients: Bool = false) {
       self.certificates = certificates
       self.offersHTTP2 = offersHTTP2
@@ -40,15 +40,15 @@ public final class Nginx: Sendable {
     }
   }
 
-  /// Starts nginx and waits until it takes connections.
+  /// Starts nginx and waits until it accepts connections.
   ///
   /// - Parameters:
   ///   - root: The absolute path of the folder to serve.
-  ///   - directives: What else goes into the `server` block, such as a `location`.
-  ///   - httpDirectives: What else goes into the `http` block, such as a `proxy_cache_path`.
+  ///   - directives: Further directives for the `server` block, such as a `location`.
+  ///   - httpDirectives: Further directives for the `http` block, such as a `proxy_cache_path`.
   ///   - logsRequests: Whether requests are logged, for ``requests``; false for measurements.
-  ///   - tls: How it speaks TLS; nil: not at all.
-  /// - Throws: ``NginxFailure``, or ``WaitTimeout`` with what nginx said.
+  ///   - tls: Its TLS settings; nil: no TLS.
+  /// - Throws: ``NginxFailure``, or ``WaitTimeout`` with nginx's output.
   public init(
     serving root: String,
     directives: String = "",
@@ -79,20 +79,20 @@ public final class Nginx: Sendable {
   /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { base + path }
 
-  /// The requests answered until now, such as `GET /a.jpg 200`, in the order that their responses ended.
+  /// The requests served so far, such as `GET /a.jpg 200`, in the order of the ends of their responses.
   ///
   /// nginx logs a request after its response, so a client may be a moment ahead: see ``waitForRequests(_:timeout:)``.
   public var requests: [String] { command.outputText.split(separator: "\n").map(String.init) }
 
-  /// How many requests were answered until now.
+  /// The number of requests served so far.
   public var requestCount: Int { command.outputLineCount }
 
-  /// Suspends until at least `count` requests have been answered.
+  /// Suspends until at least `count` requests have been served.
   public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
     try await command.waitForOutputLines(count, timeout: timeout)
   }
 
-  /// Reads the configuration anew, with other directives, and waits until the old worker takes no more connections.
+  /// Reloads the configuration with other directives, and waits until the old worker accepts no more connections.
   public func reload(directives: String = "", logsRequests: Bool = true) async throws {
     folder.write(
       Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests, tls: tls),
@@ -109,13 +109,13 @@ public final class Nginx: Sendable {
     _ = try? command.wait()
   }
 
-  /// Tries a few ports, since another process may take one between its choice and its use.
+  /// Tries several ports, since another process may take one between its choice and its use.
   private static func start(
     in folder: TemporaryDirectory,
     configuration: (Int) -> String
   ) async throws -> (port: Int, command: Command) {
     guard let executable = places.first(where: { access($0, X_OK) == 0 }) else {
-      throw NginxFailure(description: "no nginx here; install it: apt-get install nginx-light")
+      throw NginxFailure(description: "nginx isn't installed; run apt-get install nginx-light")
     }
     var attemptsLeft = 3
     while true {
@@ -176,7 +176,7 @@ public final class Nginx: Sendable {
   }
 }
 
-/// nginx is not there.
+/// nginx isn't installed.
 public struct NginxFailure: Error, CustomStringConvertible {
   /// What to do about it.
   public let description: String

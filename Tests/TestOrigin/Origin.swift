@@ -3,12 +3,12 @@ import NIOHTTP1
 import NIOPosix
 public import TestSupport
 
-/// An HTTP/1.1 server on loopback that does what a test tells it, right or wrong, and remembers what it was asked.
+/// An HTTP/1.1 server on loopback that behaves as a test says, correctly or not, and records requests.
 ///
-/// Routes are keyed by path, or by path and query, which goes first; they may change while it runs. One event loop serves
-/// an origin, so its order of events is total. It runs until ``stop()`` or until the last reference goes.
+/// Routes are keyed by path, or by path and query, which takes precedence; they may change while it runs. One event loop serves an
+/// origin, so the order of its events is total. It runs until ``stop()`` or until the last reference is released.
 public final class Origin: Sendable {
-  /// How an origin is listened to.
+  /// The addresses of an origin.
   public enum Address: Sendable {
     /// 127.0.0.1.
     case ipv4
@@ -20,12 +20,12 @@ public final class Origin: Sendable {
   private let listeners: [any Channel]
   private let bases: [String]
 
-  /// The ports, one a host, in the order of the addresses.
+  /// The ports, one per host, in the order of the addresses.
   public let ports: [Int]
 
-  /// Listens on an ephemeral port for each of `addresses`: a host each, as clients count hosts.
+  /// Listens on an ephemeral port for each of `addresses`: each is a host, as clients count hosts.
   ///
-  /// - Throws: What `bind` says.
+  /// - Throws: The error of `bind`.
   public init(
     _ routes: [String: Behaviour] = [:],
     fallback: Behaviour = .status(404),
@@ -61,12 +61,12 @@ public final class Origin: Sendable {
   /// The URL of `path`, which starts with a slash, on one of the hosts, by default the first.
   public func url(_ path: String, host: Int = 0) -> String { bases[host] + path }
 
-  /// Answers `path` so from now on, and starts its turns anew.
+  /// Sets the behaviour of `path`, and restarts its turns.
   public func set(_ path: String, _ behaviour: Behaviour) {
     ledger.withLock { $0.routes[path] = .init(behaviour: behaviour) }
   }
 
-  /// Answers all that has no route so from now on.
+  /// Sets the behaviour of all paths without a route.
   public func setFallback(_ behaviour: Behaviour) {
     ledger.withLock { state in
       state.fallback = behaviour
@@ -74,17 +74,17 @@ public final class Origin: Sendable {
     }
   }
 
-  /// Answers all that has no route as `choose` says, which runs on the origin's thread.
+  /// Lets `choose` respond to all paths without a route; it runs on the origin's thread.
   public func setFallback(_ choose: @escaping @Sendable (RecordedRequest) -> Behaviour) { setFallback(.computed(choose)) }
 
-  /// Holds back every answer to `path` from now on, until the gate opens.
+  /// Holds back every response to `path` from now on, until the gate opens.
   public func hold(_ path: String) -> Gate {
     let gate = Gate()
     ledger.withLock { $0.holds[path] = gate }
     return gate
   }
 
-  /// Holds back every answer from now on, until the gate opens.
+  /// Holds back every response from now on, until the gate opens.
   public func holdAll() -> Gate {
     let gate = Gate()
     ledger.withLock { $0.holdAll = gate }
@@ -98,86 +98,86 @@ public final class Origin: Sendable {
   }
 
   deinit {
-    // No waiting: the last reference may go on the event loop itself.
+    // Without waiting: the last reference may be released on the event loop itself.
     for listener in listeners { listener.close(promise: nil) }
     for channel in ledger.value.connections.values { channel.close(promise: nil) }
   }
 }
 
-/// What came.
+/// The recorded requests and connections.
 extension Origin {
   /// Every request, in order of arrival.
   public var requests: [RecordedRequest] { ledger.value.requests }
 
-  /// How many requests came for `path`, whatever their query; with a query in `path`, for just that.
+  /// The number of requests for `path` with any query; if `path` has a query, for exactly that.
   public func count(of path: String) -> Int { ledger.value.counts[path] ?? 0 }
 
-  /// Requests received whose response has not ended.
+  /// Received requests whose response has not ended.
   public var inFlight: Int { ledger.value.totalInFlight }
 
-  /// The most requests that ever were in flight at once, over all hosts.
+  /// The maximum number of requests in flight at once, over all hosts.
   public var peakInFlight: Int { ledger.value.totalPeakInFlight }
 
-  /// The most requests that ever were in flight at once to one of the hosts.
+  /// The maximum number of requests in flight at once to one of the hosts.
   public func peakInFlight(host: Int) -> Int { ledger.value.peakInFlight[ports[host]] ?? 0 }
 
-  /// Each request that came while another of its target was in flight, with that one.
+  /// Each request that arrived while another of the same target was in flight, with that one.
   ///
-  /// A request on a new connection may be read after a later one on an old connection: a test that wants to know in which order they
-  /// were sent has the client number them in a header.
+  /// A request on a new connection may be read after a later one on an old connection: tests that need the order of sending number requests
+  /// in a header.
   public var overlaps: [(earlier: RecordedRequest, later: RecordedRequest)] { ledger.value.overlaps }
 
   /// Whether the whole response to `request` was written before its connection closed.
   public func hasAnswered(_ request: RecordedRequest) -> Bool { ledger.value.answered.contains(request.sequence) }
 
-  /// The connections accepted until now.
+  /// The number of connections accepted so far.
   public var connectionsOpened: Int { ledger.value.connectionsOpened }
 
-  /// The connections that are open now.
+  /// The number of connections that are open now.
   public var openConnections: Int { ledger.value.connections.count }
 }
 
-/// Waiting, blocking or not, for at most ``Swift/Duration/patience`` unless said otherwise.
+/// Waiting, blocking or suspending, by default for at most ``Swift/Duration/patience``.
 extension Origin {
-  /// Blocks until at least `count` requests have come in all.
+  /// Blocks until at least `count` requests have arrived in total.
   public func waitForRequests(_ count: Int, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) requests", timeout: timeout) { $0.requests.count >= count }
   }
 
-  /// Suspends until at least `count` requests have come in all.
+  /// Suspends until at least `count` requests have arrived in total.
   public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) requests", timeout: timeout) { $0.requests.count >= count }
   }
 
-  /// Blocks until at least `count` requests have come for `path`.
+  /// Blocks until at least `count` requests for `path` have arrived.
   public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) requests of \(path)", timeout: timeout) { $0.counts[path] ?? 0 >= count }
   }
 
-  /// Suspends until at least `count` requests have come for `path`.
+  /// Suspends until at least `count` requests for `path` have arrived.
   public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) requests of \(path)", timeout: timeout) {
       $0.counts[path] ?? 0 >= count
     }
   }
 
-  /// Blocks until just `count` requests are in flight: with 0, until every response has ended and every client that gave
-  /// up is seen to be gone.
+  /// Blocks until exactly `count` requests are in flight: with 0, until every response has ended and the disconnect of every client that
+  /// gave up was noticed.
   public func waitForInFlight(_ count: Int, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) requests in flight", timeout: timeout) { $0.totalInFlight == count }
   }
 
-  /// Suspends until just `count` requests are in flight.
+  /// Suspends until exactly `count` requests are in flight.
   public func waitForInFlight(_ count: Int, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) requests in flight", timeout: timeout) { $0.totalInFlight == count }
   }
 
-  /// Blocks until just `count` connections are open.
+  /// Blocks until exactly `count` connections are open.
   public func waitForOpenConnections(_ count: Int, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) open connections", timeout: timeout) { $0.connections.count == count }
   }
 
-  /// Suspends until just `count` connections are open.
+  /// Suspends until exactly `count` connections are open.
   public func waitForOpenConnections(_ count: Int, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) open connections", timeout: timeout) { $0.connections.count == count }
   }

@@ -4,9 +4,9 @@ import NIOHTTP1
 import NIOPosix
 import TestSupport
 
-/// One connection of a client: reads requests, plays the script of each, one after another.
+/// A client's connection: reads requests and plays the script of each, one after another.
 ///
-/// All of it runs on the origin's event loop.
+/// It runs on the origin's event loop.
 final class OriginConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = ByteBuffer
@@ -17,11 +17,11 @@ final class OriginConnection: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var body: [UInt8] = []
 
-  /// Requests that came before the response of an earlier one had ended.
+  /// Requests that arrived before the response to an earlier one ended.
   private var pending: [Exchange] = []
   private var current: Exchange?
 
-  /// A request, what is left of its script, and the gate it stands before.
+  /// A request, the rest of its script, and the gate at which it waits.
   private struct Exchange {
     let request: RecordedRequest
     let keepAlive: Bool
@@ -61,7 +61,7 @@ final class OriginConnection: ChannelInboundHandler {
     }
   }
 
-  /// A request that cannot be read: nothing to answer.
+  /// An invalid request gets no response.
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   private func receive(_ head: HTTPRequestHead) {
@@ -91,7 +91,7 @@ final class OriginConnection: ChannelInboundHandler {
     play(context)
   }
 
-  /// Plays the current script up to where it must wait, for a gate or for its bytes to go out.
+  /// Plays the current script until it must wait, for a gate or for its bytes to be sent.
   private func play(_ context: ChannelHandlerContext) {
     var bytes = context.channel.allocator.buffer(capacity: 1024)
     while let step = current?.steps.popFirst() {
@@ -102,7 +102,7 @@ final class OriginConnection: ChannelInboundHandler {
       case .close: return send(bytes, context) { $0.finish($1, closing: true) }
       case .reset:
         return send(bytes, context) { connection, context in
-          // A close that lingers for no time at all sends RST.
+          // Closing with a linger time of zero sends RST.
           (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in }
           connection.finish(context, closing: true)
         }
@@ -136,7 +136,7 @@ final class OriginConnection: ChannelInboundHandler {
     if let id { current?.wait = (gate, id) }
   }
 
-  /// The response has ended: the connection closes or takes its next request.
+  /// Ends the response: the connection closes or handles its next request.
   private func finish(_ context: ChannelHandlerContext, closing: Bool) {
     guard let request = current?.request else { return }
     current = nil

@@ -1,7 +1,7 @@
 import NIOCore
 import TestSupport
 
-/// What an origin knows: its routes, what came, what is under way. One lock, shared by the tests and the event loop.
+/// An origin's state: its routes, received requests, and those in flight. One lock, shared by the tests and the event loop.
 struct OriginState: Sendable {
   struct Route: Sendable {
     var behaviour: Behaviour
@@ -15,17 +15,17 @@ struct OriginState: Sendable {
   var holds: [String: Gate] = [:]
 
   var requests: [RecordedRequest] = []
-  /// How many requests came for each path, and for each whole target that has a query.
+  /// The number of requests per path, and per whole target with a query.
   var counts: [String: Int] = [:]
   var connectionsOpened = 0
   var connections: [Int: any Channel] = [:]
   var inFlight: [Int: Int] = [:]
   var peakInFlight: [Int: Int] = [:]
   var totalPeakInFlight = 0
-  /// The requests of each target that are in flight, by their sequence.
+  /// The requests in flight per target, by their sequence.
   var inFlightOfTarget: [String: [Int]] = [:]
   var overlaps: [(earlier: RecordedRequest, later: RecordedRequest)] = []
-  /// The requests that were answered in full, by their sequence.
+  /// The requests whose responses were sent completely, by their sequence.
   var answered: Set<Int> = []
 
   var totalInFlight: Int { inFlight.values.reduce(0, +) }
@@ -55,14 +55,14 @@ struct OriginState: Sendable {
     return (behaviour, turn)
   }
 
-  /// Notes that a request was answered in full, or else that its connection has ended.
+  /// Records that a response was sent completely, or that its connection has ended.
   mutating func end(_ request: RecordedRequest, isAnswered: Bool) {
     if isAnswered { answered.insert(request.sequence) }
     inFlight[request.port, default: 0] -= 1
     inFlightOfTarget[request.target]?.removeAll { $0 == request.sequence }
   }
 
-  /// A whole target goes before a path, a path before the fallback.
+  /// A whole target takes precedence over a path, and a path over the fallback.
   private mutating func route(_ request: RecordedRequest) -> (Behaviour, Int) {
     for key in [request.target, request.path] {
       guard var route = routes[key] else { continue }

@@ -1,8 +1,7 @@
 /// Responses to requests for a part of a body (RFC 9110, section 14).
 extension Behaviour {
-  /// A body, or the part that `Range` asks for as 206; 416 where that begins beyond the end. One range of the form `bytes=N-M` or
-  /// `bytes=N-` is understood, and any other ignored. With an `If-Range` that is neither the `ETag` nor the `Last-Modified` of
-  /// `headers`, the whole body.
+  /// A body, or the part that `Range` requests as 206; 416 if that begins after the end. Supports one range of the form `bytes=N-M` or
+  /// `bytes=N-`, and ignores others. If `If-Range` is neither the `ETag` nor the `Last-Modified` of `headers`, the whole body is sent.
   public static func ranged(_ bytes: [UInt8], type: String? = nil, headers: HeaderFields = [:]) -> Behaviour {
     .computed { request in
       guard request.headers["If-Range"].map({ [headers["ETag"], headers["Last-Modified"]].contains($0) }) ?? true,
@@ -15,7 +14,7 @@ extension Behaviour {
     }
   }
 
-  /// A part of a body as 206, whatever was asked for; `total` is what is told of the whole body's length.
+  /// A part of a body as 206, whatever was requested; `total` is the declared length of the whole body.
   public static func part(
     _ range: Range<Int>,
     of bytes: [UInt8],
@@ -28,7 +27,7 @@ extension Behaviour {
   }
 }
 
-/// Nil for what is not one range from a first byte on.
+/// Nil for anything but a single range with a first byte.
 private func requestedRange(_ value: String) -> Range<Int>? {
   guard value.hasPrefix("bytes=") else { return nil }
   let ends = value.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)

@@ -1,10 +1,10 @@
 import TestSupport
 
-/// A server on loopback, with or without TLS, that answers each request with just the bytes that a test gives it, at once.
+/// A server on loopback, with or without TLS, that responds to each request at once with exactly the bytes of a test.
 ///
-/// It reads heads of requests without bodies, and sends no alert of TLS before it closes a connection.
+/// It reads the heads of requests without bodies, and sends no TLS alert before it closes a connection.
 public final class RawOrigin: Sendable {
-  /// What is sent, and whether the connection ends with it.
+  /// The bytes to send, and whether the connection ends with them.
   public struct Response: Sendable {
     let bytes: [UInt8]
     let closes: Bool
@@ -19,7 +19,7 @@ public final class RawOrigin: Sendable {
   private let log: Watched<[String]>
   private let isSecure: Bool
 
-  /// Sends what `respond` says to the path of a request. It runs on the connection's thread.
+  /// Sends the response that `respond` returns for the path of a request. It runs on the connection's thread.
   public init(_ certificates: Certificates? = nil, _ respond: @escaping @Sendable (String) -> Response) {
     let log = Watched<[String]>([])
     self.log = log
@@ -38,6 +38,6 @@ public final class RawOrigin: Sendable {
   /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { "\(isSecure ? "https" : "http")://127.0.0.1:\(server.port)\(path)" }
 
-  /// The paths that were asked for, in order of arrival.
+  /// The requested paths, in order of arrival.
   public var paths: [String] { log.value }
 }

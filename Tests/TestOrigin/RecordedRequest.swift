@@ -1,6 +1,6 @@
 /// A request as the origin read it.
 public struct RecordedRequest: Sendable {
-  /// The place among all requests of the origin, in order of arrival, from 1.
+  /// Its number among all requests of the origin, in order of arrival, starting at 1.
   public let sequence: Int
 
   /// The method, such as `GET`.
@@ -9,16 +9,16 @@ public struct RecordedRequest: Sendable {
   /// The path and the query, as the client sent them.
   public let target: String
 
-  /// The header fields in the order that they came.
+  /// The header fields in the order of receipt.
   public let headers: HeaderFields
 
   /// The body; empty for nearly all requests.
   public let body: [UInt8]
 
-  /// The connection it came on, from 1 in the order of opening.
+  /// The number of its connection, starting at 1 in the order of opening.
   public let connection: Int
 
-  /// The port it came to: what tells one of an origin's hosts from another.
+  /// The port of its host, which distinguishes an origin's hosts.
   public let port: Int
 
   /// When its last byte was read.

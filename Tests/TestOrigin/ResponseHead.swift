@@ -12,7 +12,7 @@ func responseHead(_ status: Int, type: String? = nil, length: Int? = nil, _ head
 /// No Content-Length with 1xx and 204 (RFC 9110, section 8.6); with 304 it would be that of another response.
 private func mayHaveLength(_ status: Int) -> Bool { !(100..<200).contains(status) && status != 204 && status != 304 }
 
-/// The media type that a web server gives a file of that extension.
+/// The media type that web servers use for a file with that extension.
 func mediaType(ofFile path: String) -> String {
   switch path.split(separator: ".").last?.lowercased() {
   case "jpg", "jpeg": "image/jpeg"

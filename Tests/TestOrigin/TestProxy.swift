@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// A proxy on loopback that speaks HTTP, tunnels by CONNECT, and SOCKS 4, 4a and 5; it leads to 127.0.0.1, whatever the name.
+/// A proxy on loopback for HTTP, CONNECT tunnels, and SOCKS 4, 4a and 5; it connects to 127.0.0.1, whatever the name.
 public final class TestProxy: Sendable {
   private let server: LoopbackServer
   private let requests: Watched<[String]>
 
   /// Listens on an ephemeral port.
   ///
-  /// - Parameter refusal: the status line that CONNECT is answered with, such as `407 Proxy Authentication Required`.
+  /// - Parameter refusal: the status line of responses to CONNECT, such as `407 Proxy Authentication Required`.
   public init(refusal: String? = nil) {
     let requests = Watched<[String]>([])
     self.requests = requests
@@ -25,8 +25,8 @@ public final class TestProxy: Sendable {
   /// The port.
   public var port: Int { server.port }
 
-  /// What was asked for until now: a line for each tunnel or forwarded request, such as `CONNECT example.test:80`,
-  /// `GET http://example.test/a` or `socks5 example.test:80`, with user and password after it where there were any.
+  /// The log so far: a line per tunnel or forwarded request, such as `CONNECT example.test:80`, `GET http://example.test/a` or
+  /// `socks5 example.test:80`, followed by user and password if there were any.
   public var log: [String] { requests.value }
 
   private static func note(_ line: String, _ requests: Watched<[String]>) { requests.withLock { $0.append(line) } }
@@ -69,7 +69,7 @@ public final class TestProxy: Sendable {
 
   // MARK: SOCKS
 
-  /// SOCKS 4 and 4a, whose first byte was read.
+  /// Handles SOCKS 4 and 4a after their first byte.
   private static func socks4(_ client: LoopbackStream, _ requests: Watched<[String]>) {
     guard let head = client.readAll(7), let user = readText(client) else { return }
     let (port, address) = (Int(head[1]) << 8 | Int(head[2]), Array(head[3...]))
@@ -81,7 +81,7 @@ public final class TestProxy: Sendable {
     relay(client, server)
   }
 
-  /// SOCKS 5 (RFC 1928), with user and password (RFC 1929) where the client offers them.
+  /// Handles SOCKS 5 (RFC 1928), with user and password (RFC 1929) if the client offers them.
   private static func socks5(_ client: LoopbackStream, _ requests: Watched<[String]>) {
     guard let count = client.readAll(1), let methods = client.readAll(Int(count[0])) else { return }
     var user = ""

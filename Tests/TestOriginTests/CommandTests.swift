@@ -24,7 +24,7 @@ struct RunningCommandTests {
     let command = try Command("/bin/sh", ["-c", "trap 'echo stopping; exit 9' TERM; echo ready; read line"], input: .open)
     try await command.waitForOutput("ready")
     command.send(SIGTERM)
-    // A signal that comes just before the shell reads does not interrupt that; the end of the pipe does.
+    // A signal just before the shell reads doesn't interrupt that; the end of the pipe does.
     command.closeInput()
     #expect(try await command.wait().ending == .exited(9))
     let killed = try Command("/bin/cat", input: .open)
@@ -46,7 +46,7 @@ struct RunningCommandTests {
     async throws
   {
     let result = try await Command.run("/bin/sh", ["-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"])
-    // The two bits on the left, signals 32 and 33, are the C library's own.
+    // The two bits on the left, signals 32 and 33, belong to the C library.
     #expect(result.outputText.hasPrefix("0\n1\n2\n3\nSigIgn:"))
     #expect(result.outputText.hasSuffix("0000000\n"))
   }
@@ -70,7 +70,7 @@ struct RunningCommandTests {
     command.resizeTerminal(columns: 99, rows: 9)
     command.write("\n")
     let result = try await command.wait()
-    // The echo of the line may come before or after what the trap prints.
+    // The echo of the line may precede or follow the trap's output.
     #expect(result.outputText.contains("9 99\r\n"))
     #expect(result.status == 5)
   }

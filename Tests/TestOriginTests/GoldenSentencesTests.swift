@@ -58,7 +58,7 @@ import Testing
     #expect(!isHeld("the disk is full of it", nil))
   }
 
-  @Test("a failure shows what was seen and what is expected") func failures() {
+  @Test("a failure shows the actual and the expected sentence") func failures() {
     var file = SentenceFile("")
     file.sections = ["Suite.test": ["- [x] old words", "- [y] others", "- plain"]]
     #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.test") == nil)

@@ -105,14 +105,14 @@ struct OriginTests {
 
 func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// All that comes for a request on a connection of its own.
+/// The whole response to a request on a new connection.
 func all(_ path: String, _ origin: Origin, headers: String = "") throws -> (text: String, ending: RawClient.Ending) {
   let client = try RawClient(port: origin.port)
   client.request(path, headers: headers)
   return client.readAll()
 }
 
-/// The status that comes for a request.
+/// The status of the response to a request.
 func status(_ path: String, _ origin: Origin) throws -> Int? {
   Int(try all(path, origin, headers: "Connection: close\r\n").text.split(separator: " ")[1])
 }

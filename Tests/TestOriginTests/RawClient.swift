@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// A TCP client that sends any bytes and tells how the connection ended; each of its calls blocks.
+/// A TCP client that sends any bytes and reports how the connection ended; each of its calls blocks.
 final class RawClient: Sendable {
   /// How a connection ended.
   enum Ending: Equatable {
@@ -13,7 +13,7 @@ final class RawClient: Sendable {
 
   init(port: Int, ipv6: Bool = false) throws {
     descriptor = socket(ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    // A test that would hang fails instead.
+    // The timeout makes a test fail instead of hang.
     var limit = timeval(tv_sec: Int(Duration.patience.components.seconds), tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     guard connect(descriptor, port: port, ipv6: ipv6) == 0 else { throw SystemFailure(code: errno) }
@@ -31,7 +31,7 @@ final class RawClient: Sendable {
     send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(headers)\r\n")
   }
 
-  /// Reads just so many bytes.
+  /// Reads exactly `count` bytes.
   func read(_ count: Int) throws -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -65,7 +65,7 @@ final class RawClient: Sendable {
   }
 }
 
-/// What a system call said.
+/// The error of a system call.
 struct SystemFailure: Error, Equatable {
   let code: Int32
 }

@@ -14,7 +14,7 @@ struct SampleImagesTests {
   }
 
   @Test("PNGs have correct checksums") func pngsHaveRightSums() {
-    // The sum of an IEND chunk is the same in every PNG file.
+    // The checksum of an IEND chunk is the same in every PNG file.
     #expect(SampleImages.basePNG.suffix(4) == [0xae, 0x42, 0x60, 0x82])
     #expect(SampleImages.png(1) != SampleImages.png(2))
     #expect(SampleImages.png(1).count == SampleImages.basePNG.count + 12 + "Comment.image 1".count)
@@ -31,7 +31,7 @@ struct SampleImagesTests {
 
   @Test("the same seed gives the same numbers") func theSameSeedGivesTheSameNumbers() {
     var random = SeededRandom(seed: 1_234_567)
-    // The first numbers that the authors' C code gives for this seed.
+    // The first numbers of the authors' C code for this seed.
     #expect(
       (0..<3).map { _ in random.next() } == [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
     )

@@ -70,7 +70,7 @@ import YAMLDocuments
   }
 
   @Test(
-    "a tab that indents a line is named, with the line to write",
+    "a tab as indentation is reported with the line to write",
     arguments: [
       ("a:\n\t- 1\n", "job.yaml:2:1: ", "write '  - 1'"),
       ("a:\n  b: 1\n\tc: 2\n", "job.yaml:3:1: ", "write '  c: 2'"),
@@ -84,7 +84,7 @@ import YAMLDocuments
     #expect(found.hasPrefix(location) && found.hasSuffix(advice), "\(found)")
   }
 
-  @Test("a tab elsewhere is no error") func tabsElsewhereAreFine() throws {
+  @Test("a tab elsewhere isn't an error") func tabsElsewhereAreFine() throws {
     #expect(try parse("a:\t1 # x\ty\nb: \"\t\"\n").root.mapping?["a"]?.scalar?.text == "1")
     #expect(message("a: |\n  x\n  \ty\nb: [1\nc: 2\n")?.contains("tab") == false)
   }
@@ -122,7 +122,7 @@ import YAMLDocuments
     let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
     #expect(throws: Never.self) { try parse(deep) }
     expectGolden(refusal("[\(deep)]"))
-    // libyaml alone would take minutes for this one.
+    // libyaml alone would take minutes for this text.
     expectGolden(refusal(String(repeating: "[", count: 1 << 20)))
   }
 
