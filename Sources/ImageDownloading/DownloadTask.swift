@@ -69,7 +69,7 @@ public enum DownloadError: Error, Sendable, Hashable {
 
 /// Single downloads for callers that await them.
 extension ImageDownloader {
-  /// Starts a download beside those of all clients, within the same limits. Traps after ``shutDown()``.
+  /// Starts a download in addition to those of all clients, within the same limits. Traps after ``shutDown()``.
   ///
   /// - Parameters:
   ///   - url: as written; it is normalised first, unless a loader handles it. A URL that isn't http or https fails as

@@ -140,7 +140,7 @@ extension RedisConnection {
     // Missing permissions for these two are ignored: the name only helps readers of CLIENT LIST.
     append(["CLIENT", "SETNAME", "prewarm"])
     append(["INFO", "server"])
-    if address.password != nil, case .error(let text) = try reply() { throw RedisError(answerToAUTH: text, from: address) }
+    if address.password != nil, case .error(let text) = try reply() { throw RedisError(replyToAUTH: text, from: address) }
     if address.database != 0, case .error(let text) = try reply() { throw RedisError(answer: text, from: address) }
     if case .error(let text) = try reply() {
       let error = RedisError(answer: text, from: address)

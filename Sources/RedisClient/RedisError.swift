@@ -41,8 +41,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Creates the error for a reply to `AUTH`: that may repeat the arguments, and is never quoted.
-  init(answerToAUTH answer: String, from address: RedisAddress) {
-    self.init(ServerError(answer), from: address) { "rejects the authentication (AUTH)" }
+  init(replyToAUTH reply: String, from address: RedisAddress) {
+    self.init(ServerError(reply), from: address) { "rejects the authentication (AUTH)" }
   }
 
   private init(_ error: ServerError, from address: RedisAddress, _ quoted: () -> String) {

@@ -20,7 +20,7 @@ import Testing
     #expect(image.header.format == .jpeg && image.pixels.size == ImageSize(width: 32, height: 24))
   }
 
-  @Test("a response has the bytes beside the image") func aResponseHasTheBytes() async throws {
+  @Test("a response has the bytes besides the image") func aResponseHasTheBytes() async throws {
     let first = try await loadResponse(site.manager, url: site.image(1))
     #expect(first.source == .network && first.image != nil && first.data == SampleImages.jpeg(1))
     #expect(try await loadResponse(site.manager, url: site.image(1)).data == SampleImages.jpeg(1))

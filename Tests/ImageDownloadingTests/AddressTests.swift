@@ -28,7 +28,7 @@ struct AddressTests {
   func special(text: String) throws { #expect(try !isPublic(text)) }
 
   @Test(
-    "addresses beside those blocks, or exempt within them, are public",
+    "addresses next to those blocks, or exempt within them, are public",
     arguments: [
       "1.0.0.0", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
       "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.0.9", "192.0.0.10", "192.0.1.0",
@@ -96,7 +96,7 @@ struct AddressTests {
     #expect(end.image?.body == [1] && end.metrics?.remoteAddress == "11.1.1.1")
   }
 
-  @Test("a name whose public address doesn't answer fails as connect")
+  @Test("a name whose public address doesn't respond fails as connect")
   func publicAddressDoesNotAnswer() throws {
     let refused = RefusedPort()
     test_resolver_set("gone.test", "127.0.0.1,11.1.1.1")

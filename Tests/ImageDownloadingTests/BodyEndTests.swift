@@ -192,7 +192,7 @@ struct BodyEndTests {
 
   // MARK: Bytes after a response
 
-  @Test("bytes behind a complete response are not the next one's", arguments: [100, 65_536, 300_000])
+  @Test("bytes after a complete response don't become part of the next one", arguments: [100, 65_536, 300_000])
   func unaskedBytes(padding: Int) async throws {
     let (first, second) = (SampleImages.jpeg(1, padding: padding), SampleImages.jpeg(2))
     let evil = SampleImages.jpeg(666)

@@ -146,7 +146,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [])
   }
 
-  @Test("each attempt is judged anew")
+  @Test("each attempt is judged again")
   func attemptsAreJudgedAnew() throws {
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 5000, declared: 9000), .chunked([pattern(9000)])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1, prefixJudge: log.judge { _ in .accepted }))

@@ -93,8 +93,8 @@ struct ProbeContinuationTests {
   func wrongFurtherRange() throws {
     let first = Behaviour.part(0..<Self.step, of: body)
     let coded = try gzip(pattern(70_000))
-    let told = "bytes \(Self.step)-\(Self.step + coded.count - 1)/400000"
-    let codedPart = Behaviour.body(coded, status: 206, headers: ["Content-Range": told, "Content-Encoding": "gzip"])
+    let contentRange = "bytes \(Self.step)-\(Self.step + coded.count - 1)/400000"
+    let codedPart = Behaviour.body(coded, status: 206, headers: ["Content-Range": contentRange, "Content-Encoding": "gzip"])
     for second in [first, .part(Self.step + 1..<2 * Self.step, of: body), codedPart] {
       let failure = try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure
       #expect(failure?.kind == .httpStatus && failure?.status == 206)

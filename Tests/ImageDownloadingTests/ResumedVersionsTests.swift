@@ -90,8 +90,8 @@ struct ResumedVersionsTests {
       case 8: return .part(start..<(start + (bytes.count - start + 1) / 2), of: bytes, headers: headers)
       // The right range of other bytes.
       case 9:
-        let told = ("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")
-        return .body(Array(bytes.prefix(range.count)), status: 206, headers: HeaderFields([told] + headers.fields))
+        let contentRange = ("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")
+        return .body(Array(bytes.prefix(range.count)), status: 206, headers: HeaderFields([contentRange] + headers.fields))
       default: return right
       }
     }

@@ -37,7 +37,9 @@ struct TaskTests {
   func failure() async throws {
     let origin = try Origin(["/a": .status(404)])
     let downloader = try downloader()
-    await #expect(throws: DownloadError.failed(Failure(.httpStatus, status: 404, message: "the server responded with 404 Not Found"))) {
+    await #expect(
+      throws: DownloadError.failed(Failure(.httpStatus, status: 404, message: "the server responded with 404 Not Found"))
+    ) {
       try await downloader.data(from: origin.url("/a"))
     }
   }

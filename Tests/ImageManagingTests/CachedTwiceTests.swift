@@ -103,7 +103,7 @@ import Testing
     #expect(try await byAge.source("/a.jpg", mode: .only) == .memory)
   }
 
-  @Test("a new body on disk evicts the old pixels from memory, whoever fetched it") func newBytesReplaceOldPixels()
+  @Test("a new body on disk evicts the old pixels from memory, whichever load fetched it") func newBytesReplaceOldPixels()
     async throws
   {
     let album = try Album()
@@ -190,7 +190,7 @@ import Testing
     #expect(try album.cache.totals().entries == 1)
   }
 
-  @Test("a serialized transform is stored in the requested layers, and the original is read from where it is")
+  @Test("a serialized transform is stored in the requested layers, and the original is read from its layer")
   func layersOfTransforms() async throws {
     let album = try Album { $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) } }
     var request = album.request("/a.jpg")

@@ -40,7 +40,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("the hook decides what is blacklisted, over the rules") func theHookBlocks() async throws {
+  @Test("the hook overrides the rules for blacklisting") func theHookBlocks() async throws {
     let album = try Album {
       $0.hooks.shouldBlockFailedURL = { url, failure in failure.status == 503 && url.hasSuffix("/busy.jpg") }
     }
@@ -103,7 +103,7 @@ import Testing
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("a transformed image has its own key, and the original is kept beside it") func transformsHaveTheirOwnKey()
+  @Test("a transformed image has its own key, and the original is kept too") func transformsHaveTheirOwnKey()
     async throws
   {
     let album = try Album()
@@ -152,8 +152,8 @@ import Testing
   @Test("a throwing transformer fails the load as internal, and nothing is blacklisted") func aTransformerThatThrows()
     async throws
   {
-    struct Refusal: Error {}
-    let album = try Album { $0.transformer = ClosureTransformer(key: "no") { _ in throw Refusal() } }
+    struct Rejection: Error {}
+    let album = try Album { $0.transformer = ClosureTransformer(key: "no") { _ in throw Rejection() } }
     do {
       _ = try await album.manager.response(for: album.request("/a.jpg"))
       Issue.record("it was loaded")

@@ -124,7 +124,7 @@ import Testing
     box.manager = nil
   }
 
-  @Test("a hook may cancel all loads, including those beside its own") func aHookMayCancelAll() async throws {
+  @Test("a hook may cancel all loads, including others than its own") func aHookMayCancelAll() async throws {
     let box = ManagerBox()
     let gallery = try Gallery(
       hooks: LoadHooks(shouldDownload: { url in

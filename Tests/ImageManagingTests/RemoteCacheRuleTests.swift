@@ -70,10 +70,10 @@ import Testing
     for path in ["/a.jpg", "/b.jpg"] {
       origin.set(path, .sequence([.body(SampleImages.jpeg(1), type: "image/jpeg"), .status(500)]))
     }
-    let told = try await loader.load(origin.url("/a.jpg"), context(requiresHit: false))
-    #expect(told.outcome == .downloaded && told.remoteCache == .unknown)
-    #expect(told.details?.warnings.count == 1)
-    expectGolden(told.details?.warnings.first)
+    let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: false))
+    #expect(result.outcome == .downloaded && result.remoteCache == .unknown)
+    #expect(result.details?.warnings.count == 1)
+    expectGolden(result.details?.warnings.first)
     let failed = try await loader.load(origin.url("/b.jpg"), context(requiresHit: true))
     #expect(failed.failure?.kind == .remoteCache && failed.failure?.message.contains("500") == true)
   }
@@ -98,8 +98,8 @@ import Testing
     )
     let url = origin.url("/a.jpg")
     #expect(try await loader.load(url, context(requiresHit: false)).remoteCache == .miss)
-    let told = try await loader.load(url, context(mode: .refresh, requiresHit: false))
-    #expect(told.outcome == .revalidated && told.remoteCache == .miss)
+    let result = try await loader.load(url, context(mode: .refresh, requiresHit: false))
+    #expect(result.outcome == .revalidated && result.remoteCache == .miss)
     let failed = try await loader.load(url, context(mode: .refresh, requiresHit: true))
     #expect(failed.failure?.kind == .remoteCache && failed.remoteCache == .miss)
     #expect(try await loader.load(url, context(requiresHit: true)).outcome == .hitDisk)

@@ -98,7 +98,7 @@ import Testing
     #expect(writer.options.thumbnail == nil)
   }
 
-  @Test("the original is kept beside the transform on request") func besideTheOriginal() async throws {
+  @Test("the original is kept in addition to the transform on request") func besideTheOriginal() async throws {
     let first = try await loader.load(url, context(keepsOriginal: true))
     #expect(first.outcome == .downloaded && first.storedBytes == first.bytes + smallBytes)
     #expect(try identities() == [url, transformed])

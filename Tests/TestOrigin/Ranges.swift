@@ -22,8 +22,13 @@ extension Behaviour {
     type: String? = nil,
     headers: HeaderFields = [:]
   ) -> Behaviour {
-    let told = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total ?? "\(bytes.count)")"
-    return .body(Array(bytes[range]), type: type, status: 206, headers: HeaderFields([("Content-Range", told)] + headers.fields))
+    let contentRange = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total ?? "\(bytes.count)")"
+    return .body(
+      Array(bytes[range]),
+      type: type,
+      status: 206,
+      headers: HeaderFields([("Content-Range", contentRange)] + headers.fields)
+    )
   }
 }
 

@@ -12,8 +12,9 @@ struct RangeTests {
   }
 
   @Test("a range gets its part", arguments: [("2-4", "2-4/10", "234"), ("8-99", "8-9/10", "89"), ("7-", "7-9/10", "789")])
-  func aRangeIsAnsweredWithItsPart(range: String, told: String, body: String) throws {
-    let head = "HTTP/1.1 206 Partial Content\r\nContent-Length: \(body.utf8.count)\r\nContent-Range: bytes \(told)\r\n\r\n"
+  func aRangeIsAnsweredWithItsPart(range: String, contentRange: String, body: String) throws {
+    let head =
+      "HTTP/1.1 206 Partial Content\r\nContent-Length: \(body.utf8.count)\r\nContent-Range: bytes \(contentRange)\r\n\r\n"
     #expect(try answer("Range: bytes=\(range)\r\n") == head + body)
   }
 

@@ -62,7 +62,8 @@ extension Freshness {
     }
     // RFC 9111, section 4.2.3: the apparent age, or the declared one plus the response's delay, whichever is greater.
     let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
-    let declared = age.map { $0.prefix { $0 != UInt8(ascii: ",") } }.flatMap { CacheControl.seconds(CacheControl.trimmed($0)) } ?? 0
+    let declared =
+      age.map { $0.prefix { $0 != UInt8(ascii: ",") } }.flatMap { CacheControl.seconds(CacheControl.trimmed($0)) } ?? 0
     let left = span - max(apparentAge, .seconds(declared) + max(.zero, received.since(requested)))
     lifetime = max(.zero, left)
     if !control.isMustRevalidate, let seconds = control.staleWhileRevalidate {

@@ -6,7 +6,7 @@ import ImagePrimitives
 /// response resets it, 404 included, even if its body is cut off.
 ///
 /// A host that can't be reached (connection refused, name not resolved) isn't overloaded, so its pauses are shorter: one per retry
-/// of the download, each as long as its backoff.
+/// of the download, each at most as long as its backoff and 2 s.
 public struct CircuitBreaker: Sendable, Hashable {
   /// Consecutive failures after which requests to the host stop; 20 by default, at least 1.
   public var failures: Int

@@ -111,7 +111,7 @@ struct HostPolicy {
   var mayRefuse: Bool { pause.isKnown || breaker.isDown }
 
   /// Why a download with that patience can't wait for this host; nil if it can.
-  func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {
+  func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRejection? {
     let downFor = breaker.earliestStart.since(now)
     if breaker.isDown, downFor > .zero, let lastFailure { return .down(failures: failuresByStop, last: lastFailure) }
     let remaining = pause.remaining(at: now)
@@ -137,7 +137,7 @@ enum HostResponse {
 }
 
 /// Why a host gets no request.
-enum HostRefusal: Equatable {
+enum HostRejection: Equatable {
   /// It failed so often that it counts as down.
   case down(failures: Int, last: Failure)
   /// It has sent nothing but 429 and 503; `remaining` is left of pauses of `total`.

@@ -11,7 +11,7 @@ extension TransferLoop {
       return nil
     }
     if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
-      let wait = transfer.askedWait(now: time.wall())
+      let wait = transfer.requestedPause(now: time.wall())
       recordBusy(slot, status: status, begun: transfer.started, asked: wait)
       return wait
     }
@@ -115,7 +115,7 @@ extension TransferLoop {
 
 extension Transfer {
   /// The pause that the server asks for.
-  fileprivate func askedWait(now: Timestamp) -> Duration? {
+  fileprivate func requestedPause(now: Timestamp) -> Duration? {
     fields.bytes(.retryAfter).flatMap { RetryAfter.wait($0, date: fields.bytes(.date), now: now) }
   }
 }

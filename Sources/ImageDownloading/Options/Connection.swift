@@ -92,7 +92,8 @@ extension DownloadOptions.Connection {
       return "connectTo: \(target.text) isn't a valid host and port, such as ::127.0.0.1:8080"
     }
     if case .url(let url) = proxy, !Self.isProxy(url) {
-      return "proxy: \(maskingCredentials(url)) isn't the URL of a proxy, such as http://proxy.example.com:3128 or socks5h://127.0.0.1:1080"
+      return
+        "proxy: \(maskingCredentials(url)) isn't the URL of a proxy, such as http://proxy.example.com:3128 or socks5h://127.0.0.1:1080"
     }
     if tls.clientKey != nil, tls.clientCertificate == nil { return "tls: a client key requires a client certificate" }
     for path in [tls.caFile, tls.clientCertificate, tls.clientKey] where path?.isEmpty == true || path?.utf8.contains(0) == true {

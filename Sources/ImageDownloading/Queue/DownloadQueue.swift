@@ -366,7 +366,7 @@ extension DownloadQueue {
   func mayRefuse(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.mayRefuse }
 
   /// Why a download with that patience can't wait for `host`; nil if it can.
-  func refusal(of host: Int, patience: Duration, now: MonotonicInstant) -> HostRefusal? {
+  func refusal(of host: Int, patience: Duration, now: MonotonicInstant) -> HostRejection? {
     hosts[host].policy.refusal(patience, now: now)
   }
 

@@ -12,7 +12,7 @@ struct RobotsRules: Sendable {
   private static let maximumWork = 8 << 20
 
   /// A rule that disallows a URL.
-  struct Refusal: Equatable {
+  struct Disallowance: Equatable {
     /// The rule as in the file, such as `Disallow: /private`, shortened for messages; nil if matching took too long.
     var rule: String?
     /// Starting at 1.
@@ -56,17 +56,17 @@ struct RobotsRules: Sendable {
   var memoryBytes: Int { rules.reduce(text.count) { $0 + MemoryLayout<Rule>.stride + $1.pattern.length } }
 
   /// The rule that disallows the request target of a normalised URL, its path and query; nil if it is allowed.
-  func refusal(of target: some Collection<UInt8>) -> Refusal? {
+  func refusal(of target: some Collection<UInt8>) -> Disallowance? {
     // Always allowed (section 2.2.2).
     if rules.isEmpty || target.elementsEqual("/robots.txt".utf8) { return nil }
     let path = RobotsPattern.canonical(target)
     var work = Self.maximumWork
     guard let rule = rules.first(where: { $0.pattern.matches(path, work: &work) ?? true }) else { return nil }
-    if work < 0 { return Refusal(rule: nil, line: rule.line) }
+    if work < 0 { return Disallowance(rule: nil, line: rule.line) }
     if rule.isAllowed { return nil }
     // A longer quotation isn't worth decoding.
     let written = String(decoding: text[rule.written].prefix(Self.quotedBytes), as: UTF8.self)
-    return Refusal(rule: "Disallow: \(written)".quotable, line: rule.line)
+    return Disallowance(rule: "Disallow: \(written)".quotable, line: rule.line)
   }
 
   /// The name of a robot in such files: its `User-Agent` up to the first slash or blank (section 2.2.1).

@@ -108,7 +108,7 @@ extension RobotsRegistry.Policy {
 }
 
 extension Failure {
-  fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Refusal) -> Failure {
+  fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Disallowance) -> Failure {
     guard let rule = refusal.rule else {
       return Failure(
         .robots,
@@ -120,7 +120,9 @@ extension Failure {
 
   /// If the server fails to respond, the URL is disallowed. Other failures would also occur without a `robots.txt` and keep their kind.
   fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ failure: Failure) -> Failure {
-    let (before, after) = ("robots.txt of \(origin.address) couldn't be fetched (", "), so nothing may be requested (RFC 9309, 2.3.1.4)")
+    let (before, after) = (
+      "robots.txt of \(origin.address) couldn't be fetched (", "), so nothing may be requested (RFC 9309, 2.3.1.4)"
+    )
     let message = before + failure.message + after
     var robots =
       failure.kind == .httpStatus

@@ -79,8 +79,6 @@ final class ContentDecoder {
   }
 }
 
-
-
 /// A zlib stream.
 private final class Inflater {
   private static let pieceBytes = 64 << 10

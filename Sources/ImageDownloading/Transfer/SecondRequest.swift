@@ -17,7 +17,8 @@ final class AcceptedResponse {
       switch second {
       case .remoteCache(let found): found
       case .failure(let failure): RemoteCacheResponse(.unknown, failure: failure)
-      case .headRefused: RemoteCacheResponse(.unknown, failure: Failure(.httpStatus, message: "the server no longer supports HEAD"))
+      case .headRefused:
+        RemoteCacheResponse(.unknown, failure: Failure(.httpStatus, message: "the server no longer supports HEAD"))
       case .response, .redirect, .needsMore, .startOver:
         RemoteCacheResponse(.unknown, failure: Failure(.redirects, message: "the server redirects the second request"))
       }

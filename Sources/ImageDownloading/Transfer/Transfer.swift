@@ -260,7 +260,7 @@ final class Transfer {
 
   var options: DownloadOptions { prepared.options }
 
-  // MARK: The answer
+  // MARK: The response
 
   /// The status of the last response; 0 if there is none.
   var status: Int {

@@ -60,7 +60,10 @@ extension TransferLoop {
     let code = multi.add(transfer.easy)
     guard code != CURLM_OK else { return notifyStarted(slot) }
     release(transfer, of: slot)
-    settle(slot, .failure(Failure(.internal, message: "libcurl rejected the request: \(String(cString: curl_multi_strerror(code)))")))
+    settle(
+      slot,
+      .failure(Failure(.internal, message: "libcurl rejected the request: \(String(cString: curl_multi_strerror(code)))"))
+    )
   }
 
   /// The method of the next request of `job`: that of its options, except for servers without HEAD, and decryptors, which can't read a
@@ -127,7 +130,7 @@ struct RequestEnd {
   /// The part of the body that the next attempt can resume from.
   var continuation: BodyContinuation?
   /// The pause that the host asks for.
-  var askedWait: Duration?
+  var requestedPause: Duration?
 }
 
 /// Ending and continuing jobs after a request.
@@ -170,7 +173,7 @@ extension TransferLoop {
       failedToConnect = transfer.phase != .connected
       end.continuation = transfer.resumption(after: failure)
     }
-    end.askedWait = record(outcome, of: transfer, slot)
+    end.requestedPause = record(outcome, of: transfer, slot)
     release(transfer, of: slot, failedToConnect: failedToConnect)
     settle(slot, outcome, end)
   }
@@ -222,7 +225,7 @@ extension TransferLoop {
 
   private func settleFailure(_ slot: Int, _ failure: Failure, _ requestEnd: RequestEnd) {
     let mayRetry = pending[slot].waiters.mayRetry && !queue.isDown(pending[slot].host)
-    let step = retries.step(after: failure, asked: requestEnd.askedWait, of: pending[slot], now: iteration.now)
+    let step = retries.step(after: failure, asked: requestEnd.requestedPause, of: pending[slot], now: iteration.now)
     if case .end(let last) = step { return end(slot, last) }
     guard mayRetry else { return end(slot, failure) }
     for waiter in pending[slot].waiters.removeThoseWithoutRetry() {

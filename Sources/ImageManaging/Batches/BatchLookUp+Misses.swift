@@ -76,7 +76,7 @@ extension BatchLookUp {
         } else {
           decide(index, as: EntryResult(knownBad: known))
         }
-      } else if context.mode.asksNetwork {
+      } else if context.mode.usesNetwork {
         undecided.append(request)
       } else {
         decide(index, as: EntryResult(.skipped))
@@ -85,7 +85,7 @@ extension BatchLookUp {
   }
 
   /// Removes requests that the hook doesn't want fetched: a miss ends without image, and a cached image is served as it is.
-  mutating func askWhether(_ shouldDownload: (String) -> Bool) {
+  mutating func removeUnwanted(_ shouldDownload: (String) -> Bool) {
     let asked = undecided
     undecided.removeAll(keepingCapacity: true)
     for request in asked {

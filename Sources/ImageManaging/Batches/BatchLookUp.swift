@@ -90,7 +90,7 @@ struct BatchLookUp {
     }
     settleMisses()
     if let inFlight { mark(indices, inFlight) }
-    if let shouldDownload = context.options.hooks.shouldDownload { askWhether(shouldDownload) }
+    if let shouldDownload = context.options.hooks.shouldDownload { removeUnwanted(shouldDownload) }
     for (index, completion) in decided { report(index, completion) }
   }
 
@@ -226,7 +226,7 @@ struct BatchLookUp {
       if isPlaceholder(index, head.checksum) { return .nothing }
       return judgement == .good && rules.isRecordEnough || rules.isDryRun ? .hit(head) : .copy(head)
     }
-    guard context.mode.asksNetwork, let details = try reader.details(key, identity: identity) else { return .nothing }
+    guard context.mode.usesNetwork, let details = try reader.details(key, identity: identity) else { return .nothing }
     return .stale(Revalidation(head: head, details: details))
   }
 

@@ -26,7 +26,7 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
   /// Whether cached images are requested too, or would be.
   var refreshes: Bool { self == .refresh || self == .refreshDryRun }
   /// Whether a miss is requested.
-  var asksNetwork: Bool { self != .only && !isDryRun }
+  var usesNetwork: Bool { self != .only && !isDryRun }
   /// Whether the cache is read.
   var reads: Bool { self != .bypass && self != .loaderOnly }
   /// Whether images and failures are written to disk.

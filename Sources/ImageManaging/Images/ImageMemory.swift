@@ -16,7 +16,7 @@ public final class ImageMemory: Sendable {
   /// - Parameters:
   ///   - maxCost: the maximum bytes of pixels; nil (the default): no limit.
   ///   - maxCount: the maximum number of images; nil (the default): no limit.
-  ///   - sources: the kernel's sources of memory pressure, which empties the layer; nil: it is never emptied. By default those of this
+  ///   - sources: the kernel's sources of memory pressure, which empties the layer; nil: pressure is ignored. By default those of this
   ///     machine; if there are none, ``pressureUnavailable`` says so.
   public init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources? = .system) {
     let images = MemoryCache<MemoryKey, RememberedImage>(.init(maxCost: maxCost, maxCount: maxCount))

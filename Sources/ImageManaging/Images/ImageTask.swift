@@ -194,7 +194,7 @@ final class SingleLoad: LoadReceiver {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: return .success(response(completion))
     case .failed: return .failure(.failed(completion.result.failure ?? unknown))
     case .blacklisted: return .failure(.blacklisted(completion.result.failure ?? unknown))
-    case .skipped where request.cachePolicy.mode.asksNetwork: return .success(response(completion))
+    case .skipped where request.cachePolicy.mode.usesNetwork: return .success(response(completion))
     case .skipped: return .failure(.notCached)
     case .cancelled: return .failure(.cancelled)
     }

@@ -206,7 +206,7 @@ extension Committed {
   }
 }
 
-// A transformed image is stored beside its original or instead of it, under an identity of its own.
+// A transformed image is stored in addition to its original or instead of it, under an identity of its own.
 extension CommitBatch {
   /// Stores the transformed image, if there is one.
   fileprivate static func storeTransformed(

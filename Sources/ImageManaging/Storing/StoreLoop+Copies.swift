@@ -147,7 +147,7 @@ extension StoreLoop {
   private func requestInstead(_ number: UInt64, _ flight: Flight) {
     if let known = flight.known, !flight.context.retriesBlacklisted {
       finish(Committed(number, flight, EntryResult(knownBad: known)))
-    } else if !flight.context.mode.asksNetwork || !flight.mayBeDownloaded {
+    } else if !flight.context.mode.usesNetwork || !flight.mayBeDownloaded {
       finish(Committed(number, flight, EntryResult(.skipped)))
     } else if isClosing || flight.stop != .no {
       finish(Committed(number, flight, EntryResult(.cancelled)))

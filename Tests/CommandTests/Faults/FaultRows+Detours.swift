@@ -4,7 +4,11 @@ import TestSupport
 extension FaultRow {
   /// Proxies, and what they refuse.
   static let detours: [FaultRow] = [
-    .proxy("wants a password", "it responded with 407 Proxy Authentication Required", refusal: "407 Proxy Authentication Required"),
+    .proxy(
+      "wants a password",
+      "it responded with 407 Proxy Authentication Required",
+      refusal: "407 Proxy Authentication Required"
+    ),
     .proxy("finds nobody", "it responded with 502 Bad Gateway", refusal: "502 Bad Gateway"),
     .proxy("forbids it", "it responded with 403 Forbidden", refusal: "403 Forbidden"),
     .proxy("is gone", "Connection refused", isThere: false),

@@ -13,7 +13,7 @@ struct OutsidePauseTests {
     return (run, pauses)
   }
 
-  @Test("the observer is notified of a pause that a host asks for, and not of one from outside")
+  @Test("the observer is notified of a pause that a host requests, but not of one from outside")
   func pauses() async throws {
     let (run, pauses) = try observedRun()
     let origin = try Origin(

@@ -98,7 +98,7 @@ struct PauseTests {
     #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
   }
 
-  @Test("a download that would wait too long fails at once, and those behind it without a request")
+  @Test("a download that would wait too long fails at once, and later ones in its queue without a request")
   func longerThanAllowed() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "300"]))

@@ -133,7 +133,7 @@ struct RobotsRulesTests {
   func limits() {
     let long = "User-agent: *\nDisallow: /near\n" + String(repeating: "#\n", count: 256 << 10) + "Disallow: /far\n"
     let rules = RobotsRules(long.utf8, for: "prewarm")
-    #expect(rules.refusal(of: "/near/a".utf8) == RobotsRules.Refusal(rule: "Disallow: /near", line: 2))
+    #expect(rules.refusal(of: "/near/a".utf8) == RobotsRules.Disallowance(rule: "Disallow: /near", line: 2))
     #expect(rules.refusal(of: "/far".utf8) == nil)
   }
 

@@ -178,7 +178,7 @@ struct RobotsTests {
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
-  @Test("a host that is down isn't asked for robots.txt, and the failure says so")
+  @Test("robots.txt isn't requested from a host that is down, and the failure says so")
   func hostDown() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let origin = try Origin(fallback: .reset)
