@@ -1,24 +1,25 @@
 import ImagePrimitives
 import ImageURLs
 
-/// Makes entries of rows: resolves, normalises and filters them by their manifest's settings.
+/// Turns rows into entries: resolves, normalises and filters them by the settings of their manifest.
 final class EntryAssembler {
   private let manifests: [Manifest]
   private let normalizer = URLNormalizer()
 
   init(_ manifests: [Manifest]) { self.manifests = manifests }
 
-  /// The class of a row; one that names an unknown class is a row with a problem.
+  /// Returns the priority of a row; an unknown priority is recorded as the row's problem.
   func priority(of row: inout Row, manifest: Int) -> Priority {
     let inherited = manifests[manifest].priority
     guard let word = row.priority, !word.isEmpty, row.problem == nil else { return inherited }
     if let named = Priority.allCases.first(where: { $0.name.utf8.elementsEqual(word) }) { return named }
     let names = Priority.allCases.map(\.name).joined(separator: ", ")
-    row.problem = "“\(String(decoding: word.prefix(64), as: UTF8.self))” is no priority; it is one of \(names)"
+    row.problem = "'\(String(decoding: word.prefix(64), as: UTF8.self))' isn't a priority; use one of \(names)"
     return inherited
   }
 
-  /// Appends the entries of rows of `file`, relative to `base`, to `batch`, and returns what became of them.
+  /// Appends the entries of rows of `file`, resolved against `base`, to `batch`, and returns how many were read,
+  /// filtered and invalid.
   func append(
     _ rows: [PlainRow],
     priority: Priority,
@@ -53,7 +54,7 @@ final class EntryAssembler {
     return counts
   }
 
-  /// Appends the entry of a row of `file`, relative to `base`, to `batch`, and returns what became of it.
+  /// Appends the entry of a row of `file`, resolved against `base`, to `batch`, and returns its outcome.
   @discardableResult
   func append(
     _ row: Row,
@@ -79,7 +80,8 @@ final class EntryAssembler {
     return entry.state
   }
 
-  /// The parts of the row's URL where it is in normal form and nothing is filtered: a good entry as it stands; else nil.
+  /// Returns the parts of the row's URL if it is in normal form and the manifest has no filter, so that it is valid as
+  /// it is; else nil.
   @inline(__always)
   func partsOfGoodEntry(_ row: Row, manifest index: Int) -> URLParts? {
     guard row.problem == nil, manifests[index].include.isEmpty, manifests[index].exclude.isEmpty else { return nil }
@@ -104,7 +106,7 @@ final class EntryAssembler {
     entry.parts = try normalizer.normalize(written, relativeTo: base, into: &batch.bytes)
     entry.requestRange = start..<start + entry.parts.count
     entry.writtenRange = entry.requestRange
-    // A relative one is shown resolved, and so in normal form.
+    // A relative reference is reported resolved, and so in normal form.
     if URLNormalizer.isRelative(written) { return }
     entry.writtenRange = batch.bytes.count..<batch.bytes.count + written.count
     batch.bytes.append(contentsOf: written)

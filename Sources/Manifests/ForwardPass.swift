@@ -1,8 +1,9 @@
 import ImageURLs
 
-/// The rows of all manifests, one after another, without waiting.
+/// The rows of all manifests, one after another, without blocking.
 ///
-/// What is read stands on a stack: a manifest, and above it the sitemaps that indexes name, each read where its index names it.
+/// Open files form a stack: a manifest, and above it the sitemaps named by indexes. Each sitemap is read when its index
+/// names it.
 final class ForwardPass {
   enum Step {
     case row(Row, file: Int)
@@ -12,24 +13,24 @@ final class ForwardPass {
   }
 
   let manifests: [Manifest]
-  /// The files of the manifests, and after them those that indexes have named so far.
+  /// The files of the manifests, followed by those that indexes have named so far.
   private(set) var files: [ManifestFile]
   private(set) var progress = ReadingProgress()
-  /// What each regular file was when it was read.
+  /// The version of each regular file when it was read.
   private(set) var versions: [FileVersion?]
-  /// Whether rows may belong to more than one priority class; all files must have been prepared.
+  /// Whether rows may belong to more than one priority; all files must have been prepared.
   private(set) var hasSeveralClasses: Bool
   private(set) var warnings: [String] = []
 
-  /// How much may be done without a row before others get a turn: indexes may name sitemaps without end.
+  /// Steps without a row before other work gets a turn: indexes may name any number of sitemaps.
   private static let stepsOfATurn = 1024
 
   private let opener: ManifestOpener
   private let listedCount: Int
-  /// The next of the listed files, or the one at the stack's bottom.
+  /// The index of the next listed file, or of the one at the bottom of the stack.
   private var index = 0
   private var stack: [OpenManifest] = []
-  /// Inputs that cannot be opened twice, until their turn comes.
+  /// Inputs that cannot be opened twice, kept open until they are read.
   private var waiting: [Int: OpenManifest] = [:]
   private var goodEntriesLeft: [Int?]
   private var tree = SitemapTree()
@@ -37,10 +38,10 @@ final class ForwardPass {
   private var lost = LostSitemaps()
   private let normalizer = URLNormalizer()
 
-  /// Opens every manifest, so that one that cannot be read is known before anything is fetched.
+  /// Opens every manifest, so that an unreadable one is reported before anything is fetched.
   ///
-  /// Regular files are closed again, since a pattern may match more files than may be open. What has to be fetched is not
-  /// asked for yet.
+  /// Regular files are closed again, since a pattern may match more files than can be open. Remote files aren't
+  /// requested yet.
   init(_ manifests: [Manifest], opener: ManifestOpener) throws(ManifestError) {
     self.manifests = manifests
     self.opener = opener
@@ -67,10 +68,10 @@ final class ForwardPass {
     }
   }
 
-  /// What to wait for after a step would have blocked.
+  /// The descriptor to wait for after a step would have blocked.
   private(set) var waitDescriptor: Int32?
 
-  /// Reads the headers of what could not be read at once, where they tell of priorities; false if it would have to wait.
+  /// Reads the headers of streams that may set priorities; returns false if more bytes have to arrive first.
   func prepareStreams() throws(ManifestError) -> Bool {
     for index in 0..<listedCount where manifests[files[index].manifest].mayNamePriority(in: files[index]) == nil {
       if case .url? = files[index].location, waiting[index] == nil {
@@ -87,7 +88,7 @@ final class ForwardPass {
     return true
   }
 
-  /// The next row, valid until the next step; throws if a manifest breaks off, and for good.
+  /// Returns the next row, valid until the next step; throws if a manifest fails, after which there are no more rows.
   func next() throws(ManifestError) -> Step {
     for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
@@ -111,7 +112,8 @@ final class ForwardPass {
   /// The rows of the last ``takeRun(maximum:)``, valid until the next step.
   private(set) var run: [PlainRow] = []
 
-  /// Takes the next rows of one file as long as they are plain, and returns the index of the file; nil if ``next()`` has to be asked.
+  /// Takes the next rows of one file while they are plain, and returns the index of the file; nil if ``next()`` must be
+  /// called.
   func takeRun(maximum: Int) -> Int? {
     guard let open = stack.last, !open.hasEnded, open.children.isEmpty else { return nil }
     let maximum = min(maximum, goodEntriesLeft[files[open.file].manifest] ?? maximum)
@@ -121,28 +123,28 @@ final class ForwardPass {
     return run.isEmpty ? nil : open.file
   }
 
-  /// Whether the manifest of that file takes only so many good entries.
+  /// Whether the manifest of that file has a limit.
   func hasLimit(file: Int) -> Bool { goodEntriesLeft[files[file].manifest] != nil }
 
-  /// Says that so many of the last rows are good entries, which count towards their manifest's limit.
+  /// Counts the last rows, all good entries, towards the limit of their manifest.
   func countGoodEntries(_ count: Int = 1, file: Int) {
     let manifest = files[file].manifest
     if let left = goodEntriesLeft[manifest] { goodEntriesLeft[manifest] = left - count }
   }
 
-  /// Whether the last row's URL can be read again where it lies in its file; else it must be kept otherwise.
+  /// Whether the last row's URL can be read again from its file; otherwise it must be copied.
   var canReadAgain: Bool {
     guard let open = stack.last, case .path? = files[open.file].location else { return false }
     return open.isPlainFile
   }
 
-  /// How many entries there are likely to be; see ``ManifestReader/expectedEntries``.
+  /// The estimated number of entries; see ``ManifestReader/expectedEntries``.
   var expectedEntries: Int? { progress.expectedEntries(consumedInCurrent: stack.first?.consumedBytes ?? 0) }
 }
 
 /// Rows.
 extension ForwardPass {
-  /// The next row of `open`; nil if something else comes first.
+  /// Returns the next row of `open`; nil if something else comes first.
   private func readStep(_ open: OpenManifest) -> Step? {
     do throws(ManifestError) {
       guard try open.rows.readHeader() else { return wait(for: open.input?.descriptor) }
@@ -176,7 +178,7 @@ extension ForwardPass {
 
 /// Listed files.
 extension ForwardPass {
-  /// Puts the next listed file on the stack, or passes it over; false if it would have to wait.
+  /// Pushes the next listed file onto the stack, or skips it; returns false if it would block.
   private func beginListed() throws(ManifestError) -> Bool {
     if goodEntriesLeft[files[index].manifest] == 0 {
       finishListed()
@@ -216,7 +218,7 @@ extension ForwardPass {
     }
   }
 
-  /// A listed or named file that was fetched; nil if it is under way.
+  /// Opens a fetched file; nil if the fetch isn't done.
   private func openFetched(_ index: Int) throws(ManifestError) -> OpenManifest? {
     let manifest = manifests[files[index].manifest]
     switch try opener.openFetched(index, files[index], of: manifest) {
@@ -245,7 +247,8 @@ extension ForwardPass {
     }
   }
 
-  /// Goes on with the first file that `open` has named, or ends it where there is none; false if it would have to wait.
+  /// Continues with the first file that `open` has named, or ends `open` if there is none; returns false if it would
+  /// block.
   private func descend(from open: OpenManifest) throws(ManifestError) -> Bool {
     guard let child = open.children.first else {
       try finish(open)
@@ -261,7 +264,8 @@ extension ForwardPass {
     return true
   }
 
-  /// Takes from the stack what has been read. A manifest that broke off ends everything, a sitemap of an index only itself.
+  /// Pops a file that has been read. An error in a manifest ends everything, an error in a sitemap of an index only
+  /// that sitemap.
   private func finish(_ open: OpenManifest) throws(ManifestError) {
     if stack.count == 1 {
       finishListed()
@@ -284,7 +288,7 @@ extension ForwardPass {
   }
 }
 
-/// Sitemaps of indexes that could not be read, or not to their end.
+/// Sitemaps of indexes that couldn't be read, or not to their end.
 private struct LostSitemaps {
   private static let maximumWarnings = 100
 
@@ -301,7 +305,7 @@ private struct LostSitemaps {
   /// The error to throw at the end.
   var error: ManifestError? {
     guard let first, count > 1 else { return first }
-    let message = "\(first.message) (and \(count - 1) more sitemaps could not be read; the warnings name them)"
+    let message = "\(first.message) (\(count - 1) more sitemaps couldn't be read; see the warnings)"
     return ManifestError(manifest: first.manifest, line: first.line, message: message)
   }
 }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The part of a manifest's text that is being looked at: it grows at its end and is consumed at its start.
+/// The part of a manifest's text that is being parsed: bytes are appended at its end and consumed at its start.
 final class InputBuffer {
-  /// How long a row may be.
+  /// The maximum length of a row.
   static let maximumRowBytes = 64 << 10
 
-  /// What asking for more gave.
+  /// The result of ``fill()``.
   enum Filling {
     case grown, wouldBlock
-    /// No more comes: the text has ended, or broken off, which ``failure`` tells.
+    /// No more bytes follow: the text has ended, or reading failed; see ``failure``.
     case ended
   }
 
@@ -17,21 +17,21 @@ final class InputBuffer {
   private var start = 0
   private var end = 0
   private var hasEnded = false
-  /// Where the first unconsumed byte lies in the text.
+  /// The offset of the first unconsumed byte in the text.
   private(set) var offset: UInt64 = 0
-  /// Why the text broke off.
+  /// The reason why reading failed.
   private(set) var failure: InputError?
 
   init(_ stream: InputStream) { self.stream = stream }
 
   deinit { storage.deallocate() }
 
-  /// What is there and not consumed; valid until more is asked for.
+  /// The unconsumed bytes, valid until the next ``fill()``.
   var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: storage.baseAddress.unsafelyUnwrapped + start, count: end - start)
   }
 
-  /// Bytes of the file that were used up for what has been consumed, about.
+  /// The approximate number of bytes of the file that were used for the consumed text.
   var consumedBytes: UInt64 { stream.isPlainFile ? offset : stream.consumedBytes }
 
   var isPlainFile: Bool { stream.isPlainFile }
@@ -41,7 +41,7 @@ final class InputBuffer {
     offset += UInt64(count)
   }
 
-  /// Adds what there is, without waiting for more; needs to be asked only where no row is whole.
+  /// Appends available bytes without blocking; only needed if no row is complete.
   func fill() -> Filling {
     if hasEnded { return .ended }
     if start > 0 {
@@ -65,14 +65,14 @@ final class InputBuffer {
   }
 }
 
-/// Bytes one after another in one block that grows; what was appended moves when it does.
+/// Bytes in one block that grows; appending may move the bytes.
 final class GrowingBytes {
   private var storage = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private(set) var count = 0
 
   deinit { storage.deallocate() }
 
-  /// All of them; valid until more are appended.
+  /// All bytes, valid until more are appended.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[..<count]) }
 
   subscript(range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[range]) }
@@ -83,7 +83,7 @@ final class GrowingBytes {
     count += bytes.count
   }
 
-  /// Forgets what lies before `start`, and moves the rest there.
+  /// Removes the bytes before `start`, and moves the rest to the front.
   func removeFirst(_ start: Int) {
     guard start > 0 else { return }
     let rest = UnsafeRawBufferPointer(rebasing: storage[start..<count])
@@ -91,7 +91,7 @@ final class GrowingBytes {
     count = rest.count
   }
 
-  /// Forgets what lies from `end` on.
+  /// Removes the bytes from `end` on.
   func removeAll(from end: Int = 0) { count = end }
 
   private func reserve(_ more: Int) {
@@ -103,7 +103,7 @@ final class GrowingBytes {
   }
 }
 
-/// Room for the unescaped texts of one row, which are never longer than the row: so it never moves.
+/// Space for the unescaped texts of one row. They are never longer than the row, so the block never moves.
 final class ScratchBytes {
   private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: InputBuffer.maximumRowBytes, alignment: 16)
   private(set) var count = 0
@@ -112,7 +112,7 @@ final class ScratchBytes {
 
   func removeAll() { count = 0 }
 
-  /// Removes what was appended since there were `start` bytes.
+  /// Removes the bytes appended after the first `start` bytes.
   func removeAll(after start: Int) { count = start }
 
   func append(_ byte: UInt8) {
@@ -120,7 +120,7 @@ final class ScratchBytes {
     count += 1
   }
 
-  /// What was appended since there were `start` bytes; valid until ``removeAll()``.
+  /// The bytes appended after the first `start` bytes; valid until ``removeAll()``.
   func bytes(from start: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(storage)[start..<count])
   }

@@ -2,16 +2,16 @@ import CZlib
 import Glibc
 import ImagePrimitives
 
-/// The text of one manifest from its first byte to its last, inflated where it begins like gzip.
+/// The text of one manifest, decompressed if it starts like gzip.
 final class InputStream {
   private enum Encoding {
-    /// Too few bytes came to tell.
+    /// Too few bytes have arrived to decide.
     case unknown
     case plain
     case gzip(GzipInflater)
   }
 
-  /// What one read gave.
+  /// The result of a read.
   enum Reading {
     case bytes(Int)
     case wouldBlock
@@ -22,18 +22,18 @@ final class InputStream {
 
   let input: InputDescriptor
   private var encoding = Encoding.unknown
-  /// Bytes as they came, for what is not handed on as it came.
+  /// Raw bytes that can't be passed on directly.
   private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockBytes, alignment: 16)
   private var unread: Range<Int> = 0..<0
   private var isAtEnd = false
-  /// Bytes of the file that have been used up, compressed ones where it is compressed.
+  /// Bytes of the file that have been used, counted before decompression.
   private(set) var consumedBytes: UInt64 = 0
 
-  /// How many bytes the text may have; nil: any number.
+  /// The maximum number of bytes of the text; nil means no limit.
   private let maximumTextBytes: UInt64?
   private var textBytes: UInt64 = 0
 
-  /// The text of that file, which breaks off where it is longer than it may be.
+  /// Creates the text of that file; reading fails if the text exceeds the maximum.
   init(_ input: InputDescriptor, maximumTextBytes: UInt64? = nil) {
     self.input = input
     self.maximumTextBytes = maximumTextBytes
@@ -46,13 +46,13 @@ final class InputStream {
     if case .plain = encoding { input.isRegular } else { false }
   }
 
-  /// Reads what there is, without waiting for more.
+  /// Reads available bytes without blocking.
   func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
     let reading = try readMore(into: destination)
     guard let maximumTextBytes, case .bytes(let count) = reading else { return reading }
     textBytes += UInt64(count)
     if textBytes > maximumTextBytes {
-      throw InputError("it has more than \(maximumTextBytes >> 20) MiB, uncompressed; divide it")
+      throw InputError("it is larger than \(maximumTextBytes >> 20) MiB uncompressed; split it")
     }
     return reading
   }
@@ -98,7 +98,7 @@ final class InputStream {
     return count
   }
 
-  /// Adds bytes to the block; false if none are there yet.
+  /// Appends bytes to the block; returns false if none are available yet.
   private func fillBlock() throws(InputError) -> Bool {
     guard input.isReady else { return false }
     if unread.isEmpty { unread = 0..<0 }
@@ -109,21 +109,21 @@ final class InputStream {
   }
 }
 
-/// A descriptor that manifests are read from; closed with it where it is its own.
+/// A descriptor that manifests are read from; `deinit` closes it if this object owns it.
 final class InputDescriptor {
   let descriptor: Int32
-  /// Whether it is a file with a size, which can be read again from any place.
+  /// Whether it is a file with a size, which can be read again from any offset.
   let isRegular: Bool
-  /// The file's length in bytes; nil if there is none.
+  /// The file's length in bytes; nil if it has none.
   let size: UInt64?
-  /// What tells whether the file is still the same.
+  /// The version of the file, to detect changes.
   let version: FileVersion
   private let isOwned: Bool
 
-  /// Opens the file of that path.
+  /// Opens the file at that path.
   convenience init(path: String) throws(InputError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw InputError("it cannot be opened: \(errorSentence())") }
+    guard descriptor >= 0 else { throw InputError("cannot open it: \(errorSentence())") }
     try self.init(descriptor: descriptor, isOwned: true)
   }
 
@@ -135,10 +135,10 @@ final class InputDescriptor {
     isRegular = result == 0 && status.st_mode & S_IFMT == S_IFREG
     size = isRegular ? UInt64(status.st_size) : nil
     version = FileVersion(status)
-    // Where it throws, `deinit` closes the descriptor.
+    // If this throws, `deinit` closes the descriptor.
     guard result == 0 else { throw InputError(systemCall: "fstat") }
     guard status.st_mode & S_IFMT != S_IFDIR else {
-      throw InputError("it is a folder; name the files in it, with a pattern such as */*.txt")
+      throw InputError("it is a folder; name the files in it with a pattern such as lists/*.txt")
     }
   }
 
@@ -146,28 +146,28 @@ final class InputDescriptor {
     if isOwned { close(descriptor) }
   }
 
-  /// Whether a read would give something, or the end, at once.
+  /// Whether a read would return bytes or the end without blocking.
   var isReady: Bool {
     if isRegular { return true }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) != 0
   }
 
-  /// Reads up to the length of `destination`; 0 is the end.
+  /// Reads at most the length of `destination`; returns 0 at the end.
   func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
     let count = uninterrupted { Glibc.read(descriptor, destination.baseAddress, destination.count) }
-    guard count >= 0 else { throw InputError(systemCall: "reading it") }
+    guard count >= 0 else { throw InputError(systemCall: "read") }
     return count
   }
 
-  /// Reads from `offset`, as much as there is up to the length of `destination`.
+  /// Reads from `offset` up to the length of `destination` or the end of the file.
   func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int {
-    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputError(systemCall: "reading it") }
+    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputError(systemCall: "read") }
     return count
   }
 }
 
-/// What changes when somebody writes to a file or puts another in its place.
+/// Values that change if a file is written or replaced.
 struct FileVersion: Equatable {
   private let device: dev_t
   private let inode: ino_t
@@ -184,9 +184,9 @@ struct FileVersion: Equatable {
   }
 }
 
-/// Inflates a gzip file of one or more members (RFC 1952 section 2.2) by zlib.
+/// Decompresses a gzip file of one or more members (RFC 1952 section 2.2) with zlib.
 final class GzipInflater {
-  /// A list of URLs shrinks to a twentieth or so; beyond this, once there is much of it, the file is a bomb.
+  /// Lists of URLs compress about 20:1. A large file above this ratio is a decompression bomb.
   private static let maximumRatio: UInt64 = 500
   private static let ratioCheckBytes: UInt64 = 64 << 20
 
@@ -199,14 +199,14 @@ final class GzipInflater {
   private var position = Position.betweenMembers
   private var receivedBytes: UInt64 = 0
   private var inflatedBytes: UInt64 = 0
-  /// What was found wrong after bytes that are good, which are given first.
+  /// An error found after good bytes, which are returned first.
   private var failure: InputError?
 
   init() {
     stream.initialize(to: z_stream())
-    // 16 more than the window's size means gzip and nothing else.
+    // 16 more than the window size means gzip only.
     let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    guard status == Z_OK else { fatalError("inflateInit2: status \(status), out of memory or another zlib than at build time") }
+    guard status == Z_OK else { fatalError("inflateInit2: status \(status); out of memory, or zlib differs from the one at build time") }
   }
 
   deinit {
@@ -214,8 +214,8 @@ final class GzipInflater {
     stream.deallocate()
   }
 
-  /// Inflates from `input`, which is advanced, into `output`, and returns how many bytes it wrote there: 0 means that it needs
-  /// more.
+  /// Decompresses `input`, which is advanced, into `output`, and returns the number of bytes written; 0 means that it
+  /// needs more input.
   func inflate(
     _ input: inout Slice<UnsafeMutableRawBufferPointer>,
     into output: UnsafeMutableRawBufferPointer
@@ -224,7 +224,7 @@ final class GzipInflater {
     while written < output.count, !input.isEmpty, failure == nil {
       switch position {
       case .betweenMembers:
-        // A member's second byte may come later; its header then tells.
+        // The second byte of a member may arrive later; zlib then checks the header.
         if input.first == 0x1f {
           inflateReset(stream)
           position = .inMember
@@ -232,8 +232,8 @@ final class GzipInflater {
           position = .inPadding
         }
       case .inPadding:
-        // Tapes and some tools pad with zeros, which gzip(1) passes over.
-        if !input.allSatisfy({ $0 == 0 }) { failure = InputError("after the gzip data comes something else; compress it anew") }
+        // Tapes and some tools pad with zeros, which gzip(1) ignores.
+        if !input.allSatisfy({ $0 == 0 }) { failure = InputError("unexpected bytes after the gzip data; compress the file again") }
         input = input[input.endIndex...]
       case .inMember:
         written += inflateMember(&input, into: UnsafeMutableRawBufferPointer(rebasing: output[written...]))
@@ -243,9 +243,9 @@ final class GzipInflater {
     return written
   }
 
-  /// To be called where the input ends: throws if that is amid a member.
+  /// Must be called at the end of the input: throws if a member is incomplete.
   func finish() throws(InputError) {
-    if position == .inMember { throw InputError("the gzip data is cut off; the file is not whole") }
+    if position == .inMember { throw InputError("the gzip data is truncated; get a complete file") }
   }
 
   private func inflateMember(
@@ -268,10 +268,10 @@ final class GzipInflater {
     case Z_OK, Z_BUF_ERROR: break
     default:
       let detail = stream.pointee.msg.map { String(cString: $0) } ?? "status \(status)"
-      failure = InputError("the gzip data is damaged: \(detail)")
+      failure = InputError("the gzip data is corrupt: \(detail)")
     }
     if inflatedBytes > Self.ratioCheckBytes, inflatedBytes / Self.maximumRatio > receivedBytes {
-      failure = InputError("the gzip data grows more than \(Self.maximumRatio)-fold, which no list of URLs does")
+      failure = InputError("the gzip data expands more than \(Self.maximumRatio)-fold, which suggests a decompression bomb")
     }
     return written
   }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The lines of a manifest: they end in LF or CRLF, the last one perhaps in nothing. A lone CR is a character like others.
+/// The lines of a manifest. They end in LF or CRLF, or at the end of the text. A lone CR is an ordinary character.
 final class LineReader {
   /// A line without its LF.
   struct Line {
-    /// Valid until the next line is asked for.
+    /// Valid until the next line is read.
     var bytes: UnsafeRawBufferPointer
-    /// Where it begins in the text.
+    /// The offset of its first byte in the text.
     var offset: UInt64
     /// Its number, from 1.
     var number: UInt64
-    /// Whether it is longer than ``InputBuffer/maximumRowBytes`` and this is only its beginning.
+    /// Whether it is longer than ``InputBuffer/maximumRowBytes``, so that these are only its first bytes.
     var isTooLong: Bool
   }
 
@@ -22,7 +22,7 @@ final class LineReader {
 
   private let buffer: InputBuffer
   private var number: UInt64 = 0
-  /// Bytes at the buffer's start that hold no LF.
+  /// The number of bytes at the start of the buffer that are known to contain no LF.
   private var searched = 0
   private var isSkipping = false
   private var isAfterMark = false
@@ -60,7 +60,7 @@ final class LineReader {
     }
   }
 
-  /// Takes lines that are there as a whole, until one is too long or `body` returns false for the last that it wants.
+  /// Takes complete lines from the buffer until one is too long or `body` returns false, which is the last line taken.
   @inline(__always)
   func takeWholeLines(_ body: (Line) -> Bool) {
     guard isAfterMark, !isSkipping, let base = buffer.bytes.baseAddress else { return }
@@ -82,7 +82,7 @@ final class LineReader {
     buffer.consume(start)
   }
 
-  /// Consumes a line, or part of one that is too long; nil for the rest of one that was handed out.
+  /// Consumes a line, or part of an overlong one; nil for the rest of a line that was already returned.
   @inline(__always)
   private func take(_ length: Int, and feedLength: Int, isWhole: Bool = true) -> Line? {
     let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length])
@@ -96,9 +96,9 @@ final class LineReader {
   }
 }
 
-/// The mark that some editors put before UTF-8.
+/// The byte-order mark that some editors write before UTF-8.
 enum ByteOrderMark {
-  /// How many bytes it has at the start of `buffer`, which nothing was consumed of: 3 or 0; nil if that cannot be told yet.
+  /// Its length at the start of an unconsumed `buffer`: 3 or 0; nil if more bytes are needed.
   static func length(in buffer: InputBuffer) -> Int? {
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]
     while buffer.bytes.count < mark.count, mark.starts(with: buffer.bytes) {

@@ -1,33 +1,33 @@
 import Glibc
 import ImagePrimitives
 
-/// Why a manifest cannot be read, or not to its end.
+/// The reason why a manifest can't be read, or not to its end.
 public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The manifest's name, as in reports.
   public let manifest: String
-  /// The line, from 1, where one is to blame.
+  /// The line, from 1, if the error is in one.
   public let line: UInt64?
-  /// What is wrong and what to do, as a clause without the place.
+  /// The problem and what to do, as a clause without the location.
   public let message: String
 
-  /// An error of the manifest of that name.
+  /// Creates an error of the manifest with that name.
   public init(manifest: String, line: UInt64? = nil, message: String) {
     self.manifest = manifest
     self.line = line
     self.message = message
   }
 
-  /// `manifest:line: message`, the line only where there is one.
+  /// `manifest:line: message`, or `manifest: message` if there is no line.
   public var description: String { line.map { "\(manifest):\($0): \(message)" } ?? "\(manifest): \(message)" }
 }
 
-/// Why bytes could not be read or written; whoever knows the manifest's name makes a ``ManifestError`` of it.
+/// The reason why bytes couldn't be read or written; the caller adds the manifest's name to make a ``ManifestError``.
 struct InputError: Error {
   let message: String
 
   init(_ message: String) { self.message = message }
 
-  /// What the system said of the call that just failed.
+  /// Creates an error from `errno` after a system call failed.
   init(systemCall: String) {
     self.init("\(systemCall) failed: \(errorSentence())")
   }

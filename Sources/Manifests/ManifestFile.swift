@@ -2,21 +2,21 @@ import Glibc
 import ImagePrimitives
 import ImageURLs
 
-/// One list that is read from its start to its end: a manifest, or one of the files that its pattern matches.
+/// One list that is read from start to end: a manifest, or a file that its pattern matches.
 struct ManifestFile {
-  /// The index of the manifest whose settings it has.
+  /// The index of its manifest.
   var manifest: Int
-  /// What it is called in reports.
+  /// Its name in reports.
   var name: String
-  /// Where its bytes are; nil for an inline list.
+  /// The location of its bytes; nil for an inline list.
   var location: Location?
-  /// What its relative entries are resolved against.
+  /// The URL against which its relative entries are resolved.
   var base: BaseURL?
-  /// How many indexes lead to it; 0 for what a manifest names itself.
+  /// The number of indexes that lead to it; 0 for a file that the manifest names itself.
   var depth = 0
-  /// Whether no other file of its manifest comes after it.
+  /// Whether it is the last file of its manifest.
   var isLast = true
-  /// What the user has named, of the files that lead to it: the manifest's URL, or that in an index which is a local file.
+  /// The URL that the user named among those that lead to it: the manifest's own, or the first one in a local index.
   var trusted: BaseURL?
 
   enum Location {
@@ -25,7 +25,7 @@ struct ManifestFile {
     case url(BaseURL)
   }
 
-  /// Whether it is to be fetched from where the user has named something, and not from where only a server has.
+  /// Whether it is fetched from an origin that the user named, not only a server.
   var isOfOwnOrigin: Bool {
     guard case .url(let url)? = location, let trusted else { return false }
     return url.parts.isSecure == trusted.parts.isSecure
@@ -44,7 +44,7 @@ struct ManifestFile {
         }
       case .standardInput:
         if files.contains(where: { if case .standardInput = $0.location { true } else { false } }) {
-          throw ManifestError(manifest: manifest.name, message: "standard input is named twice, but can be read only once")
+          throw ManifestError(manifest: manifest.name, message: "standard input is used twice, but can be read only once")
         }
         files.append(ManifestFile(manifest: index, name: manifest.name, location: .standardInput))
       case .inline: files.append(ManifestFile(manifest: index, name: manifest.name))
@@ -59,29 +59,29 @@ struct ManifestFile {
     return files
   }
 
-  /// Folders are left out: a pattern means the files.
+  /// Folders are skipped: a pattern matches files.
   fileprivate static func paths(matching pattern: String, in manifest: Manifest) throws(ManifestError) -> [String] {
     var matches = glob_t()
     defer { globfree(&matches) }
-    // Sorted by us, since glob(3) sorts by the locale.
+    // Sorted here, since glob(3) sorts by the locale.
     switch glob(pattern, GLOB_NOSORT | GLOB_MARK | GLOB_ERR, nil, &matches) {
     case 0: break
     case GLOB_NOMATCH: throw ManifestError(manifest: manifest.name, message: "no file matches this pattern")
     case GLOB_ABORTED:
       throw ManifestError(
         manifest: manifest.name,
-        message: "a folder that it names cannot be read: \(errorSentence())"
+        message: "cannot read a folder of this pattern: \(errorSentence())"
       )
     default: fatalError("glob: out of memory")
     }
     let paths = (0..<Int(matches.gl_pathc)).map { String(cString: matches.gl_pathv[$0]!) }.filter { !$0.hasSuffix("/") }
     guard !paths.isEmpty else {
-      throw ManifestError(manifest: manifest.name, message: "only folders match this pattern, and no file")
+      throw ManifestError(manifest: manifest.name, message: "only folders match this pattern; make it match files, as in lists/*.txt")
     }
     return paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// The path relative to what the pattern as written is relative to.
+  /// The path, relative if the pattern as written is.
   private static func name(of path: String, pattern: String, in manifest: Manifest) -> String {
     guard pattern.hasSuffix(manifest.name) else { return path }
     let folder = pattern.dropLast(manifest.name.count)
@@ -90,7 +90,7 @@ struct ManifestFile {
 }
 
 extension Manifest {
-  /// The paths of the files that have its entries; none where that are no files, or they cannot be found.
+  /// The paths of the files with its entries; empty if they aren't in files, or the files can't be found.
   package var files: [String] {
     switch source {
     case .file(let path): [path]
@@ -100,27 +100,27 @@ extension Manifest {
   }
 }
 
-/// A manifest's file while it is read.
+/// A manifest's file while it is being read.
 final class OpenManifest {
-  /// A sitemap may have so many bytes, uncompressed: five times what sitemaps.org allows.
+  /// The maximum size of a sitemap, uncompressed: five times the limit of sitemaps.org.
   private static let maximumSitemapBytes: UInt64 = 256 << 20
 
   /// The index of its file.
   let file: Int
   let rows: any RowReader
   let input: InputDescriptor?
-  /// The files that it has named as an index and that were not read yet.
+  /// The files that it has named as an index and that aren't read yet.
   var children: [Int] = []
-  /// Whether no more rows come.
+  /// Whether it has no more rows.
   private(set) var hasEnded = false
-  /// Why its rows broke off.
+  /// The reason why its rows ended early.
   private(set) var failure: ManifestError?
   private let buffer: InputBuffer?
   private let name: String
-  /// Kept as long as the input, whose descriptor it owns.
+  /// Kept as long as the input, since it owns the descriptor.
   private let fetched: (any FetchedBytes)?
 
-  /// The input is nil for an inline list only.
+  /// The input is nil only for an inline list.
   init(_ index: Int, _ file: ManifestFile, of manifest: Manifest, input: InputDescriptor?, context: Context) {
     self.file = index
     self.input = input
@@ -131,7 +131,7 @@ final class OpenManifest {
       rows = InlineReader(entries)
       return
     }
-    guard let input else { preconditionFailure("a file is read without being opened") }
+    guard let input else { preconditionFailure("a file must be opened before it is read") }
     let format =
       context.fetched.map { manifest.format(of: file, contentType: $0.contentType) } ?? manifest.format(of: file)
     let isSitemap = format == .sitemap || file.depth > 0
@@ -142,7 +142,7 @@ final class OpenManifest {
       switch format {
       case .auto:
         DetectingReader(buffer, rules: rules, manifest: file.name, isFetched: context.fetched != nil) {
-          // Files of a pattern may be of different kinds: each log is counted by itself.
+          // Files of a pattern may have different formats, so each detected log is counted separately.
           var alone = file
           alone.isLast = true
           return AccessLogReader(buffer, alone, index: index, of: manifest, counter: context.ownCounter())
@@ -156,23 +156,23 @@ final class OpenManifest {
       }
   }
 
-  /// What opening needs beside the file.
+  /// What opening needs in addition to the file.
   struct Context {
     /// Counts the requests of all files of its manifest.
     var counter: () -> RequestCounter
     /// Counts the requests of one file.
     var ownCounter: () -> RequestCounter
-    /// Where the input is of a file that was fetched.
+    /// The bytes, if the file was fetched.
     var fetched: FetchedManifest?
   }
 
-  /// Whether the offsets of rows are places in the file, which can be read again.
+  /// Whether the offsets of rows are offsets in the file, so that rows can be read again.
   var isPlainFile: Bool { buffer?.isPlainFile ?? false }
 
-  /// Bytes of the file that have been used up, about.
+  /// The approximate number of bytes of the file that have been used.
   var consumedBytes: UInt64 { buffer?.consumedBytes ?? 0 }
 
-  /// Notes that no more rows come, and why, where the text broke off before its end.
+  /// Records that there are no more rows, and the reason if the text ended early.
   func end() {
     hasEnded = true
     do throws(ManifestError) {
@@ -183,7 +183,7 @@ final class OpenManifest {
     }
   }
 
-  /// Notes that no more rows come because of `error`.
+  /// Records that there are no more rows because of `error`.
   func fail(_ error: ManifestError) {
     hasEnded = true
     failure = failure ?? error

@@ -2,10 +2,11 @@ import Glibc
 import ImagePrimitives
 public import ImageURLs
 
-/// The entries of many manifests, in the order in which they are to be fetched: by class, then FIFO or LIFO.
+/// The entries of many manifests, in fetching order: by priority, then FIFO or LIFO.
 ///
-/// FIFO with one class streams: entries are handed out as they are read, from a pipe too. Everything else makes one forward pass
-/// first, which writes an ``EntrySpool``. Either way memory does not grow with the number of entries. It is used by one thread.
+/// FIFO with one priority streams: entries are returned as they are read, even from a pipe. Any other order first makes
+/// one forward pass, which writes an ``EntrySpool``. In both cases memory doesn't grow with the number of entries. It
+/// must be used by one thread.
 ///
 ///     var batch = EntryBatch()
 ///     while try reader.next(&batch, maximum: 4096) {
@@ -13,23 +14,23 @@ public import ImageURLs
 ///       batch.removeAll()
 ///     }
 public final class ManifestReader {
-  /// What ``nextAvailable(_:maximum:)`` left to do.
+  /// The result of ``nextAvailable(_:maximum:)``.
   public enum Status: Sendable, Hashable {
-    /// There may be more at once, even if nothing was appended.
+    /// More may follow at once, even if nothing was appended.
     case more
-    /// Nothing more is there before ``waitDescriptor`` can be read.
+    /// Nothing more is available until ``waitDescriptor`` becomes readable.
     case waiting
-    /// All entries were handed out.
+    /// All entries were returned.
     case end
   }
 
-  /// Entries of one manifest that were handed out.
+  /// Entries of one manifest that were returned.
   public struct Counts: Sendable, Hashable {
     /// All of them.
     public var read = 0
-    /// Those left out by `include` and `exclude`.
+    /// Those skipped by `include` and `exclude`.
     public var filtered = 0
-    /// Those that are no URL.
+    /// Those that aren't valid URLs.
     public var invalid = 0
 
     mutating func add(_ other: Counts) {
@@ -47,35 +48,35 @@ public final class ManifestReader {
     case ended
   }
 
-  /// How many rows are spooled at most before the caller gets a turn.
+  /// The maximum number of rows that are spooled before the caller gets a turn.
   private static let spoolingSliceRows = 65_536
 
-  /// The manifests' names as reports show them; each file of a pattern is one of its own.
+  /// The names of the manifests in reports; each file of a pattern counts as one.
   ///
-  /// Sitemaps that an index names are added, each by its URL with credentials masked.
+  /// Sitemaps of an index are added with their URLs, credentials masked.
   public private(set) var manifestNames: [String]
-  /// What was handed out so far, by the index of the manifest.
+  /// The counts so far, by the index of the manifest.
   public private(set) var counts: [Counts]
 
   let pass: ForwardPass
   private let order: EntryOrder
   private let spoolDirectory: String
   let assembler: EntryAssembler
-  /// Which rows are handed out; nil: all.
+  /// The rows that are returned; nil means all.
   var own: ShardFilter?
   var phase = Phase.preparing
   private var failure: ManifestError?
   private var scratch = EntryBatch()
 
-  /// Opens all manifests, so that one that cannot be read throws before anything is fetched.
+  /// Opens all manifests, so that an unreadable one throws before anything is fetched.
   ///
-  /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws if a file
-  /// cannot be opened, a pattern matches none, a CSV file lacks its column, or standard input is named twice.
+  /// `spoolDirectory` must exist; no files remain in it. `standardInput` is the descriptor that `-` means. Throws if a
+  /// file can't be opened, a pattern has no matches, a CSV file lacks its column, or standard input is used twice.
   ///
-  /// What is named by URL is fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on; without one, such a
-  /// manifest throws here, and a sitemap that an index names counts as unreadable.
+  /// Manifests that are named by URL are fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on.
+  /// Without a fetcher, such a manifest throws here, and a sitemap of an index counts as unreadable.
   ///
-  /// With a `shard` only its entries are handed out and counted; ``Manifest/limit`` counts those of all shards.
+  /// With a `shard`, only its entries are returned and counted; ``Manifest/limit`` counts those of all shards.
   public init(
     _ manifests: [Manifest],
     order: EntryOrder,
@@ -94,10 +95,11 @@ public final class ManifestReader {
     counts = Array(repeating: Counts(), count: manifestNames.count)
   }
 
-  /// Appends up to `maximum` entries, waiting where a pipe has nothing yet; false at the end, with nothing appended.
+  /// Appends at most `maximum` entries, blocking while a pipe is empty; returns false at the end, with nothing
+  /// appended.
   ///
-  /// Throws if a manifest breaks off midway, once what was good of it was handed out; nothing comes after that. A sitemap of
-  /// an index that cannot be read is one of the ``warnings``, and thrown when all the rest was handed out.
+  /// Throws if a manifest fails midway, after its good entries were returned; nothing follows. An unreadable sitemap of
+  /// an index adds to the ``warnings``, and is thrown after everything else was returned.
   public func next(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Bool {
     let before = batch.entries.count
     while true {
@@ -111,7 +113,7 @@ public final class ManifestReader {
     }
   }
 
-  /// Appends up to `maximum` entries that are there without waiting for a pipe or the network. Throws as ``next(_:maximum:)`` does.
+  /// Appends at most `maximum` entries without waiting for a pipe or the network. Throws as ``next(_:maximum:)`` does.
   public func nextAvailable(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
     defer { addNames() }
     if let failure, case .ended = phase { throw failure }
@@ -133,11 +135,12 @@ public final class ManifestReader {
     }
   }
 
-  /// What can be read once ``nextAvailable(_:maximum:)`` has more, after it returned ``Status/waiting``.
+  /// A descriptor that becomes readable when more is available, after ``nextAvailable(_:maximum:)`` returned
+  /// ``Status/waiting``.
   public var waitDescriptor: Int32? { pass.waitDescriptor }
 
-  /// How many entries there are in all: exact once all were read, else an estimate by the bytes read so far; nil while nobody
-  /// can tell, as with a pipe.
+  /// The total number of entries: exact after all were read, else an estimate from the bytes read so far; nil if it is
+  /// unknown, as for a pipe.
   public var expectedEntries: Int? {
     switch phase {
     case .spooled(_, let count): count
@@ -146,16 +149,17 @@ public final class ManifestReader {
     }
   }
 
-  /// Whether other shards have entries so far that are left after `include` and `exclude`; bad lines count.
+  /// Whether any entry so far belongs to another shard and passes `include` and `exclude`; bad lines count.
   public var othersHaveEntries: Bool { own?.othersHaveEntries ?? false }
 
-  /// What tells whether other shards have read the same lists; nil without a shard, and until all manifests were read to their end.
+  /// Shows whether other shards have read the same lists; nil without a shard, and until all manifests were read to
+  /// their end.
   public var listFingerprint: ListFingerprint? { own.flatMap { $0.hasReadAll ? $0.list : nil } }
 
-  /// What was noticed so far that is no entry, such as lines of a log in another form: a sentence each, with the manifest's name.
+  /// Warnings so far, such as malformed lines of a log: one sentence each, with the manifest's name.
   public var warnings: [String] { pass.warnings }
 
-  /// Where the entries of the manifest stand that has that index in ``manifestNames``.
+  /// The location of the entries of the manifest with that index in ``manifestNames``.
   public func location(ofManifest index: Int) -> ManifestLocation {
     switch pass.files[index].location {
     case .path(let path): .file(path)
@@ -173,7 +177,7 @@ public final class ManifestReader {
   private func wait() {
     guard let descriptor = waitDescriptor else { return }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // An interruption only makes the caller ask again.
+    // After an interruption the caller just calls again.
     _ = Glibc.poll(&poll, 1, -1)
   }
 
@@ -236,7 +240,7 @@ public final class ManifestReader {
       }
       return .more
     } catch {
-      // What was good is handed out first.
+      // Good entries are returned first.
       failure = error
       try startReading(spool)
       return .more

@@ -43,27 +43,27 @@ struct ReadingRemarks {
     var sentences: [String] = []
     if let first = malformedLines.first {
       sentences.append(
-        "\(manifest): \(counted(malformedLines.count, "line is", "lines are")) not in the combined or common log format, "
-          + "the first is line \(first.line): “\(first.text)”"
+        "\(manifest): \(counted(malformedLines.count, "line isn't", "lines aren't")) in the combined or common log format; "
+          + "the first is line \(first.line): '\(first.text)'"
       )
     }
     if let first = unreadableDates.first {
       sentences.append(
-        "\(manifest): \(counted(unreadableDates.count, "lastmod", "lastmods")) cannot be read, so that newer-than did not count "
-          + "there, the first is in line \(first.line): “\(first.text)”"
+        "\(manifest): newer-than ignored \(counted(unreadableDates.count, "unreadable lastmod", "unreadable lastmods")); "
+          + "the first is in line \(first.line): '\(first.text)'"
       )
     }
     if entries == 0, pages > 0 {
       sentences.append(
-        "\(manifest): none of its \(counted(pages, "location", "locations")) names an image: there is no image:loc, and no loc that "
-          + "ends like an image; if they are images, say so by include: [\"*\"]"
+        "\(manifest): no images in its \(counted(pages, "location", "locations")): no image:loc, and no loc with an image extension; "
+          + "if they are images, set include: [\"*\"]"
       )
     } else if entries == 0, tooOld > 0 {
-      sentences.append("\(manifest): nothing in it is newer than newer-than says")
+      sentences.append("\(manifest): no entries are newer than newer-than")
     } else if entries == 0, otherRequests > 0 {
       sentences.append(
-        "\(manifest): none of its \(counted(otherRequests, "request", "requests")) is a good GET for an image by its extension; "
-          + "if images have none, say so by include"
+        "\(manifest): no successful GET of an image extension in its \(counted(otherRequests, "request", "requests")); "
+          + "if images have no extension, select them with include"
       )
     }
     return sentences
@@ -72,10 +72,10 @@ struct ReadingRemarks {
   private func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
 }
 
-/// How far reading has come, and how many entries that makes likely in all.
+/// The progress of reading, and the number of entries to expect from it.
 struct ReadingProgress {
   private(set) var entries = 0
-  /// Bytes of each file; nil for a stream, whose end nobody knows.
+  /// The size of each file in bytes; nil for a stream, whose length is unknown.
   private var sizes: [UInt64?] = []
   private var finishedBytes: UInt64 = 0
   private var totalBytes: UInt64 = 0
@@ -97,7 +97,7 @@ struct ReadingProgress {
     if let size = sizes[index] { finishedBytes += size } else { unfinishedStreams -= 1 }
   }
 
-  /// Entries so far, and as many for each byte that is left; nil if nothing was read yet or a stream has not ended.
+  /// Extrapolates the entries so far to the remaining bytes; nil if nothing was read yet or a stream hasn't ended.
   func expectedEntries(consumedInCurrent consumed: UInt64) -> Int? {
     let consumed = finishedBytes + consumed
     guard unfinishedStreams == 0, consumed > 0 else { return nil }

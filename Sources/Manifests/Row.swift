@@ -1,16 +1,16 @@
 /// One row of a manifest, as its format describes it.
 ///
-/// Its texts point into the reader's buffers and are valid until the next row is asked for.
+/// Its texts point into the reader's buffers and are valid until the next row is read.
 struct Row {
-  /// The URL as written, unescaped; where there is a problem, what shows the row best.
+  /// The URL as written, unescaped; if there is a problem, the part of the row that shows it best.
   var url: UnsafeRawBufferPointer
   /// The name of its priority, if it has one.
   var priority: UnsafeRawBufferPointer?
-  /// The line on which it begins, from 1.
+  /// The line on which it starts, from 1.
   var line: UInt64
-  /// Where in the manifest's text the URL lies; nil if it was unescaped.
+  /// The offset of the URL in the manifest's text; nil if it was unescaped.
   var offset: UInt64?
-  /// Why the row is invalid.
+  /// The reason why the row is invalid.
   var problem: String?
   /// The index of its file, if it isn't the one being read.
   var file: Int?
@@ -18,13 +18,13 @@ struct Row {
 
 /// A row that is only a URL, as most are.
 ///
-/// Its text points into the reader's buffer and is valid until the reader is asked for anything more.
+/// Its text points into the reader's buffer and is valid until the reader's next call.
 struct PlainRow {
   /// The URL as written.
   var url: UnsafeRawBufferPointer
-  /// The line on which it begins, from 1.
+  /// The line on which it starts, from 1.
   var line: UInt64
-  /// Where in the manifest's text the URL lies.
+  /// The offset of the URL in the manifest's text.
   var offset: UInt64
 
   var row: Row { Row(url: url, line: line, offset: offset) }
@@ -34,27 +34,28 @@ enum RowStep {
   case row(Row)
   /// A sitemap that an index names, as written.
   case sitemap(UnsafeRawBufferPointer, line: UInt64)
-  /// Others may have a turn before this is asked again.
+  /// Other work may get a turn before the next call.
   case nothingYet
   case wouldBlock
   case end
 }
 
-/// Takes rows from a manifest's text, by the rules of its format.
+/// Parses rows from a manifest's text by the rules of its format.
 ///
-/// A row that breaks the format's rules is a row with a problem, and reading goes on after it. Where the text breaks off, a
-/// last row that is not whole is left out.
+/// A row that breaks the rules is returned with a problem, and reading continues after it. If reading fails, an
+/// incomplete last row is dropped.
 protocol RowReader: AnyObject {
-  /// Reads what precedes the first row, such as a header; false if it would have to wait.
+  /// Reads what precedes the first row, such as a header; returns false if it would block.
   func readHeader() throws(ManifestError) -> Bool
-  /// Whether rows may name a priority of their own; known once the header is read.
+  /// Whether rows may set their own priority; known once the header is read.
   var mayNamePriority: Bool { get }
   func next() -> RowStep
-  /// Appends the next rows while they are plain and there as a whole, until `rows` has `maximum`; none where ``next()`` has to be asked.
+  /// Appends the next rows while they are plain and complete, until `rows` has `maximum`; appends none if ``next()``
+  /// must be called.
   func takePlainRows(into rows: inout [PlainRow], maximum: Int)
-  /// Throws if the rest of the text could not be read by the format's rules; to be asked once the rows have ended.
+  /// Throws if the rest of the text couldn't be parsed; must be called after the rows have ended.
   func checkEnd() throws(ManifestError)
-  /// Whether rows come as bytes are read, so that their number can be estimated; known once the header is read.
+  /// Whether rows are produced as bytes are read, so that their number can be estimated; known once the header is read.
   var hasRowsByBytes: Bool { get }
   var remarks: ReadingRemarks { get }
 }
@@ -67,7 +68,7 @@ extension RowReader {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Without the spaces, tabs and carriage returns around it.
+  /// Returns the bytes without surrounding spaces, tabs and carriage returns.
   @inline(__always)
   func trimmed() -> UnsafeRawBufferPointer {
     var start = 0
@@ -82,7 +83,7 @@ extension UnsafeRawBufferPointer {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
   }
 
-  /// Where `part`, which lies within, begins.
+  /// The offset of `part`, which must lie within.
   func offset(of part: UnsafeRawBufferPointer) -> Int {
     guard let base = baseAddress, let start = part.baseAddress else { return 0 }
     return start - base

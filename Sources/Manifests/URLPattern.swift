@@ -1,19 +1,19 @@
 import Glibc
 public import ImageURLs
 
-/// Why a pattern cannot be used.
+/// The reason why a pattern is invalid.
 public struct InvalidPattern: Error, Sendable, Hashable {
-  /// One sentence on what is wrong.
+  /// One sentence about the problem.
   public let message: String
 
   init(_ message: String) { self.message = message }
 }
 
-/// A rule that a URL fits or not: a glob over its path, or `re:` and a regular expression over all of it.
+/// A rule that matches URLs: a glob over the path, or `re:` and a regular expression over the whole URL.
 ///
-/// Both see the normal form. A glob with a slash in it must match the whole path, one without the last segment, so that `*.jpg`
-/// means every JPEG file; see ``PathGlob`` for its letters. An expression is a POSIX extended one (regex(7)), found anywhere
-/// unless anchored. Letter case counts in both.
+/// Both see the normal form. A glob with a slash must match the whole path, a glob without one the last segment, so
+/// that `*.jpg` means every JPEG file; see ``PathGlob`` for its syntax. An expression is a POSIX extended one
+/// (regex(7)), and matches anywhere unless anchored. Both are case-sensitive.
 public struct URLPattern: Sendable {
   private enum Kind: Sendable {
     case glob(PathGlob)
@@ -24,7 +24,7 @@ public struct URLPattern: Sendable {
   public let written: String
   private let kind: Kind
 
-  /// The pattern as written in a job file; throws if it cannot be understood.
+  /// Creates a pattern from its form in a job file; throws if it is invalid.
   public init(_ written: String) throws(InvalidPattern) {
     self.written = written
     if written.hasPrefix("re:") {
@@ -34,7 +34,7 @@ public struct URLPattern: Sendable {
     }
   }
 
-  /// Whether a normalised URL fits.
+  /// Whether a normalised URL matches.
   public func matches(_ url: UnsafeRawBufferPointer, parts: URLParts) -> Bool {
     switch kind {
     case .glob(let glob): glob.matches(path: url[parts.path])
@@ -45,21 +45,22 @@ public struct URLPattern: Sendable {
 
 /// A POSIX extended regular expression (regcomp(3)).
 ///
-/// `@unchecked Sendable`: the compiled expression is not changed after `init`, and regexec(3) may run on it in several threads.
+/// `@unchecked Sendable`: the compiled expression doesn't change after `init`, and regexec(3) may use it in several
+/// threads.
 final class RegularExpression: @unchecked Sendable {
   private let compiled = UnsafeMutablePointer<regex_t>.allocate(capacity: 1)
-  /// What `deinit` may free: it runs after a failed compilation too.
+  /// For `deinit`, which runs after a failed compilation, too.
   private var isCompiled = false
 
   init(_ expression: String) throws(InvalidPattern) {
-    if expression.isEmpty { throw InvalidPattern("the expression after re: is empty") }
-    // Without NOSUB, as glibc takes the range of bytes to look at from the first match.
+    if expression.isEmpty { throw InvalidPattern("the expression after 're:' is empty") }
+    // Without NOSUB, since glibc takes the range of bytes to search from the first match.
     let status = regcomp(compiled, expression, REG_EXTENDED)
     guard status == 0 else {
       var message = [CChar](repeating: 0, count: 256)
       regerror(status, compiled, &message, message.count)
       let sentence = String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      throw InvalidPattern("“\(expression)” is no extended regular expression: \(sentence)")
+      throw InvalidPattern("'\(expression)' isn't a valid extended regular expression: \(sentence)")
     }
     isCompiled = true
   }
@@ -69,7 +70,7 @@ final class RegularExpression: @unchecked Sendable {
     compiled.deallocate()
   }
 
-  /// Whether it is found anywhere in `text`.
+  /// Whether it matches anywhere in `text`.
   func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     guard let base = text.baseAddress else { return false }
     var range = regmatch_t(rm_so: 0, rm_eo: regoff_t(text.count))
@@ -79,9 +80,10 @@ final class RegularExpression: @unchecked Sendable {
 
 /// A glob over a URL's path.
 ///
-/// `?` is one byte and `*` any number of bytes, never a slash; `**` is any number of bytes, slashes too, and `**/` any number
-/// of folders, none too; `[a-z]` is one byte of a set, `[!a-z]` one outside it, never a slash; `{jpg,png}` is any of these; a
-/// backslash takes the next character as it is. Characters that a path holds only encoded match their encoding.
+/// `?` is one byte and `*` any number of bytes except slashes; `**` is any number of bytes including slashes, and `**/`
+/// any number of folders, even none. `[a-z]` is one byte of a set, `[!a-z]` one byte outside it, never a slash;
+/// `{jpg,png}` is either alternative; a backslash escapes the next character. Characters that must be encoded in a path
+/// match their encoding.
 struct PathGlob: Sendable {
   enum Token: Sendable, Equatable {
     case byte(UInt8)
@@ -102,7 +104,7 @@ struct PathGlob: Sendable {
     isForLastSegment = !written.utf8.contains(UInt8(ascii: "/"))
     for alternative in try BraceExpansion.expand(Array(written.utf8)) {
       var tokens = try PathGlobParser(alternative).tokens()
-      // A path begins with a slash, which people leave out.
+      // A path starts with a slash, which users leave out.
       if !isForLastSegment, tokens.first != .byte(UInt8(ascii: "/")) { tokens.insert(.byte(UInt8(ascii: "/")), at: 0) }
       alternatives.append(tokens)
     }
@@ -116,14 +118,14 @@ struct PathGlob: Sendable {
     return alternatives.contains { Self.matches($0, bytes) }
   }
 
-  /// Where to go on after a failure: the star takes one byte more.
+  /// A state to return to after a mismatch: the star takes one more byte.
   private struct Retry {
     var token: Int
     var index: Int
   }
 
-  /// Goes back to the last `*`, and where that cannot grow to the last `**`: never further, since an earlier star that takes
-  /// more leaves a later one less to choose from.
+  /// Backtracks to the last `*`, and if that can't grow, to the last `**`, but never further: an earlier star that
+  /// takes more only leaves less for a later one.
   private static func matches(_ tokens: [Token], _ text: UnsafeRawBufferPointer) -> Bool {
     var token = 0
     var index = 0
@@ -179,7 +181,7 @@ struct PathGlob: Sendable {
   }
 }
 
-/// Reads the letters of a glob without braces.
+/// Parses a glob without braces.
 struct PathGlobParser {
   private let text: [UInt8]
   private var index = 0
@@ -201,7 +203,7 @@ struct PathGlobParser {
     case UInt8(ascii: "*"): tokens.append(readStars(afterSlash: tokens.last == nil || tokens.last == .byte(UInt8(ascii: "/"))))
     case UInt8(ascii: "["): tokens.append(try readSet())
     case UInt8(ascii: "\\"):
-      guard index < text.count else { throw InvalidPattern("the pattern ends in a backslash") }
+      guard index < text.count else { throw InvalidPattern("the pattern ends in a backslash; escape it as \\\\") }
       Self.appendLiteral(text[index], to: &tokens)
       index += 1
     default: Self.appendLiteral(byte, to: &tokens)
@@ -227,7 +229,7 @@ struct PathGlobParser {
         index += 1
         high = try readMember()
       }
-      guard low <= high else { throw InvalidPattern("a range in [ ] ends before it begins") }
+      guard low <= high else { throw InvalidPattern("a range in [ ] is in the wrong order; write it as [a-z]") }
       ranges.append(low...high)
     }
     guard index < text.count else { throw InvalidPattern("a [ is not closed; write \\[ for the character itself") }
@@ -237,12 +239,12 @@ struct PathGlobParser {
 
   private mutating func readMember() throws(InvalidPattern) -> UInt8 {
     if text[index] == UInt8(ascii: "\\"), index + 1 < text.count { index += 1 }
-    guard text[index] < 128 else { throw InvalidPattern("[ ] can hold ASCII characters only; use {…} for others") }
+    guard text[index] < 128 else { throw InvalidPattern("[ ] may contain only ASCII characters; use {…} for others") }
     index += 1
     return text[index - 1]
   }
 
-  /// A byte that a path cannot hold as it is stands there percent-encoded.
+  /// Appends a byte, percent-encoded if a path can't contain it as it is.
   private static func appendLiteral(_ byte: UInt8, to tokens: inout [PathGlob.Token]) {
     guard byte <= 32 || byte >= 127 || "\"<>\\^`{|}#".utf8.contains(byte) else { return tokens.append(.byte(byte)) }
     let digits = Array("0123456789ABCDEF".utf8)
@@ -250,9 +252,9 @@ struct PathGlobParser {
   }
 }
 
-/// Writes `a{b,c}` out as `ab` and `ac`.
+/// Expands `a{b,c}` into `ab` and `ac`.
 enum BraceExpansion {
-  /// How many patterns one may stand for.
+  /// The maximum number of patterns in one.
   private static let maximumAlternatives = 256
 
   static func expand(_ text: [UInt8]) throws(InvalidPattern) -> [[UInt8]] {
@@ -267,7 +269,7 @@ enum BraceExpansion {
       start = end + 1
     }
     guard results.count <= maximumAlternatives else {
-      throw InvalidPattern("the braces stand for more than \(maximumAlternatives) patterns")
+      throw InvalidPattern("the braces expand to more than \(maximumAlternatives) patterns; split the pattern")
     }
     return results
   }

@@ -5,12 +5,12 @@ import ImageURLs
 ///
 ///     192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /hero.jpg HTTP/1.1" 200 5120 "https://…" "Mozilla/5.0 …"
 struct AccessLogLine {
-  /// What a good GET asked for, with its escapes; nil for any other request.
+  /// The target of a successful GET, still escaped; nil for any other request.
   let target: UnsafeRawBufferPointer?
 
-  /// nil if the line has another form.
+  /// Returns nil if the line has another form.
   init?(_ line: UnsafeRawBufferPointer) {
-    // Host, ident and user; the user may hold anything but a space. Then the time, which nothing here needs.
+    // Host, ident and user, which may contain anything but a space; then the time, which isn't used.
     var rest = line[...]
     for _ in 0..<3 {
       guard Self.takeField(&rest) != nil else { return nil }
@@ -28,7 +28,7 @@ struct AccessLogLine {
     target = Self.isGood(status) ? Self.target(of: request) : nil
   }
 
-  /// The field up to the next space, which is passed over too.
+  /// Returns the field up to the next space, and skips the space.
   private static func takeField(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer>? {
     guard let space = rest.firstIndex(of: UInt8(ascii: " ")), space > rest.startIndex else { return nil }
     defer { rest = rest[(space + 1)...] }
@@ -48,7 +48,7 @@ struct AccessLogLine {
     status.elementsEqual("200".utf8) || status.elementsEqual("206".utf8) || status.elementsEqual("304".utf8)
   }
 
-  /// What stands between the method and the version, which HTTP/0.9 has not; spaces in it are the client's mistake.
+  /// The part between the method and the version, which HTTP/0.9 lacks. Spaces in it are the client's error.
   private static func target(of request: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer? {
     guard request.starts(with: "GET ".utf8) else { return nil }
     let rest = request.dropFirst(4)
@@ -61,7 +61,7 @@ struct AccessLogLine {
 
 /// The escapes of log files: `\xHH`, `\"`, `\\`, and those of C for white space.
 enum LogEscapes {
-  /// Appends the text without its escapes; a backslash that begins none stands for itself.
+  /// Appends the text without its escapes; a backslash that starts no escape is kept.
   static func appendUndone(_ text: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
     var rest = text[...]
     while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
@@ -92,20 +92,20 @@ enum LogEscapes {
   }
 }
 
-/// Which targets of logged requests are URLs of the site whose log it is.
+/// Decides which targets of logged requests are URLs of the logged site.
 ///
-/// Targets are what visitors wrote, whom nobody trusts: one that led to another host would have that host asked, with the
-/// headers and credentials of the job, by whoever sends a request. So a target that begins with a slash is a path of the base
-/// whatever follows (RFC 9112 section 3.2.1), even where it would be a host in a reference, and one in absolute form (section
-/// 3.2.2) counts only where it has the base's scheme, host and port.
+/// Visitors choose the targets, so they aren't trusted: a target that led to another host would let any visitor make
+/// prewarm request that host with the job's headers and credentials. So a target that starts with a slash is always a
+/// path of the base (RFC 9112 section 3.2.1), even if it would name a host as a reference. A target in absolute form
+/// (section 3.2.2) counts only if it has the base's scheme, host and port.
 struct LoggedTargets {
   private let base: BaseURL?
   private let normalizer = URLNormalizer()
 
   init(base: BaseURL?) { self.base = base }
 
-  /// What of a target is to be resolved against the base, or the whole of it where there is none; nil if it is no URL of
-  /// the base's site.
+  /// Returns the part of a target to resolve against the base, or all of it if there is no base; nil if it isn't a URL
+  /// of the base's site.
   func accepted(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     if target.first == UInt8(ascii: "/") { return target }
     guard let authorityStart = Self.authorityStart(of: target) else { return nil }
@@ -117,17 +117,17 @@ struct LoggedTargets {
     return UnsafeRawBufferPointer(rebasing: target[end...])
   }
 
-  /// A path as a reference that leads nowhere but to itself: two slashes at its start would name a host (RFC 3986 section 4.2),
-  /// and the dot segment that keeps them apart goes when it is resolved.
+  /// Appends a path as a reference that always resolves to that path: two slashes at its start would name a host (RFC
+  /// 3986 section 4.2). The dot segment that separates them disappears when the reference is resolved.
   static func appendReference(_ path: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
     if path.starts(with: "//".utf8) { "/.".utf8.withContiguousStorageIfAvailable { bytes.append(UnsafeRawBufferPointer($0)) } }
     bytes.append(path)
   }
 
-  /// Where what follows `http://` or `https://` begins; nil for all else, such as `*` and `host:port`.
+  /// The index after `http://` or `https://`; nil for other forms, such as `*` and `host:port`.
   private static func authorityStart(of target: UnsafeRawBufferPointer) -> Int? {
     for scheme in ["http://", "https://"] as [StaticString] where target.count > scheme.utf8CodeUnitCount {
-      // Letters alone differ by that bit; a colon and a slash have it set.
+      // Only letters differ in that bit; a colon and a slash have it set.
       let fits = (0..<scheme.utf8CodeUnitCount).allSatisfy { target[$0] | 0x20 == scheme.utf8Start[$0] }
       if fits { return scheme.utf8CodeUnitCount }
     }

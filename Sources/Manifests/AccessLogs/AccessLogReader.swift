@@ -1,9 +1,9 @@
-/// Rows of access logs: what was asked for, by falling count of requests; so all is read before the first row.
+/// Rows of access logs: the requested targets, most requested first. All files are read before the first row.
 ///
-/// The files of one manifest are counted together, as one log that was rotated. Each has a reader of its own; the last gives the
-/// rows of all, or the first that breaks off, after which no other is read.
+/// The files of one manifest are counted together, as one rotated log. Each has its own reader; the last one returns
+/// the rows of all. If one fails, the files after it aren't read.
 final class AccessLogReader: RowReader {
-  /// How many lines are read before others get a turn.
+  /// Lines that are read before other work gets a turn.
   private static let sliceLines = 65_536
   private static let shownBytes = 120
 
@@ -15,16 +15,17 @@ final class AccessLogReader: RowReader {
   private let targets: LoggedTargets
   private let hasBase: Bool
   private let takesEveryTarget: Bool
-  /// The reference that the last row holds.
+  /// The reference in the last row.
   private let reference = GrowingBytes()
   private let counter: RequestCounter
   private var hasCounted = false
-  /// Whether not even what was counted can be given.
+  /// Whether counting failed, so that there are no rows.
   private var hasBroken = false
   private var failure: ManifestError?
   private(set) var remarks = ReadingRemarks()
 
-  /// A reader that counts with `counter`, which all files of the manifest share; the index of this one is `index`.
+  /// Creates a reader that counts with `counter`, which all files of the manifest share; `index` is the index of this
+  /// file.
   init(_ buffer: InputBuffer, _ file: ManifestFile, index: Int, of manifest: Manifest, counter: RequestCounter) {
     self.buffer = buffer
     lines = LineReader(buffer)
@@ -39,14 +40,14 @@ final class AccessLogReader: RowReader {
 
   func readHeader() -> Bool { true }
 
-  /// Throws if nothing says which site the paths of the log belong to.
+  /// Throws if the site of the log's paths is unknown.
   func checkSite() throws(ManifestError) {
     guard !hasBase, !takesEveryTarget else { return }
     throw ManifestError(
       manifest: manifest,
       line: 1,
       message:
-        "an access log has paths only; set base-url to their site, such as https://www.example.com"
+        "an access log contains only paths; set base-url to their site, such as https://www.example.com"
     )
   }
 
@@ -108,8 +109,8 @@ final class AccessLogReader: RowReader {
     if !hasBase, isPath || !takesEveryTarget {
       let message =
         isPath
-        ? "the log names paths alone; say by base-url which site they belong to, as in base-url: https://www.example.com"
-        : "the log names whole URLs, of whatever host; say by base-url whose they are, or choose among them by include"
+        ? "the log contains only paths; set base-url to their site, such as https://www.example.com"
+        : "the log contains URLs of any host; set base-url to your site, or select URLs with include"
       return failure = ManifestError(manifest: manifest, line: line.number, message: message)
     }
     remarks.entries += 1

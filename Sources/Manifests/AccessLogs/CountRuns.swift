@@ -1,13 +1,14 @@
-/// Sorted runs of counts in one spool file, to be merged: what makes counting run in bounded memory (external merge sort).
+/// Sorted runs of counts in one spool file, which are merged later, so that counting needs bounded memory (external
+/// merge sort).
 final class CountRuns {
-  /// A count as it is written; its text follows.
+  /// A count as it is written, followed by its text.
   struct Header {
     var count: UInt64
     var location: LogLocation
     var length: UInt64
   }
 
-  /// Runs that are merged at once; each has a window of its own.
+  /// The number of runs merged at once; each has its own window.
   static let maximumCount = 64
 
   private let file: SpoolFile
@@ -16,7 +17,7 @@ final class CountRuns {
 
   init(in directory: String) throws(InputError) { file = try SpoolFile(in: directory) }
 
-  /// Adds the next count to the run that is written.
+  /// Adds the next count to the current run.
   func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) throws(InputError) {
     let header = Header(count: count, location: location, length: UInt64(text.count))
     try withUnsafePointer(to: header) { pointer throws(InputError) in
@@ -25,27 +26,27 @@ final class CountRuns {
     try file.append(text)
   }
 
-  /// Ends the run that is written.
+  /// Ends the current run.
   func endRun() throws(InputError) {
     try file.flush()
     if file.count > start { ranges.append(start..<file.count) }
     start = file.count
   }
 
-  /// Adds all counts of a table, which are in order, as a run.
+  /// Adds all counts of a sorted table as a run.
   func append(_ table: RequestTable) throws(InputError) {
     for count in table.counts { try append(count: count.count, location: count.location, table.text(of: count)) }
     try endRun()
   }
 
-  /// All runs, to be merged; those that are added from here on are others.
+  /// Returns all runs for merging; runs that are added later form a new set.
   func takeAll() -> [CountRun] {
     defer { ranges = [] }
     return ranges.map { CountRun(file, $0) }
   }
 }
 
-/// One run while it is read.
+/// One run that is being read.
 final class CountRun {
   private static let windowBytes = 128 << 10
 
@@ -53,7 +54,7 @@ final class CountRun {
   private var unread: Range<UInt64>
   private let window = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
   private var filled: Range<Int> = 0..<0
-  /// The count that was read last, and its text, which is valid until the next.
+  /// The last count and its text, which is valid until the next one.
   private(set) var current = (
     count: UInt64(0), location: LogLocation(file: 0, line: 0), text: UnsafeRawBufferPointer(start: nil, count: 0)
   )
@@ -65,7 +66,7 @@ final class CountRun {
 
   deinit { window.deallocate() }
 
-  /// Goes to the next count; false at the end.
+  /// Advances to the next count; returns false at the end.
   func advance() throws(InputError) -> Bool {
     if filled.isEmpty, unread.isEmpty { return false }
     let headerBytes = MemoryLayout<CountRuns.Header>.size
@@ -77,7 +78,7 @@ final class CountRun {
     }
     let start = filled.lowerBound + headerBytes
     let end = start + Int(header.length)
-    guard end <= filled.upperBound else { throw InputError("the spool of counts was cut short") }
+    guard end <= filled.upperBound else { throw InputError("the temporary file of request counts is truncated") }
     current = (header.count, header.location, UnsafeRawBufferPointer(rebasing: window[start..<end]))
     filled = end..<filled.upperBound
     return true
@@ -89,14 +90,14 @@ final class CountRun {
     let target = UnsafeMutableRawBufferPointer(rebasing: window[filled.count..<(filled.count + room)])
     guard try file.read(into: target, at: unread.lowerBound) == room, filled.count + room >= MemoryLayout<CountRuns.Header>.size
     else {
-      throw InputError("the spool of counts was cut short")
+      throw InputError("the temporary file of request counts is truncated")
     }
     filled = 0..<(filled.count + room)
     unread = (unread.lowerBound + UInt64(room))..<unread.upperBound
   }
 }
 
-/// Goes over sorted runs as over one: a binary heap of the runs by their next counts.
+/// Merges sorted runs: a binary heap of runs, ordered by their next counts.
 final class CountMerge {
   enum Order {
     case byText, mostAskedFirst
@@ -112,7 +113,7 @@ final class CountMerge {
     for index in heap.indices.reversed() { siftDown(index) }
   }
 
-  /// The next count, whose text is valid until the next call; nil at the end.
+  /// Returns the next count, whose text is valid until the next call; nil at the end.
   func next() throws(InputError) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
     if hasBegun, let first = heap.first {
       if try !first.advance() {
@@ -145,17 +146,17 @@ final class CountMerge {
   }
 }
 
-/// Sorted runs as one in which each target stands once, with all its counts.
+/// Merged runs in which each target occurs once, with the sum of its counts.
 final class SummedCounts {
   private let merge: CountMerge
   private var pending: (count: UInt64, location: LogLocation)?
   private var pendingText = GrowingBytes()
   private var givenText = GrowingBytes()
 
-  /// The sums of a merge by text.
+  /// Creates the sums of a merge that is ordered by text.
   init(_ merge: CountMerge) { self.merge = merge }
 
-  /// The next target, whose text is valid until the next call; nil at the end.
+  /// Returns the next target, whose text is valid until the next call; nil at the end.
   func next() throws(InputError) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
     while let (count, location, text) = try merge.next() {
       if let sum = pending, pendingText.bytes.isEqual(to: text) {

@@ -1,20 +1,21 @@
 import Glibc
 import ImagePrimitives
 
-/// Counts requests by target, exactly, in bounded memory, and gives the targets by falling count.
+/// Counts requests by target, exactly, in bounded memory, and returns the targets by decreasing count.
 ///
-/// While all targets fit in ``defaultMemoryBytes``, it is a hash table. Beyond, the table is written out sorted by target, again
-/// and again; the runs are merged, which adds up the counts of each target, and what comes of that is sorted by count in the
-/// same way. Each target so is written and read twice, whatever the number of requests.
+/// While all targets fit in ``defaultMemoryBytes``, it is a hash table. Beyond that, the table is repeatedly written
+/// out sorted by target; merging these runs adds up the counts of each target, and the sums are sorted by count in the
+/// same way. So each target is written and read twice, regardless of the number of requests.
 final class RequestCounter {
-  /// What is counted in memory before it is written out; with what arrays hold in reserve and the windows of the runs it may be thrice that.
+  /// The size of the table before it is written out; with the reserves of arrays and the windows of runs, memory may
+  /// reach three times that.
   static let defaultMemoryBytes = 16 << 20
-  /// How many targets are merged at once before others get a turn.
+  /// Targets that are merged before other work gets a turn.
   private static let sliceTargets = 65_536
 
   private enum Phase {
     case counting
-    /// Adds up the counts of equal targets; the table gathers them to be sorted by count.
+    /// Adds up the counts of equal targets; the table collects the sums for sorting by count.
     case addingUp(SummedCounts, sorted: CountRuns)
     case inMemory(next: Int)
     case merged(CountMerge)
@@ -31,7 +32,7 @@ final class RequestCounter {
     maximumMemoryBytes = memoryBytes
   }
 
-  /// Counts a request for `target`, whose escapes are undone.
+  /// Counts a request for `target`, which is unescaped.
   func add(_ target: UnsafeRawBufferPointer, location: LogLocation) throws(InputError) {
     let start = table.texts.count
     LogEscapes.appendUndone(target, to: table.texts)
@@ -39,7 +40,7 @@ final class RequestCounter {
     if table.memoryBytes > maximumMemoryBytes { try spill() }
   }
 
-  /// Begins to sort; nothing can be added after that.
+  /// Starts sorting; no request can be added afterwards.
   func finish() throws(InputError) {
     guard let runs else {
       table.sort(by: RequestCount.isMoreAsked)
@@ -50,18 +51,18 @@ final class RequestCounter {
     phase = .addingUp(SummedCounts(try CountMerge(runs.takeAll(), order: .byText)), sorted: try CountRuns(in: directory))
   }
 
-  /// What ``next()`` gave.
+  /// The result of ``next()``.
   enum Step {
-    /// A target, which is valid until the next step.
+    /// A target, valid until the next step.
     case target(UnsafeRawBufferPointer, location: LogLocation)
     case nothingYet
     case end
   }
 
-  /// The next target, of those that are left the one that was asked for most.
+  /// Returns the most requested of the remaining targets.
   func next() throws(InputError) -> Step {
     switch phase {
-    case .counting: preconditionFailure("targets are asked for before all requests were counted")
+    case .counting: preconditionFailure("next() requires finish() first")
     case .addingUp(let sums, let sorted):
       if try addUp(sums, sorted) { phase = .merged(try CountMerge(sorted.takeAll(), order: .mostAskedFirst)) }
       return .nothingYet
@@ -82,13 +83,13 @@ final class RequestCounter {
     try runs.append(table)
     table = RequestTable()
     guard runs.ranges.count == CountRuns.maximumCount else { return }
-    // One run of all, so that there are never more than can be merged at once.
+    // One run of all, so that there are never more runs than can be merged at once.
     let sums = SummedCounts(try CountMerge(runs.takeAll(), order: .byText))
     while let sum = try sums.next() { try runs.append(count: sum.count, location: sum.location, sum.text) }
     try runs.endRun()
   }
 
-  /// Gathers a slice of the sums; true if those were the last.
+  /// Collects a slice of the sums; returns true after the last.
   private func addUp(_ sums: SummedCounts, _ sorted: CountRuns) throws(InputError) -> Bool {
     for _ in 0..<Self.sliceTargets {
       guard let sum = try sums.next() else {
@@ -112,19 +113,19 @@ final class RequestCounter {
   }
 }
 
-/// Counts of targets in memory: a hash table with open addressing over texts that lie side by side.
+/// Counts of targets in memory: a hash table with open addressing over adjacent texts.
 final class RequestTable {
   private(set) var counts: [RequestCount] = []
   let texts = GrowingBytes()
-  /// Of each slot the index of its count, plus one.
+  /// For each slot, the index of its count plus one.
   private var slots = ProbedTable<UInt32>(free: 0, slots: 1024)
 
-  /// What it takes, about.
+  /// Its approximate size.
   var memoryBytes: Int { texts.count + counts.count * MemoryLayout<RequestCount>.stride + slots.byteCount }
 
   func text(of count: RequestCount) -> UnsafeRawBufferPointer { texts[count.offset..<count.offset + count.length] }
 
-  /// Counts a request for the text that was appended to ``texts`` from `start` on; a known one is taken back.
+  /// Counts a request for the text appended to ``texts`` from `start` on; removes the text again if it is known.
   func add(from start: Int, location: LogLocation) {
     let text = texts[start..<texts.count]
     let slot = slots.index(hash: hash(text)) { self.text(of: counts[Int($0) - 1]).isEqual(to: text) }
@@ -137,13 +138,13 @@ final class RequestTable {
     _ = slots.insert(UInt32(counts.count), at: slot) { hash(self.text(of: counts[Int($0) - 1])) }
   }
 
-  /// Adds a text with its count, which no other has, without looking; ``add(from:line:)`` does not know of it.
+  /// Adds a text that isn't in the table, without a search; ``add(from:line:)`` doesn't find it.
   func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) {
     counts.append(RequestCount(count: count, location: location, offset: texts.count, length: text.count))
     texts.append(text)
   }
 
-  /// Sorts the counts; nothing can be added after that.
+  /// Sorts the counts; nothing can be added afterwards.
   func sort(by precedes: (RequestCount, RequestCount) -> Bool) {
     slots = ProbedTable(free: 0, slots: 1)
     counts.sort(by: precedes)
@@ -151,7 +152,7 @@ final class RequestTable {
 
   func sortByText() { sort { text(of: $0).isLess(than: text(of: $1)) } }
 
-  // Seeded anew in each process, so that nobody can write a log that makes it slow.
+  // Seeded per process, so that a crafted log can't make it slow.
   private func hash(_ text: UnsafeRawBufferPointer) -> UInt64 {
     var hasher = Hasher()
     hasher.combine(bytes: text)
@@ -159,23 +160,23 @@ final class RequestTable {
   }
 }
 
-/// How often one target was asked for.
+/// The number of requests of one target.
 struct RequestCount {
   var count: UInt64
-  /// Where the first request stands.
+  /// The location of the first request.
   var location: LogLocation
-  /// Where the target stands among the bytes that it is kept in.
+  /// The offset of the target in the texts.
   var offset: Int
   var length: Int
 
-  /// More requests first, then what came first.
+  /// More requests first, then the earlier location.
   static func isMoreAsked(_ left: RequestCount, _ right: RequestCount) -> Bool {
     left.count != right.count ? left.count > right.count : left.location < right.location
   }
 }
 
 extension UnsafeRawBufferPointer {
-  /// By bytes, a beginning before what goes on.
+  /// Compares bytes; a prefix comes first.
   func isLess(than other: UnsafeRawBufferPointer) -> Bool {
     let order = isEmpty || other.isEmpty ? 0 : memcmp(baseAddress!, other.baseAddress!, Swift.min(count, other.count))
     return order != 0 ? order < 0 : count < other.count
@@ -186,13 +187,13 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// Where a request stands, in one word: what comes in an earlier file, or on an earlier line of the same, is less.
+/// The location of a request in one word: ordered by file, then by line.
 struct LogLocation: Comparable {
   private static let lineBits: UInt64 = 40
 
   private let packed: UInt64
 
-  /// A line, from 1, of a file by its index; of a log longer than 2^40 lines, the last that can be told.
+  /// Creates a location from a line, counted from 1, and the index of its file. Lines beyond 2^40 count as line 2^40.
   init(file: Int, line: UInt64) {
     packed = UInt64(file) << Self.lineBits | min(line, 1 << Self.lineBits - 1)
   }

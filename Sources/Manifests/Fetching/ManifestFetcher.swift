@@ -1,50 +1,50 @@
 public import ImageURLs
 
-/// Who fetches the manifests that are named by URL; the reader knows nothing of the network.
+/// Fetches manifests that are named by URL, so that the reader doesn't depend on the network.
 ///
-/// It is called on the thread that reads the manifests, and never waits.
+/// Called on the thread that reads the manifests; must never block.
 public protocol ManifestFetcher: AnyObject {
-  /// Begins to fetch a manifest, and says where its bytes will be.
+  /// Starts fetching a manifest.
   ///
-  /// What is for the user's own server alone, such as credentials, goes with the request only where `isOwnOrigin`: of a sitemap
-  /// that an index names, where that is of the same scheme, host and port as what the user has named.
+  /// Credentials and other values for the user's own server are sent only if `isOwnOrigin`. For a sitemap from an
+  /// index, that is whether it has the same scheme, host and port as the URL that the user named.
   func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch
 }
 
-/// One manifest that is under way.
+/// A manifest that is being fetched.
 public protocol ManifestFetch: AnyObject {
-  /// What came of it; nil while it is under way.
+  /// The outcome; nil until the fetch ends.
   var outcome: ManifestFetchOutcome? { get }
-  /// A descriptor that can be read from when there is an ``outcome`` on; it lives as long as this object. It is not asked for where
-  /// the outcome is there from the start.
+  /// A descriptor that becomes readable when ``outcome`` is set; it lives as long as this object. Isn't used if the
+  /// outcome is there from the start.
   var descriptor: Int32 { get }
-  /// Says that nobody wants it any more.
+  /// Cancels the fetch; its outcome is no longer needed.
   func cancel()
 }
 
-/// What came of fetching a manifest.
+/// The outcome of fetching a manifest.
 public enum ManifestFetchOutcome: Sendable {
   case fetched(FetchedManifest)
-  /// Why it cannot be fetched: one sentence, without the URL.
+  /// The reason why it can't be fetched: one sentence, without the URL.
   case failed(String)
 }
 
-/// A manifest's bytes, in a file that nobody else knows.
+/// A manifest's bytes, in a file that isn't shared.
 public protocol FetchedBytes: AnyObject, Sendable {
-  /// A regular file at its start; it is open as long as this object lives.
+  /// A regular file, positioned at its start; open as long as this object lives.
   var descriptor: Int32 { get }
 }
 
 /// A manifest that was fetched.
 public struct FetchedManifest: Sendable {
-  /// Its bytes, as the server's file has them: of a `.gz` file they are compressed still.
+  /// The bytes as the server sent them; those of a `.gz` file are still compressed.
   public var bytes: any FetchedBytes
-  /// The `Content-Type` header, where there was one.
+  /// The `Content-Type` header, if any.
   public var contentType: String?
-  /// The URL that answered, against which relative entries are resolved; nil: the one that was asked.
+  /// The URL that responded, against which relative entries are resolved; nil if it is the requested URL.
   public var finalURL: BaseURL?
 
-  /// A manifest of those bytes.
+  /// Creates a manifest of those bytes.
   public init(bytes: any FetchedBytes, contentType: String? = nil, finalURL: BaseURL? = nil) {
     self.bytes = bytes
     self.contentType = contentType
@@ -52,16 +52,16 @@ public struct FetchedManifest: Sendable {
   }
 }
 
-/// Opens the files of manifests, and keeps those that are being fetched.
+/// Opens the files of manifests and keeps track of fetches.
 final class ManifestOpener {
-  /// How many files are fetched at once, the one that is waited for among them.
+  /// The number of simultaneous fetches, including the one that the reader is waiting for.
   static let fetchesAhead = 4
 
-  /// What came of opening a file that is fetched.
+  /// The outcome of opening a fetched file.
   enum Opening {
-    /// The file, and the URL that answered.
+    /// The file, and the URL that responded.
     case open(OpenManifest, BaseURL)
-    /// It is under way; the descriptor tells when there is more.
+    /// The fetch isn't done; the descriptor becomes readable when it is.
     case wouldBlock(Int32)
   }
 
@@ -69,7 +69,7 @@ final class ManifestOpener {
   private let standardInput: Int32
   private let fetcher: (any ManifestFetcher)?
   private var fetches: [Int: any ManifestFetch] = [:]
-  /// Of each manifest of access logs, by its index, what counts the requests of all its files.
+  /// For each manifest of access logs, by index, the counter that all its files share.
   private var counters: [Int: RequestCounter] = [:]
 
   init(spoolDirectory: String, standardInput: Int32, fetcher: (any ManifestFetcher)?) {
@@ -84,14 +84,14 @@ final class ManifestOpener {
 
   func isStandardInput(_ input: InputDescriptor) -> Bool { input.descriptor == standardInput }
 
-  /// Opens a file that is there.
+  /// Opens a local file.
   func open(_ index: Int, _ file: ManifestFile, of manifest: Manifest) throws(ManifestError) -> OpenManifest {
     do throws(InputError) {
       let input: InputDescriptor? =
         switch file.location {
         case .path(let path): try InputDescriptor(path: path)
         case .standardInput: try InputDescriptor(descriptor: standardInput, isOwned: false)
-        case .url: preconditionFailure("what is fetched is opened elsewhere")
+        case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
         case nil: nil
         }
       return OpenManifest(index, file, of: manifest, input: input, context: context(of: file))
@@ -100,16 +100,16 @@ final class ManifestOpener {
     }
   }
 
-  /// Throws if nobody is there who could fetch it.
+  /// Throws if the file must be fetched but there is no fetcher.
   func checkCanFetch(_ file: ManifestFile) throws(ManifestError) {
     guard fetcher == nil else { return }
     throw ManifestError(
       manifest: file.name,
-      message: "it would have to be fetched, and here no request is made; fetch it to a file"
+      message: "this command makes no requests; download the list to a file first"
     )
   }
 
-  /// Begins to fetch a file, unless that has begun or it is none to be fetched.
+  /// Starts fetching a file, unless it is local or the fetch has started.
   func beginFetch(_ index: Int, _ file: ManifestFile) {
     guard case .url(let url)? = file.location, fetches[index] == nil, let fetcher else { return }
     fetches[index] = fetcher.fetch(url, isOwnOrigin: file.isOfOwnOrigin)
@@ -122,7 +122,7 @@ final class ManifestOpener {
     case nil: return .wouldBlock(fetch.descriptor)
     case .failed(let sentence):
       fetches[index] = nil
-      throw ManifestError(manifest: file.name, message: "it cannot be fetched: \(sentence)")
+      throw ManifestError(manifest: file.name, message: "cannot fetch it: \(sentence)")
     case .fetched(let fetched):
       fetches[index] = nil
       do throws(InputError) {
@@ -135,7 +135,7 @@ final class ManifestOpener {
     }
   }
 
-  /// Forgets what was counted in the files of that manifest, all of which have been read.
+  /// Drops the counts of that manifest, after all its files have been read.
   func endCounting(of manifest: Int) { counters[manifest] = nil }
 
   private func context(of file: ManifestFile, fetched: FetchedManifest? = nil) -> OpenManifest.Context {
@@ -153,7 +153,7 @@ final class ManifestOpener {
     return counter
   }
 
-  /// Gives up what is under way of these files.
+  /// Cancels the fetches of these files.
   func cancelFetches(of files: [Int]) {
     for file in files { fetches.removeValue(forKey: file)?.cancel() }
   }

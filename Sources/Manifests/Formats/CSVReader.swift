@@ -2,9 +2,9 @@ import Glibc
 
 /// Rows of a CSV or TSV manifest, whose first record names the columns.
 ///
-/// Every record must have as many fields as the header: a bare comma in a URL would else cut it without a word. A record that
-/// is broken, or whose quote is not closed within ``InputBuffer/maximumRowBytes``, is one bad row, and the next one begins on
-/// the line after that on which it began.
+/// Every record must have as many fields as the header; otherwise an unquoted comma would silently truncate a URL. A
+/// record that is broken, or whose quote isn't closed within ``InputBuffer/maximumRowBytes``, is one bad row; reading
+/// continues on the line after the record's first line.
 final class CSVReader: RowReader {
   private let buffer: InputBuffer
   private let manifest: String
@@ -22,7 +22,7 @@ final class CSVReader: RowReader {
     var priority: Int?
   }
 
-  /// A record that was taken from the buffer.
+  /// A record taken from the buffer.
   private enum Step {
     case record(UnsafeRawBufferPointer, line: UInt64, offset: UInt64)
     case broken(Row)
@@ -50,9 +50,9 @@ final class CSVReader: RowReader {
     case .wouldBlock: return false
     case .end:
       if let failure = buffer.failure { throw failure.error(in: manifest) }
-      throw ManifestError(manifest: manifest, line: 1, message: "it is empty; the first row must name the columns")
+      throw ManifestError(manifest: manifest, line: 1, message: "the list is empty; its first row must name the columns")
     case .broken(let row):
-      throw ManifestError(manifest: manifest, line: row.line, message: "the header cannot be read: \(row.problem!)")
+      throw ManifestError(manifest: manifest, line: row.line, message: "cannot read the header: \(row.problem!)")
     case .record(let bytes, let line, _):
       header = try makeHeader(bytes, line: line)
       return true
@@ -60,7 +60,7 @@ final class CSVReader: RowReader {
   }
 
   func next() -> RowStep {
-    guard let header else { preconditionFailure("rows are asked for before the header is read") }
+    guard let header else { preconditionFailure("next() requires readHeader() first") }
     switch nextRecord() {
     case .wouldBlock: return .wouldBlock
     case .end: return .end
@@ -68,20 +68,20 @@ final class CSVReader: RowReader {
     case .record(let bytes, let line, let offset):
       guard scanner.fields.count == header.fieldCount else {
         let problem =
-          "the row has \(scanner.fields.count) fields where the header has \(header.fieldCount); quote what has a delimiter in it"
+          "the row has \(scanner.fields.count) fields, the header has \(header.fieldCount); quote fields that contain the delimiter"
         return .row(.broken(bytes.trimmed(), line: line, problem: problem))
       }
       unescaped.removeAll()
       let priority = header.priority.map { value(of: scanner.fields[$0], in: bytes).trimmed() }
       let field = scanner.fields[header.url]
       let url = value(of: field, in: bytes).trimmed()
-      if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "the column “\(columns.url)” is empty")) }
+      if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "column '\(columns.url)' is empty")) }
       let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
       return .row(Row(url: url, priority: priority, line: line, offset: location))
     }
   }
 
-  /// Consumes the next record that is no blank line; its fields are the scanner's.
+  /// Consumes the next record that isn't a blank line; its fields are in the scanner.
   private func nextRecord() -> Step {
     while true {
       if isSkippingLine, !skipLine() { return .wouldBlock }
@@ -107,16 +107,16 @@ final class CSVReader: RowReader {
         return .record(record.bytes, line: record.line, offset: record.offset)
       case .incomplete(isQuoted: false): return .broken(takeLine { .tooLong($0, line: $1) })
       case .incomplete(isQuoted: true):
-        return .broken(takeLine { .broken($0, line: $1, problem: "a quote that opens in this row is not closed") })
+        return .broken(takeLine { .broken($0, line: $1, problem: "the row has an unclosed quote") })
       case .textAfterQuote:
         return .broken(
-          takeLine { .broken($0, line: $1, problem: "after a closing quote comes something other than a delimiter") }
+          takeLine { .broken($0, line: $1, problem: "a closing quote isn't followed by a delimiter") }
         )
       }
     }
   }
 
-  /// Consumes the line at the buffer's start, or all there is of it.
+  /// Consumes the line at the start of the buffer, or its available part.
   private func takeLine(_ makeRow: (UnsafeRawBufferPointer, UInt64) -> Row) -> Row {
     let bytes = buffer.bytes
     let feed = bytes.firstIndex(of: UInt8(ascii: "\n"))
@@ -127,7 +127,7 @@ final class CSVReader: RowReader {
     return row
   }
 
-  /// Consumes the rest of a line that was too long to be held; false if it would have to wait for it.
+  /// Consumes the rest of an overlong line; returns false if more bytes have to arrive first.
   private func skipLine() -> Bool {
     while true {
       if let feed = buffer.bytes.firstIndex(of: UInt8(ascii: "\n")) {
@@ -160,11 +160,11 @@ final class CSVReader: RowReader {
     let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
     let matches = names.indices.filter { names[$0] == columns.url }
     guard let url = matches.first else {
-      let message = "there is no column “\(columns.url)” among \(names.joined(separator: ", ")); name it with columns.url"
+      let message = "no column '\(columns.url)' among \(names.joined(separator: ", ")); set columns.url to the column of the URLs"
       throw ManifestError(manifest: manifest, line: line, message: message)
     }
     guard matches.count == 1 else {
-      throw ManifestError(manifest: manifest, line: line, message: "there are several columns “\(columns.url)”")
+      throw ManifestError(manifest: manifest, line: line, message: "column '\(columns.url)' occurs more than once; rename the others")
     }
     return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority))
   }
@@ -172,21 +172,21 @@ final class CSVReader: RowReader {
 
 /// Splits a delimited record into fields (RFC 4180), without copying.
 ///
-/// A quote inside a field that does not begin with one is a character like others, as spreadsheets have it.
+/// A quote inside an unquoted field is an ordinary character, as in spreadsheets.
 struct CSVRecordScanner {
   struct Field {
-    /// What stands between the delimiters, or between the quotes.
+    /// The bytes between the delimiters, or between the quotes.
     var range: Range<Int>
-    /// Whether doubled quotes in it stand for single ones.
+    /// Whether it contains doubled quotes, which mean single ones.
     var hasDoubledQuotes = false
   }
 
   enum Result {
-    /// A record, how many bytes it has with its line's end, and how many LF are in those.
+    /// A record with its length, including the line ending, and the number of LFs in it.
     case record(length: Int, feeds: Int)
-    /// It does not end within the bytes.
+    /// It doesn't end within the bytes.
     case incomplete(isQuoted: Bool)
-    /// After a closing quote comes something else.
+    /// A closing quote is followed by other text.
     case textAfterQuote
   }
 
@@ -195,7 +195,7 @@ struct CSVRecordScanner {
 
   init(delimiter: UInt8) { self.delimiter = delimiter }
 
-  /// Scans the record at the start of `bytes`, into ``fields``; `isLast` says that no more bytes come.
+  /// Scans the record at the start of `bytes` into ``fields``; `isLast` if no more bytes follow.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Result {
     fields.removeAll(keepingCapacity: true)
     var index = 0
@@ -226,7 +226,7 @@ struct CSVRecordScanner {
     }
   }
 
-  /// Adds the field that begins after a quote, and returns the index after its closing quote; nil if there is none.
+  /// Adds the field that starts after a quote, and returns the index after its closing quote; nil if it isn't closed.
   private mutating func scanQuoted(_ bytes: UnsafeRawBufferPointer, from start: Int, feeds: inout Int) -> Int? {
     var index = start
     var hasDoubledQuotes = false
@@ -247,7 +247,7 @@ struct CSVRecordScanner {
     return nil
   }
 
-  /// The CR of a CRLF belongs to the line's end.
+  /// The CR of a CRLF belongs to the line ending.
   private mutating func dropCarriageReturn(_ bytes: UnsafeRawBufferPointer) {
     let range = fields[fields.count - 1].range
     if let last = range.last, bytes[last] == UInt8(ascii: "\r") { fields[fields.count - 1].range = range.dropLast() }

@@ -1,12 +1,13 @@
-/// Rows of a manifest of which only the beginning tells the format: a sitemap if it begins as XML, an access log if its first line is
-/// one of a log, else text.
+/// Rows of a manifest whose format is detected: a sitemap if it starts as XML, an access log if its first line looks
+/// like one, else text.
 final class DetectingReader: RowReader {
   private let buffer: InputBuffer
   private let rules: SitemapRules
   private let manifest: String
-  /// Whether a page of HTML is refused, which servers send in place of what is gone; in a file it is lines like others.
+  /// Whether an HTML page is rejected: servers often send one instead of a missing file. In a local file it is read as
+  /// lines.
   private let isFetched: Bool
-  /// Makes the reader of an access log, in which nothing but this file is counted.
+  /// Creates the reader of an access log, which counts this file only.
   private let accessLog: () -> AccessLogReader
   private var reader: (any RowReader)?
 
@@ -33,7 +34,7 @@ final class DetectingReader: RowReader {
       beginning = filling == .ended ? .other : TextBeginning(buffer.bytes)
     }
     if isFetched, beginning == .page {
-      throw ManifestError(manifest: manifest, line: 1, message: "the server sent a page of HTML in place of a list")
+      throw ManifestError(manifest: manifest, line: 1, message: "the server sent an HTML page instead of a list; check its URL")
     }
     let reader: any RowReader
     if beginning == .sitemap {
@@ -52,7 +53,7 @@ final class DetectingReader: RowReader {
     return try reader.readHeader()
   }
 
-  /// Whether the first line that is not blank is one of an access log; nil if more has to come first.
+  /// Whether the first non-blank line is one of an access log; nil if more bytes have to arrive first.
   private func beginsAsLog() -> Bool? {
     while true {
       let text = buffer.bytes.drop { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
@@ -75,7 +76,7 @@ final class DetectingReader: RowReader {
   var remarks: ReadingRemarks { reader?.remarks ?? ReadingRemarks() }
 
   func next() -> RowStep {
-    guard let reader else { preconditionFailure("rows are asked for before the header is read") }
+    guard let reader else { preconditionFailure("next() requires readHeader() first") }
     return reader.next()
   }
 
@@ -84,7 +85,7 @@ final class DetectingReader: RowReader {
   func checkEnd() throws(ManifestError) { try reader?.checkEnd() }
 }
 
-/// What the first bytes of a text say of it, in UTF-8 or UTF-16, after any mark and white space.
+/// The format suggested by the first bytes of a text in UTF-8 or UTF-16, after any byte-order mark and white space.
 enum TextBeginning {
   case sitemap, page, other
   /// More bytes are needed.
@@ -93,7 +94,7 @@ enum TextBeginning {
   private static let beginnings: [(letters: StaticString, meaning: TextBeginning)] = [
     ("<?xml", .sitemap), ("<urlset", .sitemap), ("<sitemapindex", .sitemap), ("<!doctype html", .page), ("<html", .page),
   ]
-  /// Of so many bytes at most.
+  /// The number of bytes that are examined at most.
   private static let prefixBytes = 256
 
   init(_ bytes: UnsafeRawBufferPointer) {

@@ -1,5 +1,5 @@
-/// Rows of a JSON Lines manifest: an object with the chosen fields, or a string that is the URL, a line. Blank lines are left
-/// out.
+/// Rows of a JSON Lines manifest: on each line, an object with the chosen fields, or a string with the URL. Blank lines
+/// are skipped.
 final class JSONLinesReader: RowReader {
   private let lines: LineReader
   private let columns: Manifest.Columns
@@ -45,8 +45,8 @@ final class JSONLinesReader: RowReader {
       throw cursor.problem("the row is neither an object nor a string")
     }
     cursor.skipBlanks()
-    guard cursor.index == line.bytes.count else { throw cursor.problem("something follows the row's value") }
-    guard let url else { throw JSONError("the row has no field “\(columns.url)”") }
+    guard cursor.index == line.bytes.count else { throw cursor.problem("unexpected text after the row's value") }
+    guard let url else { throw JSONError("the row has no field '\(columns.url)'") }
     let trimmed = url.bytes.trimmed()
     if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
     let offset = url.isVerbatim ? line.offset + UInt64(line.bytes.offset(of: trimmed)) : nil
@@ -58,14 +58,14 @@ final class JSONLinesReader: RowReader {
   {
     if cursor.take(UInt8(ascii: "}")) { return }
     repeat {
-      guard let name = try cursor.string() else { throw cursor.problem("a field's name is missing") }
-      try cursor.expect(UInt8(ascii: ":"), "after a field's name")
+      guard let name = try cursor.string() else { throw cursor.problem("expected a field name") }
+      try cursor.expect(UInt8(ascii: ":"), "after a field name")
       if name.bytes.elementsEqual(columns.url.utf8) {
-        if url != nil { throw cursor.problem("the field “\(columns.url)” stands twice") }
-        guard let text = try cursor.string() else { throw cursor.problem("the field “\(columns.url)” is no string") }
+        if url != nil { throw cursor.problem("field '\(columns.url)' occurs twice") }
+        guard let text = try cursor.string() else { throw cursor.problem("field '\(columns.url)' isn't a string") }
         url = text
       } else if name.bytes.elementsEqual(columns.priority.utf8) {
-        if priority != nil { throw cursor.problem("the field “\(columns.priority)” stands twice") }
+        if priority != nil { throw cursor.problem("field '\(columns.priority)' occurs twice") }
         priority = try cursor.string()
         if priority == nil { try skipNull(&cursor) }
       } else {
@@ -76,27 +76,27 @@ final class JSONLinesReader: RowReader {
   }
 
   private func skipNull(_ cursor: inout JSONCursor) throws(JSONError) {
-    guard cursor.current == UInt8(ascii: "n") else { throw cursor.problem("the field “\(columns.priority)” is no string") }
+    guard cursor.current == UInt8(ascii: "n") else { throw cursor.problem("field '\(columns.priority)' isn't a string") }
     try cursor.skipValue()
   }
 }
 
-/// Why a text is no JSON.
+/// The reason why a text isn't valid JSON.
 struct JSONError: Error {
   let message: String
 
   init(_ message: String) { self.message = message }
 }
 
-/// A place in a JSON text (RFC 8259), which moves over one value after another and takes no grammar but the standard's.
+/// A position in a JSON text (RFC 8259), which moves over one value after another and accepts standard JSON only.
 struct JSONCursor {
-  /// A string's characters: as they stand there, or unescaped.
+  /// The characters of a string, raw or unescaped.
   struct Text {
     var bytes: UnsafeRawBufferPointer
     var isVerbatim: Bool
   }
 
-  /// How deep arrays and objects may nest.
+  /// The maximum nesting of arrays and objects.
   private static let maximumDepth = 64
 
   let bytes: UnsafeRawBufferPointer
@@ -108,7 +108,7 @@ struct JSONCursor {
     self.scratch = scratch
   }
 
-  /// The byte at the cursor, and a zero at the end.
+  /// The byte at the cursor; zero at the end.
   var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
   mutating func skipBlanks() {
@@ -119,7 +119,7 @@ struct JSONCursor {
     }
   }
 
-  /// Moves over `byte` and the blanks before it, if it is there.
+  /// Moves over `byte` and the blanks before it if it comes next.
   mutating func take(_ byte: UInt8) -> Bool {
     skipBlanks()
     guard current == byte else { return false }
@@ -128,12 +128,12 @@ struct JSONCursor {
   }
 
   mutating func expect(_ byte: UInt8, _ location: String) throws(JSONError) {
-    guard take(byte) else { throw problem("“\(Character(Unicode.Scalar(byte)))” is missing \(location)") }
+    guard take(byte) else { throw problem("expected '\(Character(Unicode.Scalar(byte)))' \(location)") }
   }
 
   func problem(_ message: String) -> JSONError { JSONError("\(message) (byte \(index + 1) of the row)") }
 
-  /// Moves over a string and returns its characters; nil, without moving, where there is none.
+  /// Moves over a string and returns its characters; returns nil without moving if no string comes next.
   mutating func string() throws(JSONError) -> Text? {
     guard take(UInt8(ascii: "\"")) else { return nil }
     let start = index
@@ -144,7 +144,7 @@ struct JSONCursor {
         return Text(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<(index - 1)]), isVerbatim: true)
       case UInt8(ascii: "\\"): return Text(bytes: try unescapedString(from: start), isVerbatim: false)
       case 0..<32:
-        throw index == bytes.count ? problem("a string is not closed") : problem("a string has a bare control character")
+        throw index == bytes.count ? problem("unclosed string") : problem("unescaped control character in a string")
       default: index += 1
       }
     }
@@ -163,7 +163,7 @@ struct JSONCursor {
         index += 1
         try appendEscape()
       case 0..<32:
-        throw index == bytes.count ? problem("a string is not closed") : problem("a string has a bare control character")
+        throw index == bytes.count ? problem("unclosed string") : problem("unescaped control character in a string")
       default:
         scratch.append(byte)
         index += 1
@@ -183,20 +183,20 @@ struct JSONCursor {
     case UInt8(ascii: "t"): scratch.append(9)
     case UInt8(ascii: "u"):
       for byte in String(Character(try escapedScalar())).utf8 { scratch.append(byte) }
-    default: throw problem("a backslash is followed by a character that JSON does not escape")
+    default: throw problem("invalid escape in a string")
     }
   }
 
-  /// The character of `uXXXX`, or of two of these that are a surrogate pair.
+  /// Returns the character of `\uXXXX`, or of two of these that form a surrogate pair.
   private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
     let first = try hexadecimalUnit()
     guard 0xd800...0xdfff ~= first else { return Unicode.Scalar(first)! }
     guard first < 0xdc00, current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
-      throw problem("a surrogate stands alone")
+      throw problem("unpaired surrogate")
     }
     index += 2
     let second = try hexadecimalUnit()
-    guard 0xdc00...0xdfff ~= second else { throw problem("a surrogate stands alone") }
+    guard 0xdc00...0xdfff ~= second else { throw problem("unpaired surrogate") }
     return Unicode.Scalar(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00))!
   }
 
@@ -207,16 +207,16 @@ struct JSONCursor {
       case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(current - UInt8(ascii: "0"))
       case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(current - UInt8(ascii: "a") + 10)
       case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(current - UInt8(ascii: "A") + 10)
-      default: throw problem("\\u is not followed by four hexadecimal digits")
+      default: throw problem("expected four hexadecimal digits after \\u")
       }
       index += 1
     }
     return value
   }
 
-  /// Moves over a value of any kind.
+  /// Moves over a value of any type.
   mutating func skipValue(depth: Int = 0) throws(JSONError) {
-    guard depth < Self.maximumDepth else { throw problem("values nest deeper than \(Self.maximumDepth)") }
+    guard depth < Self.maximumDepth else { throw problem("values are nested more than \(Self.maximumDepth) levels deep") }
     let mark = scratch.count
     defer { scratch.removeAll(after: mark) }
     if try string() != nil { return }
@@ -225,8 +225,8 @@ struct JSONCursor {
       index += 1
       if take(UInt8(ascii: "}")) { return }
       repeat {
-        guard try string() != nil else { throw problem("a field's name is missing") }
-        try expect(UInt8(ascii: ":"), "after a field's name")
+        guard try string() != nil else { throw problem("expected a field name") }
+        try expect(UInt8(ascii: ":"), "after a field name")
         try skipValue(depth: depth + 1)
       } while take(UInt8(ascii: ","))
       try expect(UInt8(ascii: "}"), "after a field")
@@ -245,7 +245,7 @@ struct JSONCursor {
   private mutating func skipWord(_ word: StaticString) throws(JSONError) {
     let end = index + word.utf8CodeUnitCount
     guard end <= bytes.count, word.withUTF8Buffer({ $0.elementsEqual(bytes[index..<end]) }) else {
-      throw problem("a value is missing")
+      throw problem("expected a value")
     }
     index = end
   }
@@ -264,7 +264,7 @@ struct JSONCursor {
   }
 
   private mutating func skipDigits() throws(JSONError) {
-    guard isDigit else { throw problem("a value is missing") }
+    guard isDigit else { throw problem("expected a value") }
     while isDigit { index += 1 }
   }
 

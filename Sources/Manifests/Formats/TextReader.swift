@@ -1,4 +1,4 @@
-/// Rows of a text manifest: a URL a line.
+/// Rows of a text manifest: one URL per line.
 final class TextReader: RowReader {
   private let lines: LineReader
 
@@ -33,10 +33,10 @@ final class TextReader: RowReader {
 }
 
 extension Row {
-  /// How much of a row that is no good is kept for reports.
+  /// The number of bytes of an invalid row that are kept for reports.
   private static let shownBytes = 256
 
-  /// A row longer than may be.
+  /// A row that exceeds the maximum length.
   static func tooLong(_ text: UnsafeRawBufferPointer, line: UInt64) -> Row {
     broken(text, line: line, problem: "the row is longer than \(InputBuffer.maximumRowBytes) bytes")
   }
@@ -47,7 +47,7 @@ extension Row {
   }
 }
 
-/// Rows of a list that stands in the job file.
+/// Rows of a list in the job file itself.
 final class InlineReader: RowReader {
   private struct Entry {
     var range: Range<Int>

@@ -1,23 +1,23 @@
 import ImagePrimitives
 import ImageURLs
 
-/// What reading for one shard has met so far, and which rows of the last run are its own.
+/// Divides rows into those of one shard and those of others.
 struct ShardFilter {
   let shard: Shard
-  /// The entries of all shards so far.
+  /// The fingerprint of all shards' entries so far.
   private(set) var list = ListFingerprint()
   var hasReadAll = false
   private(set) var ownCount = 0
-  /// Whether another shard has an entry that is left after include and exclude.
+  /// Whether an entry of another shard passes `include` and `exclude`.
   private(set) var othersHaveEntries = false
-  /// The own ones of the last run.
+  /// The shard's rows of the last run.
   private(set) var run: [PlainRow] = []
-  /// Where a row is made an entry, to be looked at.
+  /// Space for turning a row into an entry to examine it.
   private var scratch = EntryBatch()
 
   init(_ shard: Shard) { self.shard = shard }
 
-  /// Keeps the own rows of a run in ``run``, and returns how many of all of them are good.
+  /// Keeps the shard's rows of a run in ``run``, and returns the number of valid rows of all shards.
   mutating func take(_ rows: [PlainRow], of file: Int, _ source: ManifestFile, _ assembler: EntryAssembler) -> Int {
     run.removeAll(keepingCapacity: true)
     var good = 0
@@ -65,19 +65,19 @@ struct ShardFilter {
     }
   }
 
-  /// How many rows are likely to be its own, of so many of all shards.
+  /// The estimated number of the shard's rows among `all` rows.
   func expected(of all: Int) -> Int {
     guard list.entries > 0 else { return all / shard.count }
     return Int(Double(all) * Double(ownCount) / Double(list.entries))
   }
 }
 
-/// Reading for one shard: every row is read, since only its URL tells whose it is, and those of others are dropped at once.
+/// Reading for one shard: every row is read, since its URL decides the shard; rows of other shards are dropped at once.
 extension ManifestReader {
-  /// How many rows are read at most before the caller gets a turn, whether or not any of them is its own.
+  /// The maximum number of rows that are read before the caller gets a turn, whether or not any belongs to the shard.
   private static let sliceRows = 65_536
 
-  /// Hands out own rows as they are read; see ``nextAvailable(_:maximum:)``.
+  /// Returns the shard's rows as they are read; see ``nextAvailable(_:maximum:)``.
   func streamOwn(into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
     let end = batch.entries.count + maximum
     var rowsLeft = Self.sliceRows
@@ -101,7 +101,7 @@ extension ManifestReader {
     return .more
   }
 
-  /// Spools own rows; the status says whether there are more.
+  /// Spools the shard's rows; the status says whether there are more.
   func fillOwn(_ spool: EntrySpool) throws(ManifestError) -> Status {
     var rowsLeft = Self.sliceRows
     while rowsLeft > 0 {
@@ -123,7 +123,7 @@ extension ManifestReader {
 
   private enum OwnStep {
     case row(Row, Priority, file: Int)
-    /// One of another shard was passed over.
+    /// Rows of other shards were skipped.
     case others
     case status(Status)
   }
@@ -144,7 +144,7 @@ extension ManifestReader {
     }
   }
 
-  /// Takes the next rows while they are plain, and returns the index of their file; the own ones are in `own` then.
+  /// Takes the next rows while they are plain, and returns the index of their file; the shard's rows are then in `own`.
   private func takeOwnRun(maximum: Int) -> Int? {
     guard let file = pass.takeRun(maximum: maximum) else { return nil }
     let good = own?.take(pass.run, of: file, pass.files[file], assembler) ?? 0

@@ -2,9 +2,9 @@ import ImagePrimitives
 
 /// The date and time of a sitemap's `lastmod`, in any form of https://www.w3.org/TR/NOTE-datetime.
 enum LastModified {
-  /// The last moment that the text may mean: a year lasts until its end, as do a month, a day and a minute. nil if it is none.
+  /// Returns the last moment that the text may mean: the end of a year, month, day or minute. nil if it isn't a date.
   ///
-  /// A time without a zone, which the note does not allow, counts as UTC, and a space may stand for the `T`.
+  /// A time without a zone, which the note forbids, means UTC; a space may replace the `T`.
   static func latest(_ text: UnsafeRawBufferPointer) -> Timestamp? {
     var cursor = Cursor(text)
     guard let year = cursor.number(4) else { return nil }
@@ -19,7 +19,7 @@ enum LastModified {
     var moment = (epochDay(year: year, month: month, day: day) * 24 + Int64(hour)) * 3600 + Int64(minute) * 60
     var milliseconds: Int64 = 59_999
     if cursor.take(":") {
-      // A leap second is the next minute's first.
+      // A leap second counts as the first second of the next minute.
       guard let second = cursor.number(2), second <= 60 else { return nil }
       moment += Int64(second)
       milliseconds = 999
@@ -41,7 +41,7 @@ enum LastModified {
     return [4, 6, 9, 11].contains(month) ? 30 : 31
   }
 
-  /// Days since 1970-01-01 in the Gregorian calendar; years begin in March here, so that the leap day is their last.
+  /// Days since 1970-01-01 in the Gregorian calendar. Years start in March here, so that the leap day is the last.
   private static func epochDay(year: Int, month: Int, day: Int) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
@@ -78,7 +78,7 @@ enum LastModified {
       return value
     }
 
-    /// A fraction of a second, of which three digits count.
+    /// A fraction of a second, truncated to milliseconds.
     mutating func milliseconds() -> Int64? {
       guard var value = digit().map({ Int64($0) * 100 }) else { return nil }
       var weight: Int64 = 10
@@ -94,7 +94,7 @@ enum LastModified {
       if isAtEnd || take("Z") || take("z") { return 0 }
       let sign: Int64 = take("-") ? -1 : 1
       guard sign < 0 || take("+"), let hours = number(2), hours < 24 else { return nil }
-      // Some leave the colon out, and some the minutes.
+      // Some writers omit the colon, and some the minutes.
       if isAtEnd { return sign * Int64(hours) * 3600 }
       _ = take(":")
       guard let minutes = number(2), minutes < 60 else { return nil }

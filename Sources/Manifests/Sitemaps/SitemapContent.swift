@@ -1,17 +1,17 @@
 import ImagePrimitives
 
-/// What the elements of a sitemap come to: locations that are to be fetched, in their order.
+/// Turns the elements of a sitemap into locations to fetch, in document order.
 ///
-/// It is told of elements as a parser meets them. An entry's locations are held back until it ends, since its date and its
-/// priority may stand after them.
+/// The parser reports elements as it meets them. The locations of an entry are held until the entry ends, since its
+/// date and priority may follow them.
 final class SitemapContent {
-  /// A location that is to be fetched.
+  /// A location to fetch.
   struct Location {
-    /// Where in ``texts`` it stands.
+    /// Its range in ``texts``.
     var range: Range<Int>
     var line: UInt64
     var kind: Kind
-    /// The name of its class, where its entry says one.
+    /// The name of its priority, if its entry sets one.
     var priority: StaticString?
   }
 
@@ -19,9 +19,9 @@ final class SitemapContent {
     case image, page, sitemap
   }
 
-  /// Deeper than any sitemap or extension of it, so that nesting takes no memory.
+  /// Deeper than any sitemap or extension, so that nesting needs no memory.
   private static let maximumDepth = 64
-  /// What one entry may hold; Google takes 1,000 images of a page.
+  /// The maximum of an entry; Google accepts 1,000 images per page.
   private static let maximumEntryLocations = 10_000
   private static let maximumEntryBytes = 8 << 20
   private static let maximumFieldBytes = 64
@@ -30,10 +30,10 @@ final class SitemapContent {
     case location(Kind), lastModified, priority
   }
 
-  /// The root, once it is known.
+  /// The root element, once it is known.
   private(set) var root: SitemapElement?
   private(set) var remarks = ReadingRemarks()
-  /// Why the rest is not read.
+  /// The reason why the rest isn't read.
   private(set) var problem: String?
 
   private let rules: SitemapRules
@@ -53,17 +53,17 @@ final class SitemapContent {
 
   // MARK: What is ready
 
-  /// The next location whose entry has ended; nil if the parser must go on.
+  /// Returns the next location of a finished entry; nil if the parser must continue.
   func next() -> Location? {
     guard readyIndex < ready.count else { return nil }
     defer { readyIndex += 1 }
     return ready[readyIndex]
   }
 
-  /// Valid until the parser goes on.
+  /// Valid until the parser continues.
   func text(of location: Location) -> UnsafeRawBufferPointer { texts[location.range] }
 
-  /// Frees what ``next()`` has given; to be called before the parser goes on.
+  /// Frees locations that ``next()`` has returned; must be called before the parser continues.
   func discardRead() {
     guard readyIndex == ready.count else { return }
     ready.removeAll(keepingCapacity: true)
@@ -79,11 +79,11 @@ final class SitemapContent {
 
   func start(_ element: SitemapElement, name: @autoclosure () -> String, line: UInt64) {
     depth += 1
-    if depth > Self.maximumDepth { return refuse("its elements are nested more than \(Self.maximumDepth) deep") }
+    if depth > Self.maximumDepth { return refuse("its elements are nested more than \(Self.maximumDepth) levels deep") }
     switch depth {
     case 1:
       guard element == .urlSet || element == .index else {
-        return refuse("its first element is <\(name())>, where a sitemap has <urlset> or <sitemapindex>")
+        return refuse("its first element is <\(name())>, but a sitemap starts with <urlset> or <sitemapindex>")
       }
       root = element
     case 2:
@@ -100,7 +100,7 @@ final class SitemapContent {
     guard let capture, capture.depth == depth else { return }
     switch capture.what {
     case .location:
-      // One byte more than may be tells that it is too long.
+      // One byte beyond the maximum shows that it is too long.
       texts.append(
         UnsafeRawBufferPointer(rebasing: bytes.prefix(InputBuffer.maximumRowBytes + 1 - (texts.count - capture.start)))
       )
@@ -119,7 +119,7 @@ final class SitemapContent {
     depth -= 1
   }
 
-  /// Says that the rest cannot be read; the first reason counts.
+  /// Records that the rest can't be read; the first reason is kept.
   func refuse(_ sentence: String) { problem = problem ?? sentence }
 
   private func captured(_ element: SitemapElement, in entry: SitemapElement) -> Capture? {
@@ -144,7 +144,7 @@ final class SitemapContent {
     let first = start + written.offset(of: text)
     held.append(Location(range: first..<first + text.count, line: line, kind: kind))
     if held.count > Self.maximumEntryLocations || texts.count - heldStart > Self.maximumEntryBytes {
-      refuse("an entry has more than \(Self.maximumEntryLocations) locations, or \(Self.maximumEntryBytes >> 20) MiB of them")
+      refuse("an entry has more than \(Self.maximumEntryLocations) locations or \(Self.maximumEntryBytes >> 20) MiB")
     }
   }
 
@@ -179,7 +179,7 @@ final class SitemapContent {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Without the white space of XML around it.
+  /// Returns the bytes without surrounding XML white space.
   fileprivate func trimmedOfXMLSpace() -> UnsafeRawBufferPointer {
     let isSpace = { (byte: UInt8) in byte == 0x20 || 0x09...0x0a ~= byte || byte == 0x0d }
     guard let start = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
@@ -189,9 +189,10 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// The class that a sitemap's `<priority>` stands for.
+/// The priority that a sitemap's `<priority>` means.
 enum SitemapPriority {
-  /// The name of the class of a number from 0.0 to 1.0; nil if there is none, so that the manifest's own counts.
+  /// The name of the priority for a number from 0.0 to 1.0; nil for other texts, so that the manifest's priority
+  /// applies.
   static func name(of text: [UInt8]) -> StaticString? {
     guard let value = Double(String(decoding: text, as: UTF8.self).trimming()), value.isFinite else { return nil }
     return switch value {
@@ -205,7 +206,7 @@ enum SitemapPriority {
 }
 
 extension String {
-  /// Without the white space around it.
+  /// Returns the text without surrounding white space.
   fileprivate func trimming() -> Substring {
     let start = firstIndex { !$0.isWhitespace } ?? endIndex
     let end = lastIndex { !$0.isWhitespace }.map(index(after:)) ?? start
@@ -213,13 +214,13 @@ extension String {
   }
 }
 
-/// Tells images from pages by their URLs alone.
+/// Distinguishes images from pages by their URLs alone.
 enum ImageExtension {
   private static let all: [StaticString] = [
     "jpg", "jpeg", "png", "webp", "gif", "avif", "svg", "jpe", "jfif", "apng", "heic", "heif", "jxl", "bmp", "ico", "tif", "tiff",
   ]
 
-  /// Whether the path of a URL, or of a reference to one, ends in an extension that images have, whatever its case.
+  /// Whether the path of a URL or reference ends in an image extension, in any letter case.
   static func ends(_ url: UnsafeRawBufferPointer) -> Bool {
     let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
     guard let dot = url[..<end].lastIndex(of: UInt8(ascii: ".")), (3...4).contains(end - dot - 1) else { return false }

@@ -2,25 +2,25 @@ import CExpat
 import Glibc
 import ImagePrimitives
 
-/// The encoding of a sitemap: Expat knows UTF-8, UTF-16, ISO 8859-1 and US-ASCII; others are converted by iconv before it sees them.
+/// The encoding of a sitemap. Expat reads UTF-8, UTF-16, ISO 8859-1 and US-ASCII; iconv converts others first.
 struct SitemapEncoding: ~Copyable {
-  /// How long a first tag is waited for that may declare an encoding.
+  /// The number of bytes in which to look for a declaration of the encoding.
   private static let openingBytes = 1024
   private static let blockBytes = 16 << 10
   private static let expatNames = ["utf-8", "utf-16", "utf-16be", "utf-16le", "iso-8859-1", "us-ascii"]
 
-  /// What Expat is to go by, over what the text says; nil: by the text.
+  /// The encoding that Expat must use regardless of the declaration; nil means that Expat decides.
   let expatName: String?
-  /// What the text says, where iconv converts it.
+  /// The declared encoding, if iconv converts it.
   let declaredName: String?
-  /// Whether there were bytes that are no text.
+  /// Whether there were bytes that are invalid in the encoding.
   private(set) var isBroken = false
   private let converter: iconv_t?
-  /// A character that has not ended.
+  /// An incomplete character.
   private var rest: [UInt8] = []
 
-  /// Whether the first bytes of a text tell its encoding.
-  static func isTold(by opening: [UInt8]) -> Bool {
+  /// Whether the first bytes of a text determine its encoding.
+  static func isDetermined(by opening: [UInt8]) -> Bool {
     opening.count >= openingBytes || opening.contains(UInt8(ascii: ">"))
   }
 
@@ -29,14 +29,14 @@ struct SitemapEncoding: ~Copyable {
     let lowercased = name?.lowercased() ?? "utf-8"
     var converter: iconv_t?
     if opening.starts(with: [0xfe, 0xff]) || opening.starts(with: [0xff, 0xfe]) {
-      // Some declare another encoding than they are saved in.
+      // Some files declare another encoding than they are saved in.
       expatName = "UTF-16"
     } else if opening.starts(with: [0xef, 0xbb, 0xbf]) || lowercased == "utf8" {
       expatName = "UTF-8"
     } else if Self.expatNames.contains(lowercased) {
       expatName = nil
     } else {
-      // What iconv does not know either is told by Expat.
+      // Expat reports an encoding that iconv doesn't know either.
       converter = name.flatMap { iconv_open("UTF-8", $0) }
       if converter == iconv_t(bitPattern: -1) { converter = nil }
       expatName = converter == nil ? nil : "UTF-8"
@@ -49,10 +49,10 @@ struct SitemapEncoding: ~Copyable {
     if let converter { iconv_close(converter) }
   }
 
-  /// Whether bytes have to be converted.
+  /// Whether bytes must be converted.
   var isConverted: Bool { converter != nil }
 
-  /// UTF-8 of the next bytes, as far as they are text.
+  /// Returns UTF-8 of the next bytes, as far as they are valid.
   mutating func convert(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> [UInt8] {
     var text: [UInt8] = []
     var source = rest + bytes
@@ -67,7 +67,7 @@ struct SitemapEncoding: ~Copyable {
     return text
   }
 
-  /// Converts a block; false if the rest has to wait or is no text.
+  /// Converts a block; returns false if the rest must wait or is invalid.
   private mutating func append(_ next: inout UnsafeMutablePointer<CChar>?, _ left: inout Int, to text: inout [UInt8]) -> Bool {
     var result = 0
     var problem: Int32 = 0
@@ -102,7 +102,7 @@ struct SitemapEncoding: ~Copyable {
     let isOfName = { (byte: UInt8) in
       0x61...0x7a ~= byte | 0x20 || 0x30...0x39 ~= byte || [0x2d, 0x2e, 0x5f].contains(byte)
     }
-    // iconv would take more: a slash and what to do with what cannot be converted.
+    // iconv would also accept a suffix after a slash, such as //TRANSLIT.
     guard rest[..<close].allSatisfy(isOfName) else { return nil }
     return String(decoding: rest[..<close], as: UTF8.self)
   }

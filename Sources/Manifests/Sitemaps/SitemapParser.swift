@@ -2,30 +2,31 @@ import CExpat
 import Glibc
 import ImagePrimitives
 
-/// Expat over a sitemap; it hands elements on to a ``SitemapContent``.
+/// Parses a sitemap with Expat and passes its elements on to a ``SitemapContent``.
 ///
-/// It asks nobody: nothing external is loaded, and a document that declares entities is refused, since one could name files or
-/// grow without end. So is one that declares attributes, whose defaults every element would gain, and what has too long a tag, too
-/// many namespaces, or takes too much memory by its comments or by ever new names.
+/// It makes no requests: nothing external is loaded. It rejects documents that declare entities, which could name files
+/// or expand without limit, or attributes, whose defaults every element would gain. It also rejects tags that are too
+/// long, too many namespaces, and comments or distinct names that take too much memory.
 final class SitemapParser {
-  /// Of a tag that has not ended yet; what is fed at once may be on top of it.
+  /// The maximum length of an incomplete tag, not counting the last feed.
   private static let maximumTagBytes = 64 << 10
   private static let maximumMemoryBytes = 16 << 20
   private static let entitiesProblem =
-    "it declares entities, which no sitemap needs and which could name files or grow without end"
-  private static let attributesProblem = "it declares attributes, which no sitemap needs and which every element would gain"
+    "it declares entities, which are rejected since they could name files or expand without limit"
+  private static let attributesProblem = "it declares attributes, which are rejected since every element would gain them"
 
   let content: SitemapContent
-  /// Why the rest is not read, and the line.
+  /// The reason why the rest isn't read, and the line.
   private(set) var failure: (line: UInt64, message: String)?
   private var namespaces = SitemapNamespaces()
   private var encoding: SitemapEncoding?
-  /// Made with the first bytes, which tell the encoding.
+  /// Created when the first bytes have determined the encoding.
   private var expat: XML_Parser?
   private let memory: UnsafeMutablePointer<CExpatMemory>
-  /// The first bytes, until they tell it.
+  /// The first bytes, until they determine the encoding.
   private var opening: [UInt8] = []
-  /// What waits to be parsed. Expat looks at what has not ended anew from its start each time, so that it is given as much again first.
+  /// Bytes waiting to be parsed. Expat rescans an incomplete token from its start each time, so it only gets more when
+  /// that doubles the token.
   private var held: [UInt8] = []
   private var parsedBytes = 0
   private var unendedBytes = 0
@@ -44,12 +45,12 @@ final class SitemapParser {
 
   // MARK: Bytes
 
-  /// Takes the next bytes; none, as the last, where the text has ended.
+  /// Takes the next bytes; at the end of the text, none with `isLast`.
   func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
     guard failure == nil else { return }
     if expat != nil { return decode(bytes, isLast: isLast) }
     opening.append(contentsOf: bytes)
-    guard isLast || SitemapEncoding.isTold(by: opening) else { return }
+    guard isLast || SitemapEncoding.isDetermined(by: opening) else { return }
     let encoding = SitemapEncoding(of: opening)
     expat = makeExpat(encoding.expatName)
     self.encoding = consume encoding
@@ -64,7 +65,7 @@ final class SitemapParser {
     let isBroken = encoding?.isBroken == true
     text.withUnsafeBytes { parse($0, isLast: isLast && !isBroken) }
     if isBroken, failure == nil {
-      failure = (line, "the XML is broken: it has bytes that are no text in its encoding, \(encoding?.declaredName ?? "")")
+      failure = (line, "the XML is broken: it has bytes that are invalid in its encoding, \(encoding?.declaredName ?? "")")
     }
   }
 
@@ -79,7 +80,7 @@ final class SitemapParser {
       }
     }
     if unendedIsTag, unendedBytes + held.count > Self.maximumTagBytes {
-      refuse("it has a tag of more than \(Self.maximumTagBytes >> 10) KiB")
+      refuse("it has a tag longer than \(Self.maximumTagBytes >> 10) KiB")
     }
   }
 
@@ -93,12 +94,12 @@ final class SitemapParser {
     unendedIsTag = unendedBytes > 0 && isInTag
   }
 
-  /// Whether what has not ended is a tag, and no comment or declaration.
+  /// Whether the incomplete token is a tag, not a comment or declaration.
   private var isInTag: Bool {
     var (offset, count): (Int32, Int32) = (0, 0)
     guard let start = XML_GetInputContext(expat, &offset, &count) else { return false }
     let unended = UnsafeRawBufferPointer(start: start, count: Int(count)).dropFirst(Int(offset)).prefix(4)
-    // Without the zeroes of UTF-16.
+    // Without the zeros of UTF-16.
     let letters = unended.filter { $0 != 0 }
     return letters.count > 1 && letters[0] == UInt8(ascii: "<") && letters[1] != UInt8(ascii: "!")
       && letters[1] != UInt8(ascii: "?")
@@ -109,8 +110,8 @@ final class SitemapParser {
   private static func sentence(_ error: XML_Error) -> String {
     switch error {
     case XML_ERROR_NO_MEMORY:
-      "reading it takes more than \(maximumMemoryBytes >> 20) MiB, by a comment or a declaration without end or by ever new names"
-    case XML_ERROR_NO_ELEMENTS: "the XML is broken: it ends before its first element does"
+      "parsing it takes more than \(maximumMemoryBytes >> 20) MiB: it has a huge comment or declaration, or too many distinct names"
+    case XML_ERROR_NO_ELEMENTS: "the XML is broken: it ends before its first element is closed"
     default: "the XML is broken: \(XML_ErrorString(error).map { String(cString: $0) } ?? "error \(error.rawValue)")"
     }
   }
@@ -187,7 +188,7 @@ final class SitemapParser {
 }
 
 extension SitemapElement {
-  /// What a name means in the namespace of sitemaps.
+  /// Creates the element of that name in the namespace of sitemaps.
   fileprivate init(_ name: UnsafePointer<CChar>) {
     let named = { (other: StaticString) in
       strcmp(name, UnsafeRawPointer(other.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
@@ -210,7 +211,7 @@ extension SitemapElement {
   }
 }
 
-/// The elements of sitemaps.org and of Google's image extension that mean something here.
+/// The elements of sitemaps.org and of Google's image extension that are used here.
 enum SitemapElement {
   /// The roots.
   case urlSet, index
@@ -223,11 +224,11 @@ enum SitemapElement {
   case other
 }
 
-/// What a sitemap is judged by.
+/// Rules for selecting a sitemap's locations.
 struct SitemapRules {
-  /// Entries that are not later are left out.
+  /// Entries that aren't later are skipped.
   var newerThan: Timestamp?
-  /// Whether a location is taken that does not end like an image.
+  /// Whether locations without an image extension are kept.
   var takesEveryLocation: Bool
   var usesPriority: Bool
 
@@ -238,14 +239,15 @@ struct SitemapRules {
   }
 }
 
-/// The namespaces that are declared where the parser stands.
+/// The namespaces in scope.
 ///
-/// Expat could tell them, but refuses a prefix that is not declared: a common mistake, which means here what it is called.
+/// Expat could resolve them, but it rejects undeclared prefixes. These are a common error, and here such a prefix has
+/// its usual meaning.
 struct SitemapNamespaces {
   enum Meaning {
-    /// That of the root and so of its entries, whatever version of sitemaps it names.
+    /// The namespace of the root and so of its entries, whatever version of sitemaps it names.
     case sitemap
-    /// That of Google's image extension.
+    /// The namespace of Google's image extension.
     case image
     case other
   }
@@ -253,7 +255,7 @@ struct SitemapNamespaces {
   typealias Attributes = UnsafeMutablePointer<UnsafePointer<CChar>?>
 
   static let maximumCount = 256
-  /// Part of the name of the image extension's, which some write with https.
+  /// Part of the name of the image extension, which some sites write with https.
   private static let imageName = "google.com/schemas/sitemap-image/"
 
   private struct Declaration {
@@ -265,10 +267,10 @@ struct SitemapNamespaces {
 
   private var declarations: [Declaration] = []
   private var depth = 0
-  /// Empty: none.
+  /// Empty if there is none.
   private var rootName: [UInt8] = []
 
-  /// Takes what an element declares; false if that is too much.
+  /// Adds the declarations of an element; returns false if there are too many.
   mutating func start(_ attributes: Attributes?, prefix: UnsafeRawBufferPointer) -> Bool {
     depth += 1
     var next = attributes
@@ -285,7 +287,7 @@ struct SitemapNamespaces {
     depth -= 1
   }
 
-  /// What names with a prefix belong to, or, where it is empty, those without one.
+  /// The namespace of names with a prefix, or of names without one if `prefix` is empty.
   func meaning(of prefix: UnsafeRawBufferPointer) -> Meaning {
     guard let declaration = declaration(of: prefix), !declaration.name.isEmpty else {
       if prefix.elementsEqual("image".utf8) { return .image }
@@ -300,7 +302,7 @@ struct SitemapNamespaces {
   }
 
   private mutating func declare(_ prefix: UnsafePointer<CChar>, as value: UnsafePointer<CChar>) {
-    // More than may be is enough to tell that it is too much.
+    // One more than the maximum is enough to detect the excess.
     guard declarations.count <= Self.maximumCount else { return }
     let isImage = strstr(value, Self.imageName) != nil
     declarations.append(Declaration(prefix: Self.bytes(prefix), name: Self.bytes(value), isImage: isImage, depth: depth))
@@ -310,7 +312,7 @@ struct SitemapNamespaces {
     [UInt8](UnsafeRawBufferPointer(start: text, count: strlen(text)))
   }
 
-  /// The prefix that an attribute declares, which is empty in `xmlns`; nil if the attribute is another.
+  /// The prefix that an attribute declares, empty for `xmlns`; nil for other attributes.
   private static func declaredPrefix(_ attribute: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
     for (index, letter) in "xmlns".utf8.enumerated() where UInt8(bitPattern: attribute[index]) != letter { return nil }
     if attribute[5] == 0 { return attribute + 5 }

@@ -3,9 +3,9 @@ import ImageURLs
 
 /// Rows of a sitemap, and the sitemaps that an index names.
 final class SitemapReader: RowReader {
-  /// What the parser takes at once: the more, the more locations wait.
+  /// Bytes per parser call; more bytes would mean more locations in memory.
   private static let feedBytes = 4096
-  /// How much is read without a row before others get a turn.
+  /// Bytes that are read without a row before other work gets a turn.
   private static let sliceBytes = 256 << 10
 
   private let buffer: InputBuffer
@@ -24,13 +24,13 @@ final class SitemapReader: RowReader {
     parser = SitemapParser(content)
   }
 
-  /// Reads to the first element, so that what is no sitemap is known at once.
+  /// Reads up to the first element, so that a file that isn't a sitemap fails at once.
   func readHeader() throws(ManifestError) -> Bool {
     while content.root == nil {
       if hasEnded || parser.failure != nil {
         if let failure = buffer.failure { throw failure.error(in: manifest) }
         try checkEnd()
-        throw ManifestError(manifest: manifest, line: 1, message: "it is empty, where a sitemap has <urlset> or <sitemapindex>")
+        throw ManifestError(manifest: manifest, line: 1, message: "it is empty; a sitemap starts with <urlset> or <sitemapindex>")
       }
       if !feed() { return false }
     }
@@ -64,12 +64,12 @@ final class SitemapReader: RowReader {
     let text = content.text(of: location)
     if location.kind == .sitemap { return .sitemap(text, line: location.line) }
     if text.count > InputBuffer.maximumRowBytes { return .row(.tooLong(text, line: location.line)) }
-    if text.isEmpty { return .row(.broken(text, line: location.line, problem: "the location is empty")) }
+    if text.isEmpty { return .row(.broken(text, line: location.line, problem: "empty location")) }
     let priority = location.priority.map { UnsafeRawBufferPointer(start: $0.utf8Start, count: $0.utf8CodeUnitCount) }
     return .row(Row(url: text, priority: priority, line: location.line))
   }
 
-  /// Gives the parser what is there; false if it would have to wait.
+  /// Passes available bytes to the parser; returns false if it would block.
   private func feed() -> Bool {
     content.discardRead()
     while buffer.bytes.isEmpty {
@@ -78,7 +78,7 @@ final class SitemapReader: RowReader {
       case .wouldBlock: return false
       case .ended:
         hasEnded = true
-        // Where the text broke off, that is told, and not what is missing in it.
+        // If reading failed, that is the error to report, not the incomplete XML.
         if buffer.failure == nil, hasBegun || !buffer.bytes.isEmpty { parser.feed(buffer.bytes, isLast: true) }
         buffer.consume(buffer.bytes.count)
         return true
@@ -92,16 +92,16 @@ final class SitemapReader: RowReader {
   }
 }
 
-/// The sitemaps that a manifest's indexes have named: each is read once, and they are bounded in depth, number and bytes.
+/// The sitemaps that a manifest's indexes have named. Each is read once; depth, number and bytes are limited.
 struct SitemapTree {
-  /// How many indexes may lead to a sitemap; sitemaps.org knows one.
+  /// The maximum number of indexes that lead to a sitemap; sitemaps.org allows one.
   static let maximumDepth = 3
-  /// How many sitemaps a manifest may name in all; sitemaps.org allows one index as many.
+  /// The maximum number of sitemaps of a manifest; sitemaps.org allows one index this many.
   static let maximumCount = 50_000
 
-  /// How long the URL of a sitemap may be; sitemaps.org allows less than that.
+  /// The maximum length of a sitemap's URL; the limit of sitemaps.org is lower.
   static let maximumURLBytes = 2048
-  /// How much memory their URLs may take in all, since each is kept for the report.
+  /// The maximum memory of all URLs, since each is kept for the report.
   static let maximumBytes = 16 << 20
 
   private static let shownBytes = 256
@@ -109,16 +109,16 @@ struct SitemapTree {
   private var seen: Set<BaseURL> = []
   private var seenBytes = 0
 
-  /// A file for a sitemap that `parent` names; nil if it has been named before.
+  /// Returns a file for a sitemap that `parent` names; nil if it was named before.
   ///
-  /// Throws a sentence where it may not be followed.
+  /// Throws a sentence if it must not be followed.
   mutating func child(_ written: UnsafeRawBufferPointer, of parent: ManifestFile, by normalizer: URLNormalizer)
     throws(InputError) -> ManifestFile?
   {
     if seen.isEmpty, case .url(let url)? = parent.location { seen.insert(url) }
     guard written.count <= Self.maximumURLBytes else {
       throw InputError(
-        "the index names a sitemap by more than \(Self.maximumURLBytes) bytes, “\(Self.shown(written))…”; it is not read"
+        "the index names a sitemap with a URL longer than \(Self.maximumURLBytes) bytes, '\(Self.shown(written))…'; skipped"
       )
     }
     var bytes: [UInt8] = []
@@ -126,20 +126,20 @@ struct SitemapTree {
     do throws(InvalidURL) {
       parts = try normalizer.normalize(written, relativeTo: parent.base, into: &bytes)
     } catch {
-      throw InputError("the index names a sitemap by what is no URL, “\(Self.shown(written))”: \(error.message)")
+      throw InputError("the index names a sitemap with an invalid URL, '\(Self.shown(written))': \(error.message)")
     }
     let url = bytes.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
     guard !seen.contains(url) else { return nil }
     let name = bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
     guard parent.depth < Self.maximumDepth else {
-      throw InputError("indexes are nested more than \(Self.maximumDepth) deep; the sitemap \(name) is not read")
+      throw InputError("indexes are nested more than \(Self.maximumDepth) levels deep; sitemap \(name) skipped")
     }
     guard seen.count < Self.maximumCount else {
-      throw InputError("more than \(Self.maximumCount) sitemaps are named; \(name) and what follows are not read")
+      throw InputError("the indexes name more than \(Self.maximumCount) sitemaps; \(name) and all later ones skipped")
     }
     guard seenBytes + bytes.count <= Self.maximumBytes else {
       throw InputError(
-        "the URLs of sitemaps come to more than \(Self.maximumBytes >> 20) MiB; \(name) and what follows are not read"
+        "the URLs of sitemaps exceed \(Self.maximumBytes >> 20) MiB in total; \(name) and all later ones skipped"
       )
     }
     seenBytes += bytes.count

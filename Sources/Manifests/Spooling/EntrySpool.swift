@@ -1,11 +1,12 @@
 import Glibc
 import ImagePrimitives
 
-/// The rows of all manifests, sorted by class: what makes LIFO and several classes run in flat memory.
+/// The rows of all manifests, sorted by priority, on disk, so that LIFO and several priorities need constant memory.
 ///
-/// One forward pass writes it: for each class a list of fixed records, which are then read forwards or backwards in blocks. A
-/// record refers to the text in the manifest's file where that can be read again; rows of pipes and compressed files, unescaped
-/// texts and problems are kept as text beside the lists. All are unlinked files, made when first needed.
+/// One forward pass writes it: for each priority a list of fixed-size records, which are then read forwards or
+/// backwards in blocks. A record refers to the text in the manifest's file if that can be read again. Rows of pipes and
+/// compressed files, unescaped texts and problems are copied beside the lists. All files are unlinked, and created when
+/// first needed.
 final class EntrySpool {
   private let directory: String
   private var lists: [SpoolFile?] = Array(repeating: nil, count: Priority.allCases.count)
@@ -14,7 +15,7 @@ final class EntrySpool {
 
   init(directory: String) { self.directory = directory }
 
-  /// Keeps a row; `offset` is where its URL lies in its file, nil if that cannot be read again.
+  /// Adds a row; `offset` is that of its URL in its file, nil if the file can't be read again.
   func append(_ row: Row, priority: Priority, file: Int, offset: UInt64?) throws(InputError) {
     var location = offset ?? 0
     let isSpooled = offset == nil || row.problem != nil
@@ -32,7 +33,7 @@ final class EntrySpool {
     count += 1
   }
 
-  /// Keeps rows of one class and file; where they cannot be read again, their texts are kept too.
+  /// Adds rows of one priority and file, with their texts if these can't be read again.
   func append(_ rows: [PlainRow], priority: Priority, file: Int, canReadAgain: Bool) throws(InputError) {
     let list = try list(of: priority)
     let texts = canReadAgain ? nil : try openTexts()
@@ -51,13 +52,13 @@ final class EntrySpool {
     count += rows.count
   }
 
-  /// Writes out what is kept in memory; to be called before reading.
+  /// Writes buffered data; must be called before reading.
   func finish() throws(InputError) {
     for list in lists { try list?.flush() }
     try texts?.flush()
   }
 
-  /// The list of a class; nil if it has no rows.
+  /// The list of a priority; nil if it has no rows.
   func records(of priority: Priority) -> SpoolFile? { lists[Int(priority.rawValue)] }
 
   private func keep(_ row: Row) throws(InputError) -> UInt64 {
@@ -86,7 +87,7 @@ final class EntrySpool {
     return list
   }
 
-  /// `withUnsafeBytes(of:)`, which does not pass on typed errors yet.
+  /// `withUnsafeBytes(of:)`, which doesn't support typed errors yet.
   @inline(__always)
   private func withUnsafeBytesTyped<Value>(
     of value: inout Value,
@@ -98,7 +99,7 @@ final class EntrySpool {
   }
 }
 
-/// A file without a name that is written once, at its end, and then read from anywhere; it goes with its descriptor.
+/// An unlinked file that is appended to and then read from any offset; its storage is freed with its descriptor.
 final class SpoolFile {
   private static let bufferBytes = 64 << 10
 
@@ -106,20 +107,20 @@ final class SpoolFile {
   private var buffer: [UInt8] = []
   private var flushedBytes: UInt64 = 0
 
-  /// A new file in that folder.
+  /// Creates a file in that folder.
   init(in directory: String) throws(InputError) {
     do throws(UnnamedFileError) {
       file = try UnnamedFile(in: directory)
     } catch {
       throw InputError(
-        "the list cannot be spooled in \(directory): \(error.reason); "
-          + "where the cache is only read, set TMPDIR to a folder that can be written"
+        "cannot create a temporary file in \(directory): \(error.reason); "
+          + "if the cache is read-only, set TMPDIR to a writable folder"
       )
     }
     buffer.reserveCapacity(Self.bufferBytes)
   }
 
-  /// The length in bytes, with what is not written yet.
+  /// The length in bytes, including buffered data.
   var count: UInt64 { flushedBytes + UInt64(buffer.count) }
 
   @inline(__always)
@@ -128,43 +129,43 @@ final class SpoolFile {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Writes what is kept; to be called before reading.
+  /// Writes buffered data; must be called before reading.
   func flush() throws(InputError) {
     let bytes = buffer
     buffer.removeAll(keepingCapacity: true)
     do throws(UnnamedFileError) {
       try file.append(bytes)
     } catch {
-      throw InputError("the spool of the list cannot be written: \(error.reason)")
+      throw InputError("cannot write the temporary file of the list: \(error.reason)")
     }
     flushedBytes += UInt64(bytes.count)
   }
 
-  /// Reads from `offset`, as much as there is up to the length of `destination`.
+  /// Reads from `offset` up to the length of `destination` or the end of the file.
   func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int {
     guard let count = readAll(file.descriptor, at: offset, into: destination) else {
-      throw InputError(systemCall: "reading the list's spool")
+      throw InputError(systemCall: "read of the list's temporary file")
     }
     return count
   }
 }
 
-/// Where one row is kept, and where it comes from.
+/// The origin of a row, and the location of its text.
 struct SpoolRecord {
-  /// Where its text begins, in its own file or in the spool's texts.
+  /// The offset of its text in its own file, or in the spool's texts.
   var offset: UInt64
-  /// The line on which it begins, from 1.
+  /// The line on which it starts, from 1.
   var line: UInt64
   /// The index of its file.
   var file: UInt32
-  /// The text's length in bytes; it is followed by the problem where there is one.
+  /// The text's length in bytes, and flags.
   private var lengthAndFlags: UInt32
 
-  /// Whether the text lies in the spool, and not in the manifest's own file.
+  /// Whether the text is in the spool instead of the manifest's own file.
   var isSpooled: Bool { lengthAndFlags & 1 << 31 != 0 }
-  /// Whether a problem, as the spool keeps it, follows the text: its length in two bytes, and a sentence.
+  /// Whether the text is followed by a problem: its length in two bytes, and a sentence.
   var hasProblem: Bool { lengthAndFlags & 1 << 30 != 0 }
-  /// Whether both are of one file, and their texts too.
+  /// Whether both are of the same file, and their texts too.
   func isNeighbour(of other: SpoolRecord) -> Bool { file == other.file && isSpooled == other.isSpooled }
   var length: Int { Int(lengthAndFlags & (1 << 30 - 1)) }
 

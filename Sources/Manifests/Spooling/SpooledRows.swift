@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// The rows of a spool, with their texts, in the order of fetching.
+/// The rows of a spool, with their texts, in fetching order.
 final class SpooledRows {
   private let spool: EntrySpool
   private let files: [ManifestFile]
@@ -21,7 +21,7 @@ final class SpooledRows {
     fileWindow = TextWindow(order: order)
   }
 
-  /// The next row, valid until the next call, with the index of its file and its class; nil at the end.
+  /// Returns the next row, valid until the next call, with the index of its file and its priority; nil at the end.
   func next() throws(ManifestError) -> (row: Row, file: Int, priority: Priority)? {
     var name = files.first?.name ?? ""
     do throws(InputError) {
@@ -34,8 +34,8 @@ final class SpooledRows {
     }
   }
 
-  /// Takes the next rows of one class and file as long as they are plain and in memory, and returns class and index of the file; nil
-  /// where ``next()`` has to be asked.
+  /// Takes the next rows of one priority and file while they are plain and in memory, and returns the index of the file
+  /// and the priority; nil if ``next()`` must be called.
   func takeRun(maximum: Int) -> (file: Int, priority: Priority)? {
     run.removeAll(keepingCapacity: true)
     guard let first = cursor.upcoming, first.isSpooled || openFile.map({ $0.index == Int(first.file) }) == true else {
@@ -64,7 +64,7 @@ final class SpooledRows {
     let bytes = try spoolWindow.bytes(at: record.offset, length: record.length + extra) { target, offset throws(InputError) in
       try texts.read(into: target, at: offset)
     }
-    guard let bytes else { throw InputError("the list's spool was cut short") }
+    guard let bytes else { throw InputError("the temporary file of the list is truncated") }
     return bytes
   }
 
@@ -86,7 +86,7 @@ final class SpooledRows {
     return bytes
   }
 
-  /// The file opened again, and known to be as it was.
+  /// Opens the file again, and checks that it hasn't changed.
   private func open(_ index: Int) throws(InputError) -> InputDescriptor {
     if let openFile, openFile.index == index { return openFile.input }
     guard case .path(let path)? = files[index].location else { preconditionFailure("only files are referred to by offset") }
@@ -97,18 +97,18 @@ final class SpooledRows {
     return input
   }
 
-  private static let changed = InputError("it was changed while it was being read; run again")
+  private static let changed = InputError("it changed while it was being read; run again")
 }
 
-/// The order of entries within their class.
+/// The order of entries of the same priority.
 public enum EntryOrder: Sendable, Hashable {
-  /// As the manifests have them.
+  /// The order of the manifests.
   case fifo
   /// The last entry of the last manifest first.
   case lifo
 }
 
-/// Goes over a spool's records: from the highest class to the lowest, within a class in the order that was asked for.
+/// Iterates over a spool's records: from the highest to the lowest priority, and for each priority in the chosen order.
 final class SpoolCursor {
   private static let blockRecords = 8192
   private static let recordBytes = UInt64(MemoryLayout<SpoolRecord>.stride)
@@ -117,7 +117,7 @@ final class SpoolCursor {
   private let order: EntryOrder
   private let block = UnsafeMutableBufferPointer<SpoolRecord>.allocate(capacity: blockRecords)
   private var unread: Range<Int> = 0..<0
-  /// Records of the class that are in no block yet.
+  /// Records of this priority that aren't in a block yet.
   private var left: Range<UInt64> = 0..<0
   private var nextClass = 0
   private(set) var priority = Priority.veryHigh
@@ -129,7 +129,7 @@ final class SpoolCursor {
 
   deinit { block.deallocate() }
 
-  /// The next record, of the class in ``priority``; nil at the end.
+  /// Returns the next record, whose priority is in ``priority``; nil at the end.
   func next() throws(InputError) -> SpoolRecord? {
     while unread.isEmpty {
       if left.isEmpty, !startNextClass() { return nil }
@@ -139,14 +139,14 @@ final class SpoolCursor {
     return upcoming
   }
 
-  /// The next record, where it is in memory and of the class in ``priority``.
+  /// The next record if it is in memory and has the priority in ``priority``.
   @inline(__always)
   var upcoming: SpoolRecord? {
     if unread.isEmpty { return nil }
     return block[order == .fifo ? unread.lowerBound : unread.upperBound - 1]
   }
 
-  /// Passes over ``upcoming``, which is there.
+  /// Skips ``upcoming``, which must not be nil.
   @inline(__always)
   func passUpcoming() {
     unread = order == .fifo ? unread.lowerBound + 1..<unread.upperBound : unread.lowerBound..<unread.upperBound - 1
@@ -167,13 +167,13 @@ final class SpoolCursor {
     left = order == .fifo ? (start + count)..<left.upperBound : left.lowerBound..<start
     let bytes = UnsafeMutableRawBufferPointer(start: block.baseAddress!, count: Int(count * Self.recordBytes))
     guard try spool.records(of: priority)!.read(into: bytes, at: start * Self.recordBytes) == bytes.count else {
-      throw InputError("the list's spool was cut short")
+      throw InputError("the temporary file of the list is truncated")
     }
     unread = 0..<Int(count)
   }
 }
 
-/// A stretch of a file in memory, so that texts that lie near each other cost one read.
+/// A part of a file in memory, so that adjacent texts need one read.
 final class TextWindow {
   private static let windowBytes = 256 << 10
 
@@ -181,24 +181,24 @@ final class TextWindow {
   private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
   private var range: Range<UInt64> = 0..<0
 
-  /// A window that is read on in that order.
+  /// Creates a window that is moved in that order.
   init(order: EntryOrder) { self.order = order }
 
   deinit { storage.deallocate() }
 
-  /// Forgets what it holds, before another file is read.
+  /// Empties the window, before another file is read.
   func reset() { range = 0..<0 }
 
-  /// The bytes at `offset` where the window holds them, valid until ``bytes(at:length:read:)`` is called.
+  /// The bytes at `offset` if they are in the window; valid until ``bytes(at:length:read:)`` is called.
   @inline(__always)
   func heldBytes(at offset: UInt64, length: Int) -> UnsafeRawBufferPointer? {
     guard offset >= range.lowerBound, offset + UInt64(length) <= range.upperBound else { return nil }
     return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(offset - range.lowerBound) + length])
   }
 
-  /// The bytes at `offset`, valid until the next call; nil if the file ends before them.
+  /// Returns the bytes at `offset`, valid until the next call; nil if the file ends before them.
   ///
-  /// `length` is at most half of the window. `read` reads at an offset as much as there is.
+  /// `length` is at most half of the window. `read` reads at an offset up to the end of the file.
   func bytes(
     at offset: UInt64,
     length: Int,

@@ -1,12 +1,12 @@
 import Glibc
 import ImagePrimitives
 
-/// A file without a name, which nobody else knows and which goes with its descriptor.
+/// An unlinked file; its storage is freed with its descriptor.
 package final class UnnamedFile: Sendable {
-  /// What it is written to and read from.
+  /// The descriptor for reading and writing.
   package let descriptor: Int32
 
-  /// A new, empty file in that folder.
+  /// Creates an empty file in that folder.
   package init(in directory: String) throws(UnnamedFileError) {
     var template = Array("\(directory)/.prewarm-spool-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
@@ -19,13 +19,13 @@ package final class UnnamedFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Writes all of `bytes` where the last ones ended.
+  /// Appends `bytes`.
   package func append(_ bytes: [UInt8]) throws(UnnamedFileError) {
     guard bytes.withUnsafeBytes({ writeAll($0, to: descriptor) }) else { throw UnnamedFileError() }
   }
 }
 
-/// Why the system made or wrote no file, in its own words.
+/// The system's reason why the file couldn't be created or written.
 package struct UnnamedFileError: Error {
   package let reason = errorSentence()
 }
