@@ -2,9 +2,9 @@
 import ImagePrimitives
 public import RedisClient
 
-/// The name of a queue, which all its keys hold as their hash tag, so that a cluster keeps them together.
+/// The name of a queue. All its keys contain it as their hash tag, so that a cluster keeps them together.
 public struct QueueName: Sendable, Hashable, CustomStringConvertible {
-  /// The name of a queue that was given none.
+  /// The default name of a queue.
   public static let standard = QueueName(unchecked: "default")
 
   private static let maximumLength = 64
@@ -14,7 +14,7 @@ public struct QueueName: Sendable, Hashable, CustomStringConvertible {
 
   private init(unchecked text: String) { description = text }
 
-  /// A name of ASCII letters, digits, `-`, `_` and `.`, at most 64 of them; nil for any other text.
+  /// Creates a name of at most 64 ASCII letters, digits, `-`, `_` and `.`; nil for any other text.
   public init?(_ text: String) {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
@@ -32,36 +32,36 @@ public struct QueueName: Sendable, Hashable, CustomStringConvertible {
   func key(_ part: String) -> RedisArgument { RedisArgument("{prewarm:\(description)}:\(part)") }
 }
 
-/// Where a queue is: a Redis server and the queue's name there.
+/// The location of a queue: a Redis server and the queue's name.
 public struct QueueLocation: Sendable, Hashable, CustomStringConvertible {
   /// The server.
   public let address: RedisAddress
   /// The queue's name.
   public let name: QueueName
 
-  /// That queue on that server.
+  /// Creates the location of that queue on that server.
   public init(_ address: RedisAddress, name: QueueName = .standard) {
     self.address = address
     self.name = name
   }
 
-  /// What sentences call it; user and password are masked.
+  /// Its form in messages; user and password are masked.
   public var description: String { "queue '\(name)' at \(address)" }
 }
 
-/// The keys of a queue that are known by name.
+/// The keys of a queue with fixed names.
 ///
-/// | key | holds |
+/// | key | contents |
 /// |---|---|
-/// | `job` | a hash: what is to be done with the entries, how far the queue is written, and when a worker last needed work |
-/// | `high`, … | a stream a class: messages of several entries |
-/// | `high:retry`, … | a stream a class: entries that are tried alone |
-/// | `totals` | a hash: how many entries ended how |
-/// | `results` | a stream: what workers made of messages |
+/// | `job` | a hash: the job, how much of the queue is written, and when a worker last needed work |
+/// | `high`, … | a stream per priority: messages of several entries |
+/// | `high:retry`, … | a stream per priority: entries that are tried alone |
+/// | `totals` | a hash: the number of entries by outcome |
+/// | `results` | a stream: the results of workers |
 /// | `blacklist` | a hash: URLs known to be bad |
 /// | `workers` | a sorted set: workers by the time they were last seen |
 ///
-/// What workers share about rates, ``RateKeys``, is no part of the queue and outlasts it: all of that expires.
+/// The shared rates, ``RateKeys``, aren't part of the queue and outlast it; they expire.
 struct QueueKeys: Sendable {
   /// The consumer group of every stream of messages.
   static let group: RedisArgument = "workers"
@@ -71,7 +71,7 @@ struct QueueKeys: Sendable {
   let results: RedisArgument
   let blacklist: RedisArgument
   let workers: RedisArgument
-  /// By ``QueueStream/index``: from the highest class to the lowest, of each the single entries first.
+  /// By ``QueueStream/index``: from the highest to the lowest priority, each with the retry stream first.
   let streams: [RedisArgument]
 
   init(_ name: QueueName) {
@@ -83,7 +83,7 @@ struct QueueKeys: Sendable {
     streams = QueueStream.all.map { name.key($0.priority.name + ($0.isRetry ? ":retry" : "")) }
   }
 
-  /// Every key that is known by name, those of messages last.
+  /// All keys with fixed names, those of messages last.
   var all: [RedisArgument] { [job, totals, results, blacklist, workers] + streams }
 
   func stream(_ stream: QueueStream) -> RedisArgument { streams[Int(stream.index)] }
@@ -92,10 +92,10 @@ struct QueueKeys: Sendable {
 /// One of a queue's streams of messages.
 struct QueueStream: Sendable, Hashable {
   let priority: Priority
-  /// Whether it holds entries that are tried alone.
+  /// Whether its entries are tried alone.
   let isRetry: Bool
 
-  /// In the order in which they are read.
+  /// All streams, in reading order.
   static let all = Priority.allCases.flatMap {
     [QueueStream(priority: $0, isRetry: true), QueueStream(priority: $0, isRetry: false)]
   }
@@ -103,7 +103,7 @@ struct QueueStream: Sendable, Hashable {
   var index: UInt8 { priority.rawValue * 2 + (isRetry ? 0 : 1) }
 }
 
-/// The fields of a queue's totals, beside one an outcome, which is its raw value.
+/// The fields of a queue's totals, besides one per outcome named by its raw value.
 enum TotalsField {
   static let entries: RedisArgument = "entries"
   static let undecodable: RedisArgument = "undecodable"

@@ -2,23 +2,23 @@
 public import ImagePrimitives
 import RedisClient
 
-/// What is to be done with a queue's entries, as its writer tells its workers: opaque here.
+/// The job of a queue's entries, as its writer describes it to its workers; opaque here.
 public struct QueuedJob: Sendable, Hashable {
-  /// The most variants of a URL.
+  /// The maximum number of variants of a URL.
   public static let maximumVariants = 1024
-  /// Nothing was created farther from 1970, either way: some 35,000 years.
+  /// The maximum distance of a creation time from 1970: about 35,000 years.
   static let maximumMilliseconds: Int64 = 1 << 50
 
   /// The job, in a form that writer and workers agree on.
   public var contents: [UInt8]
-  /// What tells the job from others: text that changes when anything changes that matters.
+  /// Identifies the job: text that changes with any relevant change.
   public var digest: String
-  /// How many variants of each URL are requested.
+  /// The number of requested variants of each URL.
   public var variantCount: Int
-  /// When it was put into the queue first.
+  /// The time when it was first put into the queue.
   public var created: Timestamp
 
-  /// A job.
+  /// Creates a job.
   public init(contents: [UInt8], digest: String, variantCount: Int, created: Timestamp) {
     self.contents = contents
     self.digest = digest
@@ -27,74 +27,75 @@ public struct QueuedJob: Sendable, Hashable {
   }
 }
 
-/// A queue as it was filled once: the same name may be filled with another job later, which its workers have to notice.
+/// One filling of a queue: the same name may be filled with another job later, which its workers must notice.
 public struct OpenQueue: Sendable, Hashable {
-  /// Where it is.
+  /// Its location.
   public let location: QueueLocation
-  /// What is to be done with its entries.
+  /// The job of its entries.
   public let job: QueuedJob
-  /// What tells this filling from others, drawn at its beginning.
+  /// Identifies this filling; a random value.
   let filling: String
 }
 
-/// How much was put into a queue.
+/// The size of a queue.
 public struct QueueSize: Sendable, Hashable {
-  /// No count of a queue that is read is greater, so that sums of them do not overflow.
+  /// The maximum of a count that is read, so that sums don't overflow.
   static let maximum: UInt64 = 1 << 40
 
-  /// Rows of manifests, bad ones too.
+  /// Rows of manifests, including bad ones.
   public var entries: UInt64
-  /// Messages that they were put into.
+  /// Messages that contain them.
   public var messages: UInt64
 
-  /// That much.
+  /// Creates a size.
   public init(entries: UInt64, messages: UInt64) {
     self.entries = entries
     self.messages = messages
   }
 }
 
-/// What a manifest is called, so that results can be told by it; entries name it by its index.
+/// The names of a manifest for reports; entries refer to it by index.
 public struct QueuedManifest: Sendable, Hashable {
   /// Its name, as reports show it.
   public var name: String
-  /// The absolute path of the file in which its entries stand; nil where they stand in none.
+  /// The absolute path of the file with its entries; nil if they aren't in a file.
   public var file: String?
 
-  /// A manifest of that name.
+  /// Creates a manifest with that name.
   public init(name: String, file: String?) {
     (self.name, self.file) = (name, file)
   }
 
-  /// The field of a queue's job that has its name.
+  /// The field of a queue's job for its name.
   static func nameField(_ index: Int) -> String { "manifest:\(index)" }
-  /// The field of a queue's job that has its file.
+  /// The field of a queue's job for its file.
   static func fileField(_ index: Int) -> String { "file:\(index)" }
 }
 
-/// What the writer of a queue tells of the lists that its entries came from, beside the entries.
+/// Remarks of a queue's writer on the lists of its entries.
 public struct ListRemarks: Sendable, Hashable {
-  /// So many warnings are kept.
+  /// The maximum number of warnings.
   static let maximumWarnings = 1000
 
-  /// One sentence on why a list could not be read to its end, so that the queue lacks what came behind; nil where all were.
+  /// The reason, as one sentence, why a list couldn't be read to its end, so that the queue lacks the rest; nil if all
+  /// were read.
   public var breakage: String?
-  /// Sentences of which each tells something by itself; the first 1,000 are kept.
+  /// Independent sentences, at most 1,000.
   public var warnings: [String]
 
-  /// Nothing to remark, or that.
+  /// Creates remarks.
   public init(breakage: String? = nil, warnings: [String] = []) {
     (self.breakage, self.warnings) = (breakage, warnings)
   }
 
-  /// The field of a queue's job that has the breakage.
+  /// The field of a queue's job for the breakage.
   private static let breakageField: RedisArgument = "breakage"
-  /// The field of a queue's job that has how many warnings there are.
+  /// The field of a queue's job for the number of warnings.
   private static let warningCountField: RedisArgument = "warnings"
-  /// The field of a queue's job that has a warning.
+  /// The field of a queue's job for a warning.
   private static func warningField(_ index: Int) -> RedisArgument { RedisArgument("warning:\(index)") }
 
-  /// Fields and values of a queue's job.
+  /// The fields and values of a queue's job.
   var fields: [RedisArgument] {
     let kept = warnings.prefix(Self.maximumWarnings)
     var fields = [Self.warningCountField, RedisArgument(kept.count)]
@@ -103,7 +104,7 @@ public struct ListRemarks: Sendable, Hashable {
     return fields
   }
 
-  /// Reads them back; `fields` gives the values of fields of a queue's job.
+  /// Reads the remarks; `fields` returns the values of fields of a queue's job.
   init<Failure: Error>(reading fields: ([RedisArgument]) throws(Failure) -> [RedisReply]) throws(Failure) {
     let found = try fields([Self.breakageField, Self.warningCountField])
     breakage = found.first?.text

@@ -1,12 +1,12 @@
 #if Queue
 import RedisClient
 
-/// The steps that a consumer takes in Redis, each of them whole or not at all.
+/// The atomic operations of a consumer in Redis.
 ///
-/// All have the job as their first key and the filling as their first argument, and return 'REPLACED' where the queue is filled
-/// with anything else now: numbers of messages are used again then.
+/// Their first key is the job, their first argument the filling. They return 'REPLACED' if the queue was filled again
+/// since: message numbers are reused then.
 enum ConsumerScripts {
-  /// `KEYS`: job, streams. Makes the groups that are missing.
+  /// `KEYS`: job, streams. Creates missing groups.
   static let join = script(
     "join",
     """
@@ -18,8 +18,8 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream and id of what it holds. Returns of each whether it is still
-  /// held.
+  /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream and id of each held message. Returns for each whether
+  /// it is still held.
   static let renew = script(
     "renew",
     """
@@ -51,9 +51,10 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream, id and deliveries of what it gives back.
+  /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream, id and deliveries of each message to give back.
   ///
-  /// What was given back is as idle as if nobody had held it for a day. A consumer with nothing pending is removed.
+  /// The idle time of each becomes a day, so that others may take it over at once. Removes the consumer if it has
+  /// nothing pending.
   static let leave = givingBack(
     "leave",
     """
@@ -68,7 +69,8 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, streams. `ARGV`: consumer, then stream, id and deliveries of what it gives back to who has nothing to do.
+  /// `KEYS`: job, streams. `ARGV`: consumer, then stream, id and deliveries of each message to give back to idle
+  /// workers.
   static let giveBack = givingBack(
     "giveBack",
     """
@@ -77,7 +79,7 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job. `ARGV`: consumer. Returns whether another needed work within the last second, see ``read``.
+  /// `KEYS`: job. `ARGV`: consumer. Returns whether another consumer needed work within the last second; see ``read``.
   static let checkNeed = script(
     "checkNeed",
     """
@@ -89,10 +91,11 @@ enum ConsumerScripts {
     """
   )
 
-  /// Who holds what was given back. It is a consumer so that all of it is found without a look through what workers hold.
-  static let nobody = "given-back"
+  /// The holder of messages that were given back. It is a consumer so that they are found without a search through
+  /// those of workers.
+  static let givenBack = "given-back"
 
-  /// A script with a function by which a consumer gives back what it holds; that delivery does not count.
+  /// Makes a script with a function that gives a held message back, without counting that delivery.
   private static func givingBack(_ name: String, _ body: String) -> RedisScript {
     script(
       name,
@@ -100,14 +103,14 @@ enum ConsumerScripts {
       local function giveBack(key, id, deliveries, idle)
         local pending = redis.call('XPENDING', key, 'workers', id, id, 1)[1]
         if not pending or pending[2] ~= ARGV[2] then return end
-        redis.call('XCLAIM', key, 'workers', '\(nobody)', 0, id, 'IDLE', idle, 'RETRYCOUNT', deliveries - 1, 'JUSTID')
+        redis.call('XCLAIM', key, 'workers', '\(givenBack)', 0, id, 'IDLE', idle, 'RETRYCOUNT', deliveries - 1, 'JUSTID')
       end
 
       """ + body
     )
   }
 
-  /// A script that does nothing but for the filling that its caller means.
+  /// Makes a script that does nothing unless the queue still has its caller's filling.
   static func script(_ name: String, _ body: String) -> RedisScript {
     RedisScript(name: name, source: "if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 'REPLACED' end\n" + body)
   }

@@ -2,16 +2,16 @@
 import ImagePrimitives
 import RedisClient
 
-/// A message as a script returns it: foreign input.
+/// A message as a script returns it: untrusted input.
 struct DeliveredMessage {
   let id: QueuedMessage.ID
-  /// How often it was delivered from its stream.
+  /// The number of deliveries from its stream.
   let deliveries: Int
   private let payload: [UInt8]?
-  /// How often its entry was delivered in a batch before.
+  /// The number of earlier deliveries in a batch.
   private let deliveriesBefore: Int
 
-  /// From an array of stream, id, deliveries and fields; nil for anything else.
+  /// Parses an array of stream, id, deliveries and fields; nil for anything else.
   init?(_ reply: RedisReply) {
     guard let parts = reply.array, parts.count == 4, let stream = parts[0].integer.flatMap({ Int(exactly: $0) }),
       QueueStream.all.indices.contains(stream), let text = parts[1].text, let deliveries = parts[2].integer
@@ -32,13 +32,13 @@ struct DeliveredMessage {
     deliveriesBefore = before
   }
 
-  /// What it says, with whether it is to be tried at all after so many deliveries.
+  /// Decodes the message; it is given up if it was delivered more than `maximumDeliveries` times.
   func read(maximumDeliveries: Int) -> QueuedMessage {
     let all = deliveries + deliveriesBefore
     var (bytes, entries): ([UInt8], [QueuedEntry]) = ([], [])
     var failure: MessageError?
     do throws(MessageError) {
-      guard let payload else { throw MessageError(description: "a message of the queue holds nothing that prewarm wrote") }
+      guard let payload else { throw MessageError(description: "a message of the queue wasn't written by prewarm") }
       let decoder = try payload.withRawBytes { bytes throws(MessageError) in try MessageDecoder(bytes) }
       (bytes, entries) = (decoder.texts, decoder.entries)
     } catch {
@@ -56,7 +56,7 @@ struct DeliveredMessage {
 }
 
 extension QueuedMessage {
-  /// A message for each of its entries.
+  /// One message for each of its entries.
   var singles: [[UInt8]] {
     entries.map { entry in
       bytes.withUnsafeBytes { bytes in

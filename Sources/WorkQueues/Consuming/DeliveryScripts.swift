@@ -1,14 +1,14 @@
 #if Queue
 import RedisClient
 
-/// The steps that bring messages to a consumer: each returns them as stream, id, deliveries, fields.
+/// The operations that deliver messages to a consumer; each returns them as stream, id, deliveries, fields.
 extension ConsumerScripts {
-  /// `KEYS`: job, blacklist, streams, the highest class first. `ARGV`: consumer, how many entries; 1 where it needs work, 2 where
-  /// others are to know that as well, else 0; 1 where it holds an entry that may not meet another of its kind.
+  /// `KEYS`: job, blacklist, streams, the highest priority first. `ARGV`: consumer; maximum of entries; 0, or 1 if it
+  /// needs work, or 2 to announce that to others, too; 1 if it holds an entry that must not meet another of its kind.
   ///
-  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, messages, and whether these are new.
-  /// One that needs work and finds nothing new gets of what others have given back, not more than a batch, as there may be more
-  /// who need work. Where it gets nothing it leaves word in the job of when that was, and that it was it.
+  /// Returns whether the queue is sealed and empty, whether there is a blacklist, messages, and whether these are new.
+  /// A consumer that needs work and finds nothing new gets messages that others gave back, at most one batch, since
+  /// more workers may need some. If it gets nothing, its name and the time are written to the job.
   static let read = delivering(
     "read",
     """
@@ -20,7 +20,7 @@ extension ConsumerScripts {
         local before = -1
         while room(i - 3) > 0 and before < #taken do
           before = #taken
-          for _, pending in ipairs(redis.call('XPENDING', KEYS[i], 'workers', '-', '+', room(i - 3), '\(nobody)')) do
+          for _, pending in ipairs(redis.call('XPENDING', KEYS[i], 'workers', '-', '+', room(i - 3), '\(givenBack)')) do
             local isLone = isRetry and pending[4] > 0
             if not (isLone and isAlone) then
               isAlone = isAlone or isLone
@@ -60,10 +60,10 @@ extension ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, streams. `ARGV`: consumer, idle milliseconds, how many entries, a cursor for each stream.
+  /// `KEYS`: job, streams. `ARGV`: consumer, idle milliseconds, maximum of entries, a cursor for each stream.
   ///
-  /// Returns the next cursors, and messages. A cursor is an empty text where all of its stream has been looked through: then its
-  /// stream is passed over. It looks so many times at most, each time through ten times as many messages as it may take.
+  /// Returns the next cursors, and messages. An empty cursor means that its stream is done, and skips the stream. The
+  /// number of searches is limited; each examines at most ten times the messages that it may take.
   static let takeOver = delivering(
     "takeOver",
     """
@@ -86,8 +86,8 @@ extension ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, streams. `ARGV`: consumer, then stream and id of what it holds. Returns what the server believes it to hold
-  /// beside that: its delivery was lost on the way, and is not counted again.
+  /// `KEYS`: job, streams. `ARGV`: consumer, then stream and id of each held message. Returns messages that the server
+  /// has delivered to this consumer but that got lost on the way; that delivery isn't counted again.
   static let recover = delivering(
     "recover",
     """
@@ -109,11 +109,12 @@ extension ConsumerScripts {
   private static let maximumMessages = 64
   private static let bytesAtOnce = 16 << 20
 
-  /// A script that counts what it takes.
+  /// Makes a script that limits the messages it takes.
   ///
-  /// `take` adds a message to `taken`; one that is too long comes without its fields. `room` is how many messages of a stream may
-  /// be asked for, so that none but the last exceeds the entries that are `left`, and that a connection takes the reply. How many
-  /// entries a message holds stands in its field `n`; without that, it counts as full, or as one where entries are tried alone.
+  /// `take` adds a message to `taken`, without its fields if it is too long. `room` is the number of messages to
+  /// request from a stream, so that only the last exceeds the `left` entries, and the reply isn't too long for a
+  /// connection. A message's field `n` is its number of entries; without it, the message counts as full, or as one
+  /// entry in a retry stream.
   private static func delivering(_ name: String, _ body: String) -> RedisScript {
     script(
       name,

@@ -4,61 +4,61 @@ public import RedisClient
 import Synchronization
 public import Threads
 
-/// A worker's share in a queue: messages come in, results go out, over a connection that a thread of its own holds.
+/// A worker's access to a queue: receives messages and writes results, over a connection on its own thread.
 ///
-/// What is held is renewed, so that no other worker takes it; what others do not renew is taken over. Where Redis cannot be
-/// reached, all waits, and what was acknowledged is said again until it is answered: results count once, however often they are
-/// sent. All calls may come from any thread and return at once.
+/// Held messages are renewed so that other workers don't take them over; messages that others don't renew are taken
+/// over. If Redis is unreachable, everything waits, and acknowledgements are repeated until Redis replies: results
+/// count once, however often they are sent. All calls may come from any thread and return at once.
 public final class QueueConsumer: Sendable {
-  /// Rules of a consumer; how long a message was not renewed is measured by the server. Where its clock is set back, what was
-  /// held then stays with a worker that is gone for as much longer.
+  /// Settings of a consumer. The server measures how long a message hasn't been renewed. If its clock is set back,
+  /// messages of a crashed worker stay with it for that much longer.
   public struct Options: Sendable, Hashable {
-    /// Whether it waits for more when the sealed queue is drained; false by default.
+    /// Whether to wait for more when the sealed queue is empty. Default: false.
     public var keepsWaiting = false
-    /// How long a message is another worker's that does not renew it; 30 s by default. What is held is renewed three times as
-    /// often.
+    /// How long another worker may not renew a message before this one takes it over. Default: 30 s. Held messages are
+    /// renewed three times as often.
     public var takeOverAfter = Duration.seconds(30)
-    /// How often it looks for such messages; 5 s by default.
+    /// How often to look for such messages. Default: 5 s.
     public var takeOverInterval = Duration.seconds(5)
-    /// How often an entry is tried; 10 by default. Delivered once more, it is given up.
+    /// The maximum number of attempts per entry. Default: 10. If it is delivered once more, it is given up.
     public var maximumDeliveries = 10
-    /// How long to wait for Redis.
+    /// The timeouts of the connection.
     public var timeouts = RedisConnection.Timeouts()
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
   }
 
-  /// How it stands with a consumer.
+  /// The state of a consumer.
   public enum Condition: Sendable, Hashable {
     /// It is connected.
     case working
-    /// Redis cannot be reached or cannot serve now, for the reason in the sentence; it goes on as soon as it can.
+    /// Redis is unreachable or can't serve now, with the reason as a sentence; work continues as soon as it can.
     case waiting(String)
-    /// The queue is sealed, and nothing is left in it. Final unless it keeps waiting.
+    /// The queue is sealed and empty. Final unless the consumer keeps waiting.
     case drained
-    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held, or
-    /// was acknowledged and not written down, counts no more. Final.
+    /// The queue was deleted, as happens when it is finished and reported, or was filled again: held messages, and
+    /// acknowledgements that weren't written, no longer count. Final.
     case replaced(isHolding: Bool)
-    /// Redis refuses, for the reason in the sentence. Final.
+    /// Redis refuses, with the reason as a sentence. Final.
     case refused(String)
-    /// It was stopped, and what could be said was said. Final.
+    /// The consumer was stopped and has written what it could. Final.
     case stopped
   }
 
-  /// What came since the last look.
+  /// The news since the last call.
   public struct News: Sendable {
-    /// Messages to be worked, in the order in which they came.
+    /// Messages to process, in order of arrival.
     public var messages: [QueuedMessage]
-    /// Messages that have become another worker's; their results will not count.
+    /// Messages that other workers have taken over; their results won't count.
     public var lost: [QueuedMessage.ID]
-    /// Whether another worker has nothing to do and finds nothing: what is held and not begun is best given back in part.
+    /// Whether another worker is idle and finds nothing: consider giving back part of the messages that aren't started.
     public var othersNeedWork: Bool
-    /// How it stands now.
+    /// The current state.
     public var condition: Condition
   }
 
-  /// What its thread is told.
+  /// Requests to its thread.
   enum Request: Sendable {
     case take(Int)
     case acknowledge(Settlement)
@@ -71,9 +71,9 @@ public final class QueueConsumer: Sendable {
   private let requests = Mailbox<Request>()
   private let thread: WorkerThread
 
-  /// Joins the workers of `queue`; nothing is taken before it is asked for.
+  /// Joins the workers of `queue`; takes nothing until asked.
   ///
-  /// - Throws: ``ThreadError`` where the system gives no thread.
+  /// - Throws: ``ThreadError`` if the system can't create a thread.
   public init(_ queue: OpenQueue, options: Options = Options()) throws(ThreadError) {
     let inbox = try ConsumerInbox()
     let requests = requests
@@ -85,57 +85,57 @@ public final class QueueConsumer: Sendable {
 
   deinit { requests.post(.stop(until: TimeSource.system.monotonic())) }
 
-  /// Asks for that many further entries; slightly more may come, since messages are not divided.
+  /// Requests that many more entries; slightly more may come, since messages aren't divided.
   public func take(maximumEntries: Int) { requests.post(.take(maximumEntries)) }
 
-  /// Says whether it has nearly nothing left to do: where it then finds nothing new, it takes what others give back, and they are
-  /// told so, see ``News/othersNeedWork``. False at first.
+  /// Sets whether it has almost nothing left to do. If it then finds nothing new, it takes messages that others gave
+  /// back, and notifies them; see ``News/othersNeedWork``. Initially false.
   public func setNeedsWork(_ needsWork: Bool) { inbox.needsWork = needsWork }
 
-  /// Gives messages back that nothing was begun of, for workers that have nothing to do: that delivery does not count.
+  /// Gives back messages that aren't started, for idle workers; that delivery doesn't count.
   public func giveBack(_ messages: [QueuedMessage.ID]) { requests.post(.giveBack(messages)) }
 
-  /// Makes ``descriptor`` readable, for who waits for it and has a reason of its own to look.
+  /// Makes ``descriptor`` readable, for a caller that waits on it and has another reason to wake.
   public func wake() { inbox.wake() }
 
   /// Readable when ``takeNews()`` has something.
   public var descriptor: Int32 { inbox.descriptor }
 
-  /// Takes what came since the last call.
+  /// Returns the news since the last call.
   public func takeNews() -> News { inbox.take() }
 
-  /// How it stands now, whether that is taken or not.
+  /// The current state, even if ``takeNews()`` hasn't returned it yet.
   public var condition: Condition { inbox.condition }
 
-  /// Says that the message's entries are all final.
+  /// Records that the message's entries are all final.
   public func acknowledge(_ settlement: Settlement) {
     trap(
       unless: settlement.results.allSatisfy { $0.count <= Settlement.maximumResultBytes },
-      "a result has at most \(Settlement.maximumResultBytes) bytes: divide it"
+      "a result may have at most \(Settlement.maximumResultBytes) bytes; split it"
     )
     requests.post(.acknowledge(settlement))
   }
 
-  /// Says that some entries of the message are final and others are not: ``stop(patience:)`` gives it back in single entries, so
-  /// that what whoever takes them finishes is kept.
+  /// Records that some entries of the message are final and others aren't: ``stop(patience:)`` gives it back as single
+  /// entries, so that the results of each are kept.
   public func divide(_ message: QueuedMessage) { requests.post(.divide(message)) }
 
-  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends. What
-  /// is given back does not count as delivered.
+  /// Takes nothing more, writes acknowledgements, gives back held messages so that others may take them at once, and
+  /// ends. Messages that are given back don't count as delivered.
   ///
-  /// Where Redis takes no results for all of `patience`, as at its memory limit, what was acknowledged is given back as well.
-  /// Where Redis is away it tries for `patience`, and ends then in any case. An answer that a connection is waiting for is waited
-  /// for until the timeouts of ``Options``, even if `patience` ends before; who cannot wait as long calls
-  /// ``join(afterSilence:since:)``.
+  /// If Redis accepts no results for all of `patience`, for example at its memory limit, acknowledged messages are
+  /// given back, too. If Redis is unreachable, it tries for `patience`, then ends in any case. A pending reply is
+  /// awaited until the timeouts of ``Options``, even beyond `patience`; use ``join(afterSilence:since:)`` to wait for
+  /// less.
   public func stop(patience: Duration = .seconds(5)) {
     requests.post(.stop(until: TimeSource.system.monotonic().advanced(by: patience)))
   }
 
-  /// Waits until its thread has ended, as it does once its condition is final.
+  /// Waits until its thread has ended, which happens once its state is final.
   public func join() { thread.join() }
 
-  /// Waits until its thread has ended, or Redis has said nothing for so long, from `start` on; whether it has ended. One that has
-  /// not ends by itself when its timeouts are over.
+  /// Waits until its thread has ended, or Redis has been silent for that long, counted from `start`; returns whether
+  /// the thread has ended. Otherwise the thread ends by itself after its timeouts.
   public func join(afterSilence silence: Duration, since start: MonotonicInstant) -> Bool {
     var last = start
     while !thread.join(until: last.advanced(by: silence), letsGo: false) {
@@ -146,13 +146,13 @@ public final class QueueConsumer: Sendable {
   }
 }
 
-/// What a consumer's thread has for its caller.
+/// The news of a consumer's thread for its caller.
 final class ConsumerInbox: Sendable {
   private struct State {
     var messages: [QueuedMessage] = []
     var lost: [QueuedMessage.ID] = []
     var othersNeedWork = false
-    var condition = QueueConsumer.Condition.waiting("Redis has not answered yet")
+    var condition = QueueConsumer.Condition.waiting("Redis hasn't replied yet")
   }
 
   private let state = Mutex(State())
@@ -162,16 +162,16 @@ final class ConsumerInbox: Sendable {
 
   init() throws(ThreadError) { event = try WakeEvent() }
 
-  /// Readable while there is something to be taken.
+  /// Readable while there is news.
   var descriptor: Int32 { event.descriptor }
 
-  /// Whether the caller has nearly nothing left to do.
+  /// Whether the caller has almost nothing left to do.
   var needsWork: Bool {
     get { need.load(ordering: .relaxed) }
     set { need.store(newValue, ordering: .relaxed) }
   }
 
-  /// When Redis has last answered.
+  /// The time of Redis' last reply.
   var answered: MonotonicInstant { MonotonicInstant(nanoseconds: lastAnswer.load(ordering: .relaxed)) }
 
   func noteAnswer() { lastAnswer.store(TimeSource.system.monotonic().nanoseconds, ordering: .relaxed) }
@@ -190,7 +190,7 @@ final class ConsumerInbox: Sendable {
     event.signal()
   }
 
-  /// Says that another worker needs work.
+  /// Records that another worker needs work.
   func noteNeed() {
     state.withLock { $0.othersNeedWork = true }
     event.signal()

@@ -4,16 +4,16 @@ import Glibc
 import ImagePrimitives
 import RedisClient
 
-/// How messages come to a link.
+/// Delivery of messages.
 extension QueueLink {
-  /// More than this comes of no script, whatever is asked for.
+  /// A script never delivers more than this.
   private static let maximumEntriesAtOnce = 1 << 20
-  /// How often it says that it needs work; what is said counts for a second.
+  /// How often it announces that it needs work; an announcement is valid for a second.
   private static let needInterval = Duration.milliseconds(500)
 
   private func wanted(_ entries: Int) -> RedisArgument { RedisArgument(max(0, min(entries, Self.maximumEntriesAtOnce))) }
 
-  /// Reads new messages, of higher classes first, or those that others gave back; true where none were new.
+  /// Reads new messages, higher priorities first, or messages that others gave back; returns true if none were new.
   func read(_ connection: RedisConnection, _ now: MonotonicInstant) throws(End) -> Bool {
     let needsWork = credits > 0 && inbox.needsWork
     let notifies = needsWork && nextNeedNotice <= now
@@ -26,7 +26,8 @@ extension QueueLink {
     return parts[3] == .integer(0)
   }
 
-  /// Takes over messages that were not renewed, of at most so many entries and the rest of a message; returns where to go on.
+  /// Takes over messages that weren't renewed, with at most that many entries plus the rest of a message; returns the
+  /// next cursors.
   func takeOver(_ entries: Int, from cursors: [RedisArgument], _ connection: RedisConnection) throws(End) -> [RedisArgument] {
     let idle = RedisArgument(max(1, options.takeOverAfter.wholeMilliseconds))
     let arguments = [consumer, idle, wanted(entries)] + cursors
@@ -36,14 +37,14 @@ extension QueueLink {
     return (parts[0].array ?? []).compactMap { $0.bytes.map { RedisArgument($0) } }
   }
 
-  /// Hands out messages, but batches that were delivered before: their entries go back one by one, so that an entry that makes
-  /// workers fail does not take others with it.
+  /// Passes messages on, except batches that were delivered before. Their entries are put back one by one, so that an
+  /// entry that crashes workers doesn't affect the others.
   func receive(_ delivered: [DeliveredMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {
     var messages: [QueuedMessage] = []
     var batches: [DividedMessage] = []
     for delivery in delivered where held[delivery.id] == nil {
       guard stopDeadline == nil else {
-        // It goes back with the rest.
+        // It is given back with the rest.
         held[delivery.id] = delivery.deliveries
         continue
       }
@@ -56,7 +57,7 @@ extension QueueLink {
       }
     }
     try handOut(messages, hasBlacklist: hasBlacklist, connection)
-    // Nobody has tried the entries in this delivery.
+    // This delivery attempted none of the entries.
     try divide(batches, connection)
   }
 
@@ -67,13 +68,13 @@ extension QueueLink {
     do throws(RedisError) {
       inbox.add(try withKnownBad(messages, connection))
     } catch {
-      // They are held now, though the connection is lost.
+      // They are held now, even if the connection is lost.
       inbox.add(messages)
       throw .redis(error)
     }
   }
 
-  /// The messages with what the blacklist tells of their URLs.
+  /// Returns the messages with what the blacklist says about their URLs.
   private func withKnownBad(_ messages: [QueuedMessage], _ connection: RedisConnection) throws(RedisError) -> [QueuedMessage] {
     let variants = queue.job.variantCount
     var messages = messages
@@ -88,7 +89,7 @@ extension QueueLink {
       connection.append(["HMGET", keys.blacklist] + fields)
     }
     for index in messages.indices where !messages[index].entries.isEmpty {
-      // An error of the server is none of ours: what is known of a URL is a help, no condition.
+      // Ignore errors of the server here: knowing bad URLs helps, but isn't required.
       for (position, value) in (try connection.reply().array ?? []).enumerated() {
         guard let value = value.bytes else { continue }
         messages[index].knownBad.append(
@@ -100,23 +101,23 @@ extension QueueLink {
   }
 }
 
-/// A message whose entries go back one by one, with how often it was delivered.
+/// A message whose entries are put back one by one, and its number of deliveries.
 struct DividedMessage {
   let message: QueuedMessage
   let deliveries: Int
 }
 
-/// What a link says of the messages that it holds.
+/// Renewing and settling of held messages.
 extension QueueLink {
   private static let settlementsAtOnce = 64
   private static let pauseMicroseconds: UInt32 = 50_000
 
-  /// Makes the groups that are missing.
+  /// Creates missing groups.
   func join(_ connection: RedisConnection) throws(End) {
     _ = try run(ConsumerScripts.join, keys: keys.streams, [], on: connection)
   }
 
-  /// Says the next settlements; those that were answered are forgotten.
+  /// Writes the next settlements, and forgets those that were confirmed.
   func settle(_ connection: RedisConnection) throws(End) {
     let calls = settlements.prefix(Self.settlementsAtOnce).map { $0.call(keys, filling: queue.filling) }
     for reply in try replies(to: calls, connection) {
@@ -125,7 +126,7 @@ extension QueueLink {
     }
   }
 
-  /// Says all settlements; what a server that is there refuses to take until `deadline`, others are to do again.
+  /// Writes all settlements; those that a reachable server doesn't accept until `deadline` are left to other workers.
   func settle(_ connection: RedisConnection, until deadline: MonotonicInstant) throws(End) {
     while !settlements.isEmpty {
       do throws(End) {
@@ -138,7 +139,7 @@ extension QueueLink {
     }
   }
 
-  /// Renews what is held, and shows that this consumer is alive; tells of what has become another's.
+  /// Renews held messages, shows that this consumer is alive, and reports messages that were taken over.
   func renew(_ connection: RedisConnection) throws(End) {
     let messages = Array(held.keys)
     let kept = try run(ConsumerScripts.renew, keys: [keys.workers] + keys.streams, [consumer] + named(messages), on: connection)
@@ -148,14 +149,14 @@ extension QueueLink {
     inbox.add(lost: lost.filter { !given.contains($0) })
   }
 
-  /// Hands out what the server believes to be held and is not; false where there was nothing.
+  /// Passes on messages that the server has delivered but that got lost; returns false if there are none.
   func recover(_ connection: RedisConnection) throws(End) -> Bool {
     let found = try run(ConsumerScripts.recover, keys: keys.streams, [consumer] + named(held.keys), on: connection).array ?? []
     try receive(found.compactMap(DeliveredMessage.init), hasBlacklist: true, connection)
     return !found.isEmpty
   }
 
-  /// Gives back to who has nothing to do what the caller has let go of.
+  /// Gives back, for idle workers, the messages that the caller has released.
   func giveBack(_ connection: RedisConnection) throws(End) {
     let arguments = given.flatMap { message in held[message].map { named([message]) + [RedisArgument($0)] } ?? [] }
     _ = try run(ConsumerScripts.giveBack, keys: keys.streams, [consumer] + arguments, on: connection)
@@ -163,13 +164,13 @@ extension QueueLink {
     given = []
   }
 
-  /// Tells the caller where another worker needs work, and learns whether this is still the queue.
+  /// Notifies the caller if another worker needs work, and checks that the queue is still the same.
   func checkNeed(_ connection: RedisConnection) throws(End) {
     let isNeeded = try run(ConsumerScripts.checkNeed, keys: [], [consumer], on: connection) == .integer(1)
     if isNeeded, !held.isEmpty { inbox.noteNeed() }
   }
 
-  /// Gives back what is held, so that this delivery does not count.
+  /// Gives back held messages, so that this delivery doesn't count.
   func leave(_ connection: RedisConnection) throws(End) {
     do throws(End) {
       let begun = divided.compactMap { message in
@@ -177,14 +178,15 @@ extension QueueLink {
       }
       try divide(begun, connection)
     } catch {
-      // What a server has no room for in pieces it keeps as it is.
+      // If the server has no memory for single entries, it keeps the batch.
       guard error.isRefusalForNow else { throw error }
     }
     let arguments = held.flatMap { message, deliveries in named([message]) + [RedisArgument(deliveries)] }
     _ = try run(ConsumerScripts.leave, keys: [keys.workers] + keys.streams, [consumer] + arguments, on: connection)
   }
 
-  /// Puts the entries of messages into the streams of those that are tried alone; the last delivery of each does not count.
+  /// Moves the entries of messages to the retry streams, where each is tried alone; the last delivery of each doesn't
+  /// count.
   func divide(_ messages: [DividedMessage], _ connection: RedisConnection) throws(End) {
     let calls = messages.map { divided in
       let id = divided.message.id
@@ -202,7 +204,7 @@ extension QueueLink {
     }
   }
 
-  /// Runs a script of ``ConsumerScripts``, whose first key and first argument are added.
+  /// Runs a script of ``ConsumerScripts`` with its first key and first argument.
   func run(
     _ script: RedisScript,
     keys rest: [RedisArgument],
@@ -228,7 +230,7 @@ extension QueueLink {
     return replies
   }
 
-  /// Throws what a step that answers with a number answers else.
+  /// Throws if a step that returns a number returned anything else.
   private func check(_ reply: RedisReply, _ connection: RedisConnection) throws(End) {
     switch reply {
     case .error(let text): throw .redis(RedisError(answer: text, from: connection.address))

@@ -5,17 +5,17 @@ import ImagePrimitives
 import RedisClient
 import Threads
 
-/// The thread behind a ``QueueConsumer``: all that is known of messages lives here, and so does the connection.
+/// The thread of a ``QueueConsumer``, which owns the connection and all state of messages.
 ///
-/// Whatever an answer was lost for may be done again: a settled message is not settled twice, a message that was delivered and
-/// never arrived is found among what the server believes this consumer to hold.
+/// After a lost reply, any step may be repeated: a settled message isn't settled twice, and a message that was
+/// delivered but never arrived is found among those that the server assigns to this consumer.
 final class QueueLink {
-  /// Why the thread ends, or has to connect anew.
+  /// The reason why the thread ends, or must reconnect.
   enum End: Error {
     case redis(RedisError)
     case final(QueueConsumer.Condition)
 
-    /// Whether the server is there, and takes nothing for the time being.
+    /// Whether the server is reachable but accepts nothing at the moment.
     var isRefusalForNow: Bool {
       if case .redis(let error) = self { error.kind == .unavailable && error.code != nil } else { false }
     }
@@ -31,23 +31,23 @@ final class QueueLink {
   let consumer: RedisArgument
   let inbox: ConsumerInbox
 
-  /// Entries that are asked for and have not come.
+  /// Entries that were requested and haven't arrived.
   var credits = 0
-  /// What was handed out and is not settled, with how often it was delivered.
+  /// Messages that were passed on and aren't settled, with their numbers of deliveries.
   var held: [QueuedMessage.ID: Int] = [:]
-  /// Of what is held, what is given back in single entries.
+  /// Held messages that are to be given back as single entries.
   var divided: [QueuedMessage] = []
-  /// Of what is held, what the caller has let go of.
+  /// Held messages that the caller has released.
   var given: Set<QueuedMessage.ID> = []
-  /// What was acknowledged and is not answered.
+  /// Acknowledgements that aren't confirmed.
   var settlements = Deque<Settlement>()
-  /// The looks for what others have lost: for batches, and for single entries.
+  /// The scans for messages of crashed workers: for batches, and for single entries.
   var batchScan = ClaimScan(isForRetries: false)
   var retryScan = ClaimScan(isForRetries: true)
   var isDrained = false
-  /// When others are to be told again that it needs work.
+  /// The time of the next announcement that it needs work.
   var nextNeedNotice = MonotonicInstant(nanoseconds: 0)
-  /// When to end; nil until it is told to.
+  /// The time to end; nil until it is stopped.
   private(set) var stopDeadline: MonotonicInstant?
 
   private let requests: Mailbox<QueueConsumer.Request>
@@ -57,7 +57,7 @@ final class QueueLink {
   private var nextRead = MonotonicInstant(nanoseconds: 0)
   private var nextRenewal = MonotonicInstant(nanoseconds: 0)
   private var nextNeedCheck = MonotonicInstant(nanoseconds: 0)
-  /// Whether the server was ever one that takes writes.
+  /// Whether the server has ever accepted writes.
   private var hasJoined = false
 
   init(
@@ -74,7 +74,7 @@ final class QueueLink {
     consumer = RedisArgument(Self.newName())
   }
 
-  /// Works until the condition is final.
+  /// Runs until the state is final.
   func run() {
     var batch: [QueueConsumer.Request] = []
     while true {
@@ -103,7 +103,7 @@ final class QueueLink {
     }
   }
 
-  /// One round of all that is due.
+  /// Performs all steps that are due.
   private func iterate(_ now: MonotonicInstant) throws(End) {
     let connection = try connected(now)
     if let stopDeadline {
@@ -137,24 +137,24 @@ final class QueueLink {
     nextRenewal = now.advanced(by: renewInterval)
   }
 
-  /// A step of a look for what others have lost, which takes over `entries` at most and the rest of a message.
+  /// One step of a scan for messages of crashed workers; it takes over at most `entries`, plus the rest of a message.
   private func step(
     _ scan: ReferenceWritableKeyPath<QueueLink, ClaimScan>,
     entries: Int,
     _ now: MonotonicInstant,
     _ connection: RedisConnection
   ) throws(End) {
-    // After a standstill, what is held here is not to be taken over from here.
+    // After a pause of this process, don't take over messages that it holds itself.
     if !self[keyPath: scan].isUnfinished { try renew(connection, now) }
     let cursors = try takeOver(entries, from: self[keyPath: scan].cursors, connection)
     self[keyPath: scan].advance(to: cursors, now: now, interval: options.takeOverInterval)
   }
 
-  /// Whether an entry is held that two workers or more have lost. There is never a second beside it: the next that is lost with
-  /// its worker is lost by itself, and what others of them count is not for that.
+  /// Whether it holds an entry that at least two workers lost. A worker never holds two: so the next one that is lost
+  /// with its worker is lost alone, and not counted because of another.
   var isHoldingLoneRetry: Bool { held.contains { $0.key.stream.isRetry && $0.value > 1 } }
 
-  /// Whether there is reason to look into the streams: for entries, or for whether there are any left.
+  /// Whether to read the streams: for entries, or to check whether any are left.
   private var isReading: Bool { credits > 0 || held.isEmpty }
 
   private var renewInterval: Duration { min(options.takeOverAfter / 3, Self.longestRenewInterval) }
@@ -168,7 +168,7 @@ final class QueueLink {
     return isHoldingLoneRetry ? next : min(next, retryScan.next)
   }
 
-  /// The connection; a new one joins the workers, renews what is held, and finds what was delivered to nobody.
+  /// The connection; a new one joins the workers, renews held messages, and finds those that were lost on the way.
   private func connected(_ now: MonotonicInstant) throws(End) -> RedisConnection {
     if let connection { return connection }
     var timeouts = options.timeouts
@@ -178,14 +178,14 @@ final class QueueLink {
     }
     let new: RedisConnection
     do throws(RedisError) { new = try RedisConnection(queue.location.address, timeouts: timeouts) } catch { throw .redis(error) }
-    // What a server refuses that takes nothing more is not needed to end.
+    // Joining isn't needed to end, and a server that accepts nothing would refuse it.
     if stopDeadline == nil {
       try join(new)
       try renew(new, now)
       hasJoined = true
     }
     while try recover(new) {}
-    // After the server was away all messages seem to be forsaken: their workers are to renew them first.
+    // After an outage of the server all messages seem abandoned: let their workers renew them first.
     batchScan.next = now.advanced(by: options.takeOverInterval)
     retryScan.next = batchScan.next
     connection = new
@@ -200,7 +200,7 @@ final class QueueLink {
       inbox.set(condition)
       return true
     case .redis(let error):
-      // A stream that somebody removed comes back with the next joining.
+      // A stream that was removed is created again by the next join.
       guard error.passes(hasWritten: hasJoined) || error.code == "NOGROUP" else {
         inbox.set(.refused(error.description))
         return true
@@ -211,7 +211,7 @@ final class QueueLink {
     }
   }
 
-  /// A name that no other consumer has, and that tells people where it runs.
+  /// A unique consumer name that shows people where it runs.
   private static func newName() -> String {
     var host = [CChar](repeating: 0, count: 256)
     gethostname(&host, host.count - 1)
@@ -220,13 +220,14 @@ final class QueueLink {
   }
 }
 
-/// A look for what others have lost, through the streams of batches or through those of single entries; it may take many steps.
+/// A scan for messages of crashed workers, through the streams of batches or those of single entries; it may take many
+/// steps.
 struct ClaimScan {
-  /// When its next step is due.
+  /// The time of its next step.
   var next = MonotonicInstant(nanoseconds: 0)
-  /// Whether it has begun, and has not come to the end of all its streams.
+  /// Whether it has started and not reached the end of all its streams.
   private(set) var isUnfinished = false
-  /// Where it goes on, by stream, see ``ConsumerScripts/takeOver``.
+  /// The position in each stream, see ``ConsumerScripts/takeOver``.
   private(set) var cursors: [RedisArgument]
 
   private let firstCursors: [RedisArgument]
@@ -236,8 +237,8 @@ struct ClaimScan {
     cursors = firstCursors
   }
 
-  /// A step was taken, after which it goes on at `cursors`; what is forsaken comes as fast as entries are asked for, the next
-  /// look begins an `interval` later.
+  /// Records a step that returned `cursors`. A scan continues as fast as entries are requested; the next one starts an
+  /// `interval` later.
   mutating func advance(to cursors: [RedisArgument], now: MonotonicInstant, interval: Duration) {
     isUnfinished = cursors.count == firstCursors.count && cursors.contains { $0 != "" }
     self.cursors = isUnfinished ? cursors : firstCursors

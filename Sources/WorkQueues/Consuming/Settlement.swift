@@ -3,25 +3,25 @@ import ImagePrimitives
 import CXXHash
 import RedisClient
 
-/// What a worker made of a message.
+/// The results of a worker for one message.
 public struct Settlement: Sendable {
-  /// The most bytes of one of ``results``.
+  /// The maximum length of one of ``results`` in bytes.
   public static let maximumResultBytes = 1 << 20
 
   /// The message.
   public var message: QueuedMessage.ID
-  /// How many entries it had.
+  /// Its number of entries.
   public var entryCount: Int
-  /// What followers of the queue read, in order, opaque here; each at most ``maximumResultBytes``.
+  /// Opaque data for followers of the queue, in order; each at most ``maximumResultBytes``.
   public var results: [[UInt8]]
-  /// How many of the entries ended how, by `Outcome`'s raw value; several may come of one entry, or none.
+  /// The number of outcomes by `Outcome`'s raw value; an entry may have several, or none.
   public var counts: [UInt64]
-  /// URLs that were found to be bad, with an opaque value each.
+  /// URLs that were found to be bad, each with an opaque value.
   public var badURLs: [(key: BadURLKey, value: [UInt8])] = []
   /// URLs that are good again.
   public var goodURLs: [BadURLKey] = []
 
-  /// What became of `message`.
+  /// Creates the results of `message`.
   public init(of message: QueuedMessage, results: [[UInt8]], counts: [UInt64]) {
     self.message = message.id
     entryCount = message.entries.count
@@ -31,14 +31,14 @@ public struct Settlement: Sendable {
 }
 
 extension Settlement {
-  /// Acknowledges a message and writes what came of it: all of it or nothing, and once.
+  /// Acknowledges a message and writes its results, atomically and once.
   ///
-  /// `KEYS`: job, stream, results, totals, blacklist. `ARGV`: filling, id, entries, undecodable messages, then three lists with
-  /// their lengths: results; outcomes and how many of each; fields of the blacklist, each with 1 and a value or with 0 and
-  /// nothing. Returns 1, or 0 where the message is not pending: it was settled before.
+  /// `KEYS`: job, stream, results, totals, blacklist. `ARGV`: filling, id, entries, undecodable messages, then three
+  /// lists with their lengths: results; outcomes and their counts; fields of the blacklist, each with 1 and a value, or
+  /// with 0 and an empty value. Returns 1, or 0 if the message isn't pending because it was settled before.
   ///
-  /// Redis does not roll back what a script did before it failed. So all that might fail comes before the first change: the types
-  /// of the keys, the totals being numbers. The first change is the one that may be refused for want of memory; then none is
+  /// Redis doesn't roll back a script that fails. So everything that may fail is checked before the first change: the
+  /// types of the keys, and that totals are numbers. If memory runs out, the first change is refused, and no change is
   /// made.
   static let script = RedisScript(
     name: "settle",
@@ -79,7 +79,7 @@ extension Settlement {
       """
   )
 
-  /// The call that writes it down.
+  /// The call that writes it.
   func call(_ keys: QueueKeys, filling: String) -> ScriptCall {
     var arguments: [RedisArgument] = [
       RedisArgument(filling), RedisArgument(message.text), RedisArgument(entryCount), entryCount == 0 ? 1 : 0,
@@ -105,7 +105,7 @@ public struct BadURLKey: Sendable, Hashable {
   /// 32 hexadecimal digits (XXH3, 128 bits), a colon, and the variant.
   let field: [UInt8]
 
-  /// The key of a URL and of one of the job's variants, counted from 0.
+  /// Creates the key of a URL and of one of the job's variants, counted from 0.
   public init(url: UnsafeRawBufferPointer, variant: Int) {
     let hash = XXH3_128bits(url.baseAddress, url.count)
     field = Array("\(hexadecimal(hash.high64))\(hexadecimal(hash.low64)):\(variant)".utf8)

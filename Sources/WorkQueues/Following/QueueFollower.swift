@@ -2,26 +2,26 @@
 import ImagePrimitives
 public import RedisClient
 
-/// Looks at a queue from outside: what it holds, how far it is, what came out. For one thread.
+/// Reads the contents, progress and results of a queue. Must be used by one thread.
 ///
-/// It connects when it is asked for something, and anew after an error. What throws ``QueueError/redis(_:)`` with an error that
-/// is `unavailable` may succeed when it is called again later.
+/// Connects when first used, and again after an error. A call that throws ``QueueError/redis(_:)`` with an
+/// `unavailable` error may succeed later.
 public final class QueueFollower {
   let location: QueueLocation
   let keys: QueueKeys
   private let timeouts: RedisConnection.Timeouts
   private var connection: RedisConnection?
-  /// What tells the filling that was found last from others.
+  /// Identifies the last filling that was found.
   private var filling: String?
 
-  /// A follower of the queue at `location`.
+  /// Creates a follower of the queue at `location`.
   public init(_ location: QueueLocation, timeouts: RedisConnection.Timeouts = .init()) {
     self.location = location
     self.timeouts = timeouts
     keys = QueueKeys(location.name)
   }
 
-  /// The queue as it is filled now; nil where there is none.
+  /// Returns the queue as it is filled now; nil if there is none.
   public func open() throws(QueueError) -> OpenQueue? {
     filling = nil
     let fields = try command(["HMGET", keys.job, "digest", "contents", "variants", "created", "filling"]).array ?? []
@@ -30,7 +30,7 @@ public final class QueueFollower {
       let variants = fields[2].integer, (1...Int64(QueuedJob.maximumVariants)).contains(variants),
       let created = fields[3].integer,
       (-QueuedJob.maximumMilliseconds...QueuedJob.maximumMilliseconds).contains(created)
-    else { throw .unreadable(location, what: "its key 'job' is none of prewarm's") }
+    else { throw .unreadable(location, what: "its key 'job' wasn't written by prewarm") }
     self.filling = filling
     let job = QueuedJob(
       contents: contents,
@@ -41,12 +41,12 @@ public final class QueueFollower {
     return OpenQueue(location: location, job: job, filling: filling)
   }
 
-  /// How far it is; nil where there is no queue.
+  /// Returns its progress; nil if there is no queue.
   public func progress() throws(QueueError) -> QueueProgress? {
     let keys = keys
     let answer = try asking { connection throws(RedisError) in try connection.run(FollowerScripts.progress, keys: keys.all) }
     guard let parts = answer.array, parts.count == 5, let job = parts[0].array, job.count == 5, let totals = parts[1].array
-    else { throw .unreadable(location, what: "it answered a script in an unknown way") }
+    else { throw .unreadable(location, what: "unknown reply to a script") }
     if job[0] == .null { return nil }
     var progress = QueueProgress()
     progress.filling = job[0].text
@@ -60,8 +60,8 @@ public final class QueueFollower {
     return progress
   }
 
-  /// At most `maximum` results behind `position`, oldest first; none where there are no more yet. At most 16, since each may have
-  /// a megabyte.
+  /// Returns at most `maximum` results after `position`, oldest first; empty if there are no more yet. At most 16,
+  /// since each may have a megabyte.
   public func results(after position: QueueResult.ID = .start, maximum: Int = 16) throws(QueueError) -> [QueueResult] {
     guard let next = position.next else { return [] }
     let answer = try command([
@@ -74,22 +74,22 @@ public final class QueueFollower {
     }
   }
 
-  /// Writes down that the reports on the filling that ``open()`` found last are written, see ``QueueProgress/isReported``, and
-  /// removes its results, in one step.
+  /// Records that the reports on the filling last found by ``open()`` are written, see ``QueueProgress/isReported``,
+  /// and removes its results, atomically.
   ///
-  /// Where the queue was deleted or filled anew since, or ``open()`` found none, nothing happens.
+  /// Does nothing if the queue was deleted or filled again since, or ``open()`` found none.
   public func markReported() throws(QueueError) {
     guard let filling else { return }
     try run(FollowerScripts.markReported, keys: [keys.job, keys.results], filling)
   }
 
-  /// Removes the queue with all it holds, whatever it was filled with; where there is none, nothing happens.
+  /// Removes the queue with its contents, whatever it was filled with; does nothing if there is none.
   ///
-  /// What its workers share about rates stays: pauses that hosts have asked for outlast the queue, and all of it expires.
+  /// Keeps the rates that its workers share: pauses that hosts requested outlast the queue, and all of these keys
+  /// expire.
   public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all) }
 
-  /// Removes the queue as ``delete()`` does, but only while it is filled as `queue` says: what others have filled it with since
-  /// stays.
+  /// Removes the queue as ``delete()`` does, but only while it has the filling of `queue`.
   public func delete(_ queue: OpenQueue) throws(QueueError) { try run(FollowerScripts.delete, keys: keys.all, queue.filling) }
 
   private func run(_ script: RedisScript, keys: [RedisArgument], _ filling: String) throws(QueueError) {
@@ -123,15 +123,15 @@ public final class QueueFollower {
 }
 
 extension RedisReply {
-  /// A count, at most ``QueueSize/maximum``, which is 0 where it is anything else.
+  /// A count, at most ``QueueSize/maximum``; 0 for any other reply.
   var count: UInt64 { min(integer.flatMap(UInt64.init(exactly:)) ?? 0, QueueSize.maximum) }
 }
 
 extension QueueFollower {
-  /// So many fields are asked for at a time.
+  /// The number of fields per request.
   private static let manifestsAtOnce = 1000
 
-  /// What the manifests are called that were told so far, by their index.
+  /// Returns the names of the manifests known so far, by index.
   public func manifests() throws(QueueError) -> [QueuedManifest] {
     var manifests: [QueuedManifest] = []
     while true {
@@ -146,23 +146,24 @@ extension QueueFollower {
     }
   }
 
-  /// What there is to tell of the lists of a queue that is sealed.
+  /// Returns the remarks on the lists of a sealed queue.
   public func remarks() throws(QueueError) -> ListRemarks {
     try ListRemarks { fields throws(QueueError) in try command(["HMGET", keys.job] + fields).array ?? [] }
   }
 }
 
 extension QueueFollower {
-  /// By which policy Redis throws away keys that are to stay, such as `allkeys-lru`, once it is at its limit of memory; nil where
-  /// it does not, has no limit, or does not tell us.
+  /// Returns the policy by which Redis evicts keys that don't expire, such as `allkeys-lru`, at its memory limit; nil
+  /// if it doesn't evict them, has no limit, or doesn't say.
   ///
-  /// The policies are those of `maxmemory-policy` in Redis' documentation on key eviction; `volatile-…` spare what never expires.
+  /// The policies are those of `maxmemory-policy` in Redis' documentation on key eviction; `volatile-…` ones spare keys
+  /// that don't expire.
   public func evictionPolicy() throws(QueueError) -> String? {
     let reply: RedisReply
     do throws(QueueError) {
       reply = try command(["INFO", "memory"])
     } catch {
-      // Who may not ask may fill a queue all the same.
+      // A user without this permission may still fill a queue.
       guard case .redis(let refusal) = error, refusal.kind == .refused else { throw error }
       return nil
     }
@@ -176,13 +177,13 @@ extension QueueFollower {
   }
 }
 
-/// What a follower asks of Redis in one step.
+/// The atomic operations of a follower in Redis.
 enum FollowerScripts {
   /// How long after its last sign a worker counts as alive.
   static let workerSeconds = 30
 
-  /// `KEYS`: job, totals, results, blacklist, workers, then the streams. Returns what the job says, the totals, and how many
-  /// messages are open and held, and workers alive.
+  /// `KEYS`: job, totals, results, blacklist, workers, then the streams. Returns fields of the job, the totals, and the
+  /// numbers of open messages, held messages and live workers.
   static let progress = RedisScript(
     name: "progress",
     source: """
@@ -198,9 +199,9 @@ enum FollowerScripts {
       """
   )
 
-  /// `KEYS`: job, results. `ARGV`: filling. Returns 1, or 0 where the queue holds another filling, or none.
+  /// `KEYS`: job, results. `ARGV`: filling. Returns 1, or 0 if the queue has another filling or doesn't exist.
   ///
-  /// The results are removed in the same step: nobody needs them any more, and those of another filling are never touched.
+  /// Removes the results in the same step: they aren't needed any more, and those of another filling are never touched.
   static let markReported = RedisScript(
     name: "markReported",
     source: """
@@ -211,7 +212,8 @@ enum FollowerScripts {
       """
   )
 
-  /// `KEYS`: job, then all other keys. `ARGV`: filling. Returns 1, or 0 where the queue holds another filling, or none.
+  /// `KEYS`: job, then all other keys. `ARGV`: filling. Returns 1, or 0 if the queue has another filling or doesn't
+  /// exist.
   static let delete = RedisScript(
     name: "delete",
     source: """

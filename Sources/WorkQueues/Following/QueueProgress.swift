@@ -2,38 +2,39 @@
 import ImagePrimitives
 import RedisClient
 
-/// How far a queue is.
+/// The progress of a queue.
 public struct QueueProgress: Sendable, Hashable {
-  /// What tells the filling from others; nil where that is unknown.
+  /// Identifies the filling; nil if unknown.
   var filling: String?
-  /// How many entries ended how, by `Outcome`'s raw value.
+  /// The number of outcomes by `Outcome`'s raw value.
   public var counts: [UInt64] = []
   /// Entries that are final.
   public var finalEntries: UInt64 = 0
-  /// Messages of which nothing could be made.
+  /// Messages that couldn't be decoded.
   public var undecodableMessages: UInt64 = 0
-  /// What was written so far.
+  /// Entries and messages that were written so far.
   public var written = QueueSize(entries: 0, messages: 0)
-  /// Whether that is all.
+  /// Whether the queue is completely written.
   public var isSealed = false
-  /// Messages that are not final; among them ``heldMessages``.
+  /// Messages that aren't final, including ``heldMessages``.
   public var openMessages: UInt64 = 0
-  /// Messages that some worker holds.
+  /// Messages that a worker holds.
   public var heldMessages: UInt64 = 0
   /// Workers that were seen within the last 30 s.
   public var workers = 0
   /// Whether the reports are written.
   public var isReported = false
 
-  /// Whether all that was written is final. Then ``finalEntries`` is what was written, unless somebody meddled with the streams.
+  /// Whether everything that was written is final. ``finalEntries`` then equals the written entries, unless the streams
+  /// were changed by others.
   public var isDrained: Bool { isSealed && openMessages == 0 }
 
-  /// Whether this is how far `queue` is, and not what the queue was filled with since.
+  /// Whether this is the progress of `queue`, not of a later filling.
   public func isOf(_ queue: OpenQueue) -> Bool { filling == queue.filling }
 }
 
 extension QueueProgress {
-  /// Takes the fields and values of the queue's totals; those of a later version are passed over.
+  /// Reads the fields and values of the queue's totals; ignores those of later versions.
   mutating func take(totals: [RedisReply]) {
     counts = Array(repeating: 0, count: Outcome.allCases.count)
     for index in stride(from: 0, to: totals.count - 1, by: 2) {
@@ -47,9 +48,9 @@ extension QueueProgress {
   }
 }
 
-/// What a worker made of one message, or a part of that.
+/// A worker's results for one message, or a part of them.
 public struct QueueResult: Sendable, Hashable {
-  /// Where it stands among the results.
+  /// A position among the results.
   public struct ID: Sendable, Hashable {
     let milliseconds: UInt64
     let sequence: UInt64
@@ -62,7 +63,7 @@ public struct QueueResult: Sendable, Hashable {
       self.sequence = sequence
     }
 
-    /// As Redis writes it; nil for any other text.
+    /// Parses Redis' form; nil for any other text.
     init?(_ text: String) {
       let parts = text.split(separator: "-", omittingEmptySubsequences: false)
       guard parts.count == 2, let milliseconds = UInt64(parts[0]), let sequence = UInt64(parts[1]) else { return nil }
@@ -71,16 +72,16 @@ public struct QueueResult: Sendable, Hashable {
 
     var text: String { "\(milliseconds)-\(sequence)" }
 
-    /// The next that there could be; nil behind the last.
+    /// The next possible ID; nil after the last.
     var next: ID? {
       if sequence < .max { return ID(milliseconds: milliseconds, sequence: sequence + 1) }
       return milliseconds < .max ? ID(milliseconds: milliseconds + 1, sequence: 0) : nil
     }
   }
 
-  /// Where it stands.
+  /// Its position.
   public let id: ID
-  /// What the worker wrote; nil for what no worker wrote.
+  /// The data that the worker wrote; nil if no worker wrote it.
   public let payload: [UInt8]?
 }
 #endif

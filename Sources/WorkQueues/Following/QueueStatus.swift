@@ -2,38 +2,38 @@
 public import ImagePrimitives
 public import RedisClient
 
-/// What there is to see of a queue from outside at one moment.
+/// A snapshot of a queue.
 public struct QueueStatus: Sendable {
   /// A worker that was seen within the last 30 s.
   public struct Worker: Sendable, Hashable {
-    /// The host where it runs, its process and what tells it from others.
+    /// The host where it runs, its process ID, and a random number.
     public var name: String
-    /// How long ago it was seen.
+    /// The time since it was last seen.
     public var silence: Duration
     /// Entries that it has taken and not finished.
     public var heldEntries: UInt64
   }
 
-  /// A host that asked for a pause, which all workers keep.
+  /// A host that requested a pause, which all workers observe.
   public struct Pause: Sendable, Hashable {
-    /// Scheme, host and port.
+    /// Its scheme, host and port.
     public var origin: String
     public var left: Duration
-    /// The status of the response that asked for it.
+    /// The status of the response that requested it.
     public var status: Int
   }
 
   /// The queue as it is filled.
   public var queue: OpenQueue
-  /// How far it is.
+  /// Its progress.
   public var progress: QueueProgress
-  /// By name.
+  /// The workers, by name.
   public var workers: [Worker] = []
   /// Entries that workers have taken and not finished.
   public var heldEntries: UInt64 = 0
-  /// Workers with work, between which the job's rates are divided.
+  /// Workers with work, which share the job's rates.
   public var workersSharingRates = 0
-  /// By origin.
+  /// The pauses, by origin.
   public var pauses: [Pause] = []
 
   /// Entries that no worker has taken.
@@ -44,17 +44,17 @@ public struct QueueStatus: Sendable {
 }
 
 extension QueueFollower {
-  /// What there is to see of the queue; nil if there is none.
+  /// Returns a snapshot of the queue; nil if there is none.
   public func status() throws(QueueError) -> QueueStatus? {
     guard let queue = try open(), let progress = try progress(), progress.isOf(queue) else { return nil }
     let rates = RateKeys(location.name)
     let answer = try run(StatusScripts.status, keys: [keys.workers, rates.members, rates.pauses] + keys.streams)
     guard let parts = answer.array, parts.count == 5, let now = parts[0].integer else {
-      throw .unreadable(location, what: "it answered a script in an unknown way")
+      throw .unreadable(location, what: "unknown reply to a script")
     }
     var status = QueueStatus(queue: queue, progress: progress)
     var held: [String: UInt64] = [:]
-    for (name, entries) in pairs(parts[1]) where name != ConsumerScripts.nobody { held[name] = entries.count }
+    for (name, entries) in pairs(parts[1]) where name != ConsumerScripts.givenBack { held[name] = entries.count }
     status.heldEntries = held.values.reduce(0, &+)
     for (name, seen) in pairs(parts[2]) {
       let silence = Duration.milliseconds(max(0, now - Int64(clamping: seen.count) * 1000))
@@ -75,7 +75,7 @@ extension QueueFollower {
     return stride(from: 0, to: fields.count - 1, by: 2).compactMap { index in fields[index].text.map { ($0, fields[index + 1]) } }
   }
 
-  /// The pauses that last, each host's longest.
+  /// The current pauses, the longest of each host.
   private func pauses(_ reply: RedisReply, now: Int64) -> [QueueStatus.Pause] {
     var found: [String: QueueStatus.Pause] = [:]
     for entry in reply.array ?? [] {
@@ -89,7 +89,7 @@ extension QueueFollower {
     return found.values.sorted { $0.origin < $1.origin }
   }
 
-  /// The names of the queues on the server of `address`, sorted.
+  /// Returns the names of the queues on the server at `address`, sorted.
   public static func names(
     at address: RedisAddress,
     timeouts: RedisConnection.Timeouts = .init()
@@ -114,11 +114,11 @@ extension QueueFollower {
 }
 
 private enum StatusScripts {
-  /// Messages whose entries are counted; each further one counts as one entry.
+  /// Messages whose entries are counted; each further message counts as one entry.
   private static let maximumMessages = 1000
 
-  /// `KEYS`: workers, members, pauses, then the streams. Returns the time in milliseconds; the entries that consumers hold; the workers
-  /// alive and when each was seen; what workers share about rates; and the pauses.
+  /// `KEYS`: workers, members, pauses, then the streams. Returns the time in milliseconds; the entries that consumers
+  /// hold; the live workers and when each was seen; the shared rates; and the pauses.
   static let status = RedisScript(
     name: "status",
     source: """

@@ -11,9 +11,10 @@ enum MembershipScripts {
   /// as far as it has that already or the others leave it. The part that is written is the larger of what it may use from now on
   /// and what it says to use, which it may do until it has the reply.
   ///
-  /// After Redis was away, other workers may not be back yet and use the parts that they had. If nobody was seen for a while,
-  /// nobody could renew its lease, and the parts in the hash stay their workers' until all must be back. A worker that uses a
-  /// part which isn't in the hash shows that Redis has lost data: then no part grows until all must be back.
+  /// After an outage of Redis, other workers may not be back yet and use the parts that they had. If no heartbeat came
+  /// for a while, leases couldn't be renewed, and the parts in the hash stay with their workers until all must be back.
+  /// A worker that uses a part that isn't in the hash shows that Redis has lost data: then no part grows until all must
+  /// be back.
   static let beat = RedisScript(
     name: "worker-beat",
     source: """
@@ -36,7 +37,7 @@ enum MembershipScripts {
       frozen = math.min(frozen, now + back)
       local changes, gone, workers, busyWorkers, taken = {}, {}, 1, tonumber(ARGV[2]), 0
       for _, other in ipairs(others) do
-        -- A clock that was set back keeps no part for long.
+        -- A clock that was set back must not keep a part for long.
         local expiry = math.min(other[2], now + math.max(lease, back))
         if wasAway then expiry = math.max(expiry, now + back) end
         if expiry < now and now >= frozen then
@@ -73,7 +74,7 @@ enum MembershipScripts {
       """
   )
 
-  /// Lets a host pause, unless it does for as long already, and leaves word of it for the other workers.
+  /// Makes a host pause, unless it already does for at least as long, and announces that to the other workers.
   static let pause = RedisScript(
     name: "pause-host",
     source: """
@@ -90,17 +91,18 @@ enum MembershipScripts {
       """
   )
 
-  /// Before all pauses.
+  /// An ID before all pauses.
   static let firstPause: RedisArgument = "0-0"
-  /// Workers send a heartbeat every tenth of a second: if none did for this long, Redis was away, or all of them are gone.
+  /// Workers send a heartbeat every tenth of a second: if there was none for this long, Redis was away, or all workers
+  /// are gone.
   private static let quietMilliseconds = 2000
-  /// Memberships outlast an outage of Redis of up to an hour, so that parts in use are known to whoever is back first.
+  /// Memberships outlast an outage of Redis of up to an hour, so that the first worker back knows the parts in use.
   private static let keptMilliseconds = 3_600_000
-  /// About this many pauses are kept for workers that join later.
+  /// The approximate number of pauses that are kept for workers that join later.
   private static let maximumPauses = 4096
 }
 
-/// What Redis answers to a heartbeat; what makes no sense is ignored, since it is foreign input.
+/// Redis' reply to a heartbeat; invalid values are ignored, since it is untrusted input.
 struct MembershipReply {
   struct Pause: Equatable {
     var origin: String
@@ -108,7 +110,7 @@ struct MembershipReply {
     var status: Int
   }
 
-  /// No host pauses for longer.
+  /// The maximum pause of a host.
   private static let maximumMilliseconds: Int64 = 10 * 365 * 86_400_000
 
   var part: Int
@@ -117,7 +119,7 @@ struct MembershipReply {
   var lastPause: RedisArgument?
   var pauses: [Pause] = []
 
-  /// Nil for anything but the answer of ``MembershipScripts/beat``.
+  /// Parses a reply to ``MembershipScripts/beat``; nil for anything else.
   init?(_ reply: RedisReply) {
     guard let fields = reply.array, fields.count == 5 else { return nil }
     let numbers = fields[0..<3].compactMap(\.integer).map { Int(clamping: $0) }
@@ -133,14 +135,14 @@ struct MembershipReply {
     }
   }
 
-  /// Where Redis refuses to write: its words, and how many workers there are.
+  /// Redis' error if it refuses to write, and the number of workers.
   static func refusal(_ reply: RedisReply) -> (text: String, workers: Int?)? {
     guard let fields = reply.array, fields.count == 2, let text = fields[0].text else { return nil }
     return (text, fields[1].integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil })
   }
 }
 
-/// The keys of what workers of a queue share about rates. All expire by themselves.
+/// The keys of the rates that workers of a queue share. All expire by themselves.
 struct RateKeys: Sendable {
   let members: RedisArgument
   let pauses: RedisArgument

@@ -5,10 +5,10 @@ import Threads
 
 /// The thread of a ``SharedRates``: it owns the connection and the membership.
 ///
-/// Its loop waits for messages or a time, connects if needed, sends a heartbeat with the pauses that came meanwhile, and hands
-/// the reply to the observer.
+/// Its loop waits for messages or a time, connects if needed, sends a heartbeat with new pauses, and passes the reply
+/// to the observer.
 final class RateLink {
-  /// The most pauses kept while Redis is away.
+  /// The maximum number of pauses kept while Redis is away.
   private static let maximumKeptPauses = 4096
   private static let maximumReportedRefusals = 16
 
@@ -52,7 +52,7 @@ final class RateLink {
   func run() {
     while !isEnding {
       membership.advance(now: time.monotonic())
-      // Before Redis is asked, which may take a while.
+      // Before the request to Redis, which may take a while.
       reportPart()
       do throws(RedisError) {
         try connectIfDue()
@@ -92,7 +92,7 @@ final class RateLink {
     guard connection == nil, time.monotonic() >= nextTry else { return }
     connection = try RedisConnection(location.address, timeouts: options.timeouts)
     nextBeat = MonotonicInstant(nanoseconds: 0)
-    // The server may have lost what it knew, and begun to count anew.
+    // The server may have lost its data and restarted its IDs.
     lastPause = MembershipScripts.firstPause
   }
 
@@ -106,7 +106,7 @@ final class RateLink {
       pauses = [:]
       backoff.reset()
       nextBeat = sent.advanced(by: options.beatInterval)
-      // The next heartbeat gives a part that has shrunk to others.
+      // The next heartbeat releases the rest of a part that has shrunk.
       reportPart()
     }
   }
@@ -165,10 +165,10 @@ final class RateLink {
     let now = time.monotonic()
     var wait = backoff.next()
     if let error, error.kind == .refused || error.code == "MAXCLIENTS" {
-      // The connection itself may succeed at once, and so would the next refusal.
+      // The connection itself may succeed at once, but the next request would be refused, too.
       if error.kind == .refused { wait = max(wait, options.refusedInterval) }
       membership.refused(workers: nil, now: now)
-      // The queue's own connection may have been admitted, and then nobody else reports it.
+      // The queue's own connection may have been admitted, and then nothing else reports it.
       reportRefusal(error.description)
     } else {
       membership.lost(now: now)

@@ -7,17 +7,19 @@ import ImagePrimitives
 /// may use from now on (``MembershipScripts/beat``). A part grows only after Redis has recorded that, and shrinks before Redis
 /// records it: so the parts of all workers never add up to more than the whole.
 ///
-/// - **Redis is away.** Each worker keeps its part, or has none if it never got one. Nobody's part grows until all must be back.
-/// - **This worker stood still**, as by SIGSTOP, for longer than its lease. Redis may have given its part to others, so it starts
-///   nothing until Redis replies. If Redis is away, that lasts for ``Terms/longestHold``.
-/// - **Redis refuses.** Nobody can know of this worker; it takes an even part, and a warning says so.
+/// - **Redis is away.** Each worker keeps its part, or has none if it never got one. No part grows until all must be
+///   back.
+/// - **This worker was stopped**, for example by SIGSTOP, for longer than its lease. Redis may have given its part to
+///   others, so it starts nothing until Redis replies. If Redis is away, that lasts for ``Terms/longestHold``.
+/// - **Redis refuses.** Other workers can't know of this worker; it takes an even part, and a warning reports it.
 ///
 /// Two limits remain, since a worker can't tell whether Redis is away for all or for itself alone:
 ///
-/// - A worker that alone can't reach Redis keeps its part, which others get after its lease. That lasts only while it has
-///   entries, and it gets no more of them without Redis.
-/// - If Redis has lost all memberships, a worker without a part that is back first gets the whole of the rates. That lasts until
-///   another worker is back, at most ``SharedRates/Options/returnInterval``. The same data loss deletes the queue.
+/// - A worker that alone can't reach Redis keeps its part, which others get after its lease. That lasts only while it
+///   has entries, and it gets no more of them without Redis.
+/// - If Redis has lost all memberships, the first worker back without a part gets the whole of the rates. That lasts
+///   until another worker is back, at most ``SharedRates/Options/returnInterval``. The same data loss deletes the
+///   queue.
 struct WorkerMembership {
   /// All of the rates; parts are integers so that they add up exactly.
   static let whole = 1_000_000
@@ -36,18 +38,19 @@ struct WorkerMembership {
   }
 
   let terms: Terms
-  /// What this worker may use, of ``whole``.
+  /// The part that this worker may use, out of ``whole``.
   private(set) var part = 0
-  /// As Redis said last, this one included.
+  /// The last number of workers that Redis reported, including this one.
   private(set) var workers = 1
   private(set) var workersWithWork = 0
 
   private var hasWork = false
   private var idleSince: MonotonicInstant?
   private var isAway = false
-  /// A time at which this worker's part wasn't others' yet: its last answered heartbeat, or a later try that failed.
+  /// A time at which others couldn't have this worker's part yet: its last confirmed heartbeat, or a later failed
+  /// attempt.
   private var contact: MonotonicInstant
-  /// The part that isn't used until Redis replies, and until when at most.
+  /// The part that isn't used until Redis replies, and the latest end of that.
   private var hold: (part: Int, until: MonotonicInstant)?
   private var reported = Heartbeat(hasWork: false, part: 0)
 
@@ -58,7 +61,7 @@ struct WorkerMembership {
 
   var heartbeat: Heartbeat { Heartbeat(hasWork: hasWork, part: part) }
 
-  /// Whether others wait for a heartbeat, or this worker does for a part.
+  /// Whether others wait for a heartbeat, or this worker waits for a part.
   var hasNews: Bool { hasWork != reported.hasWork || part < reported.part }
 
   mutating func setHasWork(_ newValue: Bool, now: MonotonicInstant) {
@@ -66,7 +69,7 @@ struct WorkerMembership {
     if newValue { hasWork = true }
   }
 
-  /// Lets time pass; to be called before each heartbeat.
+  /// Updates the state; must be called before each heartbeat.
   mutating func advance(now: MonotonicInstant) {
     checkLease(now)
     if isAway, let hold, now >= hold.until {
@@ -74,28 +77,28 @@ struct WorkerMembership {
       contact = now
       self.hold = nil
     }
-    // What it gave up while Redis is away nobody could use, nor could it get it back.
+    // While Redis is away, others couldn't use a part given up here, and this worker couldn't get it back.
     if !isAway, let idleSince, now.since(idleSince) >= terms.idleAfter { (hasWork, part, hold) = (false, 0, nil) }
   }
 
   mutating func sent(_ heartbeat: Heartbeat) { reported = heartbeat }
 
-  /// Redis has answered the heartbeat that was sent then.
+  /// Handles Redis' reply to the heartbeat sent at `sent`.
   mutating func answered(part granted: Int, workers: Int, withWork: Int, sent: MonotonicInstant, now: MonotonicInstant) {
     (self.workers, workersWithWork, isAway) = (max(1, workers), withWork, false)
     (part, hold, contact) = (min(max(0, granted), Self.whole), nil, sent)
-    // It may have stood still since then.
+    // The process may have been stopped since then.
     checkLease(now)
   }
 
-  /// Redis cannot be reached.
+  /// Handles that Redis is unreachable.
   mutating func lost(now: MonotonicInstant) {
     checkLease(now)
     isAway = true
     contact = now
   }
 
-  /// Redis refuses heartbeats, and knows of so many workers; nil where it does not say.
+  /// Handles that Redis refuses heartbeats; `workers` is the number it knows, or nil.
   mutating func refused(workers: Int?, now: MonotonicInstant) {
     if let workers { self.workers = max(1, workers) }
     lost(now: now)

@@ -1,19 +1,20 @@
 #if Queue
 import ImagePrimitives
 
-/// Writes entries as one message of bytes.
+/// Encodes entries as one binary message.
 ///
-/// A version byte; then for each entry a byte for its state, and as varints its manifest, its line, how many bytes its URL shares
-/// with the beginning of the one before, how many follow, and these; where it is invalid, the length of the sentence and the
-/// sentence. Neighbours in a manifest share half of their bytes and more, which makes the queue smaller by as much.
+/// A version byte; then for each entry a byte for its state, and as varints its manifest, its line, the length of the
+/// prefix that its URL shares with the previous one, the length of the rest, and the rest; for an invalid entry also
+/// the length of the sentence and the sentence. Neighbours in a manifest share at least half of their bytes, which
+/// makes the queue that much smaller.
 struct MessageEncoder {
   static let version: UInt8 = 1
 
   private(set) var bytes: [UInt8] = [version]
   private(set) var count = 0
-  /// Bytes of all texts together, unshortened, which readers limit.
+  /// The total length of all texts without prefix sharing, which readers limit.
   private(set) var textBytes = 0
-  /// The URL before, that the next one shares bytes with.
+  /// The previous URL, with which the next one shares a prefix.
   private var previous: [UInt8] = []
 
   mutating func append(_ entry: NewQueuedEntry) {
@@ -52,7 +53,7 @@ struct MessageEncoder {
     }
   }
 
-  /// Begins the next message, in the same storage.
+  /// Starts the next message, in the same storage.
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     bytes.append(Self.version)
@@ -62,9 +63,9 @@ struct MessageEncoder {
   }
 }
 
-/// Reads what ``MessageEncoder`` writes, and believes nothing: whoever may write to Redis may have written it.
+/// Decodes messages of ``MessageEncoder``, and trusts nothing: anyone with access to Redis may have written them.
 struct MessageDecoder {
-  /// Room for a sentence on an entry, see `quotable`.
+  /// The maximum length of the sentence on an entry, see `quotable`.
   static let maximumSentenceBytes = 1024
 
   private(set) var texts: [UInt8] = []
@@ -100,7 +101,7 @@ struct MessageDecoder {
       let shared = Varint.read(bytes, at: &offset), shared <= previous.count,
       let own = Varint.read(bytes, at: &offset), own <= bytes.count - offset,
       shared + own <= QueuedMessage.maximumURLBytes
-    else { throw Self.unreadable("entry \(entries.count + 1) is cut off or out of bounds") }
+    else { throw Self.unreadable("entry \(entries.count + 1) is truncated or out of bounds") }
     let start = texts.count
     guard start + Int(shared + own) <= QueuedMessage.maximumBytes else { throw Self.unreadable("its texts are too long") }
     // Not as a slice, which would copy all texts.
@@ -113,7 +114,7 @@ struct MessageDecoder {
     case 0: kept = .good
     case 1: kept = .filtered
     case 2: kept = .invalid(sentence: try readSentence(bytes, at: &offset))
-    default: throw Self.unreadable("entry \(entries.count + 1) is in state \(state), which there is not")
+    default: throw Self.unreadable("entry \(entries.count + 1) has the unknown state \(state)")
     }
     return QueuedEntry(url: url, manifest: manifest, line: line, state: kept)
   }
@@ -122,7 +123,7 @@ struct MessageDecoder {
     guard let length = Varint.read(bytes, at: &offset), length <= min(Self.maximumSentenceBytes, bytes.count - offset),
       let sentence = String(validating: bytes[offset..<offset + Int(length)], as: UTF8.self),
       sentence.quotable.utf8.elementsEqual(sentence.utf8)
-    else { throw Self.unreadable("the sentence of entry \(entries.count + 1) is none") }
+    else { throw Self.unreadable("the sentence of entry \(entries.count + 1) is invalid") }
     let start = texts.count
     texts.append(contentsOf: bytes[offset..<offset + Int(length)])
     offset += Int(length)
@@ -130,7 +131,7 @@ struct MessageDecoder {
   }
 
   private static func unreadable(_ what: String) -> MessageError {
-    MessageError(description: "a message of the queue was not written by this version of prewarm: \(what)")
+    MessageError(description: "a message of the queue wasn't written by this version of prewarm: \(what)")
   }
 }
 
@@ -138,7 +139,7 @@ extension Range<Int> {
   fileprivate func prefix(_ count: Int) -> Range<Int> { lowerBound..<lowerBound + count }
 }
 
-/// Unsigned numbers in as many bytes as they need, seven bits each, the lowest first (LEB128).
+/// Unsigned numbers in as few bytes as possible, seven bits each, the lowest first (LEB128).
 enum Varint {
   static func append(_ number: UInt64, to bytes: inout [UInt8]) {
     var rest = number
@@ -149,7 +150,7 @@ enum Varint {
     bytes.append(UInt8(rest))
   }
 
-  /// The number at `offset`, which is moved behind it; nil where the bytes end before it or it has more than 64 bits.
+  /// Reads the number at `offset` and advances `offset`; nil if the bytes end early or the number exceeds 64 bits.
   static func read(_ bytes: UnsafeRawBufferPointer, at offset: inout Int) -> UInt64? {
     var number: UInt64 = 0
     var shift: UInt64 = 0

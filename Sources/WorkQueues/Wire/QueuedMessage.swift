@@ -1,101 +1,101 @@
 #if Queue
 public import ImagePrimitives
 
-/// Entries that are delivered together, worked together, and acknowledged together.
+/// Entries that are delivered, processed and acknowledged together.
 public struct QueuedMessage: Sendable {
-  /// The most bytes of a URL.
+  /// The maximum length of a URL in bytes.
   public static let maximumURLBytes = 64 << 10
-  /// The most entries of a message.
+  /// The maximum number of entries of a message.
   public static let maximumEntries = 256
-  /// The most bytes of a message, and of the texts of its entries.
+  /// The maximum length of a message in bytes, and of the texts of its entries.
   public static let maximumBytes = 4 << 20
 
-  /// What tells a message from all others of its queue.
+  /// Identifies a message in its queue.
   public struct ID: Sendable, Hashable {
     let stream: QueueStream
     let text: String
   }
 
-  /// A URL of the message that some worker found to be bad.
+  /// A URL of the message that a worker found to be bad.
   public struct KnownBad: Sendable, Hashable {
     /// The entry's index in ``QueuedMessage/entries``.
     public let entry: Int
-    /// Which of the job's variants, from 0.
+    /// The index of the job's variant, from 0.
     public let variant: Int
-    /// What that worker wrote of it.
+    /// The data that the worker wrote about it.
     public let value: [UInt8]
   }
 
-  /// What tells it from all others of its queue.
+  /// Identifies it in its queue.
   public let id: ID
-  /// How often it was given to a worker, this time included; an entry that was delivered in other company before counts that too.
+  /// The number of deliveries to workers, including this one and, for an entry that is retried alone, those in a batch.
   public let deliveries: Int
-  /// Whether it was delivered too often to be tried once more: its entries have failed.
+  /// Whether it was delivered too often to be tried again, so that its entries have failed.
   public let isGivenUp: Bool
-  /// Why nothing can be made of it: then it has no entries, and has to be acknowledged all the same. Nil for all that prewarm
-  /// wrote.
+  /// The reason why it can't be decoded; it then has no entries but must still be acknowledged. Nil for all messages
+  /// that prewarm wrote.
   public let error: MessageError?
   /// The texts of its entries.
   public let bytes: [UInt8]
   /// Its entries, in the order of their manifests: several of one host, or a single one.
   public let entries: [QueuedEntry]
-  /// Which of its URLs are known to be bad.
+  /// The URLs known to be bad.
   public internal(set) var knownBad: [KnownBad] = []
 
-  /// The class of its entries.
+  /// The priority of its entries.
   public var priority: Priority { id.stream.priority }
 }
 
-/// Why nothing can be made of a message: one sentence.
+/// The reason why a message can't be decoded: one sentence.
 public struct MessageError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The sentence.
   public let description: String
 }
 
-/// A row of a manifest in a message; its texts lie in the message's ``QueuedMessage/bytes``.
+/// A row of a manifest in a message; its texts are in the message's ``QueuedMessage/bytes``.
 public struct QueuedEntry: Sendable, Hashable {
-  /// What became of a row when its manifest was read.
+  /// The outcome of reading a row.
   public enum State: Sendable, Hashable {
     /// To be fetched.
     case good
-    /// Left out by the job's filters.
+    /// Skipped by the job's filters.
     case filtered
-    /// No URL can be made of it; the sentence on why lies there.
+    /// Not a valid URL; the reason is in that range.
     case invalid(sentence: Range<Int>)
   }
 
-  /// Where its URL lies, as written.
+  /// The range of its URL, as written.
   public var url: Range<Int>
   /// The index of its manifest.
   public var manifest: UInt32
-  /// The line on which it begins, from 1.
+  /// The line on which it starts, from 1.
   public var line: UInt64
-  /// What became of it.
+  /// The outcome of reading it.
   public var state: State
 }
 
-/// A row of a manifest on its way into a queue.
+/// A row of a manifest that is being added to a queue.
 public struct NewQueuedEntry {
-  /// What became of a row when its manifest was read.
+  /// The outcome of reading a row.
   public enum State {
     /// To be fetched.
     case good
-    /// Left out by the job's filters.
+    /// Skipped by the job's filters.
     case filtered
-    /// No URL can be made of it, for the reason that the sentence tells.
+    /// Not a valid URL, for that reason.
     case invalid(sentence: String)
   }
 
-  /// Its URL as written; valid for the call that it is given to.
+  /// Its URL as written; valid during the call that it is passed to.
   public var url: UnsafeRawBufferPointer
   /// The index of its manifest.
   public var manifest: UInt32
-  /// The line on which it begins, from 1.
+  /// The line on which it starts, from 1.
   public var line: UInt64
-  /// What became of it.
+  /// The outcome of reading it.
   public var state: State
 
-  /// A row.
+  /// Creates a row.
   public init(url: UnsafeRawBufferPointer, manifest: UInt32, line: UInt64, state: State = .good) {
     self.url = url
     self.manifest = manifest

@@ -2,22 +2,22 @@
 import DequeModule
 import ImagePrimitives
 
-/// Gathers entries of one host and one class into messages, in bounded memory.
+/// Gathers entries of the same host and priority into messages, in bounded memory.
 ///
-/// A message goes out when it is full. Where too many entries are gathered, the one that was begun first goes out as it is.
-/// Nothing but the sequence of entries decides, so that the same entries make the same messages.
+/// A message is sent when it is full. If too many entries are gathered, the oldest message is sent as it is. Only the
+/// sequence of entries decides, so that the same entries make the same messages.
 struct EntryGatherer {
-  /// A message on its way out.
+  /// A message to send.
   struct Message: Sendable, Hashable {
     let priority: Priority
     let bytes: [UInt8]
     let entryCount: Int
   }
 
-  /// Which entries belong together.
+  /// The entries that belong together.
   struct Key: Hashable {
     let priority: Priority
-    /// A hash of the host's name: where two names had one, their entries would share messages, which harms nobody.
+    /// A hash of the host's name. Hosts with equal hashes share messages, which is harmless.
     let host: UInt64
   }
 
@@ -26,7 +26,7 @@ struct EntryGatherer {
 
   private struct Group {
     var key: Key
-    /// Tells a group from others that were gathered in the same slot.
+    /// Distinguishes a group from others in the same slot.
     var sequence: UInt64
     var encoder = MessageEncoder()
   }
@@ -36,14 +36,14 @@ struct EntryGatherer {
   private var indices: [Key: Int] = [:]
   private var groups: [Group] = []
   private var freeIndices: [Int] = []
-  /// Groups as they were begun; those that went out since are passed over.
+  /// Groups in the order in which they were started; those that were sent since are skipped.
   private var order = Deque<(index: Int, sequence: UInt64)>()
   private var nextSequence: UInt64 = 0
   private var fullIndex: Int?
 
   init(maximumEntries: Int) { self.maximumEntries = maximumEntries }
 
-  /// Adds an entry; what ``next()`` gives then has to be taken before the next one.
+  /// Adds an entry; all messages of ``next()`` must be taken before the next call.
   mutating func add(_ entry: NewQueuedEntry, key: Key) {
     let index = indices[key] ?? begin(key)
     groups[index].encoder.append(entry)
@@ -55,13 +55,13 @@ struct EntryGatherer {
     }
   }
 
-  /// The next message that has to go out; nil where more entries may be gathered.
+  /// Returns the next message that must be sent; nil if more entries may be gathered.
   mutating func next() -> Message? {
     if let index = fullIndex { return take(index) }
     return gatheredEntries > maximumEntries ? takeOldest() : nil
   }
 
-  /// The oldest message, full or not; nil where nothing is gathered.
+  /// Returns the oldest message, full or not; nil if nothing is gathered.
   mutating func takeOldest() -> Message? {
     while let (index, sequence) = order.popFirst() {
       if groups[index].sequence == sequence, groups[index].encoder.count > 0 { return take(index) }
@@ -97,7 +97,7 @@ struct EntryGatherer {
     return message
   }
 
-  /// Keeps what is passed over from piling up where every message goes out full.
+  /// Removes skipped groups, which would pile up if every message is sent full.
   private mutating func trimOrder() {
     guard order.count > 2 * indices.count + 64 else { return }
     order.removeAll { groups[$0.index].sequence != $0.sequence || groups[$0.index].encoder.count == 0 }

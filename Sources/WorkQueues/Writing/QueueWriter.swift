@@ -3,62 +3,63 @@ import CXXHash
 public import ImagePrimitives
 public import RedisClient
 
-/// Fills a queue: gathers entries into messages of one host each, and numbers them so that a writer that was stopped anywhere can
-/// go on.
+/// Fills a queue: gathers entries into messages of one host each, and numbers them so that an interrupted writer can
+/// resume.
 ///
-/// The same entries in the same order make the same messages with the same numbers. What is in the queue already is not sent
-/// again, and a hash over all that was sent tells whether the entries are still the same. For one thread; where Redis cannot be
-/// reached, calls wait.
+/// The same entries in the same order make the same messages with the same numbers. Messages that are already in the
+/// queue aren't sent again, and a hash over all messages shows whether the entries are still the same. Must be used by
+/// one thread; if Redis is unreachable, calls wait.
 public final class QueueWriter {
-  /// How much is held and sent at once.
+  /// Limits of memory and of the queue.
   public struct Options: Sendable, Hashable {
-    /// How many entries the queue may hold that no worker has finished; at more, adding waits. 1,000,000 by default.
+    /// The maximum number of unfinished entries in the queue; adding waits at the limit. Default: 1,000,000.
     public var maximumQueuedEntries: UInt64 = 1_000_000
-    /// How many messages may be on their way; 128 by default, at least 1.
+    /// The maximum number of unconfirmed messages, at least 1. Default: 128.
     public var maximumMessagesInFlight = 128
-    /// How many entries wait for others of their host; 16,384 by default. A queue has to be resumed with the same number.
+    /// The maximum number of entries that wait for others of their host. Default: 16,384. A queue must be resumed with
+    /// the same number.
     public var maximumGatheredEntries = 16_384
-    /// How long to wait for Redis.
+    /// The timeouts of the connection.
     public var timeouts = RedisConnection.Timeouts()
 
-    /// The defaults.
+    /// Creates the default limits.
     public init() {}
   }
 
-  /// What ``QueueWriter/begin(_:)`` found.
+  /// The result of ``QueueWriter/begin(_:)``.
   public enum Beginning: Sendable, Hashable {
-    /// Nothing: the queue begins.
+    /// A new queue.
     case new
-    /// The same job, written so far.
+    /// The same job, partly written.
     case resumed(QueueSize)
-    /// The same job, written to its end.
+    /// The same job, completely written.
     case sealed(QueueSize)
   }
 
   var link: WriterLink
   private var gatherer: EntryGatherer
   private(set) var filling = ""
-  /// What the manifests are called, by their index.
+  /// The names of the manifests, by index.
   var manifestNames: [Int: String] = [:]
-  /// What was in the queue when it was begun.
+  /// The size of the queue before this writer.
   private var found = QueueSize(entries: 0, messages: 0)
   private var size = QueueSize(entries: 0, messages: 0)
   private var chain: UInt64 = 0
-  /// How many entries were final when that was asked last.
+  /// The last known number of final entries.
   private var finalEntries: UInt64 = 0
 
-  /// A writer for the queue at `location`.
+  /// Creates a writer for the queue at `location`.
   ///
-  /// - Parameter waiting: Called about ten times a second while a call waits, with what for; where it returns false, the call
-  ///   throws ``QueueError/interrupted``.
+  /// - Parameter waiting: Called about ten times a second while a call waits, with the reason; if it returns false, the
+  ///   call throws ``QueueError/interrupted``.
   public init(_ location: QueueLocation, options: Options = Options(), waiting: @escaping (QueueWait) -> Bool) {
     link = WriterLink(location, options: options, waiting: waiting)
     gatherer = EntryGatherer(maximumEntries: options.maximumGatheredEntries)
   }
 
-  /// Begins the queue, or goes on with it; to be called once, before all else.
+  /// Starts or resumes the queue; must be called once, before anything else.
   ///
-  /// - Throws: ``QueueError``: `holdsAnotherJob` where its job's digest is another.
+  /// - Throws: ``QueueError``: `holdsAnotherJob` if the digest of its job differs.
   public func begin(_ job: QueuedJob) throws(QueueError) -> Beginning {
     let drawn = String(UInt64.random(in: 1...UInt64.max), radix: 16) + String(UInt64.random(in: 1...UInt64.max), radix: 16)
     let keys = link.keys
@@ -74,7 +75,7 @@ public final class QueueWriter {
     guard answer.count == 5, let digest = answer[0].text, let filling = answer[1].text,
       let messages = answer[2].integer.flatMap(UInt64.init(exactly:)), messages <= QueueSize.maximum,
       let entries = answer[3].integer.flatMap(UInt64.init(exactly:)), entries <= QueueSize.maximum
-    else { throw .unreadable(link.location, what: "its key 'job' is none of prewarm's") }
+    else { throw .unreadable(link.location, what: "its key 'job' wasn't written by prewarm") }
     guard digest == job.digest else { throw .holdsAnotherJob(link.location) }
     self.filling = filling
     found = QueueSize(entries: entries, messages: messages)
@@ -82,10 +83,10 @@ public final class QueueWriter {
     return filling == drawn ? .new : .resumed(found)
   }
 
-  /// Adds an entry; `host` is that of its URL, empty where it has none.
+  /// Adds an entry; `host` is that of its URL, empty if it has none.
   ///
-  /// - Throws: ``QueueError``: `manifestsChanged` where the queue was begun with other entries; this may show late, at the
-  ///   latest in ``seal()``.
+  /// - Throws: ``QueueError``: `manifestsChanged` if the queue was started with other entries; this may be detected
+  ///   later, at the latest by ``seal()``.
   public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) {
     var entry = entry
     if entry.url.count > QueuedMessage.maximumURLBytes {
@@ -96,10 +97,10 @@ public final class QueueWriter {
     while let message = gatherer.next() { try send(message) }
   }
 
-  /// Sends what is gathered, and writes down that this is all: nothing can be added any more.
+  /// Sends the gathered entries and marks the queue as complete; nothing can be added afterwards.
   ///
-  /// - Parameter remarks: what there is to tell of the lists; see ``QueueFollower/remarks()``.
-  /// - Returns: What the queue has been given, over all its writers.
+  /// - Parameter remarks: remarks on the lists; see ``QueueFollower/remarks()``.
+  /// - Returns: The size of the queue, including messages of earlier writers.
   public func seal(_ remarks: ListRemarks = ListRemarks()) throws(QueueError) -> QueueSize {
     while let message = gatherer.takeOldest() { try send(message) }
     try link.finish()
@@ -158,11 +159,11 @@ public final class QueueWriter {
 }
 
 extension QueueWriter {
-  /// So many manifests are told at a time.
+  /// The number of manifests per request.
   private static let manifestsAtOnce = 1000
 
-  /// Writes down what manifests are called, the first of which has that index, to be done before their entries are added; a
-  /// second time does no harm.
+  /// Writes the names of manifests, the first of which has that index; must be called before their entries are added.
+  /// May be repeated.
   public func add(_ manifests: [QueuedManifest], from first: Int) throws(QueueError) {
     for start in stride(from: 0, to: manifests.count, by: Self.manifestsAtOnce) {
       var arguments = [RedisArgument(filling)]
@@ -186,7 +187,7 @@ extension QueueWriter {
     try link.check(answer)
   }
 
-  /// What errors call the manifest of that index.
+  /// The name of the manifest with that index in errors.
   func name(of manifest: UInt32) -> String { manifestNames[Int(manifest)] ?? "manifest \(UInt64(manifest) + 1)" }
 }
 
@@ -202,11 +203,11 @@ extension WriterScripts {
   )
 }
 
-/// What a ``QueueWriter`` waits for.
+/// The reason why a ``QueueWriter`` waits.
 public enum QueueWait: Sendable, Hashable {
-  /// The queue holds that many entries, and workers have to finish some.
+  /// The queue contains that many entries, and workers must finish some first.
   case forWorkers(maximumEntries: UInt64)
-  /// Redis cannot be reached or takes nothing for the time being.
+  /// Redis is unreachable or accepts nothing at the moment.
   case forRedis(RedisError)
 }
 #endif

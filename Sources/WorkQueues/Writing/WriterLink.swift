@@ -4,7 +4,7 @@ import Glibc
 import ImagePrimitives
 import RedisClient
 
-/// A writer's connection: messages leave many at a time, and those that were not answered leave again on the next connection.
+/// A writer's connection: sends many messages at a time, and sends unconfirmed ones again on the next connection.
 struct WriterLink {
   private static let napMilliseconds: Int64 = 100
 
@@ -15,10 +15,10 @@ struct WriterLink {
 
   private var connection: RedisConnection?
   private var backoff = ReconnectBackoff()
-  /// Sent or to be sent, not answered.
+  /// Messages that aren't confirmed, sent or not.
   private var inFlight = Deque<ScriptCall>()
   private var answersOnConnection = 0
-  /// Whether the server was ever one that takes writes.
+  /// Whether the server has ever accepted writes.
   private var hasWritten = false
 
   init(_ location: QueueLocation, options: QueueWriter.Options, waiting: @escaping (QueueWait) -> Bool) {
@@ -28,7 +28,7 @@ struct WriterLink {
     keys = QueueKeys(location.name)
   }
 
-  /// Sends a message; where many are on their way, it waits for answers to half of them.
+  /// Sends a message; if many are unconfirmed, waits until half of them are confirmed.
   mutating func send(_ message: ScriptCall) throws(QueueError) {
     inFlight.append(message)
     try retrying { link, connection throws(RedisError) in
@@ -37,7 +37,7 @@ struct WriterLink {
     if inFlight.count >= options.maximumMessagesInFlight { try finish(downTo: options.maximumMessagesInFlight / 2) }
   }
 
-  /// Waits until no more than `count` messages have not been answered.
+  /// Waits until at most `count` messages are unconfirmed.
   mutating func finish(downTo count: Int = 0) throws(QueueError) {
     while inFlight.count > count {
       var answer = RedisReply.null
@@ -48,10 +48,10 @@ struct WriterLink {
         }
       }
       switch answer.text {
-      // Scripts were forgotten: the next connection makes them known.
+      // Redis has lost the scripts: the next connection loads them.
       case nil: connection = nil
       case "GAP":
-        // What was sent behind a message that was refused is refused too, and all of it is sent again.
+        // After a refused message, those behind it are refused too, and all of them are sent again.
         if answersOnConnection == 0 { try check(answer) }
         connection = nil
       default:
@@ -62,7 +62,7 @@ struct WriterLink {
     }
   }
 
-  /// Does `body` on a connection on which all that is in flight has been sent, as often as it takes.
+  /// Runs `body` on a connection after sending all unconfirmed messages; repeats it as often as needed.
   mutating func retrying(
     _ body: (inout WriterLink, RedisConnection) throws(RedisError) -> Void
   ) throws(QueueError) {
@@ -79,7 +79,7 @@ struct WriterLink {
     }
   }
 
-  /// Waits, and asks several times a second whether to go on.
+  /// Waits, and asks several times a second whether to continue.
   func nap(_ duration: Duration, _ why: QueueWait) throws(QueueError) {
     var left = duration.wholeMilliseconds
     repeat {
@@ -89,14 +89,14 @@ struct WriterLink {
     } while left > 0
   }
 
-  /// Throws where an answer says that the queue is not what it was.
+  /// Throws if a reply shows that the queue was changed by others.
   mutating func check(_ answer: RedisReply) throws(QueueError) {
     switch answer.text {
     case "WRITTEN": hasWritten = true
     case "CHANGED": throw .manifestsChanged(location)
     case "REPLACED": throw .holdsAnotherJob(location)
-    case "GAP": throw .unreadable(location, what: "Redis has lost messages that it had written")
-    default: throw .unreadable(location, what: "it answered a script in an unknown way")
+    case "GAP": throw .unreadable(location, what: "Redis has lost messages that it had confirmed")
+    default: throw .unreadable(location, what: "unknown reply to a script")
     }
   }
 
@@ -111,10 +111,10 @@ struct WriterLink {
   }
 }
 
-/// The steps that a writer takes in Redis, each of them whole or not at all.
+/// The atomic operations of a writer in Redis.
 enum WriterScripts {
-  /// `KEYS`: job, then all other keys, of which the streams begin at the sixth. `ARGV`: the fields of the job, of which the first
-  /// is its digest. Returns what the job says, after it was made where there was none.
+  /// `KEYS`: job, then all other keys; the streams start at the sixth. `ARGV`: the fields of the job, the first of
+  /// which is its digest. Returns fields of the job, after creating it if there was none.
   static let begin = RedisScript(
     name: "begin",
     source: """
@@ -130,9 +130,8 @@ enum WriterScripts {
 
   /// `KEYS`: job, stream. `ARGV`: filling, number, the chain before and after, entries up to here, the message, its entries.
   ///
-  /// A message whose number was written is not written again, and one is written only behind the very messages that its writer
-  /// believes to be there. So it does no harm if commands of a connection that was given up arrive late, or if two write at a
-  /// time.
+  /// A message whose number was written isn't written again, and a message is written only after the messages that its
+  /// writer believes to be there. So late commands of an abandoned connection and simultaneous writers do no harm.
   static let append = RedisScript(
     name: "append",
     source: """
