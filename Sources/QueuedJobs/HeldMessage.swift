@@ -4,18 +4,18 @@ import ImageURLs
 import Reports
 import WorkQueues
 
-/// A message that this worker holds, and what has become of its entries so far.
+/// A message that this worker holds, and the state of its entries.
 ///
-/// An object a message, of up to a few dozen entries; their rows are bytes, one after another.
+/// One object per message of up to a few dozen entries; their rows are adjacent bytes.
 final class HeldMessage: @unchecked Sendable {
-  // Sendable because only the run's thread uses it: other threads carry it along with entries, and hand it back.
+  // Sendable since only the run's thread uses it; other threads only pass it along with entries.
 
   let message: QueuedMessage
-  /// What tells the host of its entries from others; those that are no good URLs have none.
+  /// Identifies the host of its entries; invalid URLs have none.
   let host: Int
-  /// Entries, or variants of them, whose results are to come.
+  /// The number of entries, or their variants, whose results are pending.
   private(set) var openResults = 0
-  /// Whether one of them was cancelled: then it is left to others.
+  /// Whether one of them was cancelled; the message is then left to other workers.
   private(set) var isUnfinished = false
 
   private var rows: [UInt8] = []
@@ -29,7 +29,7 @@ final class HeldMessage: @unchecked Sendable {
     host = Self.host(of: message)
   }
 
-  /// A hash of what stands between the scheme and the path, as it was written.
+  /// A hash of the text between the scheme and the path, as written.
   private static func host(of message: QueuedMessage) -> Int {
     var hasher = Hasher()
     if let entry = message.entries.first(where: { $0.state == .good }) {
@@ -39,7 +39,7 @@ final class HeldMessage: @unchecked Sendable {
     return hasher.finalize()
   }
 
-  /// The entry at `index`, over the message's own text, for a row that no request is made for.
+  /// Returns the entry at `index`, over the message's own text, for a row without a request.
   func entry(_ index: Int, variant: UInt16 = 0) -> Entry {
     let entry = message.entries[index]
     let fields = BatchEntry(
@@ -54,16 +54,16 @@ final class HeldMessage: @unchecked Sendable {
     return Entry(fields, text: message.bytes)
   }
 
-  /// That many further results are to come.
+  /// Adds that many pending results.
   func expect(_ count: Int) { openResults += count }
 
-  /// One of the results is not to come here: the message is not acknowledged, and goes to another worker.
+  /// Records that a result won't come here: the message isn't acknowledged, and goes to another worker.
   func cancelOne() {
     openResults -= 1
     isUnfinished = true
   }
 
-  /// One of the results has come, and its row.
+  /// Adds a result and its row.
   func take(_ outcome: Outcome, row: UnsafeRawBufferPointer) {
     openResults -= 1
     counts[Int(outcome.rawValue)] += 1
@@ -71,10 +71,10 @@ final class HeldMessage: @unchecked Sendable {
     rows.append(contentsOf: row)
   }
 
-  /// How many entries have ended how so far.
+  /// The number of entries so far by outcome.
   var outcomes: some Sequence<(Outcome, UInt64)> { zip(Outcome.allCases, counts) }
 
-  /// A URL was found to be bad, or good again.
+  /// Records that a URL was found to be bad, or good again.
   func note(_ key: BadURLKey, bad value: [UInt8]?) {
     if let value { badURLs.append((key, value)) } else { goodURLs.append(key) }
   }
@@ -84,7 +84,7 @@ final class HeldMessage: @unchecked Sendable {
     rows = []
   }
 
-  /// What is acknowledged, once all results have come.
+  /// The settlement, once all results are known.
   func settlement() -> Settlement {
     endPart()
     var settlement = Settlement(of: message, results: results, counts: counts)

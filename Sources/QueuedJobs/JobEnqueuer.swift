@@ -7,27 +7,27 @@ import RedisClient
 import Reports
 public import WorkQueues
 
-/// Puts a job into a queue for workers, and waits for what comes of it.
+/// Puts a job into a queue for workers.
 public final class JobEnqueuer {
-  /// What is asked for beside the job.
+  /// Options besides the job.
   public struct Options: Sendable {
-    /// Throws away what the queue holds; false by default.
+    /// Whether to discard the contents of the queue. Default: false.
     public var replaces = false
-    /// Whether ``QueueReport`` is to be made of what comes: else results that wait for a report are not lost sight of. False by
-    /// default.
+    /// Whether a ``QueueReport`` will be made of the results. Default: false, which refuses to discard unreported
+    /// results.
     public var waits = false
-    /// How the queue is written.
+    /// Options for writing the queue.
     public var writing = QueueWriter.Options()
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
   }
 
-  /// What became of the queue.
+  /// The result of ``fill(progress:)``.
   public enum Result: Sendable {
-    /// It was filled with that much, or with the rest of it, and there is that to tell of the lists.
+    /// The queue was filled or completed with that many entries, with these remarks on the lists.
     case filled(QueueSize, ListRemarks)
-    /// It was filled with this job before, with that much, and there was that to tell.
+    /// The queue was complete before, with that many entries and these remarks.
     case wasFull(QueueSize, ListRemarks)
   }
 
@@ -39,8 +39,9 @@ public final class JobEnqueuer {
   private let note: (String) -> Void
 
   /// - Parameters:
-  ///   - path: the job file's path, `contents` its text and `overrides` what stands over it, of which `job` was made.
-  ///   - note: told why it waits for Redis, where that lasts, and what is wrong with it.
+  /// - path: the job file's path; `contents` is its text, and `overrides` the settings over it, from which `job` was
+  ///   made.
+  ///   - note: called with the reason if it keeps waiting for Redis, and with problems of the server.
   public init(
     _ job: Job,
     path: String,
@@ -56,21 +57,21 @@ public final class JobEnqueuer {
     (self.location, self.options, self.control, self.note) = (location, options, control, note)
   }
 
-  /// Fills the queue: from its beginning, or from where an earlier try has come to.
+  /// Fills the queue, or resumes an interrupted filling.
   ///
-  /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it
-  /// does not tell yet.
+  /// A queue whose job is finished and reported is filled again. See ``JobProgress`` for `progress`; it doesn't include
+  /// the outcomes of entries.
   public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
     let follower = RetryingFollower(follower: QueueFollower(location), control: control, note: note, refusesReplicas: true)
     let found = try inspect(follower)
     let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }
     if let policy = try follower.retrying({ follower throws(QueueError) in try follower.evictionPolicy() }) {
-      let cure = "set its maxmemory-policy, \(policy), to noeviction"
-      note("\(location.address) throws away what a queue holds once its memory is full; \(cure)")
+      let cure = "set its maxmemory-policy to noeviction (now \(policy))"
+      note("\(location.address) may evict the queue when its memory is full; \(cure)")
     }
     let manifests = try openManifests(now: created)
     if case .obsolete(let queue) = found {
-      // Where somebody else has filled it anew meanwhile, that stays.
+      // Keep the queue if it was filled again in the meantime.
       try follower.retrying { follower throws(QueueError) in
         if let queue { try follower.delete(queue) } else { try follower.delete() }
       }
@@ -89,7 +90,7 @@ public final class JobEnqueuer {
     let writer = QueueWriter(location, options: options.writing) { [control] wait in
       switch wait {
       case .forRedis(let error): show("waiting for Redis", error)
-      case .forWorkers(let entries): show("the queue holds \(grouped(entries)) URLs: waiting for workers to finish some", nil)
+      case .forWorkers(let entries): show("the queue contains \(grouped(entries)) URLs: waiting for workers to finish some", nil)
       }
       return control.signal == nil
     }
@@ -116,12 +117,12 @@ public final class JobEnqueuer {
     return .filled(size, remarks)
   }
 
-  /// What the queue holds before anything is written.
+  /// The contents of the queue before anything is written.
   private enum Found {
     case nothing
-    /// What makes way: that filling, or whatever there is.
+    /// Contents to discard: that filling, or anything if nil.
     case obsolete(OpenQueue?)
-    /// This job, which was put there first at that time: what counts from then on counts from there.
+    /// This job, first put there at that time, from which durations such as `newer-than` count.
     case sameJob(Timestamp)
   }
 
@@ -154,7 +155,7 @@ public final class JobEnqueuer {
     do throws(QueueError) {
       return try writer.begin(queued)
     } catch {
-      // Somebody else was quicker.
+      // Another process was faster.
       if case .holdsAnotherJob = error,
         let queue = try follower.retrying({ follower throws(QueueError) in try follower.open() }),
         let progress = try follower.retrying({ follower throws(QueueError) in try follower.progress() })

@@ -2,32 +2,33 @@
 import ImagePrimitives
 import WorkQueues
 
-/// Messages that have come to a worker and are not begun, and which of them is begun when.
+/// Messages that have arrived and aren't started, and the order in which they are started.
 ///
-/// What is begun is this worker's to the end; the rest it can give to one that has nothing to do. So it begins no more than keeps
-/// its transfers busy: of a host that takes a few at a time as many more again, whatever else is there of that host.
+/// A started message stays with this worker to the end; the rest can be given to idle workers. So it starts only enough
+/// to keep its transfers busy: for each host, twice the number of transfers that the host takes, whatever else there is
+/// for that host.
 struct MessageLine {
-  /// Of one host it begins nothing more while so many requests are open.
+  /// No more messages of a host are started while it has that many open requests.
   let hostLimit: Int
   private let limit: Int
 
-  /// Higher classes first, in each as they came.
+  /// Higher priorities first, each in order of arrival.
   private var messages: [HeldMessage] = []
   /// Open requests by host.
   private var open: [Int: Int] = [:]
-  /// Those of all hosts, of each no more than ``hostLimit``: the rest of a host keeps no transfer busy.
+  /// The sum over all hosts, each counted up to ``hostLimit``: more requests of a host keep no transfer busy.
   private var busy = 0
 
-  /// For so many transfers in all, and so many of a host.
+  /// Creates a line for that many transfers in total and per host.
   init(concurrency: Int, perHost: Int) {
     hostLimit = 2 * min(perHost, concurrency)
-    // Room for messages of as many hosts as it takes, and as much again for those whose requests have to wait.
+    // Enough for messages of as many hosts as needed, plus as many again for requests that must wait.
     limit = 4 * concurrency
   }
 
   var isEmpty: Bool { messages.isEmpty }
   var hasOpenRequests: Bool { !open.isEmpty }
-  /// Whether nothing waits here, and transfers run out soon.
+  /// Whether no message is waiting and transfers will run out soon.
   var isRunningDry: Bool { messages.isEmpty && busy < hostLimit }
 
   mutating func add(_ message: HeldMessage) {
@@ -35,10 +36,10 @@ struct MessageLine {
     messages.insert(message, at: last.map { $0 + 1 } ?? 0)
   }
 
-  /// Takes the message that is to be begun now; `pace` is how many entries are finished in the time that it takes to get more.
+  /// Takes the next message to start; `pace` is the number of entries finished in the time that it takes to get more.
   mutating func next(pace: Int) -> HeldMessage? { firstIndex(pace).map { messages.remove(at: $0) } }
 
-  /// Whether there is one.
+  /// Whether there is a message to start.
   func hasNext(pace: Int) -> Bool { firstIndex(pace) != nil }
 
   private func firstIndex(_ pace: Int) -> Int? {
@@ -47,7 +48,7 @@ struct MessageLine {
     return messages.firstIndex { open[$0.host, default: 0] < hostLimit }
   }
 
-  /// Requests of that host were begun, or have ended where `count` is below 0.
+  /// Adds requests of that host, or removes finished ones if `count` is negative.
   mutating func change(_ host: Int, by count: Int) {
     let before = open[host, default: 0]
     let after = before + count
@@ -55,7 +56,7 @@ struct MessageLine {
     busy += min(after, hostLimit) - min(before, hostLimit)
   }
 
-  /// Takes what is to be given to workers that have nothing to do: the last messages, at most half of the entries, but one.
+  /// Takes the messages to give to idle workers: the last ones, at most half of the entries, but at least one message.
   mutating func takePart() -> [HeldMessage] {
     var left = messages.reduce(0) { $0 + $1.message.entries.count } / 2
     var count = 0
@@ -68,26 +69,26 @@ struct MessageLine {
     return Array(messages.suffix(count))
   }
 
-  /// Takes those that fulfil a condition.
+  /// Takes the messages that satisfy a condition.
   mutating func takeAll(where isTaken: (HeldMessage) -> Bool) -> [HeldMessage] {
     defer { messages.removeAll(where: isTaken) }
     return messages.filter(isTaken)
   }
 }
 
-/// How many entries a worker holds: few, so that others have their part and little has to be done again when it dies; and as many
-/// as it finishes within a quarter of a second, so that it need not wait for Redis.
+/// The number of entries that a worker holds: few, so that others get their share and little is repeated after a crash;
+/// but as many as it finishes in a quarter of a second, so that it doesn't have to wait for Redis.
 struct LookAhead {
-  /// It holds no more, however fast it is.
+  /// The maximum, however fast the worker is.
   static let most = 4096
   static let period = Duration.milliseconds(250)
 
   private let least: Int
   private var finished = 0
-  /// How many entries were finished in the last period.
+  /// The number of entries that were finished in the last period.
   private(set) var pace = 0
   private var periodEnd: MonotonicInstant
-  /// Entries that may be held or asked for now.
+  /// The number of entries that may be held or requested now.
   private(set) var entries: Int
 
   init(least: Int, now: MonotonicInstant) {
@@ -96,10 +97,10 @@ struct LookAhead {
     periodEnd = now.advanced(by: Self.period)
   }
 
-  /// That many entries have been finished.
+  /// Records that many finished entries.
   mutating func finish(_ count: Int) { finished += count }
 
-  /// Judges by what was finished in the period that is over.
+  /// Adapts to the entries finished in the last period.
   mutating func adapt(now: MonotonicInstant) {
     guard now >= periodEnd else { return }
     pace = min(finished, Self.most)

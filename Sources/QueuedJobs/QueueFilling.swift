@@ -20,8 +20,9 @@ struct QueueFilling {
   /// Called after each batch with the number of entries read so far.
   let progressed: (UInt64) -> Void
 
-  /// Reads all manifests into the queue, which has begun, and seals it. A manifest that breaks off ends the reading, as in a run,
-  /// and workers process what was read. If nothing was read, the queue stays unsealed, so that the next try resumes it.
+  /// Reads all manifests into the queue, and seals it. An error in a manifest ends the reading, as in a run, and
+  /// workers process the entries before it. If nothing was read, the queue stays unsealed, so that the next attempt
+  /// resumes it.
   func fill() throws(QueueJobError) -> (QueueSize, ListRemarks) {
     var batch = EntryBatch()
     var read: UInt64 = 0

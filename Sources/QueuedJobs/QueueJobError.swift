@@ -3,25 +3,25 @@ import Reports
 public import WarmJobs
 public import WorkQueues
 
-/// Why a job cannot be put into a queue, worked, or waited for.
+/// The reason why a job can't be enqueued, processed, or waited for.
 public enum QueueJobError: Error, Sendable, CustomStringConvertible {
-  /// The queue cannot be used.
+  /// The queue can't be used.
   case queue(QueueError)
-  /// A manifest or a report of the job cannot be used.
+  /// A manifest or a report of the job can't be used.
   case job(JobError)
-  /// The queue holds another job, of which that many URLs of all are done.
+  /// The queue contains another job, with that many of all its URLs done.
   case holdsAnotherJob(QueueLocation, held: JobTitle?, offered: JobTitle, done: UInt64, of: UInt64)
-  /// What the queue holds is no job.
+  /// The contents of the queue aren't a job.
   case unreadable(QueueLocation, String)
-  /// The queue holds the results of this very job, on which nobody has written reports.
+  /// The queue contains the unreported results of this job.
   case unreported(QueueLocation)
-  /// The queue holds a part of the job, and standard input cannot be read again from its beginning.
+  /// The queue contains a part of the job, and standard input can't be read again from its start.
   case standardInputIsGone(QueueLocation)
-  /// The job has more manifests than rows can name.
+  /// The job has more manifests than rows can refer to.
   case tooManyManifests(Int)
-  /// The system gives no thread.
+  /// The system can't create a thread.
   case noThread(String)
-  /// A signal came.
+  /// A signal arrived.
   case interrupted
 
   /// One sentence.
@@ -30,15 +30,15 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
     case .queue(let error): "\(error)"
     case .job(let error): "\(error)"
     case .holdsAnotherJob(let location, let held, let offered, let done, let all):
-      "\(location) holds job \(held.map { "\($0)" } ?? "of another version"), \(grouped(done)) of \(counted(all, "URL")) done, not \(offered)"
-        + "\(held == offered ? " as it is now" : ""); wait for it (prewarm queue status), discard it with --replace, or choose another "
+      "\(location) contains job \(held.map { "\($0)" } ?? "of another version"), \(grouped(done)) of \(counted(all, "URL")) done, "
+        + "not \(offered)\(held == offered ? " as it is now" : ""); wait for it (prewarm queue status), discard it with --replace, or choose another "
         + "queue with --name"
     case .unreadable(let location, let message): "\(location): \(message); replace the queue, or use the version that wrote it"
     case .unreported(let location):
-      "\(location) holds this job's results, on which no report was written; write them with --wait, or begin anew with --replace"
+      "\(location) contains unreported results of this job; write the reports with --wait, or discard the results with --replace"
     case .standardInputIsGone(let location):
-      "\(location) holds a part of this job, and standard input cannot be read again to go on behind it; begin anew with --replace"
-    case .tooManyManifests(let limit): "a queue takes entries of at most \(limit) manifests; join some of them"
+      "\(location) contains a part of this job, and standard input can't be read again to add the rest; start over with --replace"
+    case .tooManyManifests(let limit): "a queue takes at most \(limit) lists; combine some of them"
     case .noThread(let sentence): sentence
     case .interrupted: "stopped by a signal"
     }

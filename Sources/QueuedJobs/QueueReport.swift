@@ -5,11 +5,11 @@ import ImagePrimitives
 public import Reports
 public import WorkQueues
 
-/// Makes a job's reports of what its workers leave in the queue, as they would be of one run.
+/// Makes a job's reports from the results of its workers, as if it were one run.
 ///
-/// Totals, failures, hosts and latencies are those of the rows, each of which counts once. Not in it is what only workers know:
-/// their caches, what held them up, and pictures for the HTML report. It may begin anew at any time, since results stay in the
-/// queue until they are reported on.
+/// Totals, failures, hosts and latencies are computed from the rows, each of which counts once. Data that only workers
+/// have is missing: their caches, their bottlenecks, and pictures for the HTML report. It can be repeated at any time,
+/// since results stay in the queue until they are reported.
 public final class QueueReport {
   private static let pollInterval = Duration.milliseconds(200)
 
@@ -21,12 +21,12 @@ public final class QueueReport {
   private let follower: RetryingFollower
   private let time = TimeSource.system
 
-  /// Whether ``follow(_:progress:)`` has given a report of all entries, after which nothing else comes.
+  /// Whether ``follow(_:progress:)`` has returned a report of all entries, so that it won't change.
   public private(set) var isFinal = false
 
-  /// A report on `job`, which was put into the queue at `location`.
+  /// Creates a report on `job`, which was put into the queue at `location`.
   ///
-  /// - Parameter note: told why it waits.
+  /// - Parameter note: called with the reason if it keeps waiting.
   public init(
     _ job: Job,
     at location: QueueLocation,
@@ -39,11 +39,12 @@ public final class QueueReport {
     follower = RetryingFollower(follower: QueueFollower(location), control: control, note: note)
   }
 
-  /// Waits until all entries are final, and gives the report; a signal ends it early, and the report says so.
+  /// Waits until all entries are final, and returns the report; after a signal, the report says that it is incomplete.
   ///
-  /// The queue, and what is kept for the job's next run, stay as they are until ``close(_:)``.
+  /// The queue and the data for the job's next run stay unchanged until ``close(_:)``.
   ///
-  /// - Parameter size: what the queue was filled with: where it has less, Redis has lost some of it, and the report says so.
+  /// - Parameter size: the size of the queue after filling; if the queue has less, Redis has lost data, and the report
+  ///   says so.
   public func follow(_ size: QueueSize, progress: (any JobProgress)?) throws(QueueJobError) -> FinishedReport {
     let queue = try follower.retrying { follower throws(QueueError) in try follower.open() }
     guard let queue else { throw .unreadable(location, "it was deleted") }
@@ -83,8 +84,8 @@ public final class QueueReport {
     return finished
   }
 
-  /// Says that the reports are written: the results are removed, the queue may be filled anew, and the run counts for the next
-  /// one.
+  /// Records that the reports are written: removes the results, allows the queue to be filled again, and saves the run
+  /// for comparison with the next.
   public func close(_ report: FinishedReport) throws(QueueJobError) {
     try follower.retrying { follower throws(QueueError) in try follower.markReported() }
   }
@@ -95,7 +96,7 @@ public final class QueueReport {
     for (index, manifest) in manifests.enumerated() {
       replay.addManifest(manifest.name, file: manifest.file, key: String(index))
     }
-    // The rule of the job for what is one image, by a context of this process.
+    // Identifies images by the job's rule, with a context of this process.
     let context = job.context(variants: [], in: nil, at: time.wall())
     replay.imageHash = { url, parts in context.imageHash(of: url, parts: parts) }
     return replay
@@ -116,20 +117,20 @@ public final class QueueReport {
     while true {
       let state = try follower.retrying { follower throws(QueueError) in try follower.progress() }
       guard let state, state.isOf(queue) else {
-        end.breakage = "\(location) was deleted, or filled anew, before its job was done"
+        end.breakage = "\(location) was deleted or filled again before its job was finished"
         return
       }
       guard !state.isReported else {
-        end.breakage = "\(location) was reported on by another prewarm enqueue --wait, which has removed its results"
+        end.breakage = "another prewarm enqueue --wait has reported on \(location) and removed its results"
         return
       }
       guard state.isSealed, state.written.entries >= size.entries else {
         end.breakage =
-          "\(location) has lost what was written last, as Redis may where it is not set to appendfsync always; the same command goes on"
+          "Redis has lost the last writes to \(location); run the same command again to resume, and set appendfsync to always"
         return
       }
       end.areManifestsRead = true
-      // What was final when that was asked has its results by now.
+      // The results of all entries that were final at that time are available now.
       try read(&position, into: replay, &end) { [job] in
         let now = self.time.monotonic()
         report.sample(elapsed: now.since(start))
@@ -153,7 +154,7 @@ public final class QueueReport {
     }
   }
 
-  /// Counts all results behind `position`.
+  /// Counts all results after `position`.
   private func read(
     _ position: inout QueueResult.ID,
     into replay: RowReplay,
@@ -165,7 +166,7 @@ public final class QueueReport {
       for result in results {
         position = result.id
         do throws(ReportReadingError) {
-          guard let payload = result.payload else { throw ReportReadingError(path: "", message: "is none of prewarm's") }
+          guard let payload = result.payload else { throw ReportReadingError(path: "", message: "wasn't written by prewarm") }
           try payload.withRawBytes { rows throws(ReportReadingError) in try replay.add(rows, from: "a result in \(location)") }
         } catch {
           end.breakage = end.breakage ?? "a result in \(location) \(error.message)"
@@ -179,7 +180,7 @@ public final class QueueReport {
 }
 
 extension Job {
-  /// How many outcomes `entries` of a queue have in the end, each once for each variant.
+  /// The final number of outcomes of `entries`: one for each variant.
   fileprivate func expectedOutcomes(of entries: UInt64) -> UInt64 {
     let (count, overflow) = entries.multipliedReportingOverflow(by: UInt64(max(1, requestVariants.count)))
     return overflow ? .max : count
@@ -187,27 +188,27 @@ extension Job {
 }
 
 extension QueueProgress {
-  /// Who works, for the line of progress.
+  /// The number of workers, for the progress line.
   fileprivate var workersNote: String {
-    workers == 0 ? "no worker is there; start one with prewarm worker" : workers == 1 ? "1 worker" : "\(workers) workers"
+    workers == 0 ? "no workers; start one with prewarm worker" : workers == 1 ? "1 worker" : "\(workers) workers"
   }
 
-  /// What is missing of a queue that is drained; nil where each entry is final.
+  /// Describes what is missing in a drained queue; nil if each entry is final.
   ///
-  /// - Parameter totals: of the results that were read.
+  /// - Parameter totals: the totals of the results that were read.
   fileprivate func lossSentence(_ totals: Totals) -> String? {
     if undecodableMessages > 0 {
-      return "held \(counted(undecodableMessages, "message")) of which nothing could be made: something else has written there; "
-        + "begin anew with --replace"
+      return "contained \(counted(undecodableMessages, "unreadable message")), written by another program; "
+        + "start over with --replace"
     }
     guard finalEntries == written.entries else {
-      return "took \(written.entries) entries, of which \(finalEntries) are final: something else has changed its streams; "
-        + "begin anew with --replace"
+      return "has \(written.entries) entries, but \(finalEntries) are final: another program has changed its streams; "
+        + "start over with --replace"
     }
     guard zip(Outcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
-    let said = "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice"
-    return said + ", as it may where it is not set to appendfsync always; wait again, and where that tells the same, "
-      + "begin anew with --replace"
+    let said = "counts \(counts.reduce(0, &+)) results but contains \(totals.urls): Redis has lost or repeated some"
+    return said + ", which may happen unless appendfsync is set to always; run again with --wait, and if the error stays, "
+      + "start over with --replace"
   }
 }
 #endif

@@ -10,17 +10,17 @@ import Synchronization
 import Threads
 public import WorkQueues
 
-/// Works on the job in a queue, beside any number of other workers, until nothing is left.
+/// Processes the job in a queue, together with any number of other workers, until nothing is left.
 ///
 /// The job comes from the queue and is validated like a file; its cache, paths and variables are this machine's. Manifests,
 /// reports, `fail-on` and `prefetch.deadline` matter only to the enqueuer.
 public final class QueueWorker {
   public struct Options: Sendable {
-    /// Whether it waits for another job when one is done; false by default.
+    /// Whether to wait for another job after one is done. Default: false.
     public var keepsWaiting = false
     public var consuming = QueueConsumer.Options()
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
     /// Sets how long a worker may be silent before others take its messages, from a duration as in job files. Returns false for
@@ -33,23 +33,23 @@ public final class QueueWorker {
     }
   }
 
-  /// Why a worker could not start.
+  /// The reason why a worker couldn't start.
   public enum StartError: Error {
-    /// The queue or the job in it cannot be used.
+    /// The queue or the job in it can't be used.
     case queue(QueueJobError)
     /// The job is invalid here: for example, a variable is not set on this machine.
     case jobFile(JobFileErrors)
-    /// A cache or another store of the job cannot be opened.
+    /// A cache or another store of the job can't be opened.
     case job(name: String, JobError)
   }
 
   private static let leastLookAhead = 128
-  /// The most entries of a message, which are all of one host.
+  /// The maximum number of entries of a message, which are all of one host.
   private static let entriesOfOneHost = 64
   private static let pollInterval = Duration.milliseconds(500)
   /// How long to wait for Redis at the end, after transfers in flight.
   private static let patience = Duration.seconds(2)
-  /// Shorter than a consumer's, since an idle worker has to end soon after a signal.
+  /// Shorter than a consumer's, since an idle worker must end soon after a signal.
   private static let followerTimeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(5))
 
   private let location: QueueLocation
@@ -65,11 +65,11 @@ public final class QueueWorker {
   /// A worker for the queue at `location`.
   ///
   /// - Parameters:
-  ///   - manager: loads the images; during a job, its downloader keeps to the job's limits.
-  ///   - overrides: what this machine sets over the job.
+  ///   - manager: loads the images; during a job, its downloader uses the job's limits.
+  ///   - overrides: this machine's settings over the job.
   ///   - environment: the source of the job's variables.
   ///   - note: called when it waits for a job.
-  ///   - warn: called with why it waits for Redis, if that lasts, and what it cannot share with other workers.
+  ///   - warn: called with the reason if it keeps waiting for Redis, and with what it can't share with other workers.
   public init(
     _ location: QueueLocation,
     manager: ImageManager,
@@ -109,7 +109,7 @@ public final class QueueWorker {
     while true {
       let queue = try follower.retrying { follower throws(QueueError) in try follower.open() }
       if let queue, queue != last { return queue }
-      if !isNoted { note("\(location) holds no \(last == nil ? "" : "other ")job yet: waiting for one") }
+      if !isNoted { note("\(location) has no \(last == nil ? "" : "other ")job yet: waiting for one") }
       isNoted = true
       try follower.sleep(Self.pollInterval)
     }
@@ -129,7 +129,7 @@ public final class QueueWorker {
       throw .jobFile(error)
     }
     guard max(1, job.requestVariants.count) == queue.job.variantCount else {
-      throw .queue(.unreadable(location, "its number of variants is not the job's"))
+      throw .queue(.unreadable(location, "its number of variants differs from the job's"))
     }
     return job
   }
@@ -187,13 +187,13 @@ public final class QueueWorker {
       progress.show(meter.snapshot(totals: run.totals, receivedBytes: run.receivedBytes, expected: nil, note: note, now: now))
     }
     let end = session.load(run, deadline: nil, control)
-    // Sends acknowledgements and gives back what isn't finished.
+    // Sends acknowledgements and gives back unfinished messages.
     consumer.stop(patience: Self.patience)
     if control.signal == nil {
       consumer.join()
       rates.stop()
     } else {
-      // Whoever sent the signal may kill a process that takes much longer than its grace period for transfers.
+      // The sender of the signal may kill a process that takes much longer than its grace period for transfers.
       let now = time.monotonic()
       rates.stop(until: now.advanced(by: Self.patience))
       _ = consumer.join(afterSilence: Self.patience, since: now)
@@ -217,7 +217,7 @@ public final class QueueWorker {
     if let error = end.cacheError ?? end.sourceError as? CacheError { return .failed(error.jobSentence) }
     switch run.ending {
     case .refused(let why): return .failed(why)
-    // A queue is deleted once its job is reported; then nothing is held.
+    // A queue is deleted after its job is reported; then nothing is held.
     case .replaced: return condition == .replaced(isHolding: true) ? .replaced : .drained
     case nil: break
     }
@@ -236,7 +236,7 @@ public final class QueueWorker {
       warnings: session.context.warnings
     )
     if run.lostMessages > 0 {
-      summary.warnings.append("other workers took over \(counted(run.lostMessages, "message")) that this one was slow to renew")
+      summary.warnings.append("other workers took over \(counted(run.lostMessages, "message")) that this worker didn't renew in time")
     }
     do throws(CacheError) {
       summary.cache = try session.describeCache(freshUntil: nil)?.cache
@@ -247,7 +247,7 @@ public final class QueueWorker {
   }
 }
 
-/// A refusal of Redis, handed from the rates' thread to the run's, which reports it.
+/// An error of Redis, passed from the rates' thread to the run's, which reports it.
 private final class RateRefusal: Sendable {
   private let sentence = Mutex<String?>(nil)
 

@@ -4,33 +4,32 @@ public import WarmJobs
 public import WorkQueues
 import YAMLDocuments
 
-/// A job as it lies in a queue: the text of its file, and what the command line set over it.
+/// A job as stored in a queue: the text of its file, and the command line's settings over it.
 ///
-/// Variables stand there as they were written, and each worker fills them in from its own environment: no secret that they hold
-/// leaves the machine of who enqueued the job. What only who enqueued it needs (manifests, reports, rules of judgement) is not
-/// looked at by workers.
+/// Variables stay as written, and each worker expands them from its own environment: their secrets don't leave the
+/// enqueuer's machine. Workers ignore settings that only the enqueuer needs (manifests, reports, fail-on).
 ///
-/// It is written as a line with the version, then each text behind its length in 32 bits, little-endian: the file's name, its
-/// text, and of each override path, value, origin and a byte of flags.
+/// Format: a line with the version, then each text after its length in 32 bits, little-endian: the file's name, its
+/// text, and for each override path, value, origin and a byte of flags.
 struct QueuedJobText: Equatable {
-  /// Why bytes are no job: a sentence on the queue.
+  /// The reason why bytes aren't a job: a sentence about the queue.
   struct FormatError: Error {
     let message: String
   }
 
   private static let beginning = Array("prewarm.queued-job/1\n".utf8)
   private static let maximumOverrides = 4096
-  /// Keys that matter only where the job was enqueued.
+  /// Keys that matter only to the enqueuer.
   private static let keysOfEnqueuer = ["manifests", "report", "fail-on"]
 
   /// The file's name without its folder, for errors.
   var name: String
   /// The text of the file.
   var text: [UInt8]
-  /// What stands over it.
+  /// The settings over it.
   var overrides: [JobOverride]
 
-  /// The job file at `path`, of that text.
+  /// Creates the text of the job file at `path`.
   init(path: String, text: [UInt8], overrides: [JobOverride]) {
     name = path.split(separator: "/").last.map(String.init) ?? path
     self.text = text
@@ -39,25 +38,25 @@ struct QueuedJobText: Equatable {
     }
   }
 
-  /// The job as this machine's workers run it: its relative paths start at the current folder.
+  /// Returns the job as this machine's workers run it: relative paths start at the current folder.
   ///
   /// - Parameters:
-  ///   - further: what this worker sets over the job.
-  ///   - environment: where `${NAME}` comes from.
+  /// - further: this worker's settings over the job.
+  /// - environment: the values of `${NAME}`.
   func job(_ further: [JobOverride], environment: [String: String]) throws(JobFileErrors) -> Job {
     let unused = [("manifests", "[{urls: []}]"), ("report", "[]"), ("fail-on", "{}")]
       .map { JobOverride(path: $0, value: $1, origin: "prewarm worker") }
     return try JobFile.parse(text, path: name, overrides: overrides + further + unused, environment: environment)
   }
 
-  /// Its name and its file, for sentences and listings; variables stand as they are written.
+  /// Its name and its file, for messages and lists; variables stay as written.
   var title: JobTitle {
     let fields = try? YAMLDocument(parsing: text, name: name).root.mapping?.pairs
     let written = fields?.first { $0.key.scalar?.text == "name" }?.value.scalar?.text
     return JobTitle(name: written ?? name, file: name)
   }
 
-  /// What tells it from other jobs.
+  /// Identifies the job.
   var digest: String {
     let hash = encoded.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) }
     return [hash.high64, hash.low64].map { String($0, radix: 16) }.joined(separator: "-")
@@ -82,10 +81,10 @@ struct QueuedJobText: Equatable {
     return bytes
   }
 
-  /// Reads what ``encoded`` wrote; anything may stand there, since anybody may have written it who may write to the queue.
+  /// Parses the bytes of ``encoded``; they are untrusted, since anyone with access to the queue may have written them.
   init(decoding bytes: [UInt8]) throws(FormatError) {
     guard bytes.starts(with: Self.beginning) else {
-      throw FormatError(message: "the job in the queue was not written by this version of prewarm")
+      throw FormatError(message: "the job in the queue wasn't written by this version of prewarm")
     }
     var rest = bytes[Self.beginning.count...]
     name = try Self.string(&rest)
@@ -101,7 +100,7 @@ struct QueuedJobText: Equatable {
     }
   }
 
-  private static var brokenOff: FormatError { FormatError(message: "the job in the queue is damaged") }
+  private static var brokenOff: FormatError { FormatError(message: "the job in the queue is corrupt") }
 
   private static func text(_ rest: inout ArraySlice<UInt8>) throws(FormatError) -> [UInt8] {
     guard rest.count >= 4 else { throw brokenOff }
@@ -120,9 +119,9 @@ struct QueuedJobText: Equatable {
   static func == (left: QueuedJobText, right: QueuedJobText) -> Bool { left.encoded == right.encoded }
 }
 
-/// What a job in a queue is called.
+/// The name of a job in a queue.
 public struct JobTitle: Sendable, Hashable, CustomStringConvertible {
-  /// As its file names it.
+  /// The name in its file.
   public var name: String
   /// The file's name without its folder.
   public var file: String
@@ -132,26 +131,26 @@ public struct JobTitle: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension QueuedJob {
-  /// What the job is called; nil if this version of prewarm cannot read it.
+  /// The name of the job; nil if this version of prewarm can't read it.
   public var title: JobTitle? { try? QueuedJobText(decoding: contents).title }
 
-  /// The job as a worker here would run it; nil if it cannot be read, as when it needs a variable that `environment` lacks.
+  /// The job as a worker here would run it; nil if it is invalid here, for example if `environment` lacks a variable.
   public func job(environment: [String: String]) -> Job? {
     try? QueuedJobText(decoding: contents).job([], environment: environment)
   }
 }
 
 extension JobOverride {
-  /// Keys that the queue was filled by, or its report is made by: a worker has no part in them.
+  /// Keys used when filling the queue or making its report; workers ignore them.
   private static let keysOfTheQueue: Set<String> = [
     "version", "name", "description", "manifests", "report", "fail-on", "shard-by", "prefetch.order", "prefetch.deadline",
   ]
 
-  /// Why a worker cannot set this, as one sentence; nil where it can.
+  /// The reason why a worker can't set this, as one sentence; nil if it can.
   public var refusalByWorkers: String? {
     let names = path.split(separator: ".").map(String.init)
     guard !Self.keysOfTheQueue.isDisjoint(with: [names.first ?? "", names.prefix(2).joined(separator: ".")]) else { return nil }
-    return "\(label): a worker has no part in that; set it where the job is put into the queue, with prewarm enqueue"
+    return "\(label): workers ignore it; set it with prewarm enqueue"
   }
 }
 #endif

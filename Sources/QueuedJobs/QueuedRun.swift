@@ -6,48 +6,47 @@ import ImageURLs
 import Reports
 import WorkQueues
 
-/// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.
+/// A worker's run over a queue, as the prefetcher sees it: entries of messages in, rows and acknowledgements out.
 ///
-/// A message is acknowledged when all of its entries are final, which for images is after their commit. What is pending knows its
-/// message.
+/// A message is acknowledged when all of its entries are final; images are final after their commit. Each pending entry
+/// refers to its message.
 final class QueuedRun: PrefetchDelegate {
-  /// What makes it end before the queue does.
+  /// The reasons to end before the queue does.
   enum Ending: Error {
     /// Redis refuses, for that reason.
     case refused(String)
-    /// The queue was deleted or filled anew.
+    /// The queue was deleted or filled again.
     case replaced
   }
 
   let consumer: QueueConsumer
   private let blacklist: SharedBlacklist
   private let maximumDeliveries: Int
-  /// So many variants the context has; 0 where it has none.
+  /// The number of the context's variants; 0 if it has none.
   let variants: Int
   let time: TimeSource
   private let onProgress: (QueuedRun) -> Void
 
   private let normalizer = URLNormalizer()
   var rows: DetailedRows
-  /// Messages that came and were not begun.
+  /// Messages that have arrived and aren't started.
   var line: MessageLine
-  /// The message that was begun and not read to its end, and its first entry that was not read.
+  /// The message being read, and its first unread entry.
   private var current: HeldMessage?
   private var nextEntry = 0
-  /// Whether nothing more is read before messages come, or requests have ended.
+  /// Whether reading must wait for messages, or for requests to end.
   private var isBlocked = false
   var heldEntries = 0
-  /// Entries asked for that have not come; below 0 where more came.
+  /// Entries that were requested and haven't arrived; negative if more have arrived.
   private var credits = 0
   var lookAhead: LookAhead
-  /// Why it ends before the queue does; nil where it does not.
+  /// The reason why it ends before the queue does; nil if it doesn't.
   private(set) var ending: Ending?
   private var isDrained = false
-  /// Whether what is still open counts no more: others have finished it, or nobody asks for it.
+  /// Whether open requests are useless: others have finished their entries, or the queue is gone.
   var isInVain: Bool { ending != nil || isDrained && line.hasOpenRequests }
 
-  /// What has become of the entries of messages that were finished here; some of those that others have taken over are among
-  /// them.
+  /// The outcomes of entries in messages that were finished here, including some that others have taken over.
   var totals = Totals()
   var receivedBytes: UInt64 = 0
   /// Messages that others have taken over.
@@ -88,7 +87,7 @@ final class QueuedRun: PrefetchDelegate {
       guard nextEntry == held.message.entries.count else { break }
       current = nil
       nextEntry = 0
-      // One that keeps nothing in flight is done here.
+      // A message without requests is finished here.
       held.expect(-1)
       settleIfDone(held)
     }
@@ -116,7 +115,7 @@ final class QueuedRun: PrefetchDelegate {
 
   // MARK: Messages
 
-  /// Asks for more where there is room for it.
+  /// Requests more entries if there is room for them.
   private func demand() {
     lookAhead.adapt(now: time.monotonic())
     let room = lookAhead.entries - heldEntries - credits
@@ -154,24 +153,24 @@ final class QueuedRun: PrefetchDelegate {
     demand()
   }
 
-  /// Gives back a part of what is not begun.
+  /// Gives back a part of the messages that aren't started.
   private func giveBack() {
     let part = line.takePart()
     letGo(part)
     if !part.isEmpty { consumer.giveBack(part.map(\.message.id)) }
   }
 
-  /// Messages are not to be begun here.
+  /// Gives back messages that won't be started here.
   private func letGo(_ messages: [HeldMessage]) {
     for held in messages { heldEntries -= held.message.entries.count }
   }
 
-  /// The message that is read now, or the next one to be begun.
+  /// The message being read, or the next one to start.
   private func currentMessage() throws(CacheError) -> HeldMessage? {
     if let current { return current }
     guard let held = line.next(pace: lookAhead.pace) else { return nil }
     current = held
-    // Until it is read to its end it cannot be done.
+    // Prevents it from being finished before it is read to its end.
     held.expect(1)
     try blacklist.take(held.message)
     return held
@@ -183,7 +182,7 @@ final class QueuedRun: PrefetchDelegate {
     case .good where held.message.isGivenUp:
       fail(
         .internal,
-        "given up after \(maximumDeliveries) deliveries: each time the worker that had it ended before it was done",
+        "given up after \(maximumDeliveries) attempts: each time, its worker ended before finishing it",
         index,
         held
       )
@@ -242,9 +241,9 @@ final class QueuedRun: PrefetchDelegate {
   }
 }
 
-/// What becomes of entries, and the rows that tell it.
+/// Outcomes of entries, and their rows.
 extension QueuedRun {
-  /// The end of an entry that is not asked for; of all its variants where `count` does not say otherwise.
+  /// Ends an entry that isn't requested; `count` is the number of its variants, by default all.
   func fail(_ kind: FailureKind, _ message: String, _ index: Int, _ held: HeldMessage, variants count: Int? = nil) {
     let details = EntryResult.Details(failure: Failure(kind, message: message))
     let isPlain = count != nil || variants == 0
@@ -268,7 +267,7 @@ extension QueuedRun {
     settleIfDone(held)
   }
 
-  /// Lets the other workers know of a URL that is bad, or good again.
+  /// Notifies the other workers of a URL that is bad, or good again.
   private func share(_ completion: LoadCompletion, _ entry: Entry, of held: HeldMessage) {
     let key = entry.withWrittenURL { BadURLKey(url: $0, variant: Int(entry.variant) - (variants == 0 ? 0 : 1)) }
     if completion.leftBlacklist {
@@ -289,7 +288,7 @@ extension QueuedRun {
     entry.withShownURL { url in
       let reported = ReportedEntry(
         url: url,
-        // What prewarm writes has no more.
+        // prewarm never writes more.
         manifest: min(Int(entry.source), DetailedRows.maximumManifests - 1),
         line: entry.line,
         priority: entry.priority,
@@ -306,7 +305,7 @@ extension QueuedRun {
     heldEntries -= held.message.entries.count
     lookAhead.finish(held.message.entries.count)
     guard !held.isUnfinished else {
-      // What others are to do all over is not of this worker's doing; in single entries it is not lost another time.
+      // Leaves unfinished entries to others one by one, so that the finished ones aren't repeated with them.
       if held.message.entries.count > 1, held.outcomes.contains(where: { $0.1 > 0 }) { consumer.divide(held.message) }
       return
     }

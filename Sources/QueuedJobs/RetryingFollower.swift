@@ -5,18 +5,18 @@ import RedisClient
 import WarmJobs
 import WorkQueues
 
-/// Asks a queue, and again as long as its Redis cannot be reached, until a signal comes.
+/// Calls a follower, and repeats the call while its Redis is unreachable, until a signal arrives.
 struct RetryingFollower {
   private static let shortestPause = Duration.milliseconds(100)
   private static let longestPause = Duration.seconds(2)
-  /// How long a signal waits to be heard at most.
+  /// The maximum delay in handling a signal.
   private static let slice = Duration.milliseconds(50)
 
   let follower: QueueFollower
   let control: RunControl
-  /// Told why it waits, see ``WaitNotice``.
+  /// Called with the reason for waiting, see ``WaitNotice``.
   let note: (String) -> Void
-  /// Whether a replica that was never anything else is a wrong address.
+  /// Whether to reject a server that has only ever been a replica as a wrong address.
   var refusesReplicas = false
 
   func retrying<Result>(_ body: (QueueFollower) throws(QueueError) -> Result) throws(QueueJobError) -> Result {
@@ -46,10 +46,10 @@ struct RetryingFollower {
   }
 }
 
-/// When a person is told that Redis is waited for: once that has lasted a second, and again where the reason becomes another.
+/// Decides when to report a wait for Redis: after a second, and again if the reason changes.
 ///
-/// What ends within a second is not worth a word. What has been told is not told again before all has gone well for a while, so
-/// that a server at its limit does not fill the screen.
+/// Shorter waits aren't worth a message. A reported reason isn't repeated before there was no wait for a while, so that
+/// a server at its limit doesn't flood the screen.
 struct WaitNotice {
   static let patience = Duration.seconds(1)
   static let forgetting = Duration.seconds(30)
@@ -58,9 +58,9 @@ struct WaitNotice {
   private var lastTime: MonotonicInstant?
   private var reported: Set<String> = []
 
-  /// The sentence to be told now; nil where there is none. To be called several times a second.
+  /// Returns the sentence to report now, or nil. Must be called several times a second.
   ///
-  /// - Parameter why: the reason of the wait; nil where there is none.
+  /// - Parameter why: the reason for the wait; nil if there is none.
   mutating func sentence(_ why: String?, now: MonotonicInstant) -> String? {
     if let lastTime, now.since(lastTime) >= Self.forgetting { reported = [] }
     guard let why else {
@@ -71,7 +71,7 @@ struct WaitNotice {
     let begin = begin ?? now
     self.begin = begin
     guard now.since(begin) >= Self.patience, reported.insert(why).inserted else { return nil }
-    return "\(why): waiting for it, and going on by itself"
+    return "\(why): waiting, resumes automatically"
   }
 }
 #endif

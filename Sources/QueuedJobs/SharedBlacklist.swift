@@ -5,10 +5,10 @@ import ImagePrimitives
 import ImageURLs
 import WorkQueues
 
-/// A failure that one worker remembers, as it goes to the others through the queue.
+/// A failure that one worker remembers, in the form that the queue passes to the others.
 ///
-/// A version byte, the status in 16 bits (0: none) and the time in milliseconds since 1970 in 64, little-endian, then the kind's
-/// name.
+/// A version byte, the status in 16 bits (0: none) and the time in milliseconds since 1970 in 64, little-endian, then
+/// the kind's name.
 struct SharedFailure: Equatable {
   private static let version: UInt8 = 1
   private static let headByteCount = 11
@@ -19,7 +19,7 @@ struct SharedFailure: Equatable {
 
   init(kind: FailureKind, status: Int?, at: Timestamp) { (self.kind, self.status, self.at) = (kind, status, at) }
 
-  /// nil for anything that ``encoded`` did not write.
+  /// nil unless written by ``encoded``.
   init?(decoding bytes: [UInt8]) {
     guard bytes.count > Self.headByteCount, bytes[0] == Self.version,
       let name = String(validating: bytes[Self.headByteCount...], as: UTF8.self), let kind = FailureKind(name: name)
@@ -38,18 +38,18 @@ struct SharedFailure: Equatable {
   }
 }
 
-/// Puts what other workers know to be bad on the blacklist of this one's cache.
+/// Adds failures known to other workers to the blacklist of this worker's cache.
 struct SharedBlacklist {
   let context: LoadContext
-  /// The cache; nil where nothing is remembered.
+  /// The cache; nil if nothing is remembered.
   let cache: ImageCache?
   let timeToLive: Duration?
   /// Whether the job has variants, which are then numbered from 1.
   let hasVariants: Bool
 
-  /// Adds what `message` brings, so that a look-up finds it; what is there already, or is too old for the job, is passed over.
+  /// Adds the failures in `message`, so that lookups find them; skips those that are known, or too old for the job.
   ///
-  /// A failure's time is when the run of the worker that found it began, since from then on it counts.
+  /// The time of a failure is the start of the run that found it, since it counts from then on.
   func take(_ message: QueuedMessage) throws(CacheError) {
     guard let cache else { return }
     for known in message.knownBad where message.entries.indices.contains(known.entry) {

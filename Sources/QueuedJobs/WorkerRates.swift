@@ -4,14 +4,14 @@ import ImagePrimitives
 import Threads
 import WorkQueues
 
-/// The rates of a worker's downloader: its part of those that all workers of its queue share, and the pauses that hosts have
-/// asked any of them for. Adaptive limits and circuit breakers stay each worker's own.
+/// The rates of a worker's downloader: its part of the rates shared by all workers of its queue, and the pauses that
+/// hosts requested from any of them. Adaptive limits and circuit breakers aren't shared.
 final class WorkerRates: Sendable {
   private let downloader: ImageDownloader
   private let shared: SharedRates
 
-  /// Joins the workers of the queue at `location`. From here on `downloader` keeps to its part of the rates of `limits`, which is
-  /// none before Redis has granted one.
+  /// Joins the workers of the queue at `location`. From now on `downloader` uses only its part of the rates of
+  /// `limits`, which is nothing until Redis has granted one.
   ///
   /// `onRefusal` is called with a sentence, once for each, if Redis refuses what sharing needs.
   init(
@@ -30,8 +30,8 @@ final class WorkerRates: Sendable {
 
   func setHasWork(_ hasWork: Bool) { shared.setHasWork(hasWork) }
 
-  /// Leaves the workers, and waits for Redis until `deadline`, or as long as it takes if that is nil. The downloader keeps its
-  /// part of the rates until other limits are set.
+  /// Leaves the workers, and waits for Redis until `deadline`, or without limit if that is nil. The downloader keeps
+  /// its part of the rates until other limits are set.
   func stop(until deadline: MonotonicInstant? = nil) {
     downloader.observePauses(nil)
     if let deadline { shared.stop(until: deadline) } else { shared.stop() }
@@ -40,7 +40,7 @@ final class WorkerRates: Sendable {
 
 /// Sets a downloader's rates to its part of the shared ones.
 private final class DownloaderRates: SharedRatesObserver {
-  /// In place of a rate of zero, which a downloader cannot have: a start in thirty years.
+  /// Instead of a rate of zero, which a downloader can't have: one start in thirty years.
   private static let none = 1e-9
 
   private let downloader: ImageDownloader
@@ -64,8 +64,8 @@ private final class DownloaderRates: SharedRatesObserver {
   }
 
   func wasRefused(_ why: String, workers: Int) {
-    let part = workers == 1 ? "as if it were alone" : "to its part of one in \(workers)"
-    onRefusal("rates and pauses are not shared with other workers, and this one keeps to the rates \(part): \(why)")
+    let part = workers == 1 ? "the full rates" : "1/\(workers) of the rates"
+    onRefusal("rates and pauses aren't shared with other workers; this worker uses \(part): \(why)")
   }
 }
 #endif

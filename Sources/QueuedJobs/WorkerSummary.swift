@@ -1,36 +1,34 @@
 #if Queue
 public import Reports
 
-/// What a worker did of one job.
+/// The result of a worker's run over one job.
 public struct WorkerSummary: Sendable {
-  /// How a worker's run ended.
+  /// The reason why a worker's run ended.
   public enum Ending: Sendable, Equatable {
-    /// The sealed queue has nothing left.
+    /// The sealed queue is empty.
     case drained
-    /// A signal came.
+    /// A signal arrived.
     case interrupted(Interruption)
-    /// The queue was deleted, or filled anew, while this worker held some of it.
+    /// The queue was deleted or filled again while this worker held some of its messages.
     case replaced
-    /// It could not go on, for the reason in the sentence.
+    /// It couldn't continue, for that reason.
     case failed(String)
   }
 
-  /// The job's name.
   public var name: String
-  /// How it ended.
   public var ending: Ending
-  /// How entries ended here, of which others may have finished some in its place.
+  /// The outcomes of entries here; other workers may have finished some of them instead.
   public var totals: Totals
   /// Bytes of bodies received from the network.
   public var receivedBytes: UInt64
-  /// How long it took.
+  /// The duration of the run.
   public var duration: Duration
-  /// This worker's cache; nil where it has none.
+  /// This worker's cache; nil if it has none.
   public var cache: CacheSummary?
-  /// Sentences on what was odd.
+  /// Warnings, one sentence each.
   public var warnings: [String]
 
-  /// What a person is told: a line on what was done, one on the cache, and one for each warning.
+  /// The summary for people: a line on the results, one on the cache, and one per warning.
   public var lines: [String] {
     var lines: [String] = []
     let parts = [
