@@ -3,7 +3,8 @@ import ImageCaching
 import Manifests
 import Reports
 
-/// Why the reports of jobs cannot be written where the jobs say, as one sentence: one would replace another, or what a job reads.
+/// The reason why the reports of jobs can't be written to their targets, as one sentence: one would replace another, or
+/// an input of a job.
 public struct JobClash: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
 }
@@ -11,36 +12,36 @@ public struct JobClash: Error, Sendable, Hashable, CustomStringConvertible {
 extension [Job] {
   /// Throws if a report goes to a file that one of the jobs reads, into its cache, or to the file of another report.
   ///
-  /// Files are compared by what they are, whatever links lead there. What is no regular file, such as a pipe, may get several reports. So
-  /// may standard output, where they are text, for GitHub or JSON Lines, which can follow one another.
+  /// Files are compared by identity, regardless of links. Files that aren't regular, such as pipes, may receive several
+  /// reports. So may standard output if the formats are text, GitHub or JSON Lines, which can be concatenated.
   public func checkOutputs() throws(JobClash) {
     var writers: [FileIdentity: JobOutput] = [:]
     let outputs = flatMap(\.outputs).filter { !isSpecialFile($0.path.absolute) }
     for output in outputs {
       guard let other = writers.updateValue(output, forKey: FileIdentity(output.path.absolute)) else { continue }
-      throw JobClash(description: "\(output.title) and \(other.title) go to one file, '\(output.path.written)'; \(advice)")
+      throw JobClash(description: "\(output.title) and \(other.title) write to the same file '\(output.path.written)'; \(advice)")
     }
     for output in outputs { try check(output) }
     let printed = flatMap { job in job.reports.filter { $0.destination == .standardOutput }.map { (job, $0.format) } }
     guard printed.count > 1, let (job, format) = printed.first(where: { !$0.1.canFollowOthers }) else { return }
     throw JobClash(
-      description: "the \(format.rawValue) report of \(job.title) goes to standard output, and so does that of another job; "
+      description: "the \(format.rawValue) report of \(job.title) and a report of another job both go to standard output; "
         + advice
     )
   }
 
-  /// Throws if a report would replace what one of the jobs reads, or lie in its cache.
+  /// Throws if a report would replace an input of one of the jobs, or is inside a cache.
   private func check(_ output: JobOutput) throws(JobClash) {
     let identity = FileIdentity(output.path.absolute)
     func refuse(_ reason: String) -> JobClash {
       JobClash(
-        description: "\(output.title) would replace '\(output.path.written)', which is \(reason); name another file for it"
+        description: "\(output.title) would replace '\(output.path.written)', which is \(reason); choose another file"
       )
     }
     for job in self {
       if let input = job.inputs.first(where: { FileIdentity($0.path) == identity }) { throw refuse(input.title) }
       if job.manifests.contains(where: \.isStandardInput), FileIdentity(descriptor: STDIN_FILENO) == identity {
-        throw refuse("read from standard input")
+        throw refuse("standard input")
       }
       if let folder = job.cacheFolders.first(where: { FileIdentity.isInside(output.path.absolute, $0) }) {
         throw refuse("in the cache \(folder)")
@@ -50,11 +51,11 @@ extension [Job] {
   }
 }
 
-private let advice = "give each a file of its own, or run the jobs one by one"
+private let advice = "give each its own file, or run the jobs separately"
 
 private struct JobOutput {
   let path: JobPath
-  /// What it is, and of which job.
+  /// The report and its job.
   let title: String
 }
 
@@ -69,7 +70,7 @@ extension Job {
     }
   }
 
-  /// The files that a run reads, and what each is.
+  /// The files that a run reads, with descriptions.
   fileprivate var inputs: [(path: String, title: String)] {
     let others = [
       (baseline?.absolute, "fail-on.baseline"), (request.tls.caFile?.absolute, "request.tls.ca-file"),
@@ -86,12 +87,12 @@ extension Job {
     [cache.disk.directory] + cache.readOnly.map(\.absolute)
   }
 
-  /// Its name and file: two jobs may have one name.
+  /// Its name and file, since two jobs may have the same name.
   fileprivate var title: String { "the job '\(name)'" + (file.map { " (\($0))" } ?? "") }
 }
 
 extension ReportFormat {
-  /// Whether reports of several jobs can stand one behind the other.
+  /// Whether reports of several jobs can be concatenated.
   fileprivate var canFollowOthers: Bool {
     switch self {
     case .text, .github, .jsonl: true
@@ -100,7 +101,7 @@ extension ReportFormat {
   }
 }
 
-/// The folder of a cache that `path` lies in, whichever job's it is.
+/// The folder of the cache that contains `path`, of any job.
 private func cacheFolder(above path: String) -> String? {
   var folder = path[...]
   while let slash = folder.lastIndex(of: "/"), slash > folder.startIndex {
@@ -110,7 +111,7 @@ private func cacheFolder(above path: String) -> String? {
   return nil
 }
 
-/// Whether something other than a regular file is at `path`.
+/// Whether there is something other than a regular file at `path`.
 private func isSpecialFile(_ path: String) -> Bool {
   var status = stat()
   return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG

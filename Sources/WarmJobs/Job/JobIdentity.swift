@@ -6,10 +6,11 @@ import Manifests
 public import Reports
 
 extension Job {
-  /// The job as one of its shards runs it: with its entries alone, and slower where all of them ask the same hosts.
+  /// Returns the job as one of its shards runs it: with the shard's entries, and slower if all shards request the same
+  /// hosts.
   ///
-  /// What a rate allows is divided by the number of shards: `rate` always, `per-host-rate` where shards are cut by URL. By host,
-  /// a host's requests all come from one shard.
+  /// Rates are divided by the number of shards: `rate` always, `per-host-rate` if shards are divided by URL. If they
+  /// are divided by host, all requests to a host come from one shard.
   public func sharded(_ number: ShardNumber) -> Job {
     var job = self
     job.shard = Shard(index: number.index, count: number.count, by: shardBy)
@@ -18,10 +19,10 @@ extension Job {
     return job
   }
 
-  /// The shard that this job runs, as reports name it; nil: all of its entries.
+  /// The shard that this job runs, as reports name it; nil if it runs all entries.
   public var reportedShard: ReportedShard? { shard.map { ReportedShard($0) } }
 
-  /// The shard that an entry of that URL is in, of those that the job is cut into; nil if it is not cut.
+  /// The shard of the entry with that URL; nil if the job isn't divided.
   public func reportedShard(of url: BaseURL) -> ReportedShard? { shard.map { ReportedShard($0.holder(of: url)) } }
 
   package var identity: JobIdentity {
@@ -34,14 +35,14 @@ extension ReportedShard {
 }
 
 extension Job {
-  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged: from the keys that are
-  /// described so in ``JobKeys``.
+  /// 32 hexadecimal digits computed from the keys that determine the job's entries and their verdicts, which
+  /// ``JobKeys`` marks.
   ///
-  /// They are the same on every machine: of an absolute path the file's name counts, of a relative one all of it. What is in the
-  /// lists is not read. Values of headers, users and passwords are left out.
+  /// They are the same on every machine: only the file's name of an absolute path counts, but all of a relative one.
+  /// The contents of lists don't count. Values of headers, users and passwords are omitted.
   var digest: String {
     var text: [UInt8] = []
-    // With its length, so that different values cannot come to the same bytes.
+    // With its length, so that different values can't produce the same bytes.
     func add(_ key: JobKey, of job: Job) {
       let value = key.text(job)
       text += "\(key.path) \(value.utf8.count)\n\(value)\n".utf8

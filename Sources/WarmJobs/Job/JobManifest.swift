@@ -3,29 +3,30 @@ public import ImageURLs
 public import Manifests
 
 extension Job {
-  /// One list of URLs, and what counts from the time of the run.
+  /// A list of URLs, with settings that are relative to the time of the run.
   public struct Manifest: Sendable {
-    /// The list and how it is read; its time limit is that of ``newerThan``.
+    /// The list and its settings; its time limit is set from ``newerThan``.
     public var list: Manifests.Manifest
-    /// Sitemaps: only entries whose `lastmod` is later than that long ago; nil: all.
+    /// Sitemaps: the maximum age of `lastmod`; nil for no limit.
     public var newerThan: Duration?
 
-    /// The list at a path or of a glob, or standard input for `-`, with the defaults of the job file.
+    /// Creates the list at a path or of a glob, or standard input for `-`, with the defaults of the job file.
     public init(_ path: JobPath) { list = Manifests.Manifest(path.manifestSource, name: path.written) }
 
-    /// The list that is fetched from `url`.
+    /// Creates a list that is fetched from `url`.
     public init(_ url: BaseURL) { list = Manifests.Manifest(.url(url), name: url.shown) }
 
-    /// A list of entries that stand in the job itself.
+    /// Creates a list of entries in the job itself.
     public init(_ entries: [Manifests.Manifest.InlineEntry]) { list = Manifests.Manifest(.inline(entries), name: "urls") }
 
-    /// The manifest that a command line names: a path or a glob, from the current folder on, or `-` for standard input.
+    /// Creates the manifest that a command line names: a path or a glob, relative to the current folder, or `-` for
+    /// standard input.
     public init(named name: String) { self.init(JobPath(name, in: currentFolder())) }
 
-    /// Whether its entries come from standard input, which can be read once.
+    /// Whether its entries come from standard input, which can be read only once.
     public var isStandardInput: Bool { list.source == .standardInput }
 
-    /// The same list, read by the format, base and patterns of `settings`, as far as it has any.
+    /// Returns the same list with the format, base and patterns of `settings`, as far as these are set.
     func read(by settings: Manifests.Manifest) -> Manifest {
       var manifest = self
       if settings.format != .auto { manifest.list.format = settings.format }
@@ -35,9 +36,9 @@ extension Job {
       return manifest
     }
 
-    /// The list as it is read in a run that begins at `now`.
+    /// Returns the list for a run that starts at `now`.
     ///
-    /// - Parameter inlineName: what reports call URLs that stand in no list of their own.
+    /// - Parameter inlineName: the name in reports of URLs that aren't in a list of their own.
     func readable(now: Timestamp, inlineName: String) -> Manifests.Manifest {
       var list = list
       if case .inline = list.source { list.name = inlineName }
@@ -52,7 +53,7 @@ extension BaseURL {
 }
 
 extension JobPath {
-  /// A file, a pattern or standard input; of a pattern, characters of the folder's own name stand for themselves.
+  /// A file, a pattern or standard input; special characters in the folder's name are escaped in a pattern.
   fileprivate var manifestSource: Manifests.Manifest.Source {
     switch Manifests.Manifest.Source(path: written) {
     case .file: return .file(absolute)

@@ -5,25 +5,25 @@ public import ImageDownloading
 public import ImageManaging
 public import Manifests
 
-// What a job has beside the options of a single module: they are held together as the job file's sections are.
+// Options of a job that combine those of several modules, grouped like the job file's sections.
 extension Job {
   /// The order, concurrency and rates of requests.
   public struct Prefetch: Sendable {
-    /// The order within a priority class; last in, first out reverses across manifests too.
+    /// The order for each priority; LIFO reverses across manifests, too.
     public var order = EntryOrder.fifo
-    /// How much is fetched at once, and how fast.
+    /// The limits of concurrency and rates.
     public var limits = DownloadLimits(concurrency: 32)
-    /// For the whole job; nil: none.
+    /// The time limit of the whole job; nil for none.
     public var deadline: Duration?
   }
 
-  /// The cache, how long and how much it keeps, and how it is used.
+  /// The cache, its limits and freshness rules, and how it is used.
   public struct Cache: Sendable {
-    /// The limits of the memory layer; nil: none.
+    /// The limits of the memory layer; nil for none.
     public struct Memory: Sendable, Hashable {
-      /// Bytes of pixels.
+      /// The maximum size of pixels in bytes.
       public var maxCost: Int?
-      /// Images.
+      /// The maximum number of images.
       public var maxCount: Int?
 
       public init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
@@ -32,43 +32,44 @@ extension Job {
       }
     }
 
-    /// The cache on disk, the absolute path of its folder included.
+    /// The cache on disk, including the absolute path of its folder.
     public var disk = ImageCache.Configuration(directory: "")
-    /// When it is read and written.
+    /// How it is read and written.
     public var mode = CacheMode.use
-    /// The layer of decoded images; nil, the default: none.
+    /// The layer of decoded images. Default: nil, none.
     public var memory: Memory?
-    /// Further places to look in, in order.
+    /// More caches to look in, in order.
     public var readOnly: [JobPath] = []
-    /// What of a URL tells images apart.
+    /// The parts of a URL that identify an image.
     public var key = KeyRule.url
-    /// Whether every hit's body is read and its sum checked.
+    /// Whether every hit's body is read and its checksum verified.
     public var verifiesHits = false
   }
 
   /// The rules for good images.
   public struct Verify: Sendable {
-    /// What becomes of an image that a host gives for ten URLs or more: the same bytes behind different URLs, as soft 404s have them.
+    /// The handling of an image that a host returns for at least ten URLs: the same bytes at different URLs, typical of
+    /// soft 404s.
     ///
-    /// One that is shared on purpose, such as a spacer of one pixel or a logo, counts as well: nothing in it tells the two apart, and hosts do answer with
-    /// a single pixel for what they lack. Leave its URLs out (a manifest's `exclude`), or check them by a job of their own that ignores placeholders.
-    /// A HEAD has no bytes to compare; a probe compares small images whole, and larger ones by their beginning and their length.
-    /// With `transform` a report tells what was fetched now from what was in the cache, since it knows the latter by what it
-    /// became; `fail` does not.
+    /// An intentionally shared image, such as a spacer or a logo, counts as well: hosts also return a single pixel for
+    /// missing images, and the bytes don't show the difference. Skip its URLs (a manifest's `exclude`), or check them
+    /// in a separate job that ignores placeholders. HEAD requests have no bytes to compare; probes compare small images
+    /// whole, and larger ones by their first bytes and their length. With `transform`, a report counts fetched and
+    /// cached images separately, since cached ones are only known transformed; `fail` doesn't.
     public enum Placeholders: Sendable, Hashable {
       case ignore
-      /// The report names it, and as HTML shows it where it was fetched in this run.
+      /// The report lists it; the HTML report also shows it if it was fetched in this run.
       case report
       /// From the tenth URL on it is a failure.
       case fail
     }
 
-    /// The rules for one image, as somebody wrote them.
+    /// The rules for one image, as the user set them.
     public var rules = VerificationRules()
     public var placeholders = Placeholders.report
   }
 
-  /// What is asked of caches on the way.
+  /// The check of caches between prewarm and the server.
   public enum RemoteCache: Sendable, Hashable {
     case ignore
     /// A second request shows whether they have the image.
@@ -85,15 +86,15 @@ extension Job {
     }
   }
 
-  /// What is stored in place of the original.
+  /// The transformation of stored images.
   public struct Transform: Sendable, Hashable {
-    /// A size in pixels; with neither side, images stay as large as they are.
+    /// A size in pixels; without width and height, images keep their size.
     public struct Resize: Sendable, Hashable {
-      /// nil: as the height and the aspect have it.
+      /// nil: derived from the height and the aspect ratio.
       public var width: Int?
-      /// nil: as the width and the aspect have it.
+      /// nil: derived from the width and the aspect ratio.
       public var height: Int?
-      /// How an image of another aspect gets into the box.
+      /// How an image of a different aspect ratio is fitted into the box.
       public var fit: ResizingTransformer.Fit
 
       public init(width: Int? = nil, height: Int? = nil, fit: ResizingTransformer.Fit = .inside) {
@@ -102,7 +103,7 @@ extension Job {
         self.fit = fit
       }
 
-      /// What makes images that large; nil if they stay as they are.
+      /// The transformer to that size; nil if images keep their size.
       var transformer: ResizingTransformer? {
         width == nil && height == nil ? nil : ResizingTransformer(width: width, height: height, fit: fit)
       }
@@ -110,12 +111,12 @@ extension Job {
 
     public var resize = Resize()
     public var encoding = TransformEncoding()
-    /// Whether the original is stored too.
+    /// Whether the original is stored, too.
     public var keepsOriginal = false
   }
 }
 
-/// The absolute path of the current folder; `/` where it has been deleted.
+/// The absolute path of the current folder; `/` if it was deleted.
 package func currentFolder() -> String {
   guard let path = getcwd(nil, 0) else { return "/" }
   defer { free(path) }

@@ -1,13 +1,13 @@
 import ImageDownloading
 import ImageURLs
 
-/// The options with which curl (7.88 or later) makes the requests of a job again, a word each.
+/// The options with which curl (7.88 or later) repeats the requests of a job, one per word.
 ///
-/// What curl does by itself is left out. It differs in one thing: to other hosts, to which a redirect leads, it sends the job's own
-/// headers, too. The body is thrown away, and the answer's status and headers are shown.
+/// Options that are curl's defaults are omitted. There is one difference: after a redirect to another host, curl sends
+/// the job's own headers there, too. The body is discarded; the status and headers are printed.
 struct CurlOptions {
-  /// Header fields whose values are shown. They say what kind of answer is wanted, by which cache or from which page; none of them proves
-  /// who asks. Any other field may hold a secret, whatever its name.
+  /// Header fields whose values are shown: they select the kind of response, caching, or the referring page, and none
+  /// of them authenticates. Any other field may contain a secret, whatever its name.
   private static let harmlessFields: Set<String> = [
     "accept", "accept-ch", "accept-charset", "accept-encoding", "accept-language", "cache-control", "dnt", "downlink", "dpr",
     "ect",
@@ -18,7 +18,7 @@ struct CurlOptions {
 
   private(set) var words: [String] = ["-sS"]
 
-  /// The options for a job whose requests are all made in one way.
+  /// Creates the options for a job that requests each entry in one way.
   init(_ request: Job.Request) {
     let download = request.download
     addMethod(download.method)
@@ -27,7 +27,7 @@ struct CurlOptions {
     add("--connect-timeout", Self.seconds(download.connectTimeout))
     addHeaders(download)
     if let credential = request.auth { add("--user", "\(credential.user):\(Self.mask)") }
-    // An empty jar, which a redirect may find filled.
+    // An empty jar, which a redirect may fill.
     if download.handlesCookies { add("--cookie", "") }
     addConnection(download.connection)
     if download.allowsInvalidTLSCertificates { add("--insecure") }
@@ -45,7 +45,8 @@ struct CurlOptions {
     words += ["-D", "-", "-o", "/dev/null"]
   }
 
-  /// The fields in place of curl's own; it takes a field without a value only with a semicolon in the colon's place (curl(1), `--header`).
+  /// The fields that replace curl's own; it sends a field without a value only if it is written with a semicolon
+  /// instead of the colon (curl(1), `--header`).
   private mutating func addHeaders(_ download: DownloadOptions) {
     var headers = [("Accept", download.accept), ("User-Agent", download.userAgent), ("Accept-Encoding", "identity")]
     headers.removeAll { header in download.headers.contains { $0.name.lowercased() == header.0.lowercased() } }
@@ -70,23 +71,23 @@ struct CurlOptions {
     switch connection.httpVersion {
     case .automatic: break
     case .http1: add("--http1.1")
-    // Of https it asks in the handshake, as we do.
+    // For https it negotiates in the handshake, as prewarm does.
     case .http2: add("--http2-prior-knowledge")
     }
   }
 
   private mutating func addFiles(_ tls: Job.Request.TLSFiles) {
     if let file = tls.caFile {
-      // Else the system's folder of certificates is trusted as well.
+      // Otherwise the system's folder of certificates is trusted as well.
       add("--cacert", file.absolute, "--capath", "/dev/null")
     }
     guard let certificate = tls.clientCertificate else { return }
-    // A colon would begin a pass phrase.
+    // A colon would start a pass phrase.
     let escaped = certificate.absolute.split(separator: ":", omittingEmptySubsequences: false).joined(separator: #"\:"#)
     add("--cert", escaped, "--key", (tls.clientKey ?? certificate).absolute)
   }
 
-  /// Seconds, with as many decimals as are needed, down to milliseconds.
+  /// Seconds, with up to three decimals as needed.
   private static func seconds(_ duration: Duration) -> String {
     let milliseconds = max(1, duration / .milliseconds(1))
     let whole = Int64(milliseconds)
@@ -98,7 +99,7 @@ struct CurlOptions {
 }
 
 extension DownloadOptions.ConnectTarget {
-  /// As curl's `--connect-to` takes it; what is not named is any.
+  /// The form of curl's `--connect-to`; empty parts match anything.
   var text: String {
     func part(_ host: String?, _ port: Int?) -> String { "\(host ?? ""):\(port.map(String.init) ?? "")" }
     return part(host, port) + ":" + part(targetHost, targetPort)

@@ -2,29 +2,29 @@ public import ImageCaching
 public import Manifests
 public import Reports
 
-/// Why a job could not begin.
+/// The reason why a job couldn't start.
 public enum JobError: Error, Sendable, CustomStringConvertible {
   case cache(CacheError)
   case manifest(ManifestError)
   case report(ReportError)
-  /// The report that `fail-on.baseline` names.
+  /// The report of `fail-on.baseline`.
   case baseline(ReportReadingError)
-  /// A file that a key of the job names cannot be read.
+  /// A file that a key of the job names can't be read.
   case unreadable(key: String, path: String, reason: String)
-  /// The job requests several images of each entry, but a file holds one.
+  /// The job requests several images per entry, but a file contains one.
   case severalImages(perEntry: Int)
 
-  /// The sentence of what is wrong.
+  /// The error as one sentence.
   public var description: String {
     switch self {
     case .cache(let error): error.jobSentence
     case .manifest(let error): "\(error)"
     case .report(let error): "\(error)"
     case .baseline(let error): "fail-on.baseline: \(error)"
-    case .unreadable(let key, let path, let reason): "\(key): \(path) cannot be read: \(reason)"
+    case .unreadable(let key, let path, let reason): "\(key): cannot read \(path): \(reason)"
     case .severalImages(let count):
-      "the job asks for each entry in \(count) ways, by variants and edges, and a file does not tell of which it is; import with a "
-        + "job that has one of them"
+      "the job requests each entry in \(count) ways (variants, edges), and a file doesn't show which one it belongs to; import with a "
+        + "job that has only one"
     }
   }
 }

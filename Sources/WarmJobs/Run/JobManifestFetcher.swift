@@ -7,21 +7,21 @@ import Manifests
 import Synchronization
 import Threads
 
-/// Fetches a job's manifests through the downloader of its images, with the job's own options for connections.
+/// Fetches a job's manifests through the downloader of its images, with the job's own connection options.
 ///
-/// Bodies go to files without names, on a thread of this object's own: neither the thread of the transfers nor the one that
-/// reads the manifests waits for a disk or a server.
+/// Bodies are written to unlinked files on this object's own thread: neither the transfer thread nor the one that reads
+/// the manifests waits for a disk or a server.
 final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   private struct State {
     var downloader: ImageDownloader?
-    /// Both from the first manifest on.
+    /// Created with the first manifest.
     var client: DownloadClient?
     var writer: WorkerThread?
     var fetches: [UInt64: SpooledFetch] = [:]
     var lastID: UInt64 = 0
   }
 
-  /// What a manifest may have, as it comes but for a Content-Encoding; more is no manifest.
+  /// The maximum size of a manifest, measured after decoding its Content-Encoding.
   static let maximumBytes = 256 << 20
 
   private let options: PreparedOptions
@@ -30,17 +30,17 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   private let events = WorkQueue<[DownloadEvent]>()
   private let state = Mutex(State())
 
-  /// A fetcher that waits for ``start(with:)``; files go to `spoolDirectory`.
+  /// Creates a fetcher that waits for ``start(with:)``; files go to `spoolDirectory`.
   init(_ options: DownloadOptions, spoolDirectory: String) {
     self.options = PreparedOptions(options)
     optionsForOtherOrigins = PreparedOptions(options.forOtherOrigin)
     self.spoolDirectory = spoolDirectory
   }
 
-  /// Says who fetches; to be called once, before the first ``fetch(_:isOwnOrigin:)``.
+  /// Sets the downloader; must be called once, before the first ``fetch(_:isOwnOrigin:)``.
   func start(with downloader: ImageDownloader) { state.withLock { $0.downloader = downloader } }
 
-  /// Gives up what is under way and waits until nothing more comes.
+  /// Cancels all fetches, and waits until they have ended.
   func stop() {
     let (client, writer) = state.withLock { ($0.client, $0.writer) }
     client?.close()
@@ -72,11 +72,11 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
     return fetch
   }
 
-  /// The client, made with the first manifest, as most jobs fetch none.
+  /// The client, created with the first manifest, since most jobs fetch none.
   private func client() throws(ThreadError) -> DownloadClient {
     try state.withLock { state throws(ThreadError) in
       if let client = state.client { return client }
-      guard let downloader = state.downloader else { preconditionFailure("manifests are fetched before the run has begun") }
+      guard let downloader = state.downloader else { preconditionFailure("manifests can't be fetched before the run starts") }
       state.writer = try WorkerThread(name: "manifests") { [events, self] in
         while let batch = events.take() {
           for event in batch { take(event) }
@@ -94,7 +94,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
 
   func receive(_ batch: [DownloadEvent]) { events.add(batch) }
 
-  /// On the thread of this object.
+  /// Called on the thread of this object.
   private func take(_ event: DownloadEvent) {
     guard let fetch = state.withLock({ $0.fetches[event.id] }) else { return }
     switch event {
@@ -104,7 +104,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
     case .finished(_, let manifest):
       fetch.append(manifest.body)
       fetch.finish(contentType: manifest.contentType, finalURL: manifest.finalURL)
-    case .notModified: fetch.fail("the server answered 304 Not Modified to what was no question")
+    case .notModified: fetch.fail("the server sent 304 Not Modified for an unconditional request")
     case .failed(_, let failure, _): fetch.fail(failure.jobSentence)
     case .cancelled: fetch.fail("the run was stopped")
     }
@@ -112,7 +112,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   }
 }
 
-/// A manifest on its way into a file without a name.
+/// A manifest that is being written to an unlinked file.
 final class SpooledFetch: ManifestFetch, Sendable {
   private struct State {
     var file: SpooledBytes?
@@ -124,7 +124,7 @@ final class SpooledFetch: ManifestFetch, Sendable {
   private let onCancel: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// `onCancel` gives up the transfer. Throws if the system has no descriptor left.
+  /// `onCancel` cancels the transfer. Throws if the system has no descriptor left.
   init(spoolDirectory: String, onCancel: @escaping @Sendable () -> Void) throws(ThreadError) {
     ending = try WakeEvent()
     self.spoolDirectory = spoolDirectory
@@ -140,7 +140,7 @@ final class SpooledFetch: ManifestFetch, Sendable {
 
   // MARK: What one thread does as bytes come
 
-  /// Writes bytes at the end of the file; where that fails, so does the fetch.
+  /// Appends bytes to the file; if that fails, so does the fetch.
   func append(_ bytes: [UInt8]) {
     let (file, hasEnded) = state.withLock { ($0.file, $0.outcome != nil) }
     if hasEnded { return }
@@ -154,10 +154,10 @@ final class SpooledFetch: ManifestFetch, Sendable {
     }
   }
 
-  /// Forgets all bytes: the transfer begins anew.
+  /// Discards all bytes, since the transfer restarts.
   func restart() { state.withLock { $0.file = nil } }
 
-  /// All bytes have come.
+  /// Ends the fetch after all bytes have arrived.
   func finish(contentType: String?, finalURL: [UInt8]?) {
     let file = state.withLock { $0.file }
     guard let file else { return }
@@ -165,7 +165,7 @@ final class SpooledFetch: ManifestFetch, Sendable {
     end(.fetched(FetchedManifest(bytes: file, contentType: contentType, finalURL: finalURL.flatMap(Self.base))))
   }
 
-  /// Nothing more comes, because of that.
+  /// Ends the fetch with that error.
   func fail(_ sentence: String) { end(.failed(sentence)) }
 
   private func end(_ outcome: ManifestFetchOutcome) {
@@ -183,20 +183,20 @@ final class SpooledFetch: ManifestFetch, Sendable {
   }
 }
 
-/// A manifest that could not be asked for.
+/// A manifest that couldn't be requested.
 final class FailedFetch: ManifestFetch {
   let outcome: ManifestFetchOutcome?
 
-  /// A fetch that failed because of that.
+  /// Creates a fetch that failed with that error.
   init(_ sentence: String) { outcome = .failed(sentence) }
 
-  /// None, as nobody has to wait.
+  /// None, since no wait is needed.
   var descriptor: Int32 { -1 }
 
   func cancel() {}
 }
 
-/// Why a manifest could not be kept.
+/// The reason why a manifest couldn't be written.
 private struct SpoolError: Error {
   let message: String
 }
@@ -209,7 +209,7 @@ private final class SpooledBytes: FetchedBytes {
     do throws(UnnamedFileError) {
       file = try UnnamedFile(in: directory)
     } catch {
-      throw SpoolError(message: "it cannot be spooled in \(directory): \(error.reason)")
+      throw SpoolError(message: "cannot create a temporary file in \(directory): \(error.reason)")
     }
   }
 
@@ -217,7 +217,7 @@ private final class SpooledBytes: FetchedBytes {
     do throws(UnnamedFileError) {
       try file.append(bytes)
     } catch {
-      throw SpoolError(message: "its spool cannot be written: \(error.reason)")
+      throw SpoolError(message: "cannot write its temporary file: \(error.reason)")
     }
   }
 

@@ -2,18 +2,18 @@ package import ImageDownloading
 package import ImagePrimitives
 package import Manifests
 
-/// A job's manifests, open for being read in the job's order.
+/// A job's open manifests, to be read in the job's order.
 package final class JobManifests {
   package let reader: ManifestReader
-  /// Fetches manifests by URL; nil if no request is made.
+  /// Fetches manifests by URL; nil if no requests are made.
   private let fetcher: JobManifestFetcher?
 
   /// Opens the manifests of `job`; those with a URL are fetched when they are read.
   ///
   /// - Parameters:
-  ///   - spoolDirectory: where rows wait that are not read in the order in which they stand.
-  ///   - makesRequests: without, a manifest with a URL throws.
-  ///   - now: when `newer-than` counts from.
+  /// - spoolDirectory: the folder for rows that aren't read in the order of the lists.
+  ///   - makesRequests: if false, a manifest with a URL throws.
+  ///   - now: the time from which `newer-than` counts.
   package init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp) throws(JobError) {
     fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
     do throws(ManifestError) {
@@ -29,7 +29,7 @@ package final class JobManifests {
     }
   }
 
-  /// Lets manifests be fetched by `downloader` while `body` reads them.
+  /// Lets `downloader` fetch manifests while `body` reads them.
   package func fetching<Result, Failure: Error>(
     with downloader: ImageDownloader,
     _ body: () throws(Failure) -> Result
@@ -41,8 +41,8 @@ package final class JobManifests {
 }
 
 extension ManifestReader {
-  /// The absolute path of the file in which entries of a manifest stand: `jobFile` for those that stand there; nil if they
-  /// stand in none.
+  /// The absolute path of the file with the entries of a manifest, which is `jobFile` for inline ones; nil if they
+  /// aren't in a file.
   package func file(ofManifest index: Int, jobFile: String?) -> String? {
     switch location(ofManifest: index) {
     case .file(let path): JobPath(path, in: "/").normalized

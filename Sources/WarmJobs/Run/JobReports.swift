@@ -1,23 +1,23 @@
 public import Reports
 
-/// A job's reports, open for being written, and its baseline.
+/// A job's open reports, and its baseline.
 public final class JobReports {
   private let job: Job
-  /// The failures of an earlier run, which do not count; nil: all count.
+  /// The failures of an earlier run, which don't count; nil if all count.
   package let baseline: FailureBaseline?
-  /// Sentences for the report.
+  /// Warnings for the report, one sentence each.
   public let warnings: [String]
-  /// How many failures reports list.
+  /// The maximum number of failures in reports.
   package let listedFailures: Int
-  /// The job's reports, in its order.
+  /// The job's reports, in order.
   let writers: [any ReportWriter]
 
-  /// Reads the baseline, then opens the reports; nothing that is there already is touched.
+  /// Reads the baseline, then opens the reports; existing files stay unchanged.
   ///
   /// - Parameters:
-  ///   - options: what reports have to know of the place where they are written.
+  /// - options: properties of the machine that reports need.
   ///   - isDryRun: a dry run writes no report.
-  ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
+  /// - isStopped: polled while long files are read; true ends reading early, since the run will not start.
   public init(_ job: Job, options: ReportOptions, isDryRun: Bool = false, isStopped: () -> Bool) throws(JobError) {
     self.job = job
     let path = job.baseline
@@ -30,7 +30,7 @@ public final class JobReports {
     }
     warnings =
       if let path, baseline == nil {
-        ["fail-on.baseline: \(path.written) does not exist, so every failure counts"]
+        ["fail-on.baseline: \(path.written) doesn't exist, so every failure counts"]
       } else {
         []
       }
@@ -48,15 +48,15 @@ public final class JobReports {
     }
   }
 
-  /// The reports that take a row for each entry.
+  /// The reports that record a row for each entry.
   package var journals: [any ReportJournal] { writers.compactMap(\.journal) }
 
-  /// The reports, a sentence each, for logs.
+  /// The reports, one sentence each, for logs.
   var notes: [String] {
     writers.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" }
   }
 
-  /// Writes the rows that `report` has counted so far; an error becomes the end's breakage.
+  /// Writes the rows that `report` has counted so far; an error is recorded as the breakage of `end`.
   package func flushJournals(of report: RunReport, _ end: inout RunEnd) {
     do throws(ReportError) {
       try report.flushJournals()
@@ -65,7 +65,7 @@ public final class JobReports {
     }
   }
 
-  /// Finishes the reports; returns why some could not be written, the others are.
+  /// Finishes the reports; returns the errors of those that couldn't be written.
   public func write(_ report: FinishedReport) -> [ReportError] {
     writers.compactMap { writer in
       do throws(ReportError) {

@@ -6,24 +6,24 @@ import Reports
 
 /// One run of a job, as the prefetcher sees it: entries in, results out to the report.
 ///
-/// It keeps nothing of an entry, which comes back with its result.
+/// It stores nothing per entry; the entry comes back with its result.
 final class JobRun: PrefetchDelegate {
   private let reader: ManifestReader
-  /// The number of the context's variants, each requested in place of the plain one; 0 if it has none.
+  /// The number of the context's variants, each requested instead of the plain one; 0 if it has none.
   private let variants: Int
   private let report: RunReport
-  /// Tells which URLs are of one image.
+  /// Decides which URLs are the same image.
   private let context: LoadContext
-  /// Gets the URL of every entry that a dry run would fetch; nil if it would fetch none, and in other runs.
+  /// Called with the URL of every entry that a dry run would fetch; nil in other runs, and if nothing would be fetched.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
   private let onProgress: () -> Void
 
   /// The absolute path of the job file; nil if there is none.
   private let jobFile: String?
-  /// How many manifests the report knows; sitemaps of an index are added as they are named.
+  /// The number of manifests that the report knows; sitemaps of an index are added as they are named.
   private var knownManifests = 0
 
-  /// Whether any entry was left after include and exclude; bad lines count.
+  /// Whether any entry passed include and exclude; bad lines count.
   private(set) var hasEntries = false
   private(set) var blacklistAdded: UInt64 = 0
   private(set) var blacklistRemoved: UInt64 = 0
@@ -60,7 +60,7 @@ final class JobRun: PrefetchDelegate {
   var sourceDescriptor: Int32? { reader.waitDescriptor }
 
   func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState {
-    // What was read before an error is handed on first, and the error with the next call.
+    // Entries before an error are returned first, and the error by the next call.
     let state = try reader.nextAvailable(&batch, maximum: max(1, maximum / max(1, variants)))
     addManifests()
     if variants > 0 || batch.entries.contains(where: { $0.state != .good }) { batch.entries = requested(batch) }
@@ -72,7 +72,7 @@ final class JobRun: PrefetchDelegate {
     }
   }
 
-  /// The good entries of a batch, each in all of its variants; the others end here.
+  /// The valid entries of a batch, each in all of its variants; the others end here.
   private func requested(_ batch: EntryBatch) -> [BatchEntry] {
     var good: [BatchEntry] = []
     good.reserveCapacity(batch.entries.count * max(1, variants))

@@ -11,16 +11,16 @@ public final class JobRunner {
   private let version: String
   private let control: RunControl
   private let time: TimeSource
-  /// By which the time for pictures is measured.
+  /// The clock that measures the time for pictures.
   var pictureClock: () -> MonotonicInstant = ContactSheet.processorTime
-  /// The memory layers of the jobs so far: jobs with the same limits share one.
+  /// The memory layers of earlier jobs: jobs with the same limits share one.
   private var memories: [Job.Cache.Memory: ImageMemory] = [:]
 
-  /// A runner over `manager`, which other loads may use too.
+  /// Creates a runner over `manager`, which may also be used for other loads.
   ///
   /// - Parameters:
-  ///   - version: prewarm's own, for reports.
-  ///   - control: stops the run from any thread.
+  /// - version: prewarm's version, for reports.
+  /// - control: stops the run from any thread.
   public init(manager: ImageManager, version: String, control: RunControl, time: TimeSource = .system) {
     self.manager = manager
     self.version = version
@@ -28,10 +28,11 @@ public final class JobRunner {
     self.time = time
   }
 
-  /// Runs a job to its end and gives its report; reports that grow with the run are complete then, others are not written yet.
+  /// Runs a job to its end and returns its report. Reports that grow during the run are then complete; others aren't
+  /// written yet.
   ///
-  /// - Parameter onMiss: for a dry run: gets every entry's URL that would be fetched, once for each variant and edge, and nothing
-  ///   is.
+  /// - Parameter onMiss: for a dry run: called with the URL of every entry that would be fetched, once for each variant
+  ///   and edge; nothing is fetched.
   public func run(
     _ prepared: PreparedJob,
     progress: (any JobProgress)? = nil,
@@ -58,7 +59,7 @@ public final class JobRunner {
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let meter = session.meter()
-    // Where the network is never asked, nothing would be fetched.
+    // In mode `only`, nothing would be fetched.
     let onFetch = job.cache.mode == .only ? nil : onMiss
     let run = JobRun(
       reader: reader,

@@ -5,11 +5,11 @@ package import ImageManaging
 package import ImagePrimitives
 package import Reports
 
-/// A job at work over a shared manager, wherever its entries come from: its rules in place, and what the run costs measured.
+/// A running job over a shared manager, for any source of entries: applies the job's rules, and measures the run.
 package final class JobSession {
   package let context: LoadContext
   let startedAt: Timestamp
-  /// What the downloader keeps to from the session's beginning.
+  /// The downloader's limits since the start of the session.
   package let limits: DownloadLimits
   private(set) var peakMemoryBytes: UInt64 = 0
 
@@ -23,17 +23,17 @@ package final class JobSession {
   package struct Surroundings {
     /// The memory layer; nil if the job has none.
     package var memory: ImageMemory?
-    /// Gets every image that came.
+    /// Receives every fetched image.
     var observer: (any ImageObserver)?
     var files = OpenFileBudget()
-    /// In a dry run the network is never asked.
+    /// A dry run makes no requests.
     var isDryRun = false
     package var time = TimeSource.system
 
     package init(isDryRun: Bool = false, time: TimeSource = .system) { (self.isDryRun, self.time) = (isDryRun, time) }
   }
 
-  /// Begins a session: from here on the manager's downloader keeps to the limits of the job.
+  /// Starts a session: from now on the manager's downloader uses the limits of the job.
   package init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
     self.stores = stores
     self.manager = manager
@@ -57,7 +57,7 @@ package final class JobSession {
     manager.downloader.setLimits(limits)
     // Cookies are kept for one job.
     manager.downloader.clearCookies()
-    // Another job may go another way to hosts that were down.
+    // Another job may reach hosts that were down in another way.
     manager.downloader.forgetFailures()
     waitsBefore = manager.downloader.pipeline.times
   }
@@ -66,7 +66,7 @@ package final class JobSession {
 
   package var elapsed: Duration { time.monotonic().since(start) }
 
-  /// Loads all that `delegate` gives, as the job says and `control` lets it.
+  /// Loads all entries of `delegate` by the job's rules until `control` stops it.
   package func load(
     _ delegate: some PrefetchDelegate,
     window: Int = PrefetchRun.largestWindow,
@@ -84,12 +84,12 @@ package final class JobSession {
 
   package func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
 
-  /// The host that is paused now; nil if none is.
+  /// A note about the host that is paused now; nil if none is.
   package var pauseNote: String? { manager.downloader.statistics.pauseNote }
 
   /// The bottleneck so far.
   ///
-  /// - Parameter unreachable: why the host with most failures of this kind can't be reached; nil if all can.
+  /// - Parameter unreachable: the reason why the host with most failures of this kind can't be reached; nil if all can.
   func bound(unreachable: FailureReason?) -> Bound {
     Bound(
       manager.downloader.pipeline.times.since(waitsBefore),
@@ -100,19 +100,19 @@ package final class JobSession {
     )
   }
 
-  /// Brings the cache within its limits: what has expired goes first.
+  /// Brings the cache within its limits; expired images are evicted first.
   package func trim() {
     guard let cache = stores.writableCache else { return }
     do throws(CacheError) {
       context.recordTrim(try cache.trim(protecting: context.startedAt, ageEnd: context.runStart))
     } catch {
-      context.recordWarning("the cache could not be trimmed: \(error.jobSentence)")
+      context.recordWarning("cannot trim the cache: \(error.jobSentence)")
     }
   }
 
   /// The cache and its blacklist as they are now, for a report; nil if there is none.
   ///
-  /// - Parameter freshUntil: until when all good entries of the run are fresh.
+  /// - Parameter freshUntil: the time until which all good entries of the run are fresh.
   package func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
     guard let cache = stores.cache else { return nil }
     let totals = try cache.totals()

@@ -3,19 +3,19 @@ import Glibc
 public import ImageCaching
 import ImageManaging
 
-/// What every run of a job opens before its first request, wherever its entries come from: the caches, and files that its keys
-/// name.
+/// The stores that every run of a job opens before its first request, for any source of entries: the caches, and files
+/// named by keys.
 public final class JobStores {
   public let job: Job
-  /// The cache; nil if the job bypasses it, and where a run that only reads finds none.
+  /// The cache; nil if the job bypasses it, or a read-only run finds none.
   let cache: ImageCache?
-  /// Further caches to look in.
+  /// More caches to look in.
   let readOnlyCaches: [ReadOnlyCache]
 
   /// Opens the caches of `job`.
   ///
-  /// - Parameter isDryRun: a dry run opens the cache only to read it, if there is one.
-  /// - Throws: ``JobError`` where a cache or a file of certificates or keys cannot be used.
+  /// - Parameter isDryRun: a dry run opens the cache read-only, if there is one.
+  /// - Throws: ``JobError`` if a cache or a file of certificates or keys can't be used.
   public init(_ job: Job, isDryRun: Bool = false) throws(JobError) {
     self.job = job
     try job.request.tls.checkFiles()
@@ -27,10 +27,10 @@ public final class JobStores {
     }
   }
 
-  /// The cache, where this run may write it.
+  /// The cache, if this run may write it.
   package var writableCache: ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
 
-  /// The caches, a sentence each, for logs.
+  /// The caches, one sentence each, for logs.
   var notes: [String] {
     [cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(JobCodec.cacheMode.text(job.cache.mode)))"]
       + (readOnlyCaches.isEmpty ? [] : job.cache.readOnly.map { "read-only cache \($0.absolute)" })
@@ -38,7 +38,7 @@ public final class JobStores {
 }
 
 extension Job.Request.TLSFiles {
-  /// Throws if a file of certificates or keys cannot be read; what is in it TLS tells with the first request.
+  /// Throws if a file of certificates or keys can't be read; TLS reports errors of its contents with the first request.
   fileprivate func checkFiles() throws(JobError) {
     let files = [("ca-file", caFile), ("client-certificate", clientCertificate), ("client-key", clientKey)]
     for case (let key, let path?) in files {
@@ -54,14 +54,14 @@ extension Job.Request.TLSFiles {
 extension Job {
   /// Opens the job's cache with its rules.
   ///
-  /// Throws if the folder cannot be used so; with `.readOnly` where there is none.
+  /// Throws if the folder can't be used in this mode, or with `.readOnly` if there is no cache.
   public func openCache(access: ImageCache.Access) throws(CacheError) -> ImageCache {
     var configuration = cache.disk
     configuration.access = access
     return try ImageCache(configuration)
   }
 
-  /// The cache that a run needs: none where the job bypasses it, nor where a run that only reads finds none.
+  /// The cache that a run needs; nil if the job bypasses it, or a read-only run finds none.
   func openCacheForRun(isDryRun: Bool) throws(CacheError) -> ImageCache? {
     switch cache.mode {
     case .bypass: return nil
@@ -76,9 +76,9 @@ extension Job {
     }
   }
 
-  /// The further caches that a run looks in; none where it looks in no cache. Throws if one is not there.
+  /// The further caches that a run looks in; empty if it uses no cache. Throws if one is missing.
   ///
-  /// In a cache what is older than `max-age` is no hit; the files of a flat folder have no age.
+  /// In a cache, images older than `max-age` aren't hits; files of a flat folder have no age.
   func openReadOnlyCaches() throws(CacheError) -> [ReadOnlyCache] {
     if cache.mode == .bypass { return [] }
     var caches: [ReadOnlyCache] = []

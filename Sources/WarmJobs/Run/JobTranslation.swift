@@ -5,9 +5,9 @@ import ImageManaging
 import ImagePrimitives
 import Reports
 
-// A job as the modules take it that do the work: most of it as it stands, and what follows from several keys.
+// A job as options of the modules that process it; some follow from several keys.
 extension Job {
-  /// How the job's entries are fetched, but for variants and edges.
+  /// The options for fetching the job's entries, except variants and edges.
   var downloadOptions: DownloadOptions {
     request.download.with {
       $0.acceptStatus = request.acceptStatus.reduce(into: []) { $0.formUnion($1) }
@@ -17,7 +17,7 @@ extension Job {
     }
   }
 
-  /// How manifests are fetched: as the images, but that all of a text is wanted and nothing is judged by images' rules.
+  /// The options for fetching manifests: those of images, but always the whole text, and without the rules for images.
   var manifestDownloadOptions: DownloadOptions {
     downloadOptions.fetchingText(
       accept: "application/xml,text/xml,*/*;q=0.8",
@@ -28,13 +28,13 @@ extension Job {
   /// The rules for images, as far as the method fetches something to check.
   private var verificationRules: VerificationRules {
     var rules = verify.rules
-    // Of a HEAD there is nothing to decode.
+    // A HEAD response has nothing to decode.
     if request.download.method == .head { rules.depth = .none } else if rules.isStrict { rules.depth = .full }
     rules.placeholderURLs = verify.placeholders == .fail ? DuplicateIndex.placeholderURLs : nil
     return rules
   }
 
-  /// How loads use caches, and what they make of images; a dry run makes no request.
+  /// How loads use caches and transform images; a dry run makes no requests.
   fileprivate func loadOptions(isDryRun: Bool) -> LoadOptions {
     var layers = CacheLayerUse()
     if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
@@ -53,13 +53,13 @@ extension Job {
     )
   }
 
-  /// The identity of the image that this job makes of the one of `identity`; nil if it stores images as they come.
+  /// The identity of the transformed image for the image of `identity`; nil if the job stores images unchanged.
   public func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
     let options = LoadOptions(transformer: transform?.resize.transformer, encoding: transform?.encoding)
     return ImageIdentity.transformed(identity, by: options)
   }
 
-  /// Gathers pictures for the HTML report; nil if the job has none.
+  /// Collects pictures for the HTML report; nil if the job has none.
   func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
     guard reports.contains(where: { $0.format == .html }) else { return nil }
     let maker = PictureMaker(
@@ -72,7 +72,7 @@ extension Job {
 }
 
 extension Job.ReportTarget.Destination {
-  /// The path as report files take it: `-` is standard output.
+  /// The path in the form of report targets: `-` is standard output.
   var path: String {
     switch self {
     case .standardOutput: "-"
@@ -93,7 +93,7 @@ extension CacheMode {
 }
 
 extension LoadContext {
-  /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
+  /// Creates the context of a job's loads; a dry run makes no requests, and skips those that it would make.
   convenience init(
     _ stores: JobStores,
     coders: ImageCoderRegistry,

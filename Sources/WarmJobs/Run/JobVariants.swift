@@ -6,7 +6,7 @@ public import ImageURLs
 public import Reports
 
 extension Job {
-  /// Every edge with every variant, those of one edge next to one another; empty if entries are requested in the plain way alone.
+  /// Every edge with every variant, grouped by edge; empty if entries are requested in one plain way.
   package var requestVariants: [RequestVariant] {
     if request.variants.isEmpty && request.edges.isEmpty { return [] }
     let edges = request.edges.isEmpty ? [nil] : request.edges.map(\.name)
@@ -14,25 +14,25 @@ extension Job {
     return edges.flatMap { edge in names.map { RequestVariant(name: $0, edge: edge) } }
   }
 
-  /// The same with how each is fetched.
+  /// The same, with the download options of each.
   var loadVariants: [(RequestVariant, DownloadOptions)] { requestVariants.map { ($0, asking($0).downloadOptions) } }
 
-  /// What `cache` knows the images by that this job fetches for a URL as somebody writes it, as they come: one for each variant and edge, in
-  /// the order in which they are asked for; throws for what is no URL of an image.
+  /// The identities in `cache` of the unchanged images that this job fetches for a URL: one for each variant and edge,
+  /// in request order; throws if it isn't a valid URL.
   public func identities(of url: String, in cache: ImageCache) throws(InvalidURL) -> [[UInt8]] {
     let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
     let identities = try ImageIdentity.identities(of: url, by: context)
     return identities.count == 1 ? identities : Array(identities.dropFirst())
   }
 
-  /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
+  /// The context that makes identities as runs of this job make them, with the given variants.
   package func context(variants: [(RequestVariant, DownloadOptions)], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
-    // Without a cache nothing can be kept.
+    // Without a cache nothing can be stored.
     let options = LoadOptions(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
     return LoadContext(cache: cache, download: downloadOptions, options: options, startedAt: time)
   }
 
-  /// The job that asks in that way alone.
+  /// The job that requests entries only in that way.
   func asking(_ variant: RequestVariant) -> Job {
     var job = self
     for header in request.variants.first(where: { $0.name == variant.name })?.headers ?? [] {
@@ -46,7 +46,8 @@ extension Job {
 }
 
 extension DownloadOptions {
-  /// Sends this field in place of those of its name. `Accept` and `User-Agent` go also where a redirect leads elsewhere.
+  /// Replaces all fields of that name by this one. `Accept` and `User-Agent` are also sent after redirects to other
+  /// hosts.
   fileprivate mutating func replace(_ header: Header) {
     let name = header.name.lowercased()
     headers.removeAll { $0.name.lowercased() == name }
@@ -58,24 +59,24 @@ extension DownloadOptions {
   }
 }
 
-/// One way in which a job requests an entry, with what identifies it in caches and reports.
+/// One way in which a job requests an entry, with its identity in caches and reports.
 public struct EntryRequest: Sendable {
   /// The names of its variant and edge.
   public let variant: RequestVariant
-  /// The identity of the image in caches, as it comes.
+  /// The identity of the unchanged image in caches.
   public let identity: [UInt8]
-  /// The identity of the transformed image in caches; nil if the job stores images as they come.
+  /// The identity of the transformed image in caches; nil if the job stores images unchanged.
   public let transformedIdentity: [UInt8]?
   /// The command that repeats its request.
   public let curl: CurlCommand
-  /// The job that asks in this way alone.
+  /// The job that requests entries only in this way.
   public let job: Job
 }
 
 extension Job {
-  /// The ways in which this job asks for a URL as somebody writes it; throws for what is no URL of an image.
+  /// The ways in which this job requests a URL; throws if it isn't a valid URL.
   ///
-  /// Without a cache there is no key that credentials are hashed under, so that identities with credentials are good for nothing.
+  /// Without a cache there is no key to hash credentials with, so identities with credentials are useless.
   public func ways(of url: String, in cache: ImageCache?) throws(InvalidURL) -> [EntryRequest] {
     let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
     let identities = try ImageIdentity.identities(of: url, by: context)

@@ -5,31 +5,31 @@ import ImageURLs
 import Manifests
 import Reports
 
-/// The images that a job's manifests name: URLs as they are written, and what the cache knows them by.
+/// The images of a job's manifests: URLs as written, with their identities in the cache.
 ///
-/// It is gone through once. What `include` and `exclude` leave out is left out here too; lines that are no URL are counted.
+/// Can be iterated once. Skips entries by `include` and `exclude`, and counts invalid URLs.
 public final class ManifestImages: Sequence, IteratorProtocol {
   private static let batchEntryCount = 4096
 
   private let job: Job
   private let manifests: JobManifests
   private let isExport: Bool
-  /// How the job's runs ask for an entry, by which they know its image.
+  /// The context that identifies images as the job's runs do.
   private let context: LoadContext
   private var batch = EntryBatch()
   private var index = 0
-  /// What is left of the entry before ``index``, the last first.
+  /// The remaining images of the entry before ``index``, in reverse order.
   private var waiting: [FlatImage] = []
 
-  /// Lines so far that are no URL.
+  /// The number of invalid URLs so far.
   public private(set) var invalidLines = 0
-  /// Why the manifests broke off; nil if they did not.
+  /// The reason why reading the manifests failed; nil if it didn't.
   public private(set) var failure: JobError?
 
-  /// Opens the manifests of `job` for an import out of a flat folder into `cache`.
+  /// Opens the manifests of `job` for an import from a flat folder into `cache`.
   ///
-  /// Throws if one cannot be read, where one would have to be fetched, and where the job has more than one variant or edge, of which a
-  /// file doesn't tell.
+  /// Throws if one can't be read or must be fetched, or if the job has more than one variant or edge, since a file
+  /// doesn't show which one it belongs to.
   public init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let variants = job.loadVariants
     if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
@@ -45,10 +45,10 @@ public final class ManifestImages: Sequence, IteratorProtocol {
     isExport = false
   }
 
-  /// Opens the manifests of `job` for an export out of `cache`: of each entry the images that runs of the job store, one for each variant
-  /// and edge, and what its transform makes of them.
+  /// Opens the manifests of `job` for an export from `cache`: for each entry, the images that runs of the job store,
+  /// one for each variant and edge, and their transformed versions.
   ///
-  /// Manifests with a URL are fetched, within ``fetching(with:_:)``. Throws if a manifest cannot be read.
+  /// Manifests with a URL are fetched, within ``fetching(with:_:)``. Throws if a manifest can't be read.
   public init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let now = time.wall()
     manifests = try JobManifests(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
@@ -57,7 +57,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
     isExport = true
   }
 
-  /// Lets manifests be fetched by the downloader of `manager` while `body` goes through the images.
+  /// Lets the downloader of `manager` fetch manifests while `body` iterates over the images.
   public func fetching<Result, Failure: Error>(
     with manager: ImageManager,
     _ body: () throws(Failure) -> Result
@@ -65,10 +65,10 @@ public final class ManifestImages: Sequence, IteratorProtocol {
     try manifests.fetching(with: manager.downloader, body)
   }
 
-  /// What there is to tell of the manifests, a sentence each.
+  /// Warnings about the manifests, one sentence each.
   public var warnings: [String] { manifests.reader.warnings }
 
-  /// The next image; nil at the end, and where the manifests broke off.
+  /// Returns the next image; nil at the end, or if reading the manifests failed.
   public func next() -> FlatImage? {
     if let image = waiting.popLast() { return image }
     while failure == nil, index < batch.entries.count || refill() {
@@ -99,7 +99,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   private func images(of entry: Entry) -> [FlatImage] {
     let url = String(decoding: entry.requestURL, as: UTF8.self)
     do {
-      // The plain one is the first, and the only one where there are no variants.
+      // The plain one is the first, and the only one if there are no variants.
       let identities = try ImageIdentity.identities(of: url, by: context)
       let ways = identities.suffix(Swift.max(1, identities.count - 1))
       return ways.map { identity in
@@ -113,7 +113,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
 }
 
 extension Job {
-  /// The job that reads its manifests as they stand.
+  /// The job that reads its manifests in file order.
   fileprivate var inOrder: Job {
     var job = self
     job.prefetch.order = .fifo

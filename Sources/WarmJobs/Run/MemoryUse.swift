@@ -1,8 +1,8 @@
 import Glibc
 
-/// The memory of this process that is its own: anonymous and shared pages, not the page cache that LMDB maps.
+/// The private memory of this process: anonymous and shared pages, without the page cache that LMDB maps.
 package enum MemoryUse {
-  /// `RssAnon` and `RssShmem` of `/proc/self/status` together, in bytes; 0 if the system does not tell.
+  /// The sum of `RssAnon` and `RssShmem` in `/proc/self/status`, in bytes; 0 if the system doesn't report them.
   package static func current() -> UInt64 {
     let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }

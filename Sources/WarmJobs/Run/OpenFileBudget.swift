@@ -1,37 +1,38 @@
 import Glibc
 
-/// How many transfers may run at once with the files that this process may have open (getrlimit(2), RLIMIT_NOFILE).
+/// The number of simultaneous transfers that the limit of open files allows (getrlimit(2), RLIMIT_NOFILE).
 ///
-/// A job whose concurrency needs more runs with less, and says so: entries that fail for want of a descriptor would say nothing about
-/// their images.
+/// A job with a higher concurrency runs with fewer transfers and a warning: failures for lack of a descriptor would say
+/// nothing about the images.
 struct OpenFileBudget {
-  /// Reports, manifests, the cache, epoll, and what else is open once only, with something to spare.
+  /// Reports, manifests, the cache, epoll and other files that are opened once, with some reserve.
   private static let fixed = 40
-  /// A socket, a large body that arrives, and a connection that is kept or a name that is being resolved.
+  /// A socket, a large body being written, and a kept connection or a name being resolved.
   private static let perTransfer = 3
 
-  /// The files that may be open.
+  /// The limit of open files.
   let limit: Int
-  /// Those of them that somebody else keeps open while the job runs.
+  /// Descriptors that others keep open while the job runs.
   var reserved = 0
 
   init(limit: Int) { self.limit = limit }
 
-  /// The limit as it is now.
+  /// Reads the current limit.
   init() {
     var limit = rlimit()
     let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
     self.limit = isKnown ? Int(clamping: limit.rlim_cur) : 1024
   }
 
-  /// Transfers that there are files for. A quarter of them all is for large bodies that wait for their commit.
+  /// The number of transfers that the limit allows. A quarter of the files is reserved for large bodies waiting for
+  /// their commit.
   var transfers: Int { max(1, (limit - limit / 4 - Self.fixed - reserved) / Self.perTransfer) }
 
-  /// What to say of a job that wants more; nil if its files suffice.
+  /// The warning for a job that wants more; nil if the limit suffices.
   func warning(concurrency: Int) -> String? {
     guard concurrency > transfers else { return nil }
     return
-      "\(limit) files may be open, so \(transfers) of \(concurrency) transfers run at once; raise the limit (ulimit -n), or lower "
+      "the limit of \(limit) open files allows only \(transfers) of \(concurrency) simultaneous transfers; raise it (ulimit -n), or lower "
       + "prefetch.concurrency"
   }
 }

@@ -4,21 +4,22 @@ public import ImagePrimitives
 import Manifests
 public import Reports
 
-/// A job with everything open that it needs: whatever can be wrong before the first request is found here.
+/// A job with all its files open, so that errors are found before the first request.
 public final class PreparedJob {
   /// The job with its caches.
   let stores: JobStores
   let manifests: JobManifests
   let reports: JobReports
 
-  /// Opens the job's cache, manifests and reports; no network: manifests with a URL are fetched when the job runs.
+  /// Opens the job's cache, manifests and reports without network access: manifests with a URL are fetched when the job
+  /// runs.
   ///
   /// - Parameters:
-  ///   - reportOptions: what reports have to know of the place where they are written.
-  ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one; manifests with a URL are fetched all the
-  ///     same. Where the job's cache mode is `only`, which makes no request, a manifest with a URL throws.
-  ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
-  ///   - time: the clock by which `newer-than` counts.
+  /// - reportOptions: properties of the machine that reports need.
+  ///   - isDryRun: a dry run opens no report, and the cache read-only, if there is one; manifests with a URL are still
+  /// fetched. With cache mode `only`, which makes no requests, a manifest with a URL throws.
+  ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
+  ///   - time: the clock for `newer-than`.
   public init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),
@@ -39,14 +40,14 @@ public final class PreparedJob {
 
   public var job: Job { stores.job }
 
-  /// What was opened, a sentence each, for logs.
+  /// The opened files, one sentence each, for logs.
   public var notes: [String] {
     ["manifests \(manifests.reader.manifestNames.joined(separator: ", "))"] + stores.notes + reports.notes
   }
 
-  /// What is odd about the job but keeps no run from it, a sentence each; the report has them, too.
+  /// Warnings that don't prevent a run, one sentence each; the report has them, too.
   public var warnings: [String] { reports.warnings }
 
-  /// Finishes the reports; returns why some could not be written, the others are.
+  /// Finishes the reports; returns the errors of those that couldn't be written.
   public func writeReports(_ report: FinishedReport) -> [ReportError] { reports.write(report) }
 }

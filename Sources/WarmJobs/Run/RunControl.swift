@@ -3,7 +3,7 @@ import ImageManaging
 package import Reports
 import Synchronization
 
-/// Stops what runs, from any thread, and what was to run after it.
+/// Stops the current run and those after it, from any thread.
 public final class RunControl: Sendable {
   private struct State {
     var signal: Int32?
@@ -12,18 +12,18 @@ public final class RunControl: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nothing is stopped yet.
+  /// Creates a control that stops nothing yet.
   public init() {}
 
-  /// The signal that asked for the end; nil while none has.
+  /// The signal that requested the stop; nil if there was none.
   public var signal: Int32? { state.withLock { $0.signal } }
 
-  /// Whether something runs that a signal stops.
+  /// Whether a run is in progress.
   public var isRunning: Bool { state.withLock { $0.run != nil } }
 
   package var interruption: Interruption? { signal.map { $0 == SIGINT ? .interrupt : .terminate } }
 
-  /// Asks for the end because of `signal`: nothing more starts, what is in flight gets its grace.
+  /// Requests a stop because of `signal`: no requests are started, those in flight get their grace period.
   public func stop(signal: Int32) {
     let run = state.withLock { state in
       state.signal = state.signal ?? signal
@@ -32,13 +32,14 @@ public final class RunControl: Sendable {
     run?.stop(gracefully: true)
   }
 
-  /// Asks for the end of what runs, since nothing comes of it: nothing more starts, what is in flight gets its grace.
+  /// Requests the end of the current run, which has become useless: no requests are started, those in flight get their
+  /// grace period.
   package func endRun() {
     let run = state.withLock { $0.run }
     run?.stop(gracefully: true)
   }
 
-  /// Lets ``stop(signal:)`` reach `run` until `body` has ended.
+  /// Lets ``stop(signal:)`` stop `run` until `body` returns.
   func running<Result>(_ run: PrefetchRun, _ body: () -> Result) -> Result {
     let isStopped = state.withLock { state in
       state.run = run

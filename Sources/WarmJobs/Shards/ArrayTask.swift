@@ -1,8 +1,8 @@
 import Manifests
 
-/// The task of an array that this process is, by the variables that its scheduler sets.
+/// The task of an array that this process runs, from the variables of its scheduler.
 ///
-/// | scheduler | which | from | how many | |
+/// | scheduler | index | from | count | |
 /// |---|---|---|---|---|
 /// | Kubernetes, Indexed Job | `JOB_COMPLETION_INDEX` | 0 | | Kubernetes' documentation, "Jobs", "Completion mode" |
 /// | Slurm, array | `SLURM_ARRAY_TASK_ID` | `…_MIN`, by `…_STEP` | `…_COUNT` | sbatch(1), "Output environment variables" |
@@ -10,24 +10,24 @@ import Manifests
 /// | GitLab CI, `parallel` | `CI_NODE_INDEX` | 1 | `CI_NODE_TOTAL` | GitLab's "Predefined CI/CD variables" |
 /// | GNU parallel | `PARALLEL_SEQ` | 1 | | parallel(1), "Environment variables" |
 ///
-/// A variable that is empty counts as not set.
+/// An empty variable counts as unset.
 struct ArrayTask {
-  /// The variable that holds ``index``.
+  /// The variable with the ``index``.
   private let variable: String
   /// From 1.
   private let index: Int
-  /// How many there are; nil if the scheduler does not say.
+  /// The number of tasks; nil if the scheduler doesn't set it.
   private let count: Count?
 
   private struct Count {
     var number: Int
     var variable: String
-    /// Whether the scheduler says so itself. Else it only follows from the last task's number, which is as great where some are left
-    /// out.
-    var isTold = true
+    /// Whether the scheduler sets it. Otherwise it is derived from the last task's number, which is the same if some
+    /// are left out.
+    var isExplicit = true
   }
 
-  /// Who sets which variable to tell a task from others.
+  /// Schedulers by the variable with the task's index.
   private enum Scheduler: String, CaseIterable {
     case kubernetes = "JOB_COMPLETION_INDEX"
     case slurm = "SLURM_ARRAY_TASK_ID"
@@ -36,17 +36,17 @@ struct ArrayTask {
     case gnuParallel = "PARALLEL_SEQ"
   }
 
-  /// The task by the one scheduler that has set its variable; throws if there are none or several.
+  /// Creates the task of the one scheduler whose variable is set; throws if there are none or several.
   init(environment: [String: String]) throws(ShardError) {
     let variables = environment.filter { !$0.value.isEmpty }
     let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }
     guard let scheduler = found.first else {
       let names = Scheduler.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ShardError("--shard auto: no scheduler says which task this is: none of \(names) is set; write it as 2/5")
+      throw ShardError("--shard auto: cannot find the index of this task: none of \(names) is set; write the shard as 2/5")
     }
     guard found.count == 1 else {
       let names = found.map(\.rawValue).joined(separator: " and ")
-      throw ShardError("--shard auto: \(names) are set, and only one can be meant; write the shard as 2/5")
+      throw ShardError("--shard auto: \(names) are both set, so the scheduler is ambiguous; write the shard as 2/5")
     }
     self =
       switch scheduler {
@@ -64,19 +64,19 @@ struct ArrayTask {
     self.count = count
   }
 
-  /// The shard of `count` that the task has; nil: as many as the scheduler says.
+  /// Returns the task's shard of `count`, by default of as many as the scheduler sets.
   func shard(of count: Int?) throws(ShardError) -> ShardNumber {
     if let count, let own = self.count, own.number != count {
-      throw ShardError("--shard auto/\(count): \(own.variable) says that there are \(own.number); both must be the same")
+      throw ShardError("--shard auto/\(count): \(own.variable) is \(own.number); both must be equal")
     }
-    guard let count = count ?? self.count.flatMap({ $0.isTold ? $0.number : nil }) else {
-      throw ShardError("--shard auto: \(variable) does not tell how many shards there are; write it as auto/5")
+    guard let count = count ?? self.count.flatMap({ $0.isExplicit ? $0.number : nil }) else {
+      throw ShardError("--shard auto: \(variable) doesn't show the number of shards; write it as auto/5")
     }
     guard (1...Shard.maximumCount).contains(count) else {
-      throw ShardError("--shard auto: there are \(count) tasks, and may be 1 to \(Shard.maximumCount) shards")
+      throw ShardError("--shard auto: there are \(count) tasks, but a job may have 1 to \(Shard.maximumCount) shards")
     }
     guard index <= count else {
-      throw ShardError("--shard auto/\(count): by \(variable) this is task \(index), which is beyond \(count)")
+      throw ShardError("--shard auto/\(count): this is task \(index) by \(variable), more than \(count); use a larger number of shards")
     }
     return ShardNumber(index: index, count: count)
   }
@@ -88,7 +88,7 @@ struct ArrayTask {
     _ variables: [String: String]
   ) throws(ShardError) -> ArrayTask {
     let index = try number(variable, variables)
-    guard index >= first else { throw ShardError("--shard auto: \(variable) is \(index), and tasks are counted from \(first)") }
+    guard index >= first else { throw ShardError("--shard auto: \(variable) is \(index), but tasks are numbered from \(first)") }
     var count: Count?
     if let countVariable, variables[countVariable] != nil {
       count = Count(number: try number(countVariable, variables), variable: countVariable)
@@ -96,8 +96,7 @@ struct ArrayTask {
     return ArrayTask(variable: variable, index: index - first + 1, count: count)
   }
 
-  /// Numbers of an array may begin anywhere, and leave some out by a step; those that follow no rule (`--array=1,3,7`) cannot be
-  /// told.
+  /// Task numbers of an array may start anywhere and have a step; irregular ones (`--array=1,3,7`) are rejected.
   private static func slurm(_ variables: [String: String]) throws(ShardError) -> ArrayTask {
     let name = "SLURM_ARRAY_TASK_ID"
     let task = try number(name, variables)
@@ -108,20 +107,22 @@ struct ArrayTask {
     if variables["SLURM_ARRAY_TASK_COUNT"] != nil {
       count = Count(number: try number("SLURM_ARRAY_TASK_COUNT", variables), variable: "SLURM_ARRAY_TASK_COUNT")
     } else if let last, step > 0 {
-      count = Count(number: (last - first) / step + 1, variable: "SLURM_ARRAY_TASK_MAX", isTold: false)
+      count = Count(number: (last - first) / step + 1, variable: "SLURM_ARRAY_TASK_MAX", isExplicit: false)
     }
     var isRegular = step > 0 && task >= first && (task - first) % step == 0
     if let last, let count { isRegular = isRegular && task <= last && last == first + (count.number - 1) * step }
     guard isRegular else {
-      let message = "task \(task) is no step of \(step) from \(first) in an array without gaps; write the shard as 2/5"
+      let message = "task \(task) isn't in a regular array from \(first) with step \(step); write the shard as 2/5"
       throw ShardError("--shard auto: \(message)")
     }
     return ArrayTask(variable: name, index: (task - first) / step + 1, count: count)
   }
 
   private static func number(_ name: String, _ variables: [String: String]) throws(ShardError) -> Int {
-    guard let text = variables[name] else { throw ShardError("--shard auto: \(name) is not set; write the shard as 2/5") }
-    guard let number = decimal(text) else { throw ShardError("--shard auto: \(name) is '\(text.prefix(40))', and no number") }
+    guard let text = variables[name] else { throw ShardError("--shard auto: \(name) isn't set; write the shard as 2/5") }
+    guard let number = decimal(text) else {
+      throw ShardError("--shard auto: \(name) is '\(text.prefix(40))', which isn't a number; write the shard as 2/5")
+    }
     return number
   }
 }
