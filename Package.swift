@@ -1,14 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The one list of settings for every Swift target.
+/// The settings of every Swift target.
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// A library of the system, found by pkg-config, with the Debian package that brings it.
+/// A system library found by pkg-config, with its Debian package.
 func system(_ name: String, pkgConfig: String, debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
@@ -29,12 +29,12 @@ let package = Package(
   name: "prewarm",
   products: [
     .executable(name: "prewarm", targets: ["prewarm"]),
-    // What other programs use: the core without jobs, manifests and reports.
+    // The library for other programs: the core, without jobs, manifests and reports.
     .library(name: "PrewarmImages", targets: ["PrewarmImages"]),
   ],
   traits: [
-    .trait(name: "AVIF", description: "Decode AVIF images with libavif, which is loaded with the first of them"),
-    .trait(name: "Queue", description: "The commands enqueue and worker, for a queue of jobs on Redis by hiredis"),
+    .trait(name: "AVIF", description: "Decode AVIF images with libavif, which is loaded when first needed"),
+    .trait(name: "Queue", description: "The commands enqueue, worker and queue, for job queues on Redis with hiredis"),
     .default(enabledTraits: ["AVIF", "Queue"]),
   ],
   dependencies: [
@@ -43,7 +43,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
-    // System libraries: a module map and a shim header each.
+    // System libraries: each a module map and a shim header.
     system("CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
     system("CLMDB", pkgConfig: "lmdb", debian: "liblmdb-dev"),
     system("CXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
@@ -52,18 +52,18 @@ let package = Package(
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
     system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
-    // Debian's giflib has no pkg-config file; its module map says what to link.
+    // Debian's giflib has no pkg-config file; its module map links the library.
     .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
-    // The flags in hiredis' pkg-config file are none that SwiftPM passes on; its headers are found without.
+    // SwiftPM rejects the flags in hiredis' pkg-config file; its headers are found without them.
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CLinux"),
 
-    // Calls that begin and end in C, since `setjmp` may not cross Swift.
+    // Calls that start and end in C, since `setjmp` may not cross Swift.
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
-    // libavif's headers (Debian: libavif-dev); it is loaded, not linked.
+    // libavif's headers (Debian: libavif-dev); the library is loaded at run time, not linked.
     .target(name: "CAVIF"),
-    // Expat (Debian: libexpat1-dev), whose memory is counted in C.
+    // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
 
     library("ImagePrimitives", ["CXXHash"]),
@@ -79,7 +79,7 @@ let package = Package(
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", "CZlib", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
-    // All that a program over the library imports.
+    // The modules that a program over the library imports.
     library("PrewarmImages", ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
@@ -113,7 +113,7 @@ let package = Package(
       swiftSettings: strict
     ),
 
-    // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
+    // Shared by tests: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
     .target(
       name: "TestSupport",
       dependencies: ["ImagePrimitives", "ImageCoding"],
@@ -131,11 +131,11 @@ let package = Package(
       path: "Tests/TestOrigin",
       swiftSettings: strict
     ),
-    // TLS for servers that are made by hand.
+    // TLS for hand-written servers.
     .target(name: "CTestTLS", path: "Tests/CTestTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
-    // In place of libc's resolver, for names that resolve as a test says.
+    // A replacement for libc's resolver, for names that tests define.
     .target(name: "CTestResolver", path: "Tests/CTestResolver"),
-    // Inner parts, whose instructions scripts/bench-counts counts.
+    // Inner parts for scripts/bench-counts, which counts their instructions.
     .target(name: "CCounting", path: "Tests/CCounting"),
     .executableTarget(
       name: "prewarm-benchmarks",
@@ -163,7 +163,7 @@ let package = Package(
         "TestOrigin",
       ]
     ),
-    // The blocks of code in the guide, which each have to compile and to run.
+    // The code blocks of the guide, which must compile and run.
     tests(
       "GuideTests",
       ["PrewarmImages", "TestOrigin"]
@@ -187,7 +187,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// For scripts/fuzz: what libFuzzer runs. Built otherwise, it would lack a `main`.
+// The target of scripts/fuzz; libFuzzer supplies its `main`, so other builds would lack one.
 if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
