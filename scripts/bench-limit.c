@@ -1,8 +1,8 @@
-/* How fast the libraries alone are: fetches every URL of a list and keeps the bodies, with nothing around libcurl and LMDB.
+/* Measures the speed of the bare libraries: fetches every URL of a list and stores the bodies, using only libcurl and LMDB.
      cc -O2 scripts/bench-limit.c -o bench-limit -lcurl -llmdb -lxxhash -lpthread
      ./bench-limit LIST TRANSFERS FOLDER [CA-FILE]
-   One thread drives libcurl's multi interface over epoll. A second one puts whatever has come meanwhile into LMDB, as one
-   transaction, which is synced. No header is looked at, nothing is retried, reported or forgotten. With a CA file it asks by HTTP/2. */
+   One thread drives libcurl's multi interface over epoll. A second one writes the bodies that arrived meanwhile to LMDB, in one
+   synced transaction. Headers are ignored, and nothing is retried, reported or evicted. With a CA file it uses HTTP/2. */
 #include <curl/curl.h>
 #include <lmdb.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void require(bool good, const char *what) {
   exit(1);
 }
 
-/* A body on its way to the disk. */
+/* A body to write. */
 typedef struct Body {
   struct Body *next;
   XXH128_hash_t key;
@@ -28,7 +28,7 @@ typedef struct Body {
   char *bytes;
 } Body;
 
-/* The bodies that wait to be written. */
+/* The bodies waiting to be written. */
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -36,7 +36,7 @@ static struct {
   bool closed;
 } waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, &waiting.first, false};
 
-/* Adds a body; NULL says that no more will come. */
+/* Adds a body; NULL if no more will come. */
 static void hand_over(Body *body) {
   pthread_mutex_lock(&waiting.lock);
   if (body) {
@@ -49,7 +49,7 @@ static void hand_over(Body *body) {
   pthread_mutex_unlock(&waiting.lock);
 }
 
-/* Waits for bodies and takes all there are; NULL once it is closed and empty. */
+/* Waits for bodies and takes all of them; NULL once it is closed and empty. */
 static Body *take_all(void) {
   pthread_mutex_lock(&waiting.lock);
   while (!waiting.first && !waiting.closed) pthread_cond_wait(&waiting.changed, &waiting.lock);
@@ -120,7 +120,7 @@ static size_t receive(char *bytes, size_t one, size_t count, void *context) {
   return size;
 }
 
-/* Starts the next URL of the list; false at its end. */
+/* Starts the next URL of the list; returns false at its end. */
 static bool start(CURLM *multi, CURL *easy, Body **slot) {
   static char url[8192];
   if (!fgets(url, sizeof url, list)) return false;

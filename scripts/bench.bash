@@ -1,25 +1,25 @@
-# What the benchmarks share; for them to source. A part says what its options are by default and in a short run, and begins:
+# Functions of the benchmarks, which source this file. A part sets its options, by default and for a short run, and begins:
 #   option=([pairs]=5 …) short=([pairs]=1 …)
 #   begin NAME "$@"                               reads the options; sets prewarm, work (a folder, removed at the end), out, port, base
 # The figures of a run:
-#   write_job NAME MANIFEST [CONCURRENCY]         writes $work/NAME.yaml, a job that does nothing but warm the cache in $out
+#   write_job NAME MANIFEST [CONCURRENCY]         writes $work/NAME.yaml, a job that only warms the cache in $out
 #   empty                                         leaves an empty cache and a synced disk
-#   level MB                                      has so much memory used and freed in one piece, for a fair start: what another program
-#                                                 left in small pieces, or left long ago in a virtual machine, costs more to use
-#   timed NAME PAIR COMMAND…                      runs it, and notes a row; what it printed is in $work/said
-#   warm NAME PAIR JOB OUTCOME COUNT [OPTION…]    times prewarm, of which exactly COUNT URLs must end in OUTCOME
-#   note NAME PAIR FIGURE…                        notes a row. Those of timed and warm: 3 wall seconds, 4 KB resident at most,
-#                                                 5 user, 6 system, 7 CPU seconds; of warm also, by prewarm's report, 8 seconds, 9 KB
+#   level MB                                      allocates and frees that much memory in one piece, for a fair start: memory that other
+#                                                 programs left fragmented, or long unused in a virtual machine, is slower
+#   timed NAME PAIR COMMAND…                      runs it, and notes a row; its output is in $work/said
+#   warm NAME PAIR JOB OUTCOME COUNT [OPTION…]    times prewarm; exactly COUNT URLs must have that outcome
+#   note NAME PAIR FIGURE…                        notes a row. Columns of timed and warm: 3 wall seconds, 4 peak resident KB,
+#                                                 5 user, 6 system, 7 CPU seconds; of warm also, from prewarm's report, 8 seconds, 9 KB
 #   figure NAME                                   the first figure of that name in prewarm's last report
 # An origin for runs of many URLs:
-#   small_origin, small_urls FIRST END            one image of 1.5 KB, and its URLs: numbers FIRST to below END as queries, ignored by it
-# What comes of them:
-#   value NAME PAIR COLUMN, median NAME COLUMN    of the rows that were noted; nothing where there is none
-#   seconds NAME [COLUMN], megabytes NAME [COLUMN], rate NAME COUNT [COLUMN]    medians for people; a dash where there is none
-#   calculate A OPERATOR B                        nothing where either is missing
-#   average_size FOLDER                           of the files in it, in KB
-#   goal GOAL OURS PEERS LIMIT RATIO MET          a row of the table that scripts/bench prints in the end
-#   met FIGURE RELATION WANTED                    yes or no; a dash where there is no figure, or the run was short
+#   small_origin, small_urls FIRST END            one image of 1.5 KB, and its URLs: numbers FIRST to below END as queries, which it ignores
+# Results:
+#   value NAME PAIR COLUMN, median NAME COLUMN    of the noted rows; empty if there are none
+#   seconds NAME [COLUMN], megabytes NAME [COLUMN], rate NAME COUNT [COLUMN]    medians for people; a dash if there are none
+#   calculate A OPERATOR B                        empty if either is missing
+#   average_size FOLDER                           average size of its files, in KB
+#   goal GOAL OURS PEERS LIMIT RATIO MET          a row of the table that scripts/bench prints at the end
+#   met FIGURE RELATION WANTED                    yes or no; a dash if there is no figure, or the run was short
 # shellcheck shell=bash
 
 export LC_ALL=C
@@ -63,15 +63,15 @@ begin() {
   trap 'exit 143' TERM
   port=18090
   while port_is_taken "$port"; do port=$((port + 1)); done
-  # shellcheck disable=SC2034 # the parts want it
+  # shellcheck disable=SC2034 # used by the parts
   base=http://127.0.0.1:$port
 }
 
-# need_room MB: leaves with a sentence where the disk has less
+# need_room MB: exits with an error if the disk has less
 need_room() {
   local free
   free=$(df --output=avail -BM "$work" | tail -1 | tr -dc 0-9)
-  ((free >= $1)) || { echo "bench-$part: $1 MB are needed in ${option[directory]}, and only $free MB are free" >&2 && exit 1; }
+  ((free >= $1)) || { echo "bench-$part: ${option[directory]} needs $1 MB, but only $free MB are free" >&2 && exit 1; }
 }
 
 write_job() {
@@ -91,7 +91,7 @@ level() { head -c "$1M" /dev/zero >"$work/level" && sync -f "$work" && rm "$work
 
 note() { echo "$*" | tee -a "$figures/runs" >>"$results"; }
 
-# measure COMMAND…: leaves in `measured` what timed notes. Bash tells CPU time by the millisecond, time(1) only by the hundredth.
+# measure COMMAND…: sets `measured` to the columns of timed. Bash measures CPU time in milliseconds, time(1) only in hundredths.
 measure() {
   local TIMEFORMAT='%3R %3U %3S' wall user system
   measured=$({ time /usr/bin/time -q -f %M -o "$work/peak" timeout --foreground 1800 "$@" >"$work/said" 2>&1; } 2>&1) || return 1
@@ -111,7 +111,7 @@ warm() {
   local name=$1 pair=$2 job=$3 outcome=$4 count=$5 measured
   shift 5
   if ! measure "$prewarm" run "$work/$job.yaml" --quiet --progress none "$@" || [[ $(figure "$outcome") != "$count" ]]; then
-    echo "bench-$part: prewarm should have ended with $count '$outcome':" >&2
+    echo "bench-$part: expected $count '$outcome' from prewarm:" >&2
     cat "$work/said" >&2
     exit 1
   fi

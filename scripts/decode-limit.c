@@ -1,7 +1,7 @@
-/* Decodes images by the bare libraries, on as many threads as there are cores, and throws their pixels away: what verification can
-   reach at most. Every pixel is made, 3 or 4 bytes each; a file that cannot be decoded ends it with status 1.
+/* Decodes images with the bare libraries, on one thread per core, and discards the pixels: the upper limit of the speed of
+   verification. Makes every pixel, of 3 or 4 bytes; exits with 1 if a file can't be decoded.
    clang -O2 decode-limit.c -o decode-limit -lavif -lgif -ljpeg -lpng -lwebp -lpthread && ./decode-limit [-e] FILE-OF-PATHS
-   -e: JPEG at an eighth of its size: all codes are read, and a 64th of the pixels is made. */
+   -e: decode JPEG at an eighth of its size: reads all codes, but makes only a 64th of the pixels. */
 #include <avif/avif.h>
 #include <fcntl.h>
 #include <gif_lib.h>
@@ -33,7 +33,7 @@ static _Noreturn void fail(const char *path, const char *why) {
 static unsigned char *reserve(Buffer *buffer, size_t count) {
   if (buffer->room >= count) return buffer->bytes;
   free(buffer->bytes);
-  if (!(buffer->bytes = malloc(count))) fail("memory", "none is left");
+  if (!(buffer->bytes = malloc(count))) fail("memory", "out of memory");
   buffer->room = count;
   return buffer->bytes;
 }
@@ -102,7 +102,7 @@ static void decode_png(const char *path, Input input, Buffer *pixels, Buffer *ro
 
 static void decode_webp(const char *path, Input input, Buffer *pixels) {
   int width, height;
-  if (!WebPGetInfo(input.bytes, input.count, &width, &height)) fail(path, "libwebp knows no size");
+  if (!WebPGetInfo(input.bytes, input.count, &width, &height)) fail(path, "libwebp cannot read its size");
   size_t count = (size_t)width * (size_t)height * 4;
   if (!WebPDecodeRGBAInto(input.bytes, input.count, reserve(pixels, count), count, width * 4)) fail(path, "libwebp cannot decode it");
 }
@@ -143,7 +143,7 @@ static void *work(void *unused) {
     else if (!strcmp(extension, ".webp")) decode_webp(path, input, &pixels);
     else if (!strcmp(extension, ".gif")) decode_gif(path, input);
     else if (!strcmp(extension, ".avif")) decode_avif(path, input, &pixels);
-    else fail(path, "has an extension that stands for no format");
+    else fail(path, "has an unknown extension");
   }
   free(file.bytes), free(pixels.bytes), free(rows.bytes);
   return unused;
@@ -152,18 +152,18 @@ static void *work(void *unused) {
 int main(int count, char **arguments) {
   if (count == 3 && !strcmp(arguments[1], "-e")) jpeg_eighths = 1, arguments++, count--;
   FILE *list = count == 2 ? fopen(arguments[1], "r") : NULL;
-  if (!list) fail("decode-limit [-e] FILE-OF-PATHS", "no such call, or no such file");
+  if (!list) fail("decode-limit [-e] FILE-OF-PATHS", "wrong usage, or cannot open the file");
   char *line = NULL;
   size_t room = 0;
   for (ssize_t length; (length = getline(&line, &room, list)) > 0;) {
     if (line[length - 1] == '\n') line[length - 1] = 0;
-    if (!(paths = realloc(paths, (path_count + 1) * sizeof *paths))) fail("memory", "none is left");
+    if (!(paths = realloc(paths, (path_count + 1) * sizeof *paths))) fail("memory", "out of memory");
     paths[path_count++] = strdup(line);
   }
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   pthread_t threads[cores];
   for (long core = 0; core < cores; core++)
-    if (pthread_create(&threads[core], NULL, work, NULL)) fail("thread", "none can be started");
+    if (pthread_create(&threads[core], NULL, work, NULL)) fail("thread", "cannot be started");
   for (long core = 0; core < cores; core++) pthread_join(threads[core], NULL);
   printf("%zu images\n", path_count);
 }

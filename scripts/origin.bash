@@ -1,13 +1,13 @@
-# Serves a folder with nginx on loopback; for other scripts to source. Any user may run it: all that nginx writes is in WORK.
+# Functions that serve a folder with nginx on loopback; other scripts source this. Any user may run it: nginx only writes to WORK.
 #   port_is_taken PORT
-#   start_origin FOLDER PORT WORK [ACCESS-LOG]    returns when it answers; a row of the log is: status, path and query,
-#                                                 bytes of the body that were sent, protocol, number of the connection
-#   start_origin … ACCESS-LOG tls                 by HTTPS, HTTP/2 too, as 127.0.0.1; clients trust WORK/certificate.pem.
-#                                                 An empty ACCESS-LOG is none
+#   start_origin FOLDER PORT WORK [ACCESS-LOG]    returns when it responds; a row of the log is: status, path and query,
+#                                                 body bytes sent, protocol, number of the connection
+#   start_origin … ACCESS-LOG tls                 over HTTPS, including HTTP/2, as 127.0.0.1; clients trust WORK/certificate.pem.
+#                                                 If ACCESS-LOG is empty, nothing is logged
 #   stop_origin WORK                              returns when it has ended
 # shellcheck shell=bash
 
-# Where Debian keeps nginx, and where a user's PATH does not look.
+# Debian's path of nginx, which isn't in a user's PATH.
 [[ :$PATH: == *:/usr/sbin:* ]] || PATH=$PATH:/usr/sbin
 
 port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
@@ -15,7 +15,7 @@ port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 start_origin() {
   local folder port=$2 work=$3 log=${4:+"'$4' asked"} tls=${5:-} user=
   folder=$(realpath "$1")
-  # Started by root, nginx would serve as www-data, which cannot read a clone under /root.
+  # If started by root, nginx would serve as www-data, which can't read a clone under /root.
   ((EUID != 0)) || user="user root root;"
   if [[ $tls ]]; then
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
@@ -58,7 +58,7 @@ http {
 }
 CONF
   if ! nginx -e "$work/error.log" -p "$work" -c "$work/nginx.conf" 2>/dev/null; then
-    echo "nginx could not start on port $port:" >&2
+    echo "cannot start nginx on port $port:" >&2
     cat "$work/error.log" >&2
     return 1
   fi

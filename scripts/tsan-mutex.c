@@ -1,9 +1,9 @@
-// Tells the thread sanitizer of the locks it does not see; scripts/soak preloads this beside the tests.
+// Reports locks to the thread sanitizer that it can't see; scripts/soak preloads this for the tests.
 //
-// `Mutex` of Swift's Synchronization locks and unlocks by an atomic exchange in the caller's code, which is instrumented. Where threads
-// contend, the kernel hands the lock on (FUTEX_LOCK_PI) within libswiftSynchronization.so, which is not instrumented: so every contended
-// lock would be reported as a race. These stand before the three functions of that way (Mutex/LinuxImpl.swift in Swift's sources) and say
-// what they do. Without the sanitizer in the process they only pass on.
+// `Mutex` of Swift's Synchronization locks and unlocks by an atomic exchange in the caller's code, which is instrumented. Under
+// contention, the kernel passes the lock on (FUTEX_LOCK_PI) within libswiftSynchronization.so, which isn't instrumented, so every
+// contended lock would be reported as a race. These functions wrap the three functions of that path (Mutex/LinuxImpl.swift in Swift's
+// sources) and report what they do. Without the sanitizer in the process they only call through.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>
