@@ -206,7 +206,9 @@ final class GzipInflater {
     stream.initialize(to: z_stream())
     // 16 more than the window size means gzip only.
     let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    guard status == Z_OK else { fatalError("inflateInit2: status \(status); out of memory, or zlib differs from the one at build time") }
+    guard status == Z_OK else {
+      fatalError("inflateInit2: status \(status); out of memory, or zlib differs from the one at build time")
+    }
   }
 
   deinit {
@@ -233,7 +235,9 @@ final class GzipInflater {
         }
       case .inPadding:
         // Tapes and some tools pad with zeros, which gzip(1) ignores.
-        if !input.allSatisfy({ $0 == 0 }) { failure = InputError("unexpected bytes after the gzip data; compress the file again") }
+        if !input.allSatisfy({ $0 == 0 }) {
+          failure = InputError("unexpected bytes after the gzip data; compress the file again")
+        }
         input = input[input.endIndex...]
       case .inMember:
         written += inflateMember(&input, into: UnsafeMutableRawBufferPointer(rebasing: output[written...]))

@@ -76,7 +76,10 @@ struct ManifestFile {
     }
     let paths = (0..<Int(matches.gl_pathc)).map { String(cString: matches.gl_pathv[$0]!) }.filter { !$0.hasSuffix("/") }
     guard !paths.isEmpty else {
-      throw ManifestError(manifest: manifest.name, message: "only folders match this pattern; make it match files, as in lists/*.txt")
+      throw ManifestError(
+        manifest: manifest.name,
+        message: "only folders match this pattern; make it match files, as in lists/*.txt"
+      )
     }
     return paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

@@ -31,8 +31,8 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
     case .job(let error): "\(error)"
     case .holdsAnotherJob(let location, let held, let offered, let done, let all):
       "\(location) contains job \(held.map { "\($0)" } ?? "of another version"), \(grouped(done)) of \(counted(all, "URL")) done, "
-        + "not \(offered)\(held == offered ? " as it is now" : ""); wait for it (prewarm queue status), discard it with --replace, or choose another "
-        + "queue with --name"
+        + "not \(offered)\(held == offered ? " as it is now" : ""); wait for it (prewarm queue status), discard it with --replace, or "
+        + "choose another queue with --name"
     case .unreadable(let location, let message): "\(location): \(message); replace the queue, or use the version that wrote it"
     case .unreported(let location):
       "\(location) contains unreported results of this job; write the reports with --wait, or discard the results with --replace"

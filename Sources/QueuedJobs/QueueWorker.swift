@@ -236,7 +236,9 @@ public final class QueueWorker {
       warnings: session.context.warnings
     )
     if run.lostMessages > 0 {
-      summary.warnings.append("other workers took over \(counted(run.lostMessages, "message")) that this worker didn't renew in time")
+      summary.warnings.append(
+        "other workers took over \(counted(run.lostMessages, "message")) that this worker didn't renew in time"
+      )
     }
     do throws(CacheError) {
       summary.cache = try session.describeCache(freshUntil: nil)?.cache

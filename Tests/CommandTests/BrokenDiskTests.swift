@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A disk that is full, and a cache that is deleted, in the middle of a run.
+/// A disk that becomes full, and a cache that is deleted, during a run.
 @Suite struct BrokenDiskTests {
   @Test(
     "on a full disk entries fail as cache-write, the run continues, and the cache stays readable",
@@ -25,7 +25,7 @@ import Testing
     let downloaded = run.rows("downloaded").map(\.url)
     #expect(downloaded.count > 0 && run.failuresByKind == ["cache-write": 100 - downloaded.count])
     for row in run.rows("failed") { expectGolden(row.message) }
-    // The run went on: every image was asked for.
+    // The run continued: every image was requested.
     #expect(origin.requests.count == 100)
 
     #expect(Set(try await job.expectTrueTotals("--job", "job.yaml").map(\.url)) == Set(downloaded))

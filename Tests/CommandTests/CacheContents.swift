@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `prewarm cache stats --json` says.
+/// The output of `prewarm cache stats --json`.
 struct CacheStatistics: Decodable {
   let directory: String
   let namespace: String
@@ -25,17 +25,17 @@ struct ListedEntry: Decodable {
   let status: Int
   let contentType: String?
 
-  /// Whether the body is a file of its own.
+  /// Whether the body has its own file.
   var isBlob: Bool { bytes > 256 << 10 }
 }
 
-/// The command did not say what it was asked for.
+/// The command didn't print the expected output.
 struct NoAnswer: Error, CustomStringConvertible {
   let description: String
 }
 
 extension Command.Result {
-  /// The objects of standard output, one a line; keys in camel case.
+  /// The objects of standard output, one per line; keys in camel case.
   func rows<Row: Decodable>(_ type: Row.Type = Row.self) throws -> [Row] {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -51,12 +51,12 @@ extension Command.Result {
 }
 
 extension JobFolder {
-  /// What the command says of the cache; `options` choose another one.
+  /// The command's statistics of the cache; `options` select another one.
   func statistics(_ options: String...) async throws -> CacheStatistics {
     try await start(["cache", "stats", "--json"] + options).wait().row()
   }
 
-  /// Expects the totals of the cache to be what counting gives, and returns what was counted.
+  /// Expects the totals of the cache to equal a count of its entries, and returns the count.
   @discardableResult
   func expectTrueTotals(_ options: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> [ListedEntry] {
     let statistics: CacheStatistics = try await start(["cache", "stats", "--json"] + options).wait().row()
@@ -69,7 +69,7 @@ extension JobFolder {
     return listed
   }
 
-  /// The names of the large bodies' files, without those that only arrive.
+  /// The names of the large bodies' files, without incomplete ones.
   func blobFiles() throws -> [String] {
     let blobs = cacheDirectory + "/default/blobs"
     return try FileManager.default.subpathsOfDirectory(atPath: blobs).filter { path in

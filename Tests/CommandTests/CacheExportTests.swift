@@ -137,7 +137,7 @@ import Testing
     expectGolden(deleting.outputText)
     #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg", "\(base)/notes.txt"])
 
-    // A list that says nothing, or breaks off, is no reason to delete everything.
+    // An empty or failed list must not delete everything.
     origin.set("/list.txt", .body(Array("# empty\n".utf8), type: "text/plain"))
     let empty = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
     #expect(empty.status == 1)
@@ -162,7 +162,7 @@ import Testing
     #expect(try job.folder.files(below: "outside") == ["x"])
   }
 
-  @Test("nothing is exported if the folder cannot be created") func whereTheFolderCannotBeMadeNothingIsExported() async throws {
+  @Test("nothing is exported if the folder can't be created") func whereTheFolderCannotBeMadeNothingIsExported() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write("in the way", to: "out")

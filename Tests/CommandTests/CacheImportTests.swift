@@ -19,7 +19,7 @@ import Testing
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
     #expect(try await job.runJob("--cache-directory", "other").totals["downloaded"] == 6)
-    // The cache is made where it is not there.
+    // The import creates the cache.
     let row: Row = try await job.prewarm("cache", "import", "other", "--json").row()
     #expect(row.source == "other" && row.importedEntries == 6)
     #expect(try await job.expectTrueTotals().count == 6)

@@ -16,7 +16,7 @@ import Testing
     #expect(run.status == 0 && run.totals["hit_disk"] == 4 && run.totals["downloaded"] == 2, "\(run.totals)")
     #expect(try await job.runJob("--cache-mode", "only").totals["hit_disk"] == 6)
     #expect(origin.requests.count == 6)
-    // What is too old is no hit there either.
+    // Expired images aren't hits there either.
     let later = try await job.runJob("--set", "cache.max-age=0s", "--cache-directory", "new")
     #expect(later.totals["downloaded"] == 6, "\(later.totals)")
   }

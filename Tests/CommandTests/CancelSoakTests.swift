@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Runs that are stopped at random moments, all over one cache.
+/// Runs that are stopped at random moments, all with one cache.
 @Suite(.serialized) struct CancelSoakTests {
   private static let goodCount = 200
 
@@ -20,7 +20,7 @@ import Testing
       let stop = Stop.allCases[round % Stop.allCases.count]
       // Another port each round, so the URLs are new.
       let origin = try makeImageOrigin()
-      // One answer is held back, so that no run is over before it is stopped.
+      // One response is held, so that no run ends before it is stopped.
       let gate = origin.hold("/images/\(Self.goodCount - 1).jpg")
       let good = imageURLs(origin, 0..<Self.goodCount)
       var urls = good + good.prefix(20) + ["not a url", origin.url("/missing.jpg")]
@@ -82,7 +82,7 @@ import Testing
     #expect(run.totals["urls"] == run.sumOfTotals && run.rows.count == run.sumOfTotals, comment)
     #expect(Set(run.rows.map(\.line)).count == run.rows.count, comment)
     #expect(run.rows.count(where: { $0.outcome == "cancelled" }) == cancelled, comment)
-    // What had begun was finished: each request that came has its row. A deadline cuts off what has begun.
+    // Started requests were finished: each one that arrived has its row. A deadline cancels started requests.
     let finished = run.rows("downloaded").count { $0.shared != true } + run.rows("failed").count { $0.kind == "http-status" }
     if stop == .deadline {
       #expect(finished <= origin.requests.count, comment)

@@ -4,9 +4,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `prewarm check`: sources of every kind are asked for, and nothing is kept.
+/// `prewarm check`: requests sources of every kind, and stores nothing.
 @Suite struct CheckCommandTests {
-  /// The paths that were asked for, each once.
+  /// The requested paths, without duplicates.
   private func paths(_ origin: Origin) -> [String] { Set(origin.requests.map(\.path)).sorted() }
 
   @Test("--json prints a JSON report, -o writes reports by extension, and -j sets the concurrency")
@@ -174,7 +174,7 @@ import Testing
 
   // MARK: Cache and blacklist
 
-  @Test("check requests what is cached, and what is on the blacklist") func cacheAndBlacklistAreNotRead() async throws {
+  @Test("check requests cached and blacklisted images") func cacheAndBlacklistAreNotRead() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: imageURLs(origin, 0..<3) + [origin.url("/new.jpg")],
@@ -187,7 +187,7 @@ import Testing
     let result = try await job.prewarm("check", "job.yaml")
     #expect(result.status == 2 && result.outputText.contains("/images/1.jpg"), "\(result.outputText)")
     #expect(origin.requests.count == 12)
-    // Nor are they written: the run still finds what it had found.
+    // They aren't written either: the run still finds its entries.
     let run = try await job.runJob()
     #expect(run.totals["hit_disk"] == 3 && run.totals["blacklisted"] == 1 && origin.requests.count == 12)
   }
@@ -246,7 +246,7 @@ import Testing
     #expect(!screen.attributes.isEmpty)
   }
 
-  // MARK: Mistakes
+  // MARK: Errors
 
   @Test(
     "an invalid source exits with 3 before anything is fetched",
@@ -291,7 +291,7 @@ import Testing
     expectGolden(result.outputText.timeless.lines(with: "command line"))
   }
 
-  @Test("all mistakes are reported at once") func allMistakesAreToldAtOnce() async throws {
+  @Test("all errors are reported at once") func allMistakesAreToldAtOnce() async throws {
     let job = JobFolder("manifests: [{urls: []}]\nprefetch: {order: sideways}\n")
     job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")
     let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", ".")

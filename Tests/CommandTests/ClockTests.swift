@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A calendar that is wrong, or jumps: nothing is lost, no time is below zero, no wait is without end.
+/// A wrong or jumping clock: nothing is lost, no time is negative, and no wait is endless.
 @Suite struct ClockTests {
   @Test("a clock that was set back or forward loses no image", arguments: [-2 * 86_400, -3600, 3600, 2 * 86_400])
   func aCalendarThatWasSetLosesNoImage(offset: Int) async throws {
@@ -11,7 +11,7 @@ import Testing
     #expect(try await job.runJob().totals["downloaded"] == 5)
     let run = try await job.runAtWrongTime(offset)
     #expect(run.status == 0 && run.totals["hit_disk"] == 5 && origin.requests.count == 5, "\(run.totals)")
-    // What is stored while the calendar is wrong is a hit when it is right again.
+    // Images stored while the clock is wrong are hits when it is right again.
     job.write(urls: imageURLs(origin, 5..<10))
     #expect(try await job.runAtWrongTime(offset).totals["downloaded"] == 5)
     #expect(try await job.runJob().totals["hit_disk"] == 5)
@@ -32,7 +32,7 @@ import Testing
 }
 
 extension JobFolder {
-  /// Runs the job with a calendar that is wrong by so many seconds; with `jumps`, at every second look only.
+  /// Runs the job with a clock that is wrong by that many seconds; with `jumps`, only at every second reading.
   fileprivate func runAtWrongTime(_ offset: Int, jumps: Bool = false) async throws -> Run {
     let reports = ["--report", "json=report.json", "--report", "jsonl=rows.jsonl"]
     let clock: [String: String?] = ["PREWARM_CLOCK_OFFSET": "\(offset)", "PREWARM_CLOCK_JUMPS": jumps ? "1" : nil]

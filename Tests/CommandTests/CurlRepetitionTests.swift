@@ -3,16 +3,16 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The curl lines of reports make the very requests of the run again.
+/// The curl lines of reports repeat the exact requests of the run.
 @Suite struct CurlRepetitionTests {
-  /// What a request says, as far as it is the client's choice.
+  /// The parts of a request that the client chooses.
   private struct Said: Equatable, CustomStringConvertible {
     let method: String
     let target: String
     let headers: [String]
     let port: Int
 
-    /// - Parameter masked: fields whose values no report may show, so that they differ.
+    /// - Parameter masked: fields whose values are masked in reports, so that they differ.
     init(_ request: RecordedRequest, masked: Set<String> = []) {
       method = request.method
       target = request.target
@@ -29,7 +29,7 @@ import Testing
     result.outputText.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { $0.hasPrefix("curl ") }.map(String.init)
   }
 
-  /// Runs each line by a shell, and returns what the origin saw of the run and of the lines.
+  /// Runs each line in a shell, and returns the origin's requests of the run and of the lines.
   private func repeated(
     _ arguments: [String],
     in job: JobFolder,

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Ways to damage a cache as a failing disk does: behind the back of LMDB and of the records.
+/// Ways to damage a cache as a failing disk does, without LMDB and the records noticing.
 extension JobFolder {
-  /// Changes a byte of a small image's body, in every copy that the index holds of it, and lets its header be.
+  /// Changes a byte of a small image's body in every copy that the index contains, but not its header.
   func flipByte(of body: [UInt8]) throws {
     var index = Data(try #require(folder.read("cache/default/index.mdb")))
     var isFound = false
@@ -14,11 +14,11 @@ extension JobFolder {
       isFound = true
       start = place.upperBound
     }
-    try #require(isFound, "the index does not hold the body")
+    try #require(isFound, "the index doesn't contain the body")
     folder.write(index, to: "cache/default/index.mdb")
   }
 
-  /// Removes the file of the one large body.
+  /// Removes the file of the only large body.
   func removeOnlyBlob() throws {
     let names = try blobFiles()
     try #require(names.count == 1)

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Failures that do not count, by what earlier runs left behind: `fail-on.baseline`.
+/// Failures that don't count because of earlier runs: `fail-on.baseline`.
 @Suite struct EarlierRunsTests {
   private func urls(_ origin: Origin, bad: [String]) -> [String] {
     imageURLs(origin, 0..<3) + bad.map { origin.url("/\($0).jpg") }
@@ -45,17 +45,17 @@ import Testing
     #expect(job.folder.read("report.json") == nil)
   }
 
-  @Test("a baseline that is missing is said in every form, and on standard error also with --quiet")
+  @Test("a missing baseline is reported in every form, and on standard error even with --quiet")
   func missingBaseline() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: no.jsonl}\ndescription: What the shop shows <b>")
     let forms = ["text", "json", "junit", "markdown", "html", "github"]
     for options in [[], ["--quiet"]] {
       let result = try await job.start(["run", "job.yaml"] + forms.flatMap { ["--report", "\($0)=out.\($0)"] } + options).wait()
-      #expect(result.status == 0 && result.errorText.contains("no.jsonl does not exist"), "\(result.errorText)")
+      #expect(result.status == 0 && result.errorText.contains("no.jsonl doesn't exist"), "\(result.errorText)")
       for form in forms {
         let text = String(decoding: try #require(job.folder.read("out.\(form)")), as: UTF8.self)
-        #expect(text.contains("no.jsonl does not exist"), "\(form): \(text)")
+        #expect(text.contains("no.jsonl doesn't exist"), "\(form): \(text)")
       }
     }
   }

@@ -3,8 +3,8 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What servers and manifests say is shown, and never obeyed: no control character, escape sequence or turn of direction of theirs
-/// reaches a terminal, and every report stays what it is.
+/// Text from servers and manifests is shown, but never interpreted: its control characters, escape sequences and
+/// changes of text direction reach no terminal, and every report stays well-formed.
 @Suite struct EscapingTests {
   @Test("no report shows user and password, even of invalid or nested URLs")
   func credentials() async throws {
@@ -25,10 +25,11 @@ import Testing
     #expect(!result.outputText.contains("geheim") && !result.errorText.contains("geheim"))
   }
 
-  /// Clears the screen, colours, sets a title, rings, turns the direction of text, ends a line, and begins what looks like one of ours.
+  /// Clears the screen, sets colours and a title, rings, reverses the text direction, ends a line, and imitates a
+  /// message.
   private static let nasty = "\u{1B}[2J\u{1B}[31m\u{1B}]0;owned\u{7}\u{202E}gnp\u{2066}\u{9B}31m\u{85}\u{2028}\u{FEFF}"
 
-  /// Bytes that no output may have as they are.
+  /// Bytes that must not be in any output.
   private static let forbidden: [Unicode.Scalar] = [
     "\u{1B}", "\u{7}", "\u{202E}", "\u{2066}", "\u{9B}", "\u{85}", "\u{2028}", "\u{FEFF}", "\u{0}", "\u{8}", "\r",
   ]
@@ -60,7 +61,7 @@ import Testing
     let plain = ["--color", "never", "--progress", "none"]
     let result = try await job.start(["run", "job.yaml"] + options + plain, terminal: isTerminal ? Command.Terminal() : nil)
       .wait()
-    // A terminal adds its own returns.
+    // A terminal adds its own carriage returns.
     expectEscaped(isTerminal ? result.output.filter { $0 != 13 } : result.output, "standard output")
     expectEscaped(isTerminal ? result.error.filter { $0 != 13 } : result.error, "standard error")
     for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
@@ -82,7 +83,7 @@ import Testing
     expectEscaped(try await job.prewarm("run", "job.yaml", "--dry-run").output, "a dry run")
   }
 
-  /// Text is UTF-8 without what a terminal would obey; JSON has it escaped.
+  /// Text must be UTF-8 without control characters; JSON escapes them.
   private func expectEscaped(_ bytes: [UInt8], _ place: String) {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       Issue.record("\(place) is no UTF-8")

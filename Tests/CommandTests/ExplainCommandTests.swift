@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `prewarm explain`: what is known of a URL, without a request.
+/// `prewarm explain`: the known facts about a URL, without a request.
 @Suite struct ExplainCommandTests {
   private func explain(_ job: JobFolder, _ arguments: String...) async throws -> [String: any Sendable] {
     let result = try await job.start(["explain", "--json"] + arguments).wait()
@@ -32,7 +32,7 @@ import Testing
     expectGolden(lines.first { $0.hasSuffix(" accept") }, for: "vary")
     expectGolden(lines.filter { $0.hasPrefix("blacklist") || $0.hasPrefix("a run") }.joined(separator: "\n"), for: "a run")
     #expect(lines.contains { $0.hasPrefix("request    curl ") && $0.contains("/images/1.jpg") })
-    // The key is that of the other commands.
+    // The key is the one of the other commands.
     let record = try await job.prewarm("cache", "get", url, "--json")
     let way = try #require(ways(try await explain(job, url)).first)
     #expect(record.outputText.contains("\"key\":\"\(way["key"] as? String ?? "")\""))

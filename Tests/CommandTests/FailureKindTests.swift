@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct FailureKindTests {
-  /// What can go wrong, the kind it is called, and whether it is remembered.
+  /// Failures with their kinds, and whether they are remembered.
   private static let cases: [(path: String, behaviour: Behaviour, kind: String, isBlacklisted: Bool)] = [
     ("/404.jpg", .status(404), "http-status", true),
     ("/page.jpg", .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "image/jpeg"), "not-an-image", true),
@@ -46,7 +46,7 @@ import Testing
     withExtendedLifetime(refusedPort) {}
   }
 
-  /// In a job of its own, since on a busy machine every answer may take longer than the job waits here.
+  /// In its own job, since on a busy machine every response may take longer than this job's timeout.
   @Test("a server that doesn't respond is stalled and requested again") func whatDoesNotAnswerIsStalled() async throws {
     let origin = try Origin(["/stall.jpg": .stall])
     let job = JobFolder(urls: [origin.url("/stall.jpg")], keys: "request: {retries: 0, stall-timeout: 1s}")

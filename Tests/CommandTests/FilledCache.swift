@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension JobFolder {
-  /// What ``filled(from:keys:)`` asks for in vain.
+  /// The failing paths of ``filled(from:keys:)``.
   static let badPaths = ["/gone.jpg", "/page.jpg"]
 
   /// A job whose run has left five images in the cache and two URLs on the blacklist.

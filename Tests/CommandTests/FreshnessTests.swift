@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `cache.freshness`, `cache.min-fresh`, and what a response's `Vary` names.
+/// `cache.freshness`, `cache.min-fresh`, and a response's `Vary`.
 @Suite struct FreshnessTests {
   @Test(
     "under HTTP freshness a cached image is fresh, revalidated or not kept as the server says",
@@ -56,7 +56,7 @@ import Testing
       #expect(try moment(end) > moment(run.report["started_at"]) + 3000)
       expectGolden(run.result.outputText.lines(with: "\(end.prefix(10))").replacing(#/[\d-]+ [\d:]+ UTC/#, with: "TIME"))
     }
-    // What this run did not name says nothing of it.
+    // URLs that this run didn't request have no entry.
     job.write(urls: [origin.url("/long.jpg")])
     let later = try await job.runJob()
     #expect(try moment(later.section("cache")["fresh_until"]) > moment(later.report["started_at"]) + 80_000)

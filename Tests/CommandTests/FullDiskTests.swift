@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A disk without room, or that takes nothing, for what is not the cache: ``BrokenDiskTests`` has that.
+/// A full or read-only disk for anything but the cache, which ``BrokenDiskTests`` covers.
 @Suite(.enabled("needs the right to mount") { TemporaryMount.isAllowed }) struct FullDiskTests {
   @Test(
     "a full disk for a report exits with 1 and a message, and fetched images are stored",
@@ -14,12 +14,12 @@ import Testing
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<100))
     let name = "reports.\(format)"
-    // What is left of the room is taken.
+    // The rest of the space is used up.
     mount.directory.write([UInt8](repeating: 1, count: 4096), to: "filler")
     let result = try await job.prewarm("run", "job.yaml", "--report", "\(format)=\(mount.directory.file(name))")
     #expect(result.status == 1 && result.errorText.contains(name), "\(result.errorText)")
     expectGolden(result.errorText)
-    // Where the report can be opened, the run is done.
+    // If the report could be opened, the run is complete.
     let entries = origin.requests.isEmpty ? 0 : 100
     if entries > 0 { #expect(try await job.statistics().entries == entries) }
     #expect(mount.directory.read(name) == nil || format == "jsonl")
@@ -32,7 +32,7 @@ import Testing
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5), keys: "cache: {directory: \(mount.directory.path)}")
     #expect(try await job.runJob().totals["downloaded"] == 5)
-    // Read from a pipe, and so kept beside the cache until its end.
+    // Read from a pipe, and so spooled beside the cache until its end.
     let long = String(repeating: "a", count: 400)
     let lines = (0..<5000).map { "\(origin.url("/images/\($0).jpg"))?\(long)\n" }.joined()
     let options = ["--order", "lifo", "--set", "manifests=[{path: '-'}]"]
@@ -41,7 +41,7 @@ import Testing
     expectGolden(result.errorText)
     let later = try await job.runJob("--cache-mode", "only")
     #expect(later.status == 0 && later.totals["hit_disk"] == 5)
-    // What was spooled is gone.
+    // The spool is gone.
     let left = try FileManager.default.contentsOfDirectory(atPath: mount.directory.path)
     #expect(left == ["default"], "\(left)")
   }

@@ -46,7 +46,7 @@ import Testing
     try await origin.waitForRequests(1, of: "/stall.jpg")
     command.send(SIGINT)
     try await command.waitForError("finish")
-    // What comes with the first signal is none of its own.
+    // A signal at the same time as the first one doesn't count as a second.
     try await poll("it to end") {
       command.send(SIGINT)
       return !command.isRunning
@@ -73,7 +73,7 @@ import Testing
     #expect(try await command.wait().status == 128 + Int(signal))
   }
 
-  @Test("a signal ends a run whose report nobody reads on") func aSignalEndsAReportThatNobodyReadsOn() async throws {
+  @Test("a signal ends a run whose report isn't read any more") func aSignalEndsAReportThatNobodyReadsOn() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     let pipe = job.folder.file("pipe")
@@ -111,7 +111,7 @@ import Testing
     )
     let run = try await job.runJob()
     #expect(run.status == 2)
-    // How many of the others come in a second is the machine's business.
+    // The number of other images that arrive in a second depends on the machine.
     let (downloaded, cancelled) = (run.totals["downloaded"] ?? 0, run.totals["cancelled"] ?? 0)
     #expect(downloaded + cancelled == 11 && run.sumOfTotals == 11, "\(run.totals)")
     #expect(run.rows("cancelled").contains { $0.url == origin.url("/stall.jpg") })

@@ -6,7 +6,7 @@ import TestSupport
 struct JobFolder {
   let folder = TemporaryDirectory()
 
-  /// Writes `job.yaml`; `keys` stand below `version` and `name`.
+  /// Writes `job.yaml`; `keys` are appended to `version` and `name`.
   init(_ keys: String) { folder.write("version: 1\nname: test\n\(keys)\n", to: "job.yaml") }
 
   /// A job over the manifest `urls.txt` with these URLs.
@@ -48,16 +48,17 @@ struct JobFolder {
     try await start(arguments, input: input).wait()
   }
 
-  /// Starts the job with a JSON and a JSON Lines report beside what it asks for.
+  /// Starts the job with a JSON and a JSON Lines report in addition to its own.
   ///
-  /// - Parameter isHeld: whether the origin holds answers back, which may be long on a busy machine, and is no stall.
+  /// - Parameter isHeld: whether the origin holds responses, possibly for long on a busy machine, so that they must not
+  ///   count as stalled.
   func startJob(_ options: [String] = [], input: Command.Input = .none, isHeld: Bool = false) throws -> Command {
     let patience = isHeld ? Self.patience : []
     let reports = ["--report", "json=report.json", "--report", "jsonl=rows.jsonl"]
     return try start(["run", "job.yaml"] + reports + patience + options, input: input)
   }
 
-  /// Options for a run whose answers a test holds back.
+  /// Options for a run whose responses a test holds.
   static let patience = ["--set", "request.stall-timeout=10m", "--set", "request.timeout=10m"]
 
   /// Runs the job to its end and reads its reports back.
@@ -98,7 +99,7 @@ struct Run {
   init(_ result: Command.Result, _ folder: TemporaryDirectory) throws {
     self.result = result
     guard let bytes = folder.read("report.json") else {
-      throw MissingReport(description: "no report; the command said: \(result.errorText)")
+      throw MissingReport(description: "no report; output: \(result.errorText)")
     }
     report = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: any Sendable] ?? [:]
     let decoder = JSONDecoder()
@@ -128,7 +129,7 @@ struct Run {
   func rows(_ outcome: String) -> [Row] { rows.filter { $0.outcome == outcome } }
 }
 
-/// An origin that serves a JPEG of its own at every path below `/images/`, and 404 elsewhere.
+/// An origin that serves a different JPEG at every path below `/images/`, and 404 elsewhere.
 func makeImageOrigin(hosts: Int = 1) throws -> Origin {
   let origin = try Origin(addresses: Array(repeating: .ipv4, count: hosts))
   origin.setFallback { request in

@@ -3,11 +3,11 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `kill -9` at random moments, all over one cache.
+/// `kill -9` at random moments, all with one cache.
 ///
-/// The moment is the one at which nginx has answered a random number of the run's requests, or, every second time, the one at which
-/// the run has told a random number of rows. Each round asks for many new URLs;
-/// the cache has a limit, so that rounds also trim what earlier ones stored, and kills fall into that too.
+/// The moment is when nginx has responded to a random number of the run's requests or, every second time, when the run
+/// has written a random number of rows. Each round requests many new URLs; the cache has a limit, so that rounds also
+/// trim earlier images, and kills may hit that, too.
 @Suite(.serialized) struct KillSoakTests {
   @Test("after a kill reported images exist, totals are correct, and the files don't grow without limit")
   func theCacheSurvivesKillsAtRandomMoments() async throws {
@@ -33,12 +33,12 @@ import Testing
     let comment: Comment = "seed \(SoakCounts.seed)"
     #expect(SoakCounts.isLong ? killed > SoakCounts.kills / 2 : killed == SoakCounts.kills, comment)
     #expect(told > 0, comment)
-    // Records and free pages take their part; what a kill leaves free, the next run uses.
+    // Records and free pages need space; the next run reuses pages freed by a kill.
     #expect(largestIndexBytes < 2 * images.maximumCacheBytes + 4 << 20, comment)
     try await expectNoOrphans(job, images)
   }
 
-  /// Starts a run, kills it, and returns the URLs of the whole rows that say `downloaded`.
+  /// Starts a run, kills it, and returns the URLs of the complete rows with `downloaded`.
   private func killedRun(
     _ job: JobFolder,
     _ images: ImagesToKill,
@@ -46,7 +46,7 @@ import Testing
     _ random: inout SeededRandom,
     _ killed: inout Int
   ) async throws -> [String] {
-    // A short run would often be over before it can be killed, but for a URL that is not answered.
+    // A URL without a response keeps a short run from ending before it is killed.
     let held = SoakCounts.isLong ? [] : [images.silent.url("/silent.jpg")]
     job.write(urls: images.urls(round: round) + held, to: images.manifestPath)
     let answered = images.nginx.requestCount
@@ -60,7 +60,7 @@ import Testing
     command.kill()
     let result = try await command.wait()
     if result.ending == .signalled(SIGKILL) { killed += 1 }
-    // What stands behind the last line end is a row that the kill has cut, or nothing.
+    // Text after the last newline is a row truncated by the kill.
     let lines = result.output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return try lines.dropLast().map { try JSONDecoder().decode(Run.Row.self, from: Data($0)) }
       .filter { $0.outcome == "downloaded" }.map(\.url)
@@ -74,7 +74,7 @@ import Testing
     #expect(run.totals["hit_disk"] == urls.count, "round \(round), seed \(SoakCounts.seed)")
   }
 
-  /// The killed run's job, run again to its end, asks for what was not committed, and for nothing else.
+  /// Runs the killed run's job to its end, which requests only uncommitted images.
   private func expectToGoOn(_ job: JobFolder, _ images: ImagesToKill, _ round: Int, stored: Set<String>) async throws {
     let urls = images.urls(round: round)
     let missing = Set(urls).subtracting(stored).count
@@ -85,7 +85,7 @@ import Testing
     #expect(run.section("attempts")["total"] as? Int == missing, comment)
   }
 
-  /// A run to the end goes on where the last kill was; then trims remove what the kills left behind, a part each time.
+  /// A complete run resumes after the last kill; then trims gradually remove everything that the kills left behind.
   private func expectNoOrphans(_ job: JobFolder, _ images: ImagesToKill) async throws {
     job.write(urls: images.urls(round: SoakCounts.kills - 1), to: images.manifestPath)
     let run = try await job.runJob()
@@ -100,12 +100,13 @@ import Testing
   }
 }
 
-/// Images behind nginx, of which many have new URLs each round.
+/// Images behind nginx; many have new URLs each round.
 private struct ImagesToKill {
   let nginx: Nginx
-  /// Takes requests, and answers none.
+  /// Accepts requests, but never responds.
   let silent: Origin
-  /// Rows name their manifest and are written out in pieces of 64 KiB: in a short run, a long path makes that pieces of few rows.
+  /// Rows are written in pieces of 64 KiB. They contain the path of their manifest, so a long path makes pieces of few
+  /// rows.
   let manifestPath: String
   let paths: [String]
   /// The bytes of all images.
@@ -132,17 +133,17 @@ private struct ImagesToKill {
     silent = try Origin(fallback: .stall)
   }
 
-  /// What the cache may hold: some rounds. What is trimmed is never of the last two.
+  /// The limit of the cache: several rounds, so that images of the last two are never trimmed.
   var maximumCacheBytes: Int { bytes * 3 }
 
-  /// Three of four images have another URL than in the round before, at least.
+  /// At least three of four images have another URL than in the previous round.
   var newURLsEachRound: Int { paths.count * 3 / 4 }
 
   func urls(round: Int) -> [String] {
     paths.enumerated().map { nginx.url("/\($0.element)?version=\($0.offset % 4 == 0 ? round / 2 : round)") }
   }
 
-  /// A job over the manifest of a round, and one over what a round told.
+  /// A job over the manifest of a round, and one over the URLs that a round reported.
   func makeJob() -> JobFolder {
     let job = JobFolder(
       """
@@ -157,7 +158,7 @@ private struct ImagesToKill {
 }
 
 extension JobFolder {
-  /// What the index takes on disk, holes left out.
+  /// The index's size on disk, without holes.
   fileprivate func indexDiskBytes() throws -> Int {
     var status = stat()
     guard stat(cacheDirectory + "/default/index.mdb", &status) == 0 else { return 0 }

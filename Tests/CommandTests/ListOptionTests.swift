@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The options of `prewarm check` and `prewarm run` that say how lists are read and what is sent.
+/// The options of `prewarm check` and `prewarm run` for reading lists and sending requests.
 @Suite struct ListOptionTests {
   private let origin: Origin
   private let job = JobFolder("")
@@ -16,7 +16,7 @@ import Testing
     "192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] \"GET \(path) HTTP/1.1\" 200 5120 \"-\" \"Mozilla/5.0\"\n"
   }
 
-  @Test("--format, --base-url, --include and --exclude hold for every list", arguments: ["check", "run"])
+  @Test("--format, --base-url, --include and --exclude apply to every list", arguments: ["check", "run"])
   func listsAreReadByTheOptions(command: String) async throws {
     job.folder.write("url,size\n/images/1.jpg,9\n/images/2.jpg,9\n/images/30.jpg,9\n", to: "one.list")
     job.folder.write("url\n/images/4.jpg\n/other.jpg\n", to: "two.list")

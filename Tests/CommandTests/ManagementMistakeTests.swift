@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What goes wrong with `prewarm cache` and `prewarm blacklist`.
+/// Errors of `prewarm cache` and `prewarm blacklist`.
 @Suite struct ManagementMistakeTests {
   @Test(
     "without a cache nothing is created",

@@ -4,7 +4,7 @@ import Testing
 
 /// `prewarm cache` over a cache that a run has filled.
 @Suite struct ManagementTests {
-  // MARK: Looking
+  // MARK: Reading
 
   @Test("stats prints the number and size of images") func statsSaysHowMuchThereIs() async throws {
     let origin = try makeImageOrigin()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct MistakeTests {
-  @Test("ten mistakes are ten located errors, and nothing is fetched") func tenMistakesAreTenLocatedErrorsAndNothingIsFetched()
+  @Test("ten errors in a job are all located, and nothing is fetched") func tenMistakesAreTenLocatedErrorsAndNothingIsFetched()
     async throws
   {
     let origin = try makeImageOrigin()
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "a word that is no command gets a suggestion",
+    "an unknown command gets a suggestion",
     arguments: [
       ["chekc", "urls.txt"], ["cache", "lst"], ["report", "shwo"], ["job.yaml"], ["https://h.example/1.jpg"], ["frobnicate"],
       ["queue", "stauts"],
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "a report format that isn't one gets the format to write",
+    "an unknown report format gets a suggestion",
     arguments: [
       ["--report", "xml=out.xml"], ["--report", "jsn=a"], ["--report", "pdf=a"], ["-o", "report.pdf"], ["-o", "-"],
     ]

@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Order and limits as the origin saw them.
+/// Order and limits as the origin observed them.
 @Suite struct OrderTests {
   private static let classes = ["very-high", "high", "normal", "low", "very-low"]
 
@@ -10,7 +10,7 @@ import Testing
     case text, csv, gzip
   }
 
-  /// A job over 30 images whose classes take turns, in one form; the URLs by class, in the manifest's order.
+  /// A job over 30 images with alternating priorities, in one form; the URLs by priority, in the manifest's order.
   private func makeJob(_ form: Form, _ origin: Origin, order: String) async throws -> (JobFolder, [[String]]) {
     let urls = imageURLs(origin, 0..<30)
     let byClass = Self.classes.indices.map { place in urls.enumerated().filter { $0.offset % 5 == place }.map(\.element) }
@@ -22,7 +22,7 @@ import Testing
       job.folder.write("url,priority\n" + rows.joined(), to: "urls.csv")
       return (job, byClass)
     case .text, .gzip:
-      // One manifest a class, in reverse, so that their order in the job is not what sorts them.
+      // One manifest per priority, in reverse, so that their order in the job doesn't sort them.
       let suffix = form == .gzip ? ".gz" : ""
       let manifests = Self.classes.reversed().map { "{path: \($0).txt\(suffix), priority: \($0)}" }
       let job = JobFolder("manifests: [\(manifests.joined(separator: ", "))]\n\(keys)")
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("FIFO keeps the manifest's order within each class, and higher classes go first", arguments: Form.allCases)
+  @Test("FIFO keeps the manifest's order within each priority, and higher priorities go first", arguments: Form.allCases)
   func fifoKeepsTheOrderOfTheManifest(form: Form) async throws {
     let origin = try makeImageOrigin()
     let (job, byClass) = try await makeJob(form, origin, order: "fifo")
@@ -42,7 +42,7 @@ import Testing
     #expect(origin.requests.map { origin.url($0.path) } == byClass.flatMap { $0 })
   }
 
-  @Test("LIFO reverses the order within each class, and higher classes go first", arguments: Form.allCases)
+  @Test("LIFO reverses the order within each priority, and higher priorities go first", arguments: Form.allCases)
   func lifoReversesTheOrderOfTheManifest(form: Form) async throws {
     let origin = try makeImageOrigin()
     let (job, byClass) = try await makeJob(form, origin, order: "lifo")
@@ -57,7 +57,7 @@ import Testing
     let job = JobFolder(urls: imageURLs(origin, 0..<40), keys: "prefetch: {order: \(order), concurrency: 8, per-host: 8}")
     let command = try job.startJob(isHeld: true)
     for finished in 0..<33 {
-      // Eight wait at the gate before each of them may go on; a ninth would be seen in the peak.
+      // Eight wait at the gate before any continues; a ninth would be seen in the peak.
       try await gate.waitForWaiting(8)
       try await origin.waitForRequests(8 + finished)
       gate.step()

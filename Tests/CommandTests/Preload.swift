@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// A C library of `Tests`, compiled for the tests and loaded before the others of a command.
+/// A C library of `Tests`, compiled for the tests and preloaded into a command.
 final class Preload: Sendable {
-  /// What `LD_PRELOAD` is to be.
+  /// The value of `LD_PRELOAD`.
   let path: String
   private let folder = TemporaryDirectory()
 
@@ -22,27 +22,28 @@ final class Preload: Sendable {
     }
   }
 
-  /// Names that do not resolve, or never; `resolver.c` tells them.
+  /// Names that don't resolve, or never; `resolver.c` lists them.
   static let resolver = Preload("resolver")
-  /// Names that resolve as a test says, each time otherwise, and public addresses that lead here; `resolver.h` tells how.
+  /// Names that resolve as a test defines, differently each time, and public addresses that lead here; see
+  /// `resolver.h`.
   static let chosenAddresses = Preload("resolver", of: "CTestResolver")
-  /// What a command does to its files, written down; ``RecordedStep`` reads it.
+  /// A record of the command's file operations, for ``RecordedStep``.
   static let recorder = Preload("recorder")
-  /// A calendar that is wrong, or jumps.
+  /// A wrong or jumping clock.
   static let clock = Preload("clock")
 }
 
 extension JobFolder {
-  /// Starts the job with a library loaded before all others.
+  /// Starts the job with a preloaded library.
   ///
-  /// - Parameter shell: what a shell does before, such as setting a limit.
+  /// - Parameter shell: commands that a shell runs first, such as setting a limit.
   func startPreloaded(
     _ library: Preload,
     _ options: [String],
     environment further: [String: String?] = [:],
     shell: String = ":"
   ) throws -> Command {
-    // Set within the shell, which would else have the library loaded itself.
+    // Set within the shell, which would otherwise load the library itself.
     let script = "\(shell)\nLD_PRELOAD=\(library.path) exec \"$@\""
     return try Command(
       "/bin/sh",

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// How jobs say what makes an image good, and how much of it is asked for.
+/// The rules for good images, and the method of requests.
 @Suite struct ProofTests {
   private let origin: Origin
 
@@ -58,7 +58,7 @@ import Testing
     #expect(head.rows[0].kind == "empty" && head.section("blacklist")["entries"] as? Int == 0)
     #expect(try await unknown.runJob("--set", "request.method=get").totals["downloaded"] == 1)
 
-    // Its frame header stands behind more comments than a probe asks for.
+    // Its frame header follows more comments than a probe fetches.
     origin.set("/late.jpg", .ranged(SampleImages.jpeg(4, padding: 2 << 20), type: "image/jpeg"))
     let late = job(["late.jpg"], "request: {method: probe}")
     let probe = try await late.runJob()

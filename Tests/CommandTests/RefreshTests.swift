@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `cache.mode: refresh`: everything is asked for, conditionally where it is cached.
+/// `cache.mode: refresh`: requests everything, conditionally if it is cached.
 @Suite struct RefreshTests {
   @Test("refresh sends the ETag, and a 304 keeps the cached image") func anUnchangedImageIsRevalidated() async throws {
     let origin = try makeImageOrigin()
@@ -100,7 +100,7 @@ import Testing
   }
 }
 
-/// An image with an ETag, or 304 where the request names that.
+/// An image with an ETag, or 304 if the request names that.
 func versioned(_ request: RecordedRequest, _ body: [UInt8], etag: String, headers: HeaderFields = [:]) -> Behaviour {
   let headers = HeaderFields([("ETag", etag)] + headers.fields)
   return request.headers["If-None-Match"] == etag

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `prewarm report`: what runs have written, shown, joined and compared.
+/// `prewarm report`: shows, merges and compares reports of runs.
 @Suite struct ReportCommandTests {
   @Test("a JSON report shown as JSON has the run's bytes, and as text the run's output")
   func showingAReport() async throws {
@@ -34,7 +34,7 @@ import Testing
     expectGolden(shown.errorText)
     let again = try Run(shown, renaming("again", in: job.folder))
     #expect(again.totals == run.totals && again.failuresByKind == run.failuresByKind)
-    // Rows do not tell what was put on the blacklist, which failures are listed with.
+    // Rows don't say which failures were blacklisted.
     for key in ["hosts", "latency_ms", "formats", "standings", "bytes", "warnings"] {
       #expect(try text(again, key) == text(run, key), "\(key)")
     }
@@ -42,7 +42,7 @@ import Testing
     #expect(areTheSameRows)
   }
 
-  /// What a run's report says of a key.
+  /// The value of a key in a run's report.
   private func text(_ run: Run, _ key: String) throws -> String {
     let value = try JSONSerialization.data(withJSONObject: ["": try #require(run.report[key])], options: .sortedKeys)
     return String(decoding: value, as: UTF8.self)
@@ -125,7 +125,7 @@ import Testing
     #expect(try await job.prewarm("report", "merge", "first-report.json", "first-report.json").status == 0)
   }
 
-  @Test("diff shows people and programs what broke and healed between two runs")
+  @Test("diff shows people and programs the failures that two runs added and fixed")
   func comparing() async throws {
     let origin = try makeImageOrigin()
     origin.set("/sometimes.jpg", .status(500))

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the forms of reports are told of the place where a run takes place.
+/// Properties of the machine and repository in reports.
 @Suite struct ReportFormsTests {
-  /// Nothing listens there.
+  /// A port without a listener.
   private static let url = "http://127.0.0.1:1"
   private static let job = """
     version: 1
@@ -33,7 +33,7 @@ import Testing
     )
   }
 
-  /// File and line of an annotation, by the name of the image that its message ends with.
+  /// File and line of an annotation, by the name of the image at the end of its message.
   private func places(_ output: String) -> [String: String] {
     var places: [String: String] = [:]
     for line in output.split(separator: "\n") where line.hasPrefix("::error ") && line.hasSuffix(".png") {
@@ -55,14 +55,14 @@ import Testing
       let places = places(result.outputText)
       #expect(places["a.png"] == "file=urls/list.txt line=2")
       #expect(places["inline.png"] == "file=jobs/shop.yaml line=6")
-      // What is piped is in no file.
+      // Piped entries are in no file.
       #expect(places["piped.png"] == "")
       expectGolden(result.outputText.lines(with: "line=3"))
     }
     #expect(folder.read("summary.md") == folder.read("repository/report.md"))
   }
 
-  @Test("no file outside of the repository is named")
+  @Test("files outside the repository aren't named")
   func elsewhere() async throws {
     let result = try await run(["github=-"], environment: ["GITHUB_WORKSPACE": folder.file("elsewhere")])
     #expect(result.status == 2 && !result.outputText.contains("file="))

@@ -4,9 +4,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Where reports may not go: to what a job reads, to one another, or to where another run writes.
+/// Invalid targets of reports: inputs of a job, each other, and targets of another run.
 @Suite struct ReportTargetTests {
-  /// A job over lists, with a certificate, a baseline and further caches, and links to all of them.
+  /// A job over lists, with a certificate, a baseline and more caches, and links to all of them.
   private func makeJob(_ origin: Origin) throws -> JobFolder {
     let job = JobFolder(
       """
@@ -36,7 +36,7 @@ import Testing
     "own/default/index.mdb", "own/default/VERSION", "l-own/default/index.mdb", "h-index", "own/default/new", "other/a.jpg",
   ]
 
-  @Test("a report does not replace what the job reads or has cached", arguments: ["json", "jsonl"])
+  @Test("a report doesn't replace inputs or cached data of the job", arguments: ["json", "jsonl"])
   func inputs(form: String) async throws {
     let origin = try makeImageOrigin()
     let job = try makeJob(origin)
@@ -63,7 +63,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("two reports of a job do not go to one file, by whatever path")
+  @Test("two reports of a job can't be written to the same file, by any path")
   func links() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "of two runs that write one report the second ends with 3 before it fetches anything",
+    "if two runs write the same report, the second exits with 3 before it fetches anything",
     arguments: ["json", "jsonl", "csv"]
   )
   func twoRuns(form: String) async throws {
@@ -96,7 +96,7 @@ import Testing
     expectGolden(second.errorText)
     gate.open()
     #expect(try await first.wait().status == 0)
-    // A killed run keeps nobody from it.
+    // A killed run doesn't block others.
     let third = origin.holdAll()
     job.write(urls: imageURLs(origin, 4..<8))
     let killed = try job.start(["run", "job.yaml", "--report", "\(form)=out"] + JobFolder.patience)

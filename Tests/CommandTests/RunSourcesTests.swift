@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Lists and URLs that run without a job file, and where job files come from.
+/// Lists and URLs that run without a job file, and the creation of job files.
 @Suite struct RunSourcesTests {
   private func sitemap(_ origin: Origin, _ numbers: Range<Int>) -> Behaviour {
     let entries = imageURLs(origin, numbers).map { "<url><loc>\($0)</loc></url>" }.joined()
@@ -23,7 +23,7 @@ import Testing
     let first = try await job.start(["run"] + sources, input: input).wait()
     #expect(first.status == 0, "\(first.outputText)\(first.errorText)")
     expectGolden(first.outputText.timeless.lines(with: "6 URLs"))
-    // They are in the default cache, of which every job knows them.
+    // They are in the default cache, which every job uses.
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
     let requests = origin.requests.count
     let second = try await job.start(["run", "job.yaml"] + sources, input: input).wait()
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "a dry run exits as a run does of an invalid list",
+    "a dry run exits like a run if a list is invalid",
     arguments: [
       "{url: ORIGIN/missing.xml}", "{url: ORIGIN/broken.xml}", "{url: ORIGIN/lost.xml}", "{url: ORIGIN/page}",
       "{path: missing.txt}",
@@ -93,7 +93,7 @@ import Testing
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + ["no url"])
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run", "--fail-on", rule).status == status)
     #expect(try await job.prewarm("run", "job.yaml", "--fail-on", rule).status == status)
-    // What is known bad is no fault of the list.
+    // Blacklisted URLs aren't errors of the list.
     job.write(urls: imageURLs(origin, 0..<3) + [origin.url("/missing.jpg")])
     #expect(try await job.prewarm("run", "job.yaml").status == 2)
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 0)
@@ -101,7 +101,7 @@ import Testing
     expectGolden(try await job.prewarm("run", "job.yaml", "--dry-run").errorText, for: rule)
   }
 
-  // MARK: Beginnings
+  // MARK: Starting
 
   @Test("init writes a job that runs, and never overwrites") func initWritesAJob() async throws {
     let origin = try makeImageOrigin()
@@ -124,7 +124,7 @@ import Testing
     expectGolden(nowhere.errorText, for: "missing/job.yaml")
   }
 
-  @Test("what the job of init has in comments is valid, too") func commentsOfInitAreKeys() async throws {
+  @Test("the commented keys in the job of init are valid, too") func commentsOfInitAreKeys() async throws {
     let job = JobFolder("")
     _ = try await job.prewarm("init", "job2.yaml")
     let text = String(decoding: job.folder.read("job2.yaml") ?? [], as: UTF8.self)

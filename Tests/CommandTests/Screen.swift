@@ -1,10 +1,10 @@
 import Testing
 
-/// What a terminal shows of what was written to it: as much of ECMA-48 as a progress bar needs.
+/// The screen of a terminal after some output: as much of ECMA-48 as a progress bar needs.
 struct Screen {
-  /// The lines, without colours and spaces at their ends.
+  /// The lines, without colours and trailing spaces.
   private(set) var lines: [String] = [""]
-  /// The widest line that ever was, in characters.
+  /// The width of the widest line so far, in characters.
   private(set) var widest = 0
   /// Colours and other attributes of characters that were set (SGR).
   private(set) var attributes: [String] = []
@@ -38,10 +38,10 @@ struct Screen {
 
   /// A control sequence: `[`, parameters, and a final byte from 0x40 on (ECMA-48, 5.4).
   private mutating func takeSequence(_ rest: inout ArraySlice<Unicode.Scalar>) {
-    // What was read so far may end within one.
+    // The text so far may end within one.
     guard let first = rest.popFirst() else { return }
     guard first == "[" else {
-      Issue.record("an escape that is no control sequence")
+      Issue.record("an escape that isn't a control sequence")
       return
     }
     var parameters = ""

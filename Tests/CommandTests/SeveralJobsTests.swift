@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Jobs that would write over what another one of the same run has written.
+/// Jobs that would overwrite reports of another job of the same run.
 @Suite struct SeveralJobsTests {
   private func makeJobs(_ origin: Origin, _ keys: (String, String)) -> JobFolder {
     let job = JobFolder(urls: [origin.url("/no.jpg")])
@@ -32,7 +32,7 @@ import Testing
     #expect(job.folder.read("out") == Array("old".utf8))
   }
 
-  @Test("an option that names a report applies to every job and to sources beside them")
+  @Test("a report option applies to every job and to sources beside them")
   func options() async throws {
     let origin = try makeImageOrigin()
     let job = makeJobs(origin, ("", ""))
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "standard output takes text, annotations and rows of several jobs, and a device anything",
+    "standard output accepts text, annotations and rows of several jobs, and a device any format",
     arguments: [
       ("", ""), ("report: [{jsonl: '-'}]", "report: [{github: '-'}]"),
       ("report: [{json: /dev/null}]", "report: [{csv: /dev/null}]"),

@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A resolver that is down or sleeps, for some of the names.
+/// A resolver that fails or hangs for some names.
 @Suite struct SlowResolverTests {
   @Test("a name that never resolves delays no other host and fails as dns within its time limit")
   func aSleepingResolverHoldsUpNoOtherHost() async throws {
@@ -12,7 +12,7 @@ import Testing
     let urls = asleep + down + imageURLs(origin, 0..<100)
     let job = JobFolder(urls: urls, keys: "request: {retries: 0, connect-timeout: 5s}\nprefetch: {concurrency: 32}")
     let command = try job.startPreloaded(.resolver, ["--report", "jsonl=rows.jsonl", "--report", "json=report.json"])
-    // All images come while the names are still being looked up.
+    // All images arrive while the names are still being looked up.
     try await origin.waitForRequests(100)
     let run = try job.finishedRun(try await command.wait())
     #expect(run.status == 2 && run.totals["downloaded"] == 100 && run.failuresByKind == ["dns": 40], "\(run.failuresByKind)")
@@ -27,7 +27,7 @@ import Testing
     try await expectBounded(hosts: 1000)
   }
 
-  /// Each host is a name and an address of its own, behind one listener on all of them.
+  /// Each host has its own name and address, with one listener for all of them.
   private func expectBounded(hosts: Int) async throws {
     let folder = TemporaryDirectory()
     folder.write(SampleImages.jpeg(1), to: "a.jpg")

@@ -3,11 +3,11 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Which libraries a start brings along: each that it need not costs every start time and memory.
+/// The libraries that a start loads: unnecessary ones would cost time and memory.
 @Suite struct StartingTests {
   private let job = JobFolder(urls: ["http://127.0.0.1:9/1.jpg"])
 
-  /// Runs `prewarm`, and says by their file names which libraries were loaded.
+  /// Runs `prewarm`, and returns the file names of the loaded libraries.
   private func librariesLoaded(_ arguments: [String]) async throws -> (libraries: Set<String>, result: Command.Result) {
     let result = try await Command(
       BuiltCommand.path,
@@ -23,7 +23,7 @@ import Testing
     return (libraries, result)
   }
 
-  /// Which of them only some work needs.
+  /// Libraries that only some work needs.
   private func lazyOnes(_ libraries: Set<String>) -> [String] {
     libraries.filter { library in ["libavif", "libdav1d", "libxml2", "libicu"].contains { library.hasPrefix($0) } }.sorted()
   }
@@ -53,7 +53,7 @@ import Testing
     let origin = try Origin()
     origin.set("/1.avif", .body(Fixtures.bytes("images/avif/photo.avif"), type: "image/avif"))
     origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
-    // What is found first and is no library ends the search for one.
+    // A file that isn't a library ends the search.
     for version in 15...16 { job.folder.write("no library", to: "libavif.so.\(version)") }
     let result = try await Command(
       BuiltCommand.path,

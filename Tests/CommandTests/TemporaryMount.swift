@@ -1,11 +1,11 @@
 import Glibc
 import TestSupport
 
-/// A file system of its own, in memory and of a given size, unmounted when the last reference goes.
+/// A file system in memory, of a given size, unmounted in `deinit`.
 final class TemporaryMount {
   let directory = TemporaryDirectory()
 
-  /// Whether this process may mount: root, and in no container that forbids it.
+  /// Whether this process may mount: as root, unless a container forbids it.
   static let isAllowed = geteuid() == 0 && (try? TemporaryMount(byteCount: 1 << 16)) != nil
 
   struct Refused: Error {}

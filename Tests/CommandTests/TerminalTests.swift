@@ -3,9 +3,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What is shown on a terminal, and what elsewhere.
+/// Output on a terminal, and elsewhere.
 @Suite struct TerminalTests {
-  /// A job of which half the images have come and half wait at the gate, so that it is under way until that opens.
+  /// A job with half of its images done and half waiting at the gate, so that it runs until that opens.
   private func makeHeldJob(_ origin: Origin) -> (JobFolder, Gate) {
     let gate = origin.holdAll()
     gate.step(20)
@@ -41,7 +41,7 @@ import Testing
     try await command.waitForOutput("20 new")
     #expect(Screen(command.outputText).widest > 50)
     command.resizeTerminal(columns: 50, rows: 24)
-    // How many wider ones are on their way is not known. The last may have come in part; the one before is whole.
+    // The number of wider ones in transit is unknown. The last one may be incomplete; the one before it is complete.
     try await command.waitForOutput(that: "ends in a narrow frame") { output in
       let frames = output.split(separator: "\u{1B}[J").dropLast()
       return frames.last.map { (1..<50).contains(Screen(String($0)).widest) } ?? false
@@ -73,7 +73,7 @@ import Testing
     try await command.waitForOutput("20 new")
     command.send(SIGINT)
     try await command.waitForOutput("finish")
-    // The frames that follow are drawn below it.
+    // Later frames are drawn below it.
     let frames = command.outputText.split(separator: "of 40", omittingEmptySubsequences: false).count - 1
     try await command.waitForOutput("of 40", times: frames + 2)
     let during = Screen(command.outputText)
@@ -168,7 +168,7 @@ import Testing
     #expect(Screen(result.outputText).attributes.isEmpty == !isColoured, "\(result.outputText)")
   }
 
-  // MARK: A standard output that takes no more
+  // MARK: Closed standard output
 
   @Test("a closed pipe ends the command with a message", arguments: [0, 100]) func aClosedPipeEndsWithASentence(bytes: Int)
     async throws
@@ -188,7 +188,7 @@ import Testing
     let list = try await job.start(["cache", "list", "--json"], output: .closedAfter(bytes: bytes)).wait()
     #expect(list.status == 1, "\(list.errorText)")
     expectGolden(list.errorText)
-    // What came was stored all the same.
+    // Fetched images were stored all the same.
     #expect(try await job.statistics().entries == 1000)
   }
 

@@ -23,7 +23,7 @@ import Testing
     JobFolder(urls: names.map { origin.url("/\($0)") }, keys: "transform: \(transform)")
   }
 
-  /// Format and size of all that is cached, by the last part of the URL.
+  /// Format and size of all cached images, by the last part of the URL.
   private func cached(_ job: JobFolder) throws -> [String: [String]] {
     let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
     var found: [String: [String]] = [:]

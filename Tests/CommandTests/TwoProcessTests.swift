@@ -2,11 +2,11 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Two commands at once over one cache.
+/// Two simultaneous commands with one cache.
 @Suite struct TwoProcessTests {
   private static let keys = "prefetch: {concurrency: 4, per-host: 4}"
 
-  /// Two jobs over the cache of the first; 200 of their 400 images each are the same.
+  /// Two jobs with the same cache; 200 of their 400 images each are shared.
   private func makeJobs(_ origin: Origin) -> (JobFolder, JobFolder) {
     let first = JobFolder(urls: imageURLs(origin, 0..<400), keys: Self.keys)
     let keys = "\(Self.keys)\ncache: {directory: \(first.cacheDirectory)}"

@@ -29,7 +29,7 @@ import Testing
     #expect(run.status == 0)
     #expect(run.totals["urls"] == 43 && run.sumOfTotals == 43 && run.rows.count == 43)
     #expect(run.totals["failed"] == 3 && run.failuresByKind == ["invalid-url": 2, "http-status": 1])
-    // A duplicate joins the request in flight, or finds what it brought; either way one request serves both.
+    // A duplicate joins the request in flight, or finds its image; either way one request serves both.
     #expect(origin.requests.count == 21)
     let bad = run.rows.filter { $0.kind == "invalid-url" }
     #expect(bad.map(\.line) == [41, 42])
@@ -101,10 +101,10 @@ import Testing
     _ = try await job.runJob()
     let asked = origin.requests.count
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run").outputText.isEmpty)
-    // A URL that is asked again and fails again is not new on the blacklist.
+    // A blacklisted URL that fails again isn't new on the blacklist.
     let again = try await job.runJob("--retry-blacklisted")
     #expect(again.totals["failed"] == 1 && again.section("blacklist")["added"] as? Int == 0)
-    // Blacklisted URLs are asked for where the job says so.
+    // Blacklisted URLs are requested if the job says so.
     let retrying = try await job.prewarm("run", "job.yaml", "--dry-run", "--retry-blacklisted")
     #expect(retrying.outputText == "\(urls[2])\n", "\(retrying.errorText)")
     let bypassing = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-mode", "bypass")
@@ -168,7 +168,7 @@ import Testing
     let deep = try await job.runJob("--decode", "full")
     #expect(deep.totals["hit_disk"] == 3)
     #expect(deep.failuresByKind == ["undecodable": 1])
-    // The old record stays, and is good for a job that asks for less.
+    // The old record stays, and suffices for a job with weaker verification.
     let shallow = try await job.runJob("--decode", "header")
     #expect(shallow.status == 0 && shallow.totals["hit_disk"] == 4)
     #expect(origin.requests.count == 5)
@@ -229,7 +229,7 @@ import Testing
     #expect(run.rows[0].url.contains("***"))
     for name in ["report.json", "rows.jsonl", "cache/default/index.mdb"] {
       let text = String(decoding: job.folder.read(name)!, as: UTF8.self)
-      #expect(!text.contains("geheim"), "\(name) tells the password")
+      #expect(!text.contains("geheim"), "\(name) shows the password")
     }
     #expect(!(run.result.outputText + run.result.errorText).contains("geheim"))
   }

@@ -67,7 +67,7 @@ import Testing
     let result = try read(text)
     #expect(result.urls == ["https://a.com/a.jpg"])
     #expect(result.warnings.count == 1)
-    #expect(result.warnings.first?.contains("4 lines") == true && result.warnings.first?.contains("line 2: “garbage”") == true)
+    #expect(result.warnings.first?.contains("4 lines") == true && result.warnings.first?.contains("line 2: 'garbage'") == true)
   }
 
   @Test("paths require a base URL") func pathsNeedABase() throws {
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test("the files of a pattern are counted together") func filesOfAPatternAreCountedTogether() throws {
-    // Most asked in all is what is most asked in no file.
+    // The most requested target overall isn't the most requested one of any file.
     _ = directory.write(
       get("/only.jpg") + get("/1.jpg") + get("/1.jpg") + get("/1.jpg") + get("/all.jpg") + get("/all.jpg"),
       to: "log"
@@ -199,12 +199,12 @@ import Testing
 
   @Test("counts are exact with any amount of memory", arguments: [1 << 30, 64 << 10, 8 << 10])
   func countsAreExactWhateverTheMemory(memoryBytes: Int) throws {
-    // With 8 KiB more runs are written than are merged at once, so that they are merged in between, in both sortings.
+    // With 8 KiB, more runs are written than are merged at once, so intermediate merges happen in both sorts.
     let counter = RequestCounter(spoolDirectory: directory.path, memoryBytes: memoryBytes)
     var random = SeededRandom(seed: 7)
     var expected: [String: (count: Int, line: UInt64)] = [:]
     for line in 1...20_000 as ClosedRange<UInt64> {
-      // A few targets are asked for often, most once or twice.
+      // A few targets are requested often, most once or twice.
       let number = Bool.random(using: &random) ? Int.random(in: 0..<40, using: &random) : Int.random(in: 0..<8000, using: &random)
       let target = "/catalogue/\(number)/" + String(repeating: "x", count: number % 50) + ".jpg"
       expected[target, default: (0, line)].count += 1

@@ -4,7 +4,7 @@ import Manifests
 import TestSupport
 import Testing
 
-/// What is broken anywhere ends with entries and an error, and with nothing else.
+/// Reading damaged manifests ends with entries and an error, never with anything else.
 @Suite struct DamagedManifestTests {
   private let sitemap = """
     <?xml version="1.0" encoding="UTF-8"?><!DOCTYPE urlset [<!ATTLIST url a CDATA "b">]>

@@ -3,7 +3,7 @@ import ImageURLs
 import Manifests
 import TestSupport
 
-/// A fetcher over texts that a test gives, which come when the test says so.
+/// A fetcher of texts set by a test, which arrive when the test decides.
 final class FakeFetcher: ManifestFetcher {
   enum Answer {
     case text(String)
@@ -18,7 +18,7 @@ final class FakeFetcher: ManifestFetcher {
   private let answers: [String: Answer]
   private var fetches: [String: FakeFetch] = [:]
   private(set) var asked: [String] = []
-  /// Those of them that may get what is for the user's own server alone.
+  /// URLs that may get values for the user's own server.
   private(set) var askedAsOwn: [String] = []
   private(set) var cancelled: [String] = []
 
@@ -41,7 +41,7 @@ final class FakeFetcher: ManifestFetcher {
     return fetch
   }
 
-  /// Lets one that was held back come.
+  /// Finishes a fetch that was held back.
   func finish(_ url: String) {
     guard case .held(let text)? = answers[url] else { preconditionFailure("\(url) is not held back") }
     fetches[url]!.end(fetched(Array(text.utf8)))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Manifests
 
-/// Shards know by it whether they have read the same lists.
+/// Shows shards whether they have read the same lists.
 @Suite struct ListFingerprintTests {
   private let directory = TemporaryDirectory()
   private static let lines = [
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  /// Counted by a Python program from the definition in ``ListFingerprint``.
+  /// Computed by a Python program from the definition in ``ListFingerprint``.
   @Test("every machine computes the same fingerprint") func everyMachineComesToTheSame() throws {
     #expect(try fingerprint(Self.lines).sum == 0x2897_91A2_23E5_4060)
     #expect(try fingerprint([]) == ListFingerprint())
@@ -72,14 +72,14 @@ import Testing
   ) throws {
     let expected = try fingerprint(Self.lines, by: rule)
     for (place, line) in [
-      // Of the same host; another bad line; the bad line elsewhere; and one fewer, which stands twice.
+      // On the same host; another bad line; the bad line elsewhere; and one fewer, which occurs twice.
       (0, ["https://a.com/4.jpg"]), (0, ["no url"]), (0, ["no url", "https://a.com/1.jpg"]), (4, []),
     ] {
       var lines = Self.lines
       lines.replaceSubrange(place...place, with: line)
       #expect(try fingerprint(lines, by: rule) != expected, "\(lines)")
     }
-    // Copies do not cancel each other.
+    // Copies don't cancel each other out.
     let (one, two) = ("https://a.com/1.jpg", "https://a.com/2.jpg")
     #expect(try fingerprint([one, one], by: rule) != fingerprint([two, two], by: rule))
   }

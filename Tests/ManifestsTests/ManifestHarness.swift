@@ -4,7 +4,7 @@ import ImagePrimitives
 import Manifests
 import TestSupport
 
-/// An entry with its texts, for comparing.
+/// An entry with its texts, for comparison.
 struct ReadEntry: Equatable, CustomStringConvertible {
   var url: String
   var written: String
@@ -17,7 +17,7 @@ struct ReadEntry: Equatable, CustomStringConvertible {
   var description: String { "\(manifest):\(line) \(written) \(priority.name) \(problem ?? "")" }
 }
 
-/// What reading gave before it ended or failed.
+/// The entries read before the end or an error.
 struct ReadResult {
   var entries: [ReadEntry] = []
   var failure: ManifestError?
@@ -84,18 +84,18 @@ func readAll(
 }
 
 extension TemporaryDirectory {
-  /// A manifest over a new file of that text.
+  /// A manifest over a new file with that text.
   func manifest(_ text: String, name: String = "list.txt") -> Manifest {
     Manifest(.file(write(text, to: name)), name: name)
   }
 
-  /// A manifest over a new file of these bytes.
+  /// A manifest over a new file with these bytes.
   func manifest(bytes: [UInt8], name: String) -> Manifest {
     Manifest(.file(write(bytes, to: name)), name: name)
   }
 }
 
-/// The bytes as gzip(1) packs them.
+/// The bytes as compressed by gzip(1).
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
   let directory = TemporaryDirectory()
   let process = Process()
@@ -108,13 +108,13 @@ func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
 
 func gzip(_ text: String) throws -> [UInt8] { try gzip(Array(text.utf8)) }
 
-/// A pipe whose ends are closed with it.
+/// A pipe; its ends are closed by `deinit`.
 final class TestPipe {
   let readEnd: Int32
   private var writeEnd: Int32?
 
   init() {
-    // By a name, since that makes no end that a child of another test could inherit and keep open.
+    // A named one, since the child process of another test can't inherit its ends and keep them open.
     let directory = TemporaryDirectory()
     precondition(mkfifo(directory.file("pipe"), 0o600) == 0)
     readEnd = open(directory.file("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -122,7 +122,7 @@ final class TestPipe {
     precondition(fcntl(readEnd, F_SETFL, 0) == 0)
   }
 
-  /// A pipe with all of `bytes`, which must fit in it, and its end.
+  /// Creates a pipe with all of `bytes`, which must fit in it, and closes its write end.
   convenience init(holding bytes: [UInt8]) {
     self.init()
     write(bytes)
@@ -146,7 +146,7 @@ final class TestPipe {
   }
 }
 
-/// Memory of this process that is no page of a file.
+/// Memory of this process that isn't backed by files.
 func anonymousKilobytes() -> Int {
   let status = String(decoding: readFile("/proc/self/status")!, as: UTF8.self)
   return Int(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }!.split(separator: " ").dropLast().last!)!

@@ -8,7 +8,7 @@ import Testing
 @Suite struct OrderTests {
   let directory = TemporaryDirectory()
 
-  /// Rows of all five classes, in no order.
+  /// Rows of all five priorities, in no order.
   private func rows(_ host: String) -> [(url: String, priority: Priority)] {
     (0..<500).map { ("https://\(host)/\($0)", Priority.allCases[$0 * 7 % 5]) }
   }
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("the order holds within each class, across manifests of every kind", arguments: [EntryOrder.fifo, .lifo])
+  @Test("the order applies to each priority, across manifests of every kind", arguments: [EntryOrder.fifo, .lifo])
   func withinEachClassAcrossManifestsOfEveryKind(order: EntryOrder) throws {
     let csv = { host in "url,priority\n" + rows(host).map { "\"\($0.url)\",\($0.priority.name)\n" }.joined() }
     let json = rows("c").map { #"{"priority": "\#($0.priority.name)", "url": "\#($0.url)"}"# }.joined(separator: "\n")
@@ -85,7 +85,7 @@ import Testing
     #expect(rmdir(spool.path) == 0)
   }
 
-  /// In a process of its own, as the other tests' memory would count too.
+  /// In its own process, since the memory of other tests would count, too.
   @Test("a million entries are reversed in flat memory") func aMillionEntriesGoBackwardsInFlatMemory() async {
     await #expect(processExitsWith: .success) {
       #if DEBUG

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Manifests
 
-/// Which entry is whose.
+/// The assignment of entries to shards.
 @Suite struct ShardTests {
   private func owner(_ text: String, of count: Int) -> [Int] {
     Array(text.utf8).withUnsafeBytes { bytes in
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  /// Counted by a C program from the definition in ``Shard``.
+  /// Computed by a C program from the definition in ``Shard``.
   @Test(
     "every machine computes the same shards",
     arguments: [

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ShardedReadingTests {
   let directory = TemporaryDirectory()
 
-  /// Manifests of every format, with bad lines, duplicates, entries of other classes, and what is filtered out.
+  /// Manifests of every format, with bad lines, duplicates, entries of other priorities, and filtered ones.
   private func manifests() throws -> [Manifest] {
     let texts = (0..<40).map { number in
       switch number % 8 {
@@ -45,7 +45,7 @@ import Testing
 
   @Test("every entry is in exactly one shard, in order", arguments: [EntryOrder.fifo, .lifo], [Shard.Rule.url, .host])
   func everyEntryIsInExactlyOneShardAndTheirOrderStays(order: EntryOrder, rule: Shard.Rule) throws {
-    // One class streams in FIFO order; several are spooled.
+    // One priority streams in FIFO order; several are spooled.
     for list in [try manifests().filter { !$0.name.hasSuffix(".csv") }, try manifests()] {
       let whole = try readAll(list, order: order)
       #expect(whole.failure == nil && whole.entries.contains(where: \.isFiltered) && whole.problems.contains { $0 != nil })
@@ -54,11 +54,11 @@ import Testing
         #expect(shards.reduce(0) { $0 + $1.entries.count } == whole.entries.count)
         #expect(shards.allSatisfy { $0.fingerprint == shards[0].fingerprint } && whole.fingerprint == nil)
         #expect(shards[0].fingerprint?.entries == UInt64(whole.entries.count))
-        // Merged by the place of each in the whole, nothing is missing and nothing has changed places.
+        // Merged by their positions in the whole list, the entries are complete and in order.
         var rests = shards.map { $0.entries[...] }
         for entry in whole.entries {
           guard let shard = rests.firstIndex(where: { $0.first == entry }) else {
-            Issue.record("\(entry) is out of place, or nobody's")
+            Issue.record("\(entry) is out of place, or in no shard")
             return
           }
           rests[shard].removeFirst()

@@ -69,7 +69,8 @@ import Testing
     _ = try readAll([try fetched("https://a.com/index.xml")], fetcher: fetcher)
     #expect(Set(fetcher.askedAsOwn) == Set(trusted + ["https://a.com/index.xml"]))
     #expect(fetcher.asked.count == 11)
-    // Of a local index all that stands in it, as with any list of the user's; of what these name, what is of their own origin.
+    // A local index trusts all its URLs, as any list of the user's does; the files behind them trust only their own
+    // origin.
     let local = FakeFetcher(answers)
     _ = try readAll([directory.manifest(top, name: "index.xml")], fetcher: local)
     let named = [
@@ -100,7 +101,7 @@ import Testing
     ])
     let result = try readAll([try fetched("https://a.com/i.xml")], fetcher: fetcher)
     #expect(fetcher.asked.map(\.utf8.count) == [19, 2048])
-    #expect(result.warnings.filter { $0.contains("by more than 2048 bytes") }.count == 1)
+    #expect(result.warnings.filter { $0.contains("longer than 2048 bytes") }.count == 1)
 
     var tree = SitemapTree()
     let normalizer = URLNormalizer()
@@ -192,7 +193,7 @@ import Testing
     }
     #expect(try untilStill() == .waiting)
     #expect(batch.entries(of: reader).map(\.url) == ["https://i.com/1.jpg"])
-    // The next ones are under way, but not all.
+    // The next ones are being fetched, but not all.
     #expect(fetcher.asked.count == 1 + 5)
     #expect(reader.waitDescriptor != nil && reader.expectedEntries == nil)
     for child in children.dropFirst() {
@@ -249,7 +250,7 @@ import Testing
     let gone = try readAll([try fetched("https://a.com/gone")], fetcher: fetcher)
     #expect(
       gone.failure
-        == ManifestError(manifest: "https://a.com/gone", message: "it cannot be fetched: the server answered 404 Not Found")
+        == ManifestError(manifest: "https://a.com/gone", message: "cannot fetch it: the server answered 404 Not Found")
     )
   }
 }

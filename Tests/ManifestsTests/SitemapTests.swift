@@ -106,7 +106,7 @@ private let opening = """
     ] as [(String, [UInt8], String)]
   )
   func otherEncodingsAreConverted(name: String, letter: [UInt8], escaped: String) throws {
-    // So many that letters lie across the ends of what is parsed at once.
+    // Enough entries that characters cross the ends of parsed blocks.
     let entries = (1...700).map { Array("<url><loc>https://a.com/\($0)".utf8) + letter + Array(".jpg</loc></url>\n".utf8) }
     let bytes =
       Array("<?xml version='1.0' encoding = '\(name)' standalone='yes'?>\n<urlset>\n".utf8) + entries.joined()
@@ -187,7 +187,7 @@ private let opening = """
     let names = (0..<300).map { tag in "<a" + (0..<3000).map { " a\(tag * 3000 + $0)=''" }.joined() + "/>\n" }
     for end in ["<!--" + String(repeating: space, count: 5) + "-->", names.joined()] {
       let result = try read(urlset(entry + end + entry))
-      // What a name or a comment takes differs from one version of Expat to the next: within the limit it is taken whole.
+      // The memory of a name or a comment depends on the version of Expat; below the limit it is read completely.
       #expect(result.failure.map { $0.message.contains("takes more than 16 MiB") } ?? (result.urls.count == 2))
     }
   }
@@ -227,12 +227,12 @@ private let opening = """
     #expect(result.urls.isEmpty == !isTaken)
     #expect(try read(text).urls.count == 1)
     #expect(
-      result.warnings.contains { $0.contains("cannot be read") } == ["2026-02-30", "yesterday", "2026-13"].contains(lastModified)
+      result.warnings.contains { $0.contains("unreadable") } == ["2026-02-30", "yesterday", "2026-13"].contains(lastModified)
     )
     #expect(result.warnings.contains { $0.contains("newer-than") } == (!isTaken || !result.warnings.isEmpty))
   }
 
-  @Test("sitemap priorities set the class on request") func prioritiesChooseTheClassOnRequest() throws {
+  @Test("sitemap priorities are used on request") func prioritiesChooseTheClassOnRequest() throws {
     let priorities = ["0.1", "1.0", "0.5", "0.2", "0.7", "0.9", "x", "0.4"]
     let entries = priorities.map { "<url><loc>https://a.com/\($0).jpg</loc><priority>\($0)</priority></url>" }
     let text = urlset(entries.joined() + "<url><loc>https://a.com/none.jpg</loc></url>")
@@ -288,7 +288,7 @@ private let opening = """
     #expect(try readAll(manifests, order: .lifo, maximum: 100).entries == fifo.entries.reversed())
   }
 
-  /// In a process of its own, as the other tests' memory would count too.
+  /// In its own process, since the memory of other tests would count, too.
   @Test("fifty thousand entries are read in flat memory") func fiftyThousandEntriesRunInFlatMemory() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()

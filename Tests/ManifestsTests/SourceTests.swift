@@ -58,7 +58,7 @@ import Testing
     #expect(batch.entries(of: reader).map(\.url) == ["https://a.com/1", "https://a.com/2"])
     pipe.write("https://a.com/3")
     pipe.finish()
-    // Waited for, as another test's new process may hold the other end for a moment.
+    // Another test's new process may hold the other end for a moment, so wait for the end.
     while try reader.next(&batch, maximum: 10) {}
     #expect(batch.entries(of: reader).map(\.url) == ["https://a.com/1", "https://a.com/2", "https://a.com/3"])
     #expect(reader.expectedEntries == 3)
@@ -91,14 +91,14 @@ import Testing
       #expect(try untilStill(reader, &batch) == .waiting)
     }
     pipe.finish()
-    // A process that another test starts just now may hold the other end for a moment, so the end is waited for.
+    // A process that another test is starting may hold the other end for a moment, so wait for the end.
     while try reader.next(&batch, maximum: 10) {}
     let urls = batch.entries(of: reader).map(\.url)
     #expect(urls == (order == .fifo ? ["https://a.com/1", "https://a.com/2"] : ["https://a.com/2", "https://a.com/1"]))
     #expect(batch.messages.isEmpty)
   }
 
-  /// Reads until there is nothing more at once.
+  /// Reads until reading would block.
   private func untilStill(_ reader: ManifestReader, _ batch: inout EntryBatch) throws -> ManifestReader.Status {
     while true {
       let status = try reader.nextAvailable(&batch, maximum: 2)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import QueuedJobs
 
-/// How many entries a worker holds.
+/// The number of entries that a worker holds.
 @Suite struct LookAheadTests {
   private func moment(_ milliseconds: UInt64) -> MonotonicInstant { MonotonicInstant(nanoseconds: milliseconds * 1_000_000) }
 

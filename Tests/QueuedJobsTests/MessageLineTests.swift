@@ -4,7 +4,7 @@ import Testing
 @testable import QueuedJobs
 @testable import WorkQueues
 
-/// Which of the messages that a worker holds it begins, and which it gives to others.
+/// The messages that a worker starts, and those that it gives to others.
 @Suite struct MessageLineTests {
   private func message(_ number: Int, of host: String, entries: Int = 64, priority: Priority = .normal) -> HeldMessage {
     let url = Array("http://\(host)/\(number).jpg".utf8)
@@ -27,7 +27,7 @@ import Testing
     return line
   }
 
-  /// Begins whatever may be begun, and returns the numbers.
+  /// Starts all messages that may start, and returns their numbers.
   private func begin(_ line: inout MessageLine, pace: Int = 0) -> [String] {
     var begun: [String] = []
     while let held = line.next(pace: pace) {
@@ -54,14 +54,14 @@ import Testing
     #expect(begin(&line, pace: 100) == ["1-0", "2-0"])
   }
 
-  @Test("of many hosts as many messages start as there are transfers") func ofManyHostsAsManyAreBegunAsThereAreTransfersFor() {
+  @Test("with many hosts, as many messages start as there are transfers") func ofManyHostsAsManyAreBegunAsThereAreTransfersFor() {
     var line = MessageLine(concurrency: 32, perHost: 8)
     for number in 0..<200 { line.add(message(number, of: "h\(number)", entries: 1)) }
     #expect(begin(&line).count == 128)
     #expect(begin(&line, pace: 1000).count == 72)
   }
 
-  @Test("a higher class comes first") func aHigherClassComesFirst() {
+  @Test("a higher priority comes first") func aHigherClassComesFirst() {
     var line = line(
       message(1, of: "a"),
       message(2, of: "b", priority: .low),

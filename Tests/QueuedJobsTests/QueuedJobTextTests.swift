@@ -5,7 +5,7 @@ import Testing
 @testable import QueuedJobs
 @testable import WarmJobs
 
-/// Jobs as they lie in a queue, and what workers tell each other of bad URLs.
+/// Jobs as stored in a queue, and the failures that workers share.
 @Suite struct QueuedJobTextTests {
   private let yaml = """
     version: 1
@@ -51,7 +51,8 @@ import Testing
     #expect(own.prefetch.limits.concurrency == 9)
   }
 
-  @Test("a truncated or changed job is rejected or read as another") func whateverIsCutOrChangedIsRefusedOrReadAsSomethingElse() {
+  @Test("a truncated or changed job is rejected, or read as another one")
+  func whateverIsCutOrChangedIsRefusedOrReadAsSomethingElse() {
     let bytes = text.encoded
     #expect(throws: QueuedJobText.FormatError.self) { try QueuedJobText(decoding: []) }
     for count in 0..<bytes.count {

@@ -3,7 +3,7 @@ import ImagePrimitives
 import Testing
 @testable import WarmJobs
 
-/// Sentences of failures and errors that name keys of the job.
+/// Messages of failures and errors that name keys of the job.
 @Suite struct WordingTests {
   private static let size = ImageSize(width: 40, height: 30)
 

@@ -5,20 +5,20 @@ import Testing
 
 @testable import WorkQueues
 
-/// Redis away, restarted, out of memory, or its replies lost.
+/// Redis unreachable, restarted, out of memory, or its replies lost.
 @Suite struct AwayTests {
   @Test("a worker that ends doesn't wait for a silent server") func whoEndsNeedNotWaitForAServerThatIsSilent() async throws {
     let fixture = try await QueueFixture()
     var options = QueueConsumer.Options()
     options.timeouts = .init(connect: .seconds(600), answer: .seconds(600))
-    // More than it takes: what is left keeps the queue from being drained, which would be another end.
+    // More than it takes: the rest keeps the queue from being drained, which would be another ending.
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(128)), options)
     try await worker.take(64, messages: 1)
     try await fixture.silence()
     worker.acknowledge(worker.messages[0])
     worker.consumer.stop()
     #expect(!worker.consumer.join(afterSilence: .milliseconds(20), since: TimeSource.system.monotonic()))
-    // It goes on by itself.
+    // It continues by itself.
     fixture.server.resume()
     try await worker.wait(for: "its end") { $0.condition == .stopped }
     #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
@@ -34,11 +34,11 @@ import Testing
     #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 
-  /// Fills and drains a queue over ways on which replies get lost, and looks for what was counted twice or not at all.
+  /// Fills and drains a queue over connections that lose replies, and checks that everything is counted once.
   @Test("lost replies lose nothing and count nothing twice", arguments: [1, 4, 7])
   func lostRepliesLoseNothingAndCountNothingTwice(first: Int) async throws {
     let fixture = try await QueueFixture()
-    // Some for sure, others at random: how many replies there are depends on how they are packed.
+    // Some for sure, others at random: the number of replies depends on how they are packed.
     let sure = [0, 12, 27, 40].map { $0 + first }
     let proxy = CuttingProxy(to: fixture.server) { number, _ in
       var random = SeededRandom(seed: UInt64(first + number << 8))
@@ -69,7 +69,7 @@ import Testing
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(2000, hosts: 100)
     let queue = try fixture.fill(entries)
-    // So short that messages go from worker to worker all the time.
+    // So short that messages constantly move between workers.
     var options = QueueConsumer.Options()
     options.takeOverAfter = .milliseconds(20)
     options.takeOverInterval = .milliseconds(5)
@@ -92,7 +92,7 @@ import Testing
         worker.update()
         guard let message = worker.messages.popLast() else { continue }
         worker.consumer.take(maximumEntries: message.entries.count)
-        // Now and then one forgets what it holds, which others then find.
+        // Sometimes a worker forgets its messages, which others then find.
         if random.next() % 10 > 0 { worker.acknowledge(message) } else { try fixture.claimAsAnother(message.id) }
         worked += 1
       }
@@ -129,7 +129,7 @@ import Testing
     let queue = try fixture.fill(TestEntry.many(640))
     let isLost = Watched(false)
     let proxy = CuttingProxy(to: fixture.server) { _, length in
-      // The first long reply is that with the messages.
+      // The first long reply is the one with the messages.
       isLost.withLock { isLost in
         guard length > 1000, !isLost else { return false }
         isLost = true
@@ -204,7 +204,7 @@ import Testing
     #expect(try begun.begin(.test) == .sealed(QueueSize(entries: 64, messages: 1)))
     try begun.add([QueuedManifest(name: "a", file: nil)], from: 0)
 
-    // Nothing answers there: it holds what it held, and takes no writes.
+    // The server is unreachable: it held data, and accepts no writes.
     _ = try connection.command(["REPLICAOF", "127.0.0.1", "1"])
     worker.acknowledge(worker.messages[0])
     try await worker.wait(for: "the refusal") {
@@ -224,7 +224,7 @@ import Testing
     #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 
-  @Test("a hanging server is waited for") func aServerThatStandsStillIsWaitedFor() async throws {
+  @Test("workers wait for a hanging server") func aServerThatStandsStillIsWaitedFor() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(64))
     var options = QueueConsumer.Options()
@@ -255,7 +255,7 @@ import Testing
 }
 
 extension TestConsumer {
-  /// Works all that comes, few messages at a time, so that much is said and answered.
+  /// Processes all messages, few at a time, so that there are many requests and replies.
   func drainSlowly() async throws {
     consumer.take(maximumEntries: 40)
     try await wait(for: "the queue to be drained") { test in

@@ -4,18 +4,18 @@ import RedisClient
 import Synchronization
 import TestSupport
 
-/// A way to a Redis server on which replies get lost: what was asked for has been done, and the connection breaks before that is
-/// heard.
+/// A proxy to a Redis server that loses replies: the request was executed, but the connection breaks before its reply
+/// arrives.
 final class CuttingProxy: Sendable {
   let port: UInt16
-  /// Given the number of a reply, from 0 over all connections, and its length, whether it is lost.
+  /// Whether to lose a reply, given its number, from 0 over all connections, and its length.
   private let losesReply: @Sendable (_ number: Int, _ length: Int) -> Bool
   private let listener: Int32
   private let server: sockaddr_in
   private let replies = Atomic(0)
   private let losses = Atomic(0)
 
-  /// How many replies were lost.
+  /// The number of lost replies.
   var lossCount: Int { losses.load(ordering: .relaxed) }
 
   init(to server: RedisServer, losesReply: @escaping @Sendable (_ number: Int, _ length: Int) -> Bool) {
@@ -69,7 +69,7 @@ final class CuttingProxy: Sendable {
     }
   }
 
-  /// Passes bytes on while `passes` allows; the last of the two directions to end closes both sockets.
+  /// Forwards bytes while `passes` allows; the last direction to end closes both sockets.
   private static func pump(from source: Int32, to target: Int32, _ ends: Ends, passes: (_ length: Int) -> Bool) {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
@@ -92,7 +92,7 @@ final class CuttingProxy: Sendable {
     return address
   }
 
-  /// How many directions of a connection have ended.
+  /// The number of directions of a connection that have ended.
   private final class Ends: Sendable {
     let count = Atomic(0)
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import WorkQueues
 
 @Suite struct DeliveryTests {
-  @Test("higher classes come first") func higherClassesComeFirst() async throws {
+  @Test("higher priorities come first") func higherClassesComeFirst() async throws {
     let fixture = try await QueueFixture()
     let entries = Priority.allCases.reversed().flatMap { priority in
       (0..<3).map { TestEntry(url: "http://h\($0)/\(priority.name)", host: "h\($0)", priority: priority) }
@@ -35,7 +35,7 @@ import Testing
     let worker = try TestConsumer(try fixture.fill(singles + TestEntry.many(640)))
     try await worker.take(100, messages: 100)
     #expect(worker.messages.allSatisfy { $0.entries.count == 1 })
-    // The other 50, and of the batches as many as are needed for 78.
+    // The other 50, and as many batches as are needed for 78.
     try await worker.take(128, messages: 152)
     #expect(worker.messages.suffix(2).allSatisfy { $0.entries.count == 64 })
     #expect(try QueueFollower(fixture.location).progress()?.heldMessages == 152)
@@ -58,8 +58,8 @@ import Testing
     try await worker.take(500, messages: 1000)
     #expect(Set(worker.messages.flatMap(\.urls)) == Set(entries.map(\.url)))
     #expect(worker.messages.allSatisfy { $0.deliveries == 2 })
-    // A worker shows that it is alive when it connects, every 10 s, and when one of its two looks begins: at most each second, and
-    // not for every 64 messages.
+    // A worker shows that it is alive when it connects, every 10 s, and when one of its two scans starts: at most once
+    // per second, not for every 64 messages.
     let counts = try #require(try fixture.connection().command(["INFO", "commandstats"]).text)
     let signs = try #require(counts.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_zadd:calls=") })
     let number = try #require(Double(signs.dropFirst("cmdstat_zadd:calls=".count).prefix { $0 != "," }))
@@ -166,7 +166,7 @@ import Testing
     try await worker.take(10, messages: 1)
     let id = worker.messages[0].id
     let connection = try fixture.connection()
-    // It was idle for a while, and then it is not.
+    // It was idle for a while, then it isn't.
     _ = try connection.command([
       "XCLAIM", fixture.keys.stream(id.stream), "workers", try fixture.owner(of: id), 0, RedisArgument(id.text), "IDLE",
       "50000000", "JUSTID",

@@ -5,7 +5,7 @@ import Testing
 @testable import WorkQueues
 
 @Suite struct EntryGathererTests {
-  /// The messages of these entries, the rest included.
+  /// The messages of these entries, including the rest.
   private func messages(_ entries: [TestEntry], maximumEntries: Int = 1000) -> [EntryGatherer.Message] {
     var gatherer = EntryGatherer(maximumEntries: maximumEntries)
     var messages: [EntryGatherer.Message] = []
@@ -27,7 +27,7 @@ import Testing
     return decoder.entries.map { String(decoding: decoder.texts[$0.url], as: UTF8.self) }
   }
 
-  @Test("a message holds entries of one host and one class") func aMessageHoldsEntriesOfOneHostAndOneClass() throws {
+  @Test("a message contains entries of one host and one priority") func aMessageHoldsEntriesOfOneHostAndOneClass() throws {
     let entries = (0..<600).map { index in
       TestEntry(url: "http://h\(index % 5)/\(index)", host: "h\(index % 5)", priority: index % 2 == 0 ? .high : .low)
     }

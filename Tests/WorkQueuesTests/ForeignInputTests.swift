@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkQueues
 
-/// What others write into Redis, and what Redis does not let us do.
+/// Data that other programs write into Redis, and operations that Redis refuses.
 @Suite struct ForeignInputTests {
   @Test("garbage in a stream is reported and delays nothing") func garbageInAStreamIsHandedOutAndHoldsNothingUp() async throws {
     let fixture = try await QueueFixture()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkQueues
 
-/// What a worker gives back that is asked to stop does not count as delivered; what one held that died does.
+/// Messages that a stopped worker gives back don't count as delivered; those of a crashed one do.
 @Suite struct GivingBackTests {
   @Test("returned entries are delivered as if for the first time") func whatIsGivenBackIsDeliveredAsIfForTheFirstTime()
     async throws
@@ -88,7 +88,7 @@ import Testing
     _ = try connection.command(["CONFIG", "SET", "maxmemory", "1"])
     if isAcknowledged {
       first.acknowledge(first.messages[0])
-      // It has lost its connection by then, and may not even join the workers again.
+      // It has lost its connection by then, and can't even join the workers again.
       try await first.wait(for: "the refusal") {
         if case .waiting(let why) = $0.condition { why.contains("(OOM)") } else { false }
       }
@@ -108,7 +108,7 @@ import Testing
 }
 
 extension TestConsumer {
-  /// Stops as a worker does that is asked to, and waits until it has.
+  /// Stops like a worker that gets a signal, and waits until it has ended.
   fileprivate func stop(patience: Duration = .seconds(60)) async throws {
     consumer.stop(patience: patience)
     try await wait(for: "its end") { $0.condition == .stopped }
@@ -117,7 +117,7 @@ extension TestConsumer {
 }
 
 extension QueueConsumer.Options {
-  /// Looks for what others have left all the time, and waits for what they hold as long as usual.
+  /// Scans for abandoned messages all the time, and waits for held ones as long as usual.
   fileprivate static var impatient: QueueConsumer.Options {
     var options = QueueConsumer.Options()
     options.takeOverInterval = .milliseconds(1)

@@ -59,20 +59,20 @@ import Testing
   @Test("invalid messages are rejected") func whatNoWriterWritesIsRefused() {
     let wrong: [[UInt8]] = [
       [], [1], [2, 0, 0, 0, 0, 0],
-      [1, 3, 0, 0, 0, 0],  // a state that there is not
+      [1, 3, 0, 0, 0, 0],  // an unknown state
       [1, 0, 0, 0, 1, 0],  // bytes shared with nothing
       [1, 0, 0, 0, 0, 9, 65],  // a length beyond the end
       [1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, 0, 0, 0],  // a manifest of more than 32 bits
       [1, 0, 0] + Array(repeating: 0xFF, count: 10) + [0, 0],  // a line of more than 64 bits
-      [1, 2, 0, 0, 0, 0, 1, 0xFF],  // a sentence that is no text
-      [1, 2, 0, 0, 0, 0, 201, 1] + [UInt8](repeating: 65, count: 201),  // a sentence that a writer would have cut
+      [1, 2, 0, 0, 0, 0, 1, 0xFF],  // a sentence that isn't text
+      [1, 2, 0, 0, 0, 0, 201, 1] + [UInt8](repeating: 65, count: 201),  // a sentence that a writer would have truncated
       [1] + Array(repeating: [0, 0, 0, 0, 0], count: 257).flatMap { $0 },
     ]
     for bytes in wrong { #expect(throws: MessageError.self) { try Self.decoded(bytes) } }
   }
 
   @Test("a small message cannot expand without limit") func aSmallMessageCannotUnfoldToAnyLength() {
-    // The first URL has all the bytes that one may have, and the next ones share them.
+    // The first URL has the maximum length, and the next ones share it.
     var bytes: [UInt8] = [1, 0, 0, 1, 0]
     Varint.append(65_536, to: &bytes)
     bytes += [UInt8](repeating: 65, count: 65_536)

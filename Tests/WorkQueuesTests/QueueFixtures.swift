@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkQueues
 
-/// A server with a queue's location on it.
+/// A server and the location of a queue on it.
 struct QueueFixture {
   let server: RedisServer
   let location: QueueLocation
@@ -23,7 +23,7 @@ struct QueueFixture {
     QueueWriter(location, options: options, waiting: waiting)
   }
 
-  /// A sealed queue of these entries, and the queue opened.
+  /// Fills and seals a queue with these entries, and opens it.
   func fill(_ entries: [TestEntry], job: QueuedJob = .test) throws -> OpenQueue {
     let writer = writer()
     #expect(try writer.begin(job) == .new)
@@ -33,12 +33,12 @@ struct QueueFixture {
     return try #require(try QueueFollower(location).open())
   }
 
-  /// A consumer that takes over at once what is not renewed.
+  /// A consumer that takes over messages without waiting.
   func hastyConsumer(_ queue: OpenQueue) throws -> TestConsumer { try TestConsumer(queue, .hasty) }
 }
 
 extension QueueFixture {
-  /// Delivers all there is to a worker that is dead thereafter.
+  /// Delivers all messages to a worker that then crashes.
   func takeAsAnother() throws {
     let connection = try connection()
     for stream in keys.streams {
@@ -46,7 +46,7 @@ extension QueueFixture {
     }
   }
 
-  /// All that ``takeAsAnother()`` took has been idle for a day.
+  /// Makes all messages of ``takeAsAnother()`` idle for a day.
   func letAllBeForsaken() throws {
     let connection = try connection()
     for stream in keys.streams {
@@ -57,7 +57,7 @@ extension QueueFixture {
     }
   }
 
-  /// Lets the server stand still, and waits until it does.
+  /// Stops the server, and waits until it has stopped.
   func silence() async throws {
     server.pause()
     try await poll("a silent server") {
@@ -70,7 +70,7 @@ extension QueueFixture {
     }
   }
 
-  /// A worker takes over all that is held, and is dead thereafter.
+  /// Lets a worker take over all messages and crash.
   func takeOverAsAnother() throws {
     let connection = try connection()
     for stream in keys.streams {
@@ -78,7 +78,7 @@ extension QueueFixture {
     }
   }
 
-  /// All `count` entries of a queue were lost by two workers: in messages as they were written, and each alone.
+  /// Lets two workers lose all `count` entries of a queue: in messages as they were written, and each alone.
   func loseTwice(_ count: Int, of queue: OpenQueue) async throws {
     try takeAsAnother()
     let first = try hastyConsumer(queue)
@@ -89,12 +89,12 @@ extension QueueFixture {
     try takeOverAsAnother()
   }
 
-  /// Another worker has taken that message over.
+  /// Lets another worker take over that message.
   func claimAsAnother(_ id: QueuedMessage.ID) throws {
     _ = try connection().command(["XCLAIM", keys.stream(id.stream), "workers", "other", 0, RedisArgument(id.text)])
   }
 
-  /// What Redis knows of a message that is held: id, owner, idle milliseconds, deliveries.
+  /// Redis' data about a held message: id, owner, idle milliseconds, deliveries.
   func pending(_ id: QueuedMessage.ID) throws -> [RedisReply] {
     let reply = try connection().command([
       "XPENDING", keys.stream(id.stream), "workers", RedisArgument(id.text), RedisArgument(id.text), 1,
@@ -115,7 +115,7 @@ extension QueuedJob {
 }
 
 extension QueueConsumer.Options {
-  /// Takes over after a millisecond, and so needs no waiting. What it holds itself it renews all the time.
+  /// Takes over after a millisecond, so that tests needn't wait. Constantly renews its own messages.
   static var hasty: QueueConsumer.Options {
     var options = QueueConsumer.Options()
     options.takeOverAfter = .milliseconds(1)
@@ -159,7 +159,7 @@ extension QueuedMessage {
   var urls: [String] { entries.map { String(decoding: bytes[$0.url], as: UTF8.self) } }
 }
 
-/// A consumer whose news are gathered.
+/// A consumer that collects its news.
 final class TestConsumer {
   let consumer: QueueConsumer
   var messages: [QueuedMessage] = []
@@ -179,7 +179,7 @@ final class TestConsumer {
     condition = news.condition
   }
 
-  /// Waits until what came is as it is meant to be.
+  /// Waits until the news satisfy a condition.
   func wait(for what: String, _ isMet: (TestConsumer) -> Bool) async throws {
     try await poll(what) {
       update()
@@ -187,13 +187,13 @@ final class TestConsumer {
     }
   }
 
-  /// Asks for entries and waits until so many messages have come.
+  /// Requests entries and waits until that many messages have arrived.
   func take(_ entries: Int, messages count: Int) async throws {
     consumer.take(maximumEntries: entries)
     try await wait(for: "\(count) messages") { $0.messages.count >= count }
   }
 
-  /// Asks for `count` entries, and acknowledges them as they come: each when the one before was, and not earlier.
+  /// Requests `count` entries, and acknowledges each when the previous one was confirmed.
   func takeOneByOne(_ count: Int) async throws {
     try await take(count, messages: 1)
     for held in 1...count {
@@ -203,14 +203,14 @@ final class TestConsumer {
     }
   }
 
-  /// Says that all entries of the message were downloaded; its URLs are the result.
+  /// Reports that all entries of the message were downloaded; its URLs are the result.
   func acknowledge(_ message: QueuedMessage) {
     var counts = [UInt64](repeating: 0, count: Outcome.allCases.count)
     counts[Int(Outcome.downloaded.rawValue)] = UInt64(message.entries.count)
     consumer.acknowledge(Settlement(of: message, results: [Array(message.urls.joined(separator: "\n").utf8)], counts: counts))
   }
 
-  /// Works all that comes until the queue is drained.
+  /// Processes all messages until the queue is drained.
   func drain() async throws {
     consumer.take(maximumEntries: 200)
     try await wait(for: "the queue to be drained") { test in

@@ -10,7 +10,7 @@ import Testing
     try await TestConsumer(try fixture.fill(TestEntry.many(192))).drain()
     let follower = QueueFollower(fixture.location)
     #expect(try follower.results().count == 3 && follower.progress()?.isReported == false)
-    // It has not looked which filling it would speak of.
+    // It hasn't opened a filling yet.
     try follower.markReported()
     #expect(try follower.results().count == 3 && follower.progress()?.isReported == false)
     _ = try follower.open()
@@ -32,7 +32,7 @@ import Testing
     #expect(try follower.results().count == 2 && follower.progress()?.isReported == false)
   }
 
-  @Test("the status counts entries that wait, are held and are done, by worker") func statusCountsEntries() async throws {
+  @Test("the status counts waiting, held and finished entries, by worker") func statusCountsEntries() async throws {
     let fixture = try await QueueFixture()
     #expect(try QueueFollower(fixture.location).status() == nil)
     let queue = try fixture.fill(TestEntry.many(192))

@@ -13,7 +13,7 @@ import Testing
     return options
   }()
 
-  /// What all streams hold: ids and fields.
+  /// The contents of all streams: ids and fields.
   private func contents(_ fixture: QueueFixture) throws -> [RedisReply] {
     let connection = try fixture.connection()
     return try fixture.keys.streams.map { try connection.command(["XRANGE", $0, "-", "+"]) }
@@ -42,11 +42,11 @@ import Testing
       let writer = fixture.writer(Self.options)
       _ = try writer.begin(.test)
       for entry in Self.entries.prefix(end) { try writer.append(entry) }
-      // It is dropped with what it has gathered, and with what is on its way.
+      // It is dropped with gathered and unconfirmed messages.
     }
     let last = fixture.writer(Self.options)
     guard case .resumed(let found) = try last.begin(.test) else {
-      Issue.record("the queue had been begun")
+      Issue.record("the queue had been started")
       return
     }
     #expect(found.messages > 0 && found.messages < size.messages)
@@ -83,7 +83,7 @@ import Testing
     _ = try writer.begin(.test)
     for entry in Self.entries { try writer.append(entry) }
     _ = try writer.seal()
-    // As if the seal had not come.
+    // As if the seal had not arrived.
     _ = try fixture.connection().command(["HDEL", fixture.keys.job, "sealed"])
     var changed = Self.entries
     changed[index].line += 1
@@ -143,7 +143,7 @@ import Testing
     let writers = [fixture.writer(Self.options), fixture.writer(Self.options)]
     for writer in writers { _ = try writer.begin(.test) }
     for (index, entry) in Self.entries.enumerated() {
-      // Now one is ahead, now the other.
+      // They alternate in being ahead.
       for writer in index / 100 % 2 == 0 ? writers : writers.reversed() { try writer.append(entry) }
     }
     let sizes = try writers.map { try $0.seal() }
@@ -217,7 +217,7 @@ import Testing
     let writer = fixture.writer()
     _ = try writer.begin(.test)
     for entry in TestEntry.many(64) { try writer.append(entry) }
-    // Waits for the answer.
+    // Waits for the reply.
     try writer.add([QueuedManifest(name: "list.txt", file: nil)], from: 0)
     _ = try fixture.connection().command(["HSET", fixture.keys.job, "written", 0])
     let error = #expect(throws: QueueError.self) { try writer.seal() }
@@ -250,7 +250,7 @@ import Testing
   }
 }
 
-/// What a test hands to one other task and does not touch meanwhile.
+/// A value that a test passes to one other task and doesn't touch meanwhile.
 struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

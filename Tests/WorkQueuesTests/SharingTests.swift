@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkQueues
 
-/// What one worker holds and has not begun goes to others that have nothing to do.
+/// Messages that a worker hasn't started go to idle workers.
 @Suite struct SharingTests {
   @Test("an idle worker gets another's returned entries") func whoHasNothingToDoGetsWhatAnotherGivesBack() async throws {
     let fixture = try await QueueFixture()
@@ -27,7 +27,7 @@ import Testing
     #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 192)
   }
 
-  /// What several give back is for several: no one takes more than a batch at once, even of single entries.
+  /// Messages that several give back are for several: each takes at most a batch at once, even of single entries.
   @Test("returned entries are taken one batch at a time") func whatIsGivenBackIsTakenABatchAtATime() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(150, hosts: 150))
@@ -50,7 +50,7 @@ import Testing
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(5))
     try await fixture.loseTwice(5, of: queue)
-    // Given back by a worker that has not begun them: they count two deliveries of workers that died.
+    // Given back by a worker that hasn't started them: they count two deliveries of workers that crashed.
     try fixture.giveAllBack()
     let worker = try TestConsumer(queue, .patient)
     worker.consumer.setNeedsWork(true)
@@ -95,7 +95,7 @@ import Testing
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(1))
     let connection = try fixture.connection()
-    // By the server's clock, and as if just now also on a machine that is busy.
+    // By the server's clock, so that it also works on a busy machine.
     let time = try #require(try connection.command(["TIME"]).array?.first?.integer) * 1000
     let script = ConsumerScripts.checkNeed.source.replacing("redis.call('TIME')", with: "{'\(time / 1000)', '500000'}")
     let now = RedisArgument(word.replacing("%d", with: String(time)))
@@ -106,7 +106,7 @@ import Testing
 }
 
 extension QueueConsumer.Options {
-  /// Never looks for what others have lost.
+  /// Never scans for messages of crashed workers.
   fileprivate static var patient: QueueConsumer.Options {
     var options = QueueConsumer.Options()
     options.takeOverInterval = .seconds(600)
@@ -115,7 +115,7 @@ extension QueueConsumer.Options {
 }
 
 extension QueueFixture {
-  /// How many messages nobody holds that were given back.
+  /// The number of messages that were given back and aren't held.
   fileprivate func givenBackCount() throws -> Int {
     let connection = try connection()
     return try keys.streams.reduce(0) { count, stream in
@@ -124,7 +124,7 @@ extension QueueFixture {
     }
   }
 
-  /// All that is held is given back, with as many deliveries as it had.
+  /// Gives back all held messages, with their numbers of deliveries.
   fileprivate func giveAllBack() throws {
     let connection = try connection()
     for stream in keys.streams {

@@ -164,7 +164,11 @@ final class CSVReader: RowReader {
       throw ManifestError(manifest: manifest, line: line, message: message)
     }
     guard matches.count == 1 else {
-      throw ManifestError(manifest: manifest, line: line, message: "column '\(columns.url)' occurs more than once; rename the others")
+      throw ManifestError(
+        manifest: manifest,
+        line: line,
+        message: "column '\(columns.url)' occurs more than once; rename the others"
+      )
     }
     return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority))
   }

@@ -76,7 +76,9 @@ struct ArrayTask {
       throw ShardError("--shard auto: there are \(count) tasks, but a job may have 1 to \(Shard.maximumCount) shards")
     }
     guard index <= count else {
-      throw ShardError("--shard auto/\(count): this is task \(index) by \(variable), more than \(count); use a larger number of shards")
+      throw ShardError(
+        "--shard auto/\(count): this is task \(index) by \(variable), more than \(count); use a larger number of shards"
+      )
     }
     return ShardNumber(index: index, count: count)
   }

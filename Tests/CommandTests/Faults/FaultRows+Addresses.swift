@@ -5,10 +5,10 @@ import Testing
 private let publicOnly = "request: {retries: 0, addresses: public}"
 
 extension FaultRow {
-  /// Addresses that lead inwards, in many disguises.
+  /// Internal addresses in many disguises.
   static let addresses: [FaultRow] =
     [
-      ("127.0.0.1", "itself"), ("2130706433", "in one number"), ("0177.0.0.1", "in octal"), ("0x7f.1", "in hexadecimal"),
+      ("127.0.0.1", "itself"), ("2130706433", "as one number"), ("0177.0.0.1", "in octal"), ("0x7f.1", "in hexadecimal"),
       ("[::ffff:127.0.0.1]", "mapped to IPv6"), ("localhost", "by name"),
     ].map { host, form in
       refused("a loopback address, \(form)") { scene in "http://\(host):\(scene.others[0].port)/a.jpg" }
@@ -16,13 +16,13 @@ extension FaultRow {
       refused("a private address") { _ in "http://10.0.0.1/a.jpg" },
       refused("the address of a cloud's metadata") { _ in "http://169.254.169.254/latest/meta-data/a.jpg" },
       refused("a name with a private address", names: "inner.test=192.168.1.1") { _ in "http://inner.test/a.jpg" },
-      refused("a name that leads to a public, and then to a loopback address", names: "rebind.test=11.1.1.1;127.0.0.1") { scene in
-        // Another port is another question.
+      refused("a name that resolves to a public, then to a loopback address", names: "rebind.test=11.1.1.1;127.0.0.1") { scene in
+        // A different port needs another lookup.
         scene.urls.append("http://rebind.test:\(scene.others[0].ports[1])/outer.jpg")
         scene.options += ["--concurrency", "1"]
         return "http://rebind.test:\(scene.others[0].port)/a.jpg"
       },
-      refused("a name that turns inwards on a redirect", names: "turns.test=11.1.1.1;127.0.0.1") { scene in
+      refused("a name that resolves to a loopback address after a redirect", names: "turns.test=11.1.1.1;127.0.0.1") { scene in
         let ports = scene.others[0].ports
         scene.others[0].set("/to.jpg", .redirect(to: "http://turns.test:\(ports[0])/a.jpg"))
         return "http://turns.test:\(ports[1])/to.jpg"
@@ -39,7 +39,7 @@ extension FaultRow {
       },
     ]
 
-  /// An inner server's first port is where nobody may come to; its second one is led to as a public address.
+  /// An inner server. Its first port must never be reached; its second one is a public address.
   private static func refused(
     _ fault: String,
     keys: String = "",
@@ -48,7 +48,7 @@ extension FaultRow {
   ) -> FaultRow {
     FaultRow(
       part: "network",
-      fault: "\(fault), where only public ones may be",
+      fault: "\(fault), if only public addresses are allowed",
       keys: "\(publicOnly)\n\(keys)",
       outcome: "failed",
       kind: "refused-address",
@@ -63,7 +63,7 @@ extension FaultRow {
       scene.urls.append(make(scene))
     } check: { scene, _ in
       let origin = scene.others[0]
-      #expect(!origin.requests.contains { $0.port == origin.ports[0] }, "the inner server was asked: \(origin.requests)")
+      #expect(!origin.requests.contains { $0.port == origin.ports[0] }, "the inner server got requests: \(origin.requests)")
       let isOuter = scene.urls.contains { $0.contains(":\(origin.ports[1])/") }
       #expect(origin.requests.count == (isOuter ? 1 : 0), "\(origin.requests)")
     }

@@ -5,10 +5,10 @@ import TestSupport
 private let image = SampleImages.jpeg(9, padding: 30_000)
 
 extension FaultRow {
-  /// Bodies that are no image, or not the wanted one.
+  /// Bodies that aren't images, or not the wanted ones.
   static let bodies: [FaultRow] = [
     .server(
-      "a page for an image",
+      "an HTML page for an image",
       "not-an-image",
       "HTML",
       .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "image/jpeg")
@@ -25,17 +25,23 @@ extension FaultRow {
       "the body is text",
       .body(Array("not here, sorry, look elsewhere\n".utf8), type: "image/png")
     ),
-    .server("nothing at all", "empty", "the body is empty", .body([], type: "image/jpeg")),
+    .server("an empty body", "empty", "the body is empty", .body([], type: "image/jpeg")),
     .server(
-      "another type than it says",
+      "another type than declared",
       "content-type",
       "the bytes are image/png",
       .body(SampleImages.png(1), type: "image/jpeg")
     ),
-    .server("an image that says it is text", "content-type", "the content type is text/plain", .body(image, type: "text/plain")),
-    .server("more than may be", "too-large", "max-bytes", keys: "request: {max-bytes: 20KB}", .body(image, type: "image/jpeg")),
+    .server("an image declared as text", "content-type", "the content type is text/plain", .body(image, type: "text/plain")),
     .server(
-      "more than may be, and does not say how much",
+      "a body above the limit",
+      "too-large",
+      "max-bytes",
+      keys: "request: {max-bytes: 20KB}",
+      .body(image, type: "image/jpeg")
+    ),
+    .server(
+      "a body of unknown length above the limit",
       "too-large",
       "exceeds max-bytes",
       keys: "request: {max-bytes: 20KB}",
@@ -43,23 +49,17 @@ extension FaultRow {
     ),
     .server("zeros", "not-an-image", "no known image format", .body([UInt8](repeating: 0, count: 5000))),
     .server(
-      "a PNG without its end",
+      "a truncated PNG",
       "undecodable",
       "is truncated",
       keys: full,
       .body(Array(SampleImages.basePNG.dropLast(40)), type: "image/png")
     ),
-    .server(
-      "a JPEG of which only the start is one",
-      "undecodable",
-      "is truncated",
-      keys: full,
-      .body(brokenJPEG, type: "image/jpeg")
-    ),
+    .server("a JPEG with a valid start only", "undecodable", "is truncated", keys: full, .body(brokenJPEG, type: "image/jpeg")),
     .server("a header of 60,000 × 60,000 pixels", "dimensions", "verify.max-pixels", .body(bomb, type: "image/png")),
-    .server("a format that is known and not read", "format", "can't be decoded", .body(bitmap, type: "image/bmp")),
+    .server("a known format without a decoder", "format", "can't be decoded", .body(bitmap, type: "image/bmp")),
     .server(
-      "a format that is not wanted",
+      "a format that isn't allowed",
       "format",
       "verify.formats allows png",
       keys: "verify: {formats: [png]}",
@@ -74,7 +74,7 @@ extension FaultRow {
     ),
     .server("too few bytes", "size", "verify.bytes.min", keys: "verify: {bytes: {min: 100KB}}", .body(image, type: "image/jpeg")),
     .server(
-      "a small body that grows when it is decoded",
+      "a decompression bomb",
       "too-large",
       "exceeds max-bytes",
       keys: "request: {max-bytes: 1MB}",
@@ -89,7 +89,7 @@ extension FaultRow {
 
   private static let bomb = SampleImages.lyingPNG(width: 60_000, height: 60_000)
 
-  /// 20 MB of zeros behind a JPEG's start, coded as gzip.
+  /// 20 MB of zeros after a JPEG's start, compressed with gzip.
   private static let gzipBomb: Behaviour = {
     let folder = TemporaryDirectory()
     folder.write(SampleImages.baseJPEG + [UInt8](repeating: 0, count: 20_000_000), to: "bomb")

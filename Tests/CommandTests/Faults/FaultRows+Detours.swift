@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 
 extension FaultRow {
-  /// Proxies, and what they refuse.
+  /// Proxies, and their refusals.
   static let detours: [FaultRow] = [
     .proxy(
       "wants a password",

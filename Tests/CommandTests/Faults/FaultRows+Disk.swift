@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 
 extension FaultRow {
-  /// Disks and folders that take nothing, or lose it.
+  /// Disks and folders that can't be written, or lose data.
   static let disk: [FaultRow] =
     [
       .disk("reports on a full device", exit: 1, "No space left on device") { $0.options += ["--report", "text=/dev/full"] },
@@ -24,7 +24,7 @@ extension FaultRow {
       } run: {
         try await $0.start(output: .file("/dev/full")).wait()
       },
-      FaultRow(part: "disk", fault: "a reader of standard output that goes", exit: 1, says: "Broken pipe") { scene in
+      FaultRow(part: "disk", fault: "a reader of standard output that exits", exit: 1, says: "Broken pipe") { scene in
         scene.options += ["--set", "report=[{text: '-'}]"]
       } run: {
         try await $0.start(output: .closedAfter(bytes: 0)).wait()
@@ -42,23 +42,23 @@ extension FaultRow {
         scene.job.folder.write("", to: "file")
         scene.options += ["--set", "cache.directory=file"]
       },
-      .disk("the cache is of another version", exit: 1, "format version") { scene in
+      .disk("the cache has another version", exit: 1, "format version") { scene in
         scene.job.folder.write("99\n", to: "other/default/VERSION")
         scene.options += ["--set", "cache.directory=other"]
       },
-      .disk("the cache's index is no index", exit: 1, "has no valid header") { scene in
+      .disk("the cache's index isn't an index", exit: 1, "has no valid header") { scene in
         scene.job.folder.write("1\n", to: "other/default/VERSION")
         scene.job.folder.write([UInt8](repeating: 7, count: 8192), to: "other/default/index.mdb")
         scene.options += ["--set", "cache.directory=other"]
       },
-      .disk("the cache's index is cut", exit: 1, "is truncated") { scene in
+      .disk("the cache's index is truncated", exit: 1, "is truncated") { scene in
         try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
         truncate(scene.job.folder.file("other/default/index.mdb"), 12_288)
         scene.options += ["--set", "cache.directory=other"]
       },
       FaultRow(
         part: "disk",
-        fault: "the cache's folder goes while the run is under way",
+        fault: "the cache's folder is deleted during the run",
         outcome: "failed",
         kind: "cache-write",
         exit: 2,
@@ -75,7 +75,7 @@ extension FaultRow {
         gate.open()
         return try await command.wait()
       },
-      FaultRow(part: "disk", fault: "too few files may be open", outcome: "downloaded", exit: 0, says: "") { scene in
+      FaultRow(part: "disk", fault: "the limit of open files is too low", outcome: "downloaded", exit: 0, says: "") { scene in
         for number in 0..<200 {
           scene.add(.body(SampleImages.jpeg(number + 10, padding: 280_000), type: "image/jpeg"), at: "/\(number).jpg")
         }
@@ -85,7 +85,7 @@ extension FaultRow {
       },
       FaultRow(
         part: "disk",
-        fault: "too few files may be open, and each image is decoded",
+        fault: "the limit of open files is too low, and each image is decoded",
         keys: "verify: {decode: full}",
         outcome: "downloaded",
         exit: 0,
@@ -102,7 +102,7 @@ extension FaultRow {
 
   private static let fullDisk = FaultRow(
     part: "disk",
-    fault: "no room for the cache",
+    fault: "no space for the cache",
     outcome: "failed",
     kind: "cache-write",
     exit: 2,
@@ -123,7 +123,7 @@ extension FaultRow {
     FaultRow(part: "disk", fault: fault, exit: exit, says: says, arrange: arrange)
   }
 
-  /// Signals, and a run that is cut short by another process.
+  /// Signals, and other reasons to end a run early.
   static let signals: [FaultRow] = [
     .signal("SIGINT", SIGINT, exit: 130), .signal("SIGTERM", SIGTERM, exit: 143),
     FaultRow(part: "signal", fault: "SIGINT twice", exit: 130, says: "finish", arrange: { $0.add(.stall) }) { scene in
@@ -162,7 +162,7 @@ extension FaultRow {
 }
 
 extension FaultScene {
-  /// Starts the job from a shell that does `first` before it.
+  /// Starts the job from a shell that first runs `first`.
   fileprivate func startByShell(_ first: String) throws -> Command {
     job.write(urls: urls)
     let arguments =

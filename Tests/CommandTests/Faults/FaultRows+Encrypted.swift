@@ -2,26 +2,26 @@ import TestOrigin
 import TestSupport
 
 extension FaultRow {
-  /// nginx with TLS, whom it trusts and who trusts it.
+  /// nginx with TLS, and the trust between it and prewarm.
   static let encrypted: [FaultRow] = [
-    .nginx("an authority of its own, over HTTP/2", outcome: "downloaded", trusts: .its) { scene in
+    .nginx("a private authority, over HTTP/2", outcome: "downloaded", trusts: .its) { scene in
       scene.options += ["--set", "request.http=2"]
     },
     .nginx("an authority that is not trusted", kind: "tls", "certificate", trusts: .theSystems),
-    .nginx("another authority than the trusted one", kind: "tls", "certificate", trusts: .another),
-    .nginx("a certificate of another name", kind: "tls", "certificate", trusts: .its) { scene in
+    .nginx("an authority other than the trusted one", kind: "tls", "certificate", trusts: .another),
+    .nginx("a certificate for another name", kind: "tls", "certificate", trusts: .its) { scene in
       let port = scene.urls.removeLast().split(separator: ":").last?.prefix { $0 != "/" } ?? ""
       scene.urls.append("https://image.invalid/fault.jpg")
       scene.options += ["--set", "request.connect-to=['image.invalid:443:127.0.0.1:\(port)']"]
     },
-    .nginx("an authority that is not trusted, and need not be", outcome: "downloaded", trusts: .theSystems) { scene in
+    .nginx("an untrusted authority without verification", outcome: "downloaded", trusts: .theSystems) { scene in
       scene.options += ["--set", "request.tls.verify=false"]
     },
-    .nginx("a server without the HTTP/2 that is asked for", kind: "connect", "doesn't support HTTP/2", http2: false) { scene in
+    .nginx("a server without the required HTTP/2", kind: "connect", "doesn't support HTTP/2", http2: false) { scene in
       scene.options += ["--set", "request.http=2"]
     },
-    .nginx("a client certificate is asked for, and shown", outcome: "downloaded", asksClients: true, shows: .its),
-    .nginx("a client certificate is asked for, and there is none", kind: "http-status", "400 Bad Request", asksClients: true),
+    .nginx("a required client certificate that is sent", outcome: "downloaded", asksClients: true, shows: .its),
+    .nginx("a required client certificate that is missing", kind: "http-status", "400 Bad Request", asksClients: true),
     .nginx(
       "a client certificate of another authority",
       kind: "http-status",
@@ -29,20 +29,20 @@ extension FaultRow {
       asksClients: true,
       shows: .another
     ),
-    .nginx("a key that is none", kind: "tls", "cannot use the client certificate", asksClients: true, shows: .its) { scene in
+    .nginx("an invalid key", kind: "tls", "cannot use the client certificate", asksClients: true, shows: .its) { scene in
       scene.job.folder.write("no key\n", to: "no.key")
       scene.options += ["--set", "request.tls.client-key=no.key"]
     },
-    .nginx("trusted certificates that are none", kind: "tls", "no.pem as PEM", trusts: .theSystems) { scene in
+    .nginx("invalid trusted certificates", kind: "tls", "no.pem as PEM", trusts: .theSystems) { scene in
       scene.job.folder.write("no certificate\n", to: "no.pem")
       scene.options += ["--set", "request.tls.ca-file=no.pem"]
     },
-    .nginx("trusted certificates that are not there", exit: 1, "absent.pem", trusts: .theSystems) { scene in
+    .nginx("missing trusted certificates", exit: 1, "absent.pem", trusts: .theSystems) { scene in
       scene.options += ["--set", "request.tls.ca-file=absent.pem"]
     },
   ]
 
-  /// Whose certificates are meant.
+  /// The authority that signed a certificate.
   private enum Authority {
     case its, another, theSystems
   }
@@ -93,7 +93,7 @@ extension FaultRow {
 }
 
 extension Certificates {
-  /// Those of all servers of the table, and those of nobody, since it takes a while to make them.
+  /// Certificates of all servers of the table, and untrusted ones; shared since making them takes a while.
   static let shared = Task { try await Certificates() }
   static let others = Task { try await Certificates() }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension FaultRow {
-  /// Servers that break off streams and connections of HTTP/2 (RFC 9113).
+  /// Servers that reset streams and close connections of HTTP/2 (RFC 9113).
   static let http2: [FaultRow] = [
     .http2("refuses the first stream", outcome: "downloaded", connections: [1, 2]) { request in
       request.sequence == 1 ? [.reset(request.stream, code: HTTP2Origin.refusedStream)] : answer(request)
@@ -11,13 +11,13 @@ extension FaultRow {
     .http2("refuses every stream", kind: "reset", "closed the connection") {
       [.reset($0.stream, code: HTTP2Origin.refusedStream)]
     },
-    .http2("goes away before the first answer", outcome: "downloaded", connections: [1, 2], attempts: 2) { request in
+    .http2("goes away before the first response", outcome: "downloaded", connections: [1, 2], attempts: 2) { request in
       request.sequence == 1 ? [.goAway(last: 0)] : answer(request)
     },
-    .http2("goes away between two answers", outcome: "downloaded", connections: [1, 1, 2], attempts: 3, urls: 2) { request in
+    .http2("goes away between two responses", outcome: "downloaded", connections: [1, 1, 2], attempts: 3, urls: 2) { request in
       request.sequence == 2 ? [.goAway(last: 1)] : answer(request)
     },
-    .http2("goes away after the answer's start", outcome: "downloaded", connections: [1]) { request in
+    .http2("goes away after the response's start", outcome: "downloaded", connections: [1]) { request in
       [
         .head(request.stream, length: image.count), .data(request.stream, Array(image.prefix(100))),
         .goAway(last: request.stream),
@@ -31,15 +31,15 @@ extension FaultRow {
     .http2("closes midway", kind: "truncated", "the body ended after 2 of") { request in
       [.head(request.stream, length: image.count), .data(request.stream, [0xFF, 0xD8]), .close]
     },
-    .http2("ends half an image, and told no length", kind: "truncated", "before the end of the image") { request in
+    .http2("ends half an image without a length", kind: "truncated", "before the end of the image") { request in
       [.head(request.stream), .data(request.stream, Array(image.prefix(1500)), ends: true)]
     },
-    .http2("sends less than it said", kind: "reset", "closed the connection") { request in
+    .http2("sends less than declared", kind: "reset", "closed the connection") { request in
       [.head(request.stream, length: image.count), .data(request.stream, Array(image.dropLast()), ends: true)]
     },
     FaultRow(
       part: "server",
-      fault: "HTTP/2 to one that speaks HTTP/1.1 alone",
+      fault: "HTTP/2 to a server of HTTP/1.1 only",
       keys: "request: {retries: 0, http: 2}",
       outcome: "failed",
       kind: "connect",
@@ -82,7 +82,7 @@ extension FaultRow {
       scene.options += ["--set", "request.tls.ca-file=\(certificates.authority)"]
       scene.urls += (1...urls).map { origin.url("/\($0).jpg") }
     } check: { scene, result in
-      // A refused stream is asked for again as the same attempt; one that a GOAWAY leaves out, with no other, as a retry.
+      // A refused stream is repeated as the same attempt, without counting; one cancelled by a GOAWAY as a retry.
       guard let connections else { return }
       let asked = scene.kept.compactMap { $0 as? HTTP2Origin }.first?.requests.map(\.connection)
       #expect(asked == connections)

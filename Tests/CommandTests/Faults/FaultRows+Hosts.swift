@@ -8,7 +8,7 @@ extension FaultRow {
     ["fifo", "lifo"].map { order in
       FaultRow(
         part: "server",
-        fault: "one host of ten that stalls, in \(order.uppercased())",
+        fault: "one of ten hosts stalls, in \(order.uppercased())",
         keys: "prefetch: {order: \(order), concurrency: 2, per-host: 1}",
         outcome: "downloaded",
         exit: 0,
@@ -20,7 +20,7 @@ extension FaultRow {
         origin.setFallback { $0.port == bad ? .held(gate, then: .good) : .good }
         scene.others.append(origin)
         scene.gates.append(gate)
-        // The stalling host comes first from either end, and takes one of two places.
+        // The stalling host comes first from either end, and occupies one of two transfers.
         scene.urls += (0...60).map { origin.url("/\($0).jpg", host: $0 % 10) }
         scene.options += JobFolder.patience
       } run: { scene in
@@ -31,7 +31,7 @@ extension FaultRow {
       } check: { scene, result in
         let origin = scene.others[0]
         let isBad = origin.requests.prefix(55).map { $0.port == origin.ports[0] }
-        #expect(isBad.count { $0 } == 1, "the stalling host was asked \(isBad.count { $0 }) times meanwhile")
+        #expect(isBad.count { $0 } == 1, "the stalling host got \(isBad.count { $0 }) requests meanwhile")
         let asked = origin.requests.filter { $0.port != origin.ports[0] }.map(\.path)
         let others = (0...60).filter { $0 % 10 != 0 }.map { "/\($0).jpg" }
         #expect(asked == (order == "fifo" ? others : others.reversed()), "\(asked)")
@@ -59,7 +59,7 @@ extension FaultRow {
       },
       FaultRow(
         part: "server",
-        fault: "a CDN that misses, where a hit is wanted",
+        fault: "a CDN miss if a hit is required",
         keys: "verify: {remote-cache: hit}",
         outcome: "failed",
         kind: "remote-cache",
@@ -68,10 +68,10 @@ extension FaultRow {
       ) { scene in
         scene.add(.body(SampleImages.jpeg(9), type: "image/jpeg", headers: ["X-Cache": "MISS"]))
       } check: { scene, _ in
-        #expect(scene.origin.count(of: "/fault.jpg") == 2, "asked \(scene.origin.count(of: "/fault.jpg")) times")
+        #expect(scene.origin.count(of: "/fault.jpg") == 2, "\(scene.origin.count(of: "/fault.jpg")) requests")
       },
       .server(
-        "a CDN that says nothing, where a hit is wanted",
+        "a CDN without a cache status if a hit is required",
         "remote-cache",
         "",
         keys: "verify: {remote-cache: hit}",
@@ -79,22 +79,22 @@ extension FaultRow {
       ),
     ]
 
-  /// nginx as it throttles by `limit_req`.
+  /// nginx with rate limits by `limit_req`.
   static let limitedByNginx: [FaultRow] = [
     limited(
-      "nginx limits requests, and does not say for how long",
+      "nginx limits requests without Retry-After",
       keys: "request: {retries: 100, \(hasty)}",
       rate: "rate=20r/s"
     ),
     limited(
-      "nginx limits requests, and asks to wait",
+      "nginx limits requests with Retry-After",
       keys: "request: {retries: 0}",
       rate: "rate=20r/s",
       "burst=3 nodelay",
       retryAfter: "1"
     ),
     limited(
-      "nginx limits requests, and is asked slowly enough",
+      "nginx limits requests, and the rate stays below its limit",
       keys: "request: {retries: 0}\nprefetch: {per-host-rate: 20/s}",
       rate: "rate=40r/s",
       "burst=10 nodelay",
@@ -133,7 +133,7 @@ extension FaultRow {
       let run = try scene.job.finishedRun(result)
       let told = (run.attempts("total") ?? 0) - images
       #expect(run.totals["downloaded"] == images, "\(run.totals)")
-      #expect(isTold ? told > 0 : told == 0, "told to wait \(told) times")
+      #expect(isTold ? told > 0 : told == 0, "\(told) responses of 429")
       #expect(!isTold || run.waitedSeconds > 0, "\(run.section("attempts"))")
     }
   }

@@ -3,25 +3,25 @@ import TestOrigin
 import TestSupport
 
 extension FaultRow {
-  /// Files and lines that are wrong.
+  /// Invalid files and lines.
   static let input: [FaultRow] = [
-    .input("YAML that is none", exit: 3, "job.yaml:3:1: while parsing") {
+    .input("invalid YAML", exit: 3, "job.yaml:3:1: while parsing") {
       $0.job.folder.write("version: 1\nname: [\n", to: "job.yaml")
     },
-    .input("a key that does not exist", exit: 3, "manifests") {
+    .input("an unknown key", exit: 3, "manifests") {
       $0.job.folder.write("version: 1\nname: test\nmanifest: [{path: urls.txt}]\n", to: "job.yaml")
     },
     .input("an empty job", exit: 3, "job.yaml") { $0.job.folder.write("", to: "job.yaml") },
-    .input("no job", exit: 3, "job.yaml") { unlink($0.job.folder.file("job.yaml")) },
-    .input("a job that is no text", exit: 3, "job.yaml") { $0.job.folder.write(Array(0...255), to: "job.yaml") },
+    .input("a missing job", exit: 3, "job.yaml") { unlink($0.job.folder.file("job.yaml")) },
+    .input("a binary job", exit: 3, "job.yaml") { $0.job.folder.write(Array(0...255), to: "job.yaml") },
     .input("a YAML bomb", exit: 3, "job.yaml") { $0.job.folder.write(yamlBomb, to: "job.yaml") },
-    .manifest("a manifest that is not there", exit: 1, "cannot") { unlink($0.job.folder.file("urls.txt")) },
+    .manifest("a missing manifest", exit: 1, "cannot") { unlink($0.job.folder.file("urls.txt")) },
     .manifest("a manifest that is a folder", exit: 1, "urls.txt") { scene in
       unlink(scene.job.folder.file("urls.txt"))
       mkdir(scene.job.folder.file("urls.txt"), 0o755)
     },
     .manifest("an empty manifest", exit: 2, "") { $0.job.folder.write("", to: "urls.txt") },
-    .manifest("a manifest of gzip that is cut", exit: 1, "urls.txt.gz") { scene in
+    .manifest("a truncated gzip manifest", exit: 1, "urls.txt.gz") { scene in
       scene.job.write(urls: (0..<5000).map { scene.origin.url("/missing-\($0).jpg") })
       _ = try await Command.run("/bin/gzip", [scene.job.folder.file("urls.txt")])
       let whole = scene.job.folder.read("urls.txt.gz") ?? []
@@ -34,7 +34,7 @@ extension FaultRow {
     },
     FaultRow(
       part: "input",
-      fault: "standard input that ends in the middle of a line",
+      fault: "standard input without a final newline",
       outcome: "failed",
       kind: "invalid-url",
       exit: 2,
@@ -42,15 +42,15 @@ extension FaultRow {
       arrange: { $0.options += ["--set", "manifests=[{path: '-'}]"] },
       run: { try await $0.start(input: .bytes(Array("\($0.stored[0])\nhtt".utf8))).wait() }
     ),
-    .line("a line that is no URL", "not a url", says: "no scheme"),
+    .line("a line that isn't a URL", "not a url", says: "no scheme"),
     .line("a URL without a host", "http://", says: "no host"),
     .line("another scheme", "ftp://127.0.0.1/a.jpg", says: "neither http nor https"),
     .line("a scheme that reads files", "file:///etc/passwd", says: "neither http nor https"),
-    .line("a port that is none", "http://127.0.0.1:99999/a.jpg", says: "the port isn't a number"),
+    .line("an invalid port", "http://127.0.0.1:99999/a.jpg", says: "the port isn't a number"),
     .line("a host with a space", "http://exa mple/a.jpg", says: "host names can't contain"),
     .line("a line of 1 MB", "http://127.0.0.1/" + String(repeating: "a", count: 1_000_000), says: "longer than 65536 bytes"),
     .line("control characters", "http://127.0.0.1/a\u{1}\u{1B}[31m.jpg", says: "a control character"),
-    .input("JSON Lines that are none", exit: 2, "neither an object nor a string", outcome: "failed", kind: "invalid-url") {
+    .input("invalid JSON Lines", exit: 2, "neither an object nor a string", outcome: "failed", kind: "invalid-url") {
       scene in
       scene.urls = []
       scene.job.folder.write("{\"url\": \n[1,2\n", to: "urls.jsonl")
@@ -58,12 +58,12 @@ extension FaultRow {
     },
   ]
 
-  /// A line of the manifest that cannot be fetched.
+  /// A line of the manifest that can't be fetched.
   private static func line(_ fault: String, _ line: String, says: String) -> FaultRow {
     .input(fault, exit: 2, says, outcome: "failed", kind: "invalid-url") { $0.urls.append(line) }
   }
 
-  /// A manifest that cannot be read; nothing else is added to it.
+  /// A manifest that can't be read; nothing else is added to it.
   private static func manifest(
     _ fault: String,
     exit: Int,

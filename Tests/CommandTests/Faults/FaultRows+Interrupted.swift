@@ -3,36 +3,36 @@ import TestSupport
 import Testing
 
 extension FaultRow {
-  /// Bodies that break off, and go on in a retry or cannot.
+  /// Bodies that are interrupted, and resumed by a retry, or not.
   static let interrupted: [FaultRow] = [
-    resumed("cuts a body once", [whole.brokenOff(afterBytes: 100_000), whole], ranges: [nil, "bytes=95904-"]),
+    resumed("truncates a body once", [whole.brokenOff(afterBytes: 100_000), whole], ranges: [nil, "bytes=95904-"]),
     resumed(
       "resets a body again and again",
       [100_000, 60_000, 1].map { whole.brokenOff(afterBytes: $0, by: .reset) } + [whole],
       ranges: nil
     ),
     resumed(
-      "cuts a body, and has another image by then",
+      "truncates a body, then has another image",
       [whole.brokenOff(afterBytes: 100_000), .ranged(image, type: "image/jpeg", headers: validators("\"2\""))],
       ranges: [nil, "bytes=95904-"],
       isCountedOnce: false
     ),
     resumed(
-      "cuts a body, and takes no ranges",
+      "truncates a body, and ignores ranges",
       [.body(image, type: "image/jpeg").brokenOff(afterBytes: 100_000), .body(image, type: "image/jpeg")],
       ranges: [nil, nil],
       isCountedOnce: false
     ),
     resumed(
-      "cuts a body, and sends another part than was asked for",
+      "truncates a body, then sends a wrong range",
       [whole.brokenOff(afterBytes: 100_000), .part(5..<1000, of: image, headers: validators("\"1\"")), whole],
       ranges: nil,
       isCountedOnce: false,
-      // The whole is asked for at once, in the same attempt.
+      // The whole is requested at once, in the same attempt.
       attempts: 2
     ),
     .server(
-      "cuts a body each time",
+      "truncates a body each time",
       "truncated",
       "the body ended after 1000 of",
       keys: keys,
@@ -46,7 +46,7 @@ extension FaultRow {
 
   private static func validators(_ tag: String) -> HeaderFields { ["ETag": tag, "Accept-Ranges": "bytes"] }
 
-  /// - Parameter ranges: what each request asks for; nil where the network decides it.
+  /// - Parameter ranges: the range of each request; nil if it depends on the network.
   private static func resumed(
     _ fault: String,
     _ behaviours: [Behaviour],
@@ -64,7 +64,7 @@ extension FaultRow {
       if let ranges { #expect(requests.map { $0.headers["Range"] } == ranges) }
       for request in requests { #expect((request.headers["Range"] == nil) == (request.headers["If-Range"] == nil)) }
       let downloaded = run.section("bytes")["downloaded"] as? Int ?? 0
-      // A part begins with the last bytes of the one before.
+      // A range starts with the last bytes of the previous part.
       #expect(downloaded >= image.count && (downloaded < image.count + 50_000) == isCountedOnce)
     }
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension FaultRow {
-  /// Sitemaps that cannot be had, or are none, or mean harm.
+  /// Sitemaps that are unreachable, invalid, or malicious.
   static let sitemaps: [FaultRow] = [
     sitemap("a sitemap that is not there", "the server responded with 404 Not Found", .status(404)),
     sitemap("a sitemap whose server is gone", "Connection refused") { scene in
@@ -16,46 +16,51 @@ extension FaultRow {
       serve(scene, "<urlset>\(entry(scene))<url><loc>http://127.0.0.1/b.jpg</lo")
     },
     sitemap(
-      "a sitemap that is a page",
+      "a sitemap that is an HTML page",
       "its first element is <html>",
       .body(Array("<html><body/></html>".utf8), type: "text/html")
     ),
     sitemap("an empty sitemap", "it is empty", .body([], type: "application/xml")),
     sitemap("a sitemap with an entity bomb", "declares entities") { serve($0, bomb) },
-    sitemap("a sitemap that would read a file", "declares entities") { scene in
+    sitemap("a sitemap with an entity that names a file", "declares entities") { scene in
       serve(
         scene,
         "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><urlset><url><loc>http://h/&e;.jpg</loc></url></urlset>"
       )
     },
-    sitemap("a sitemap that unpacks to far more than it was", "grows more than") { scene in
+    sitemap("a sitemap that is a decompression bomb", "expands more than") { scene in
       let folder = TemporaryDirectory()
       let script = "(echo '<urlset>'; head -c 80000000 /dev/zero | tr '\\0' ' ') | gzip -9 > \(folder.file("sitemap.xml.gz"))"
       _ = try await Command.run("/bin/sh", ["-c", script])
       scene.origin.set("/sitemap.xml.gz", .body(folder.read("sitemap.xml.gz") ?? [], type: "application/gzip"))
       return scene.origin.url("/sitemap.xml.gz")
     },
-    sitemap("an index that names a sitemap that is not there", "404 Not Found", downloads: 1) { scene in
+    sitemap("an index that names a missing sitemap", "404 Not Found", downloads: 1) { scene in
       serve(scene, index(["/gone.xml", "/child.xml"].map { scene.origin.url($0) }))
     },
-    sitemap("an index in a circle", "", exit: 0, downloads: 1) { scene in
+    sitemap("an index that names itself", "", exit: 0, downloads: 1) { scene in
       serve(scene, index(["/sitemap.xml", "/child.xml", "/sitemap.xml"].map { scene.origin.url($0) }))
     },
-    sitemap("indexes that never end", "nested more than 3 deep") { scene in
+    sitemap("endless indexes", "nested more than 3 levels deep") { scene in
       scene.origin.setFallback { .body(Array(index(["\($0.path)/a.xml"]).utf8), type: "application/xml") }
       return scene.origin.url("/endless.xml")
     },
-    sitemap("an index that names no URL", "by what is no URL", downloads: 1) { scene in
+    sitemap("an index with an invalid URL", "with an invalid URL", downloads: 1) { scene in
       serve(scene, index(["ftp://nowhere/", scene.origin.url("/child.xml")]))
     },
     sitemap("a sitemap that redirects to a file", "neither http nor https", .redirect(to: "file:///etc/passwd")),
   ]
 
-  /// Access logs that are none.
+  /// Invalid access logs.
   static let logs: [FaultRow] = [
-    log("an access log of garbage", exit: 2, "not in the combined or common log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
-    log("an access log without one good request", exit: 2, "is a good GET for an image", line.replacing("200", with: "404")),
-    log("an access log, and no base-url", exit: 1, "say by base-url", line, base: ""),
+    log("an access log of garbage", exit: 2, "in the combined or common log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
+    log(
+      "an access log without successful requests",
+      exit: 2,
+      "no successful GET of an image",
+      line.replacing("200", with: "404")
+    ),
+    log("an access log without base-url", exit: 1, "set base-url", line, base: ""),
     log(
       "an access log with a line of 1 MB",
       exit: 0,
@@ -63,7 +68,7 @@ extension FaultRow {
       String(repeating: "a", count: 1_000_000) + "\n" + line,
       outcome: "downloaded"
     ),
-    .input("an access log of gzip that is cut", exit: 1, "the gzip data is cut off") { scene in
+    .input("a truncated gzip access log", exit: 1, "the gzip data is truncated") { scene in
       scene.job.folder.write(String(repeating: line, count: 5000), to: "access.log")
       _ = try await Command.run("/bin/gzip", [scene.job.folder.file("access.log")])
       scene.job.folder.write((scene.job.folder.read("access.log.gz") ?? []).dropLast(20), to: "access.log.gz")
@@ -114,7 +119,7 @@ extension FaultRow {
     }
   }
 
-  /// A fetched manifest beside one that is read; what it names before the fault, or beside it, is loaded.
+  /// A fetched manifest beside a local one; images that it names before or beside the fault are loaded.
   private static func sitemap(
     _ fault: String,
     _ says: String,

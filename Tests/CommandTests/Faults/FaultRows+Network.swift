@@ -4,24 +4,24 @@ import TestSupport
 private let impatient = "request: {retries: 0, connect-timeout: 1s}"
 
 extension FaultRow {
-  /// Servers that cannot be reached.
+  /// Unreachable servers.
   static let network: [FaultRow] = [
     .network("a port that refuses", "connect", "Connection refused") { scene in
       let port = RefusedPort()
       scene.kept.append(port)
       return port.url("/fault.jpg")
     },
-    .network("a port that never answers", "connect", "within 1 s", keys: impatient) { scene in
+    .network("a port that never responds", "connect", "within 1 s", keys: impatient) { scene in
       let hole = BlackHole()
       scene.kept.append(hole)
       return hole.url("/fault.jpg")
     },
-    .network("a network without a way", "connect", "no connection to 255.255.255.255") { _ in "http://255.255.255.255/fault.jpg"
+    .network("an unreachable network", "connect", "no connection to 255.255.255.255") { _ in "http://255.255.255.255/fault.jpg"
     },
-    .resolver("a name that is not there", "nobody.none"),
+    .resolver("an unknown name", "nobody.none"),
     .resolver("a resolver that is down", "images.down"),
     .resolver("a resolver that fails", "images.broken"),
-    .resolver("a resolver that never answers", "images.asleep", keys: impatient),
+    .resolver("a resolver that never responds", "images.asleep", keys: impatient),
     .network("TLS to a plain port", "tls", "the TLS handshake with") { scene in "https://127.0.0.1:\(scene.origin.port)/fault.jpg"
     },
     .network("a server that closes every connection", "reset", "closed the connection") { scene in
@@ -29,12 +29,13 @@ extension FaultRow {
       scene.kept.append(origin)
       return origin.url("/fault.jpg")
     },
-    .network("a certificate that nobody signed", "tls", "certificate") { scene in
+    .network("a self-signed certificate", "tls", "certificate") { scene in
       let server = try await SelfSignedServer()
       scene.kept.append(server)
       return "https://127.0.0.1:\(server.port)/fault.jpg"
     },
-    .network("longer than it may take", "timeout", "took more than 1 s", keys: "request: {retries: 0, timeout: 1s}") { scene in
+    .network("a transfer above its timeout", "timeout", "took more than 1 s", keys: "request: {retries: 0, timeout: 1s}") {
+      scene in
       let gate = Gate()
       scene.kept.append(gate)
       scene.origin.set("/slow.jpg", .paused(SampleImages.jpeg(8), after: 20, gate))
@@ -50,7 +51,7 @@ extension FaultRow {
   }
 }
 
-/// OpenSSL's own server, under a certificate that it signed itself.
+/// OpenSSL's own server, with a self-signed certificate.
 private final class SelfSignedServer {
   let port: Int
   private let folder = TemporaryDirectory()

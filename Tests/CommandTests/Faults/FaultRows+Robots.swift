@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 extension FaultRow {
-  /// Hosts that do not want to be asked by robots, or do not say whether (RFC 9309).
+  /// Hosts whose robots.txt disallows requests, or is unavailable (RFC 9309).
   static let robots: [FaultRow] = [
     robots("robots.txt forbids it", .body(Array("User-agent: *\nDisallow: /fault\n".utf8), type: "text/plain"), "disallows it"),
     robots("robots.txt answers 503", .status(503), "couldn't be fetched"),
     robots("robots.txt breaks off", .reset, "couldn't be fetched", kind: "reset"),
     robots("robots.txt is not there", .status(404)),
     robots("robots.txt redirects to itself", .redirect(to: "/robots.txt")),
-    robots("robots.txt is a page", .body(Array("<!doctype html><p>Disallow: /fault".utf8), type: "text/html")),
+    robots("robots.txt is an HTML page", .body(Array("<!doctype html><p>Disallow: /fault".utf8), type: "text/html")),
     robots("robots.txt is 20 MB of one line", .body([UInt8](repeating: 0x61, count: 20_000_000), type: "text/plain")),
   ]
 

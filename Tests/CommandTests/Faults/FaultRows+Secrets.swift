@@ -3,15 +3,15 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What nobody may be told but who it is for.
+/// A secret that must only reach its own server.
 private let secret = "hunter2"
 
 extension FaultRow {
-  /// Secrets that might get into wrong hands, and lines that might become requests of their own.
+  /// Secrets that might leak, and lines that might inject requests.
   static let secrets: [FaultRow] = [
     FaultRow(
       part: "server",
-      fault: "redirects to another host, with headers, a password and a cookie of ours",
+      fault: "redirects to another host, with the job's headers, password and cookie",
       keys: """
         request:
           retries: 0
@@ -24,7 +24,7 @@ extension FaultRow {
       exit: 0,
       says: ""
     ) { scene in
-      // Cookies do not heed ports: another address it is.
+      // Cookies ignore ports, so it has another address.
       let origin = try Origin(addresses: [.ipv4, .ipv6])
       scene.others.append(origin)
       scene.environment["PASSWORD"] = secret
@@ -60,20 +60,20 @@ extension FaultRow {
       scene.add(.redirect(to: there))
     },
     .told(
-      "a redirect to what is no URL and has a password",
+      "a redirect to an invalid URL with a password",
       keys: "request: {retries: 0}",
       outcome: "failed",
       kind: "redirects",
       says: "the port isn't a number"
     ) { $0.add(.redirect(to: "http://alice:\(secret)@127.0.0.1:99999/")) },
     .told(
-      "a line that is no URL and has a password",
+      "an invalid URL with a password",
       outcome: "failed",
       kind: "invalid-url",
       says: "neither http nor https"
     ) { $0.urls.append("ftp://alice:\(secret)@127.0.0.1/a.jpg") },
     .told(
-      "a proxy that is gone, with a password",
+      "a proxy with a password that is down",
       outcome: "failed",
       kind: "connect",
       says: "through the proxy"
@@ -85,7 +85,7 @@ extension FaultRow {
     },
     FaultRow(
       part: "input",
-      fault: "a URL with a line break and a header behind it",
+      fault: "a URL with a line break followed by a header",
       outcome: "failed",
       kind: "invalid-url",
       exit: 2,
@@ -99,7 +99,7 @@ extension FaultRow {
     },
     FaultRow(
       part: "input",
-      fault: "a URL with a coded line break and a header behind it",
+      fault: "a URL with an encoded line break followed by a header",
       outcome: "failed",
       kind: "http-status",
       exit: 2,
@@ -117,12 +117,12 @@ extension FaultRow {
         to: "job.yaml"
       )
     },
-    .input("a password whose variable is not set", exit: 3, "the environment has no variable of that name") {
+    .input("a password whose variable isn't set", exit: 3, "the environment has no variable of that name") {
       $0.options += ["--set", "request.auth={username: alice, password-env: PASSWORD}"]
     },
   ]
 
-  /// A fault beside a secret, which is in nothing that is written or printed.
+  /// A fault with a secret that is in no output and no file.
   private static func told(
     _ fault: String,
     keys: String = "",

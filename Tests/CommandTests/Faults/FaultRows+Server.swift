@@ -1,7 +1,7 @@
 import TestOrigin
 import TestSupport
 
-/// Long enough for a busy machine to connect in, short enough for a test.
+/// Long enough to connect on a busy machine, short enough for a test.
 private let impatient = "request: {retries: 0, stall-timeout: 1s}"
 
 private let image = SampleImages.jpeg(9, padding: 30_000)
@@ -9,7 +9,7 @@ private let image = SampleImages.jpeg(9, padding: 30_000)
 private func head(_ lines: String...) -> [UInt8] { Array((lines + ["", ""]).joined(separator: "\r\n").utf8) }
 
 extension FaultRow {
-  /// Answers that are none, or not the right one.
+  /// Missing and wrong responses.
   static let server: [FaultRow] = [
     .server("404", "http-status", "404 Not Found", .status(404)),
     .server("410", "http-status", "410 Gone", .status(410)),
@@ -19,11 +19,11 @@ extension FaultRow {
     .server("500", "http-status", "500", .status(500)),
     .server("503 without Retry-After", "http-status", "503", .status(503)),
     .server("a status without a name, 599", "http-status", "599", .raw("HTTP/1.1 599 \r\nContent-Length: 0\r\n\r\n")),
-    .server("204, an answer without a body", "http-status", "204", .status(204)),
-    .server("206 that was not asked for", "http-status", "206", .part(0..<100, of: image, type: "image/jpeg")),
-    .server("304 that was not asked for", "http-status", "304", .status(304)),
-    .server("closes before the answer", "reset", "closed the connection after 0 bytes", .close),
-    .server("resets before the answer", "reset", "closed the connection after 0 bytes", .reset),
+    .server("204, a response without a body", "http-status", "204", .status(204)),
+    .server("an unrequested 206", "http-status", "206", .part(0..<100, of: image, type: "image/jpeg")),
+    .server("an unrequested 304", "http-status", "304", .status(304)),
+    .server("closes before the response", "reset", "closed the connection after 0 bytes", .close),
+    .server("resets before the response", "reset", "closed the connection after 0 bytes", .reset),
     .server(
       "resets midway",
       "reset",
@@ -31,18 +31,18 @@ extension FaultRow {
       .reset(afterBytes: 1000, declared: 30_000, of: image, type: "image/jpeg")
     ),
     .server(
-      "cuts the body",
+      "truncates the body",
       "truncated",
       "the body ended after 1000 of",
       .cut(afterBytes: 1000, declared: image.count, of: image, type: "image/jpeg")
     ),
     .server(
-      "declares more than it has",
+      "declares more than it sends",
       "truncated",
       "the body ended after",
       .wrongLength(declared: image.count + 1, actual: image, type: "image/jpeg")
     ),
-    .server("never answers", "stalled", "no data for 1 s", keys: impatient, .stall),
+    .server("never responds", "stalled", "no data for 1 s", keys: impatient, .stall),
     .server(
       "stops in the middle of the header",
       "stalled",
@@ -68,13 +68,13 @@ extension FaultRow {
     .server("redirects without a Location", "http-status", "302", .status(302)),
     .server("redirects to a file", "redirects", "neither http nor https", .redirect(to: "file:///etc/passwd")),
     .server(
-      "redirects to a scheme that no one knows",
+      "redirects to an unknown scheme",
       "redirects",
       "neither http nor https",
       .redirect(to: "gopher://127.0.0.1/1")
     ),
-    .server("redirects to no URL", "redirects", "the URL has no host", .redirect(to: "http://")),
-    .server("a status line that is none", "reset", "sent an invalid HTTP response", .raw("HELLO 200 OK\r\n\r\n")),
+    .server("redirects to an invalid URL", "redirects", "the URL has no host", .redirect(to: "http://")),
+    .server("an invalid status line", "reset", "sent an invalid HTTP response", .raw("HELLO 200 OK\r\n\r\n")),
     .server(
       "a header of 1 MB",
       "reset",
@@ -95,37 +95,37 @@ extension FaultRow {
       .raw(head("HTTP/1.1 200 OK", "Content-Length: 5", "Content-Length: 6") + image)
     ),
     .server(
-      "a length below zero",
+      "a negative length",
       "reset",
       "sent an invalid HTTP response: Invalid Content-Length",
       .raw(head("HTTP/1.1 200 OK", "Content-Length: -5") + image)
     ),
     .server(
-      "cuts a chunk",
+      "truncates a chunk",
       "truncated",
       "the body ended after 3 bytes",
       .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("400\r\nabc".utf8))
     ),
     .server(
-      "a chunk's length is none",
+      "a chunk's length is invalid",
       "reset",
       "closed the connection",
       .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("zz\r\nabc\r\n0\r\n\r\n".utf8))
     ),
     .server(
-      "a chunk's length does not fit",
+      "a chunk's length is wrong",
       "reset",
       "closed the connection",
       .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n".utf8))
     ),
     .server(
-      "says gzip where there is none",
+      "declares gzip for an uncompressed body",
       "content-type",
       "incorrect header check",
       .body(image, type: "image/jpeg", headers: ["Content-Encoding": "gzip"])
     ),
     .server(
-      "a coding that no one knows",
+      "an unknown coding",
       "content-type",
       "snappy",
       .body(image, type: "image/jpeg", headers: ["Content-Encoding": "snappy"])
@@ -137,7 +137,7 @@ extension FaultRow {
 }
 
 extension Behaviour {
-  /// Each answer leads to another one.
+  /// Each response redirects to another one.
   fileprivate static var endlessRedirects: Behaviour {
     .computed { request in .redirect(to: "/fault.jpg?\((Int(request.target.split(separator: "?").last ?? "") ?? 0) + 1)") }
   }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension FaultRow {
-  /// Hosts that ask to be left alone, or had better be.
+  /// Hosts that request pauses, or are down.
   static let throttling: [FaultRow] = [
     FaultRow(
       part: "server",
@@ -33,9 +33,9 @@ extension FaultRow {
       #expect(run.attempts("total") == 12 && run.attempts("retried") == 6, "\(run.section("attempts"))")
       for port in scene.others[0].ports {
         let times = requests.filter { $0.port == port }.map(\.arrival)
-        // One at a time: every other request was told to wait.
+        // One at a time: every other request got 429.
         for (told, next) in zip(times, times.dropFirst()).enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
-          #expect(told.duration(to: next) >= .seconds(1), "asked again after \(told.duration(to: next))")
+          #expect(told.duration(to: next) >= .seconds(1), "requested again after \(told.duration(to: next))")
         }
       }
     },
@@ -52,7 +52,8 @@ extension FaultRow {
     } check: { scene, result in
       let run = try scene.job.finishedRun(result)
       #expect(run.totals["failed"] == 200, "\(run.totals)")
-      // Two for the images that are stored; eight at a time for two pauses at the most, and who asked before a pause was known.
+      // Two for the stored images; eight at a time for two pauses at most, which are requests sent before a pause was
+      // known.
       #expect(scene.origin.requests.count < 60, "\(scene.origin.requests.count) requests")
     },
     FaultRow(part: "server", fault: "503 until a date", outcome: "downloaded", exit: 0, says: "") { scene in
@@ -68,7 +69,7 @@ extension FaultRow {
       "request.retry-after-max (120 s)",
       .status(503, headers: ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"])
     ),
-    .server("503 with a Retry-After that is none", "http-status", "503", .status(503, headers: ["Retry-After": "soon, -1"])),
+    .server("503 with an invalid Retry-After", "http-status", "503", .status(503, headers: ["Retry-After": "soon, -1"])),
     FaultRow(
       part: "network",
       fault: "a host that is down, with 60 URLs",
@@ -95,9 +96,9 @@ extension Behaviour {
 }
 
 extension Run {
-  /// One of the numbers of attempts.
+  /// The number of attempts of a kind.
   func attempts(_ name: String) -> Int? { section("attempts")[name] as? Int }
 
-  /// What entries waited in all.
+  /// The total time that entries waited.
   var waitedSeconds: Double { section("attempts")["waited_seconds"] as? Double ?? 0 }
 }

@@ -2,7 +2,7 @@ import Glibc
 import TestOrigin
 import TestSupport
 
-/// Where a fault of the table happens: a job over two images that are cached, and what the fault adds to it.
+/// The scene of a fault: a job over two cached images, and whatever the fault adds to it.
 final class FaultScene {
   let origin: Origin
   let job: JobFolder
@@ -10,12 +10,12 @@ final class FaultScene {
   var urls: [String]
   /// Options of the run.
   var options: [String] = []
-  /// Set for the run, beside what every run has.
+  /// Variables of the run, besides the usual ones.
   var environment: [String: String?] = [:]
-  /// Further origins, and gates in them.
+  /// More origins, with gates.
   var others: [Origin] = []
   var gates: [Gate] = []
-  /// What else has to live as long as the run.
+  /// Objects that must live as long as the run.
   var kept: [Any] = []
 
   /// The images that were stored before.
@@ -29,7 +29,7 @@ final class FaultScene {
     stored = [origin.url("/stored-1.jpg"), origin.url("/stored-2.jpg")]
     urls = stored
     job = JobFolder(urls: stored)
-    guard try await job.runJob().totals["downloaded"] == 2 else { throw NoAnswer(description: "the cache could not be warmed") }
+    guard try await job.runJob().totals["downloaded"] == 2 else { throw NoAnswer(description: "cannot warm the cache") }
     unlink(job.folder.file("report.json"))
     unlink(job.folder.file("rows.jsonl"))
     let patience = "timeout: 20s, connect-timeout: 5s, stall-timeout: 5s"
@@ -45,7 +45,7 @@ final class FaultScene {
     )
   }
 
-  /// Adds a URL with that answer, and returns it.
+  /// Adds a URL with that behaviour, and returns it.
   @discardableResult
   func add(_ behaviour: Behaviour, at path: String = "/fault.jpg") -> String {
     origin.set(path, behaviour)
@@ -67,34 +67,34 @@ final class FaultScene {
   }
 }
 
-/// One row of the fault table: what goes wrong, and what comes of it.
+/// One row of the fault table: a fault, and its expected result.
 struct FaultRow: Sendable {
-  /// Who is to blame: `server`, `network`, `disk`, `input` or `signal`.
+  /// The cause: `server`, `network`, `disk`, `input` or `signal`.
   let part: String
-  /// What goes wrong, in a few words.
+  /// The fault, in a few words.
   let fault: String
   /// Keys of the job.
   var keys = ""
-  /// The outcome of the entry that meets the fault; nil where the run is over before it has one.
+  /// The outcome of the entry with the fault; nil if the run ends before it has one.
   var outcome: String?
-  /// Its kind, where it failed.
+  /// Its failure kind.
   var kind: String?
   /// The exit status of the run.
   var exit: Int
-  /// A part of the entry's message, or where it has none, of standard error, or of the report's warnings.
+  /// A part of the entry's message; without an entry, of standard error or the report's warnings.
   let says: String
-  /// Makes the fault.
+  /// Sets up the fault.
   let arrange: @Sendable (FaultScene) async throws -> Void
   /// Runs the job to its end, and does what has to be done meanwhile.
   var run: @Sendable (FaultScene) async throws -> Command.Result = { try await $0.start().wait() }
-  /// Expects what else must be true afterwards, of the reports, the output or the origin.
+  /// Checks further expectations about the reports, the output or the origin.
   var check: @Sendable (FaultScene, Command.Result) throws -> Void = { _, _ in }
 
   var name: String { "\(part): \(fault)" }
 }
 
 extension FaultRow {
-  /// What a server does wrong.
+  /// A server's fault.
   static func server(
     _ fault: String,
     _ kind: String,
@@ -105,7 +105,7 @@ extension FaultRow {
     FaultRow(part: "server", fault: fault, keys: keys, outcome: "failed", kind: kind, exit: 2, says: says) { $0.add(behaviour) }
   }
 
-  /// A URL that cannot be fetched; `make` gives it, and what has to live meanwhile.
+  /// A URL that can't be fetched; `make` returns it after setting up its server.
   static func network(
     _ fault: String,
     _ kind: String,
@@ -118,7 +118,7 @@ extension FaultRow {
     }
   }
 
-  /// A file or a line that is wrong.
+  /// An invalid file or line.
   static func input(
     _ fault: String,
     exit: Int,

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The table of all faults, written as Markdown to the file that `PREWARM_FAULT_TABLE` names.
+/// The table of all faults, written as Markdown to the file in `PREWARM_FAULT_TABLE`.
 enum FaultTable {
   static let rows: [FaultRow] =
     FaultRow.server + FaultRow.bodies + FaultRow.interrupted + FaultRow.throttling + FaultRow.limitedByNginx + FaultRow.otherHosts
@@ -12,7 +12,7 @@ enum FaultTable {
   private static let path = ProcessInfo.processInfo.environment["PREWARM_FAULT_TABLE"]
   private static let lines = Mutex<[Int: String]>([:])
 
-  /// Notes what came of a row; writes the file once all rows are there.
+  /// Records a row's result; writes the file when all rows are there.
   static func note(_ index: Int, message: String) {
     guard let path else { return }
     let row = rows[index]

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Every way in which something goes wrong: each ends as the table says, and costs nothing that was stored.
+/// Every kind of fault ends as the table says, and loses nothing that was stored.
 @Suite struct FaultTableTests {
   @Test(
     "each fault has its outcome, kind, status and message, and stored images stay",
@@ -30,7 +30,7 @@ import Testing
     #expect(message.contains(row.says), "\(said): \(message)")
     try row.check(scene, result)
     FaultTable.note(index, message: message)
-    // A later run finds what was stored, whatever has happened.
+    // A later run finds the stored images, whatever has happened.
     scene.job.folder.write("version: 1\nname: later\nmanifests: [{path: stored.txt}]\n", to: "stored.yaml")
     scene.job.write(urls: scene.stored, to: "stored.txt")
     let later = try await scene.job.prewarm("run", "stored.yaml", "--cache-mode", "only", "--set", "cache.verify-hits=true")

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What the command prints, held against the files of `Tests/Goldens/CommandTests`.
+/// The command's output, compared with the files of `Tests/Goldens/CommandTests`.
 @Suite struct GoldenTests {
   private func expect(_ text: String, _ name: String, _ location: SourceLocation = #_sourceLocation) {
     let difference = Golden.difference(of: text, from: "CommandTests/\(name)")
@@ -168,10 +168,10 @@ import Testing
     ])
   }
 
-  /// Returns a report with placeholders for what differs from run to run: places, times, rates, sizes on disk.
+  /// Replaces the parts of a report that differ between runs: paths, times, rates, sizes on disk.
   private static func unvarying(_ text: String, port: Int, folder: String) -> String {
     text.replacing(folder, with: "FOLDER").replacing("127.0.0.1:\(port)", with: "127.0.0.1:PORT")
-      // Parts of a text report that a short run leaves out.
+      // Parts of a text report that a short run omits.
       .replacing(#/(?m)^(Speed|Bottleneck) .*\n( +.*\n)*/#, with: "").replacing(#/(?m)^Time .*\n( +.*\n)*/#, with: "")
       .replacing(#/"(latency_ms|timeline|bound_shares)": \{[^{}]*\}/#) { "\"\($0.1)\": {}" }
       .replacing(#/"bounded_by": (null|"[^"]*")/#, with: "\"bounded_by\": WORDS")

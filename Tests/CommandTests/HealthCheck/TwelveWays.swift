@@ -1,9 +1,10 @@
 import TestOrigin
 import TestSupport
 
-/// A site of twelve hosts of whose images one in fifty is broken, in twelve ways that take turns; one host has half of the broken ones.
+/// A site of twelve hosts, with one in fifty images broken in twelve alternating ways; one host has half of the broken
+/// ones.
 struct TwelveWays {
-  /// The ways, by what a report calls their kind and, for HTTP, by status.
+  /// The ways, named by failure kind and HTTP status in reports.
   enum Way: CaseIterable {
     case missing, gone, serverError, page, empty, cut, undecodable, wrongType, tooManyPixels, circle, reset, bitmap
 
@@ -23,7 +24,7 @@ struct TwelveWays {
       }
     }
 
-    /// What the text report calls it.
+    /// Its title in the text report.
     var title: String {
       switch self {
       case .missing: "http-status 404"
@@ -58,20 +59,20 @@ struct TwelveWays {
       }
     }
 
-    /// The start of a BMP: its two letters, and where the size of the next header stands, 40.
+    /// The start of a BMP: its two letters, and the size of the next header, 40.
     private static let bitmapBytes = Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40] + [UInt8](repeating: 0, count: 49)
   }
 
-  /// The host of half of the broken images.
+  /// The host with half of the broken images.
   static let worstHost = "legacy.example.com"
   static let hosts = [worstHost] + (1...11).map { "img\($0).example.com" }
 
   let origin: Origin
   /// All URLs, in the order of the list.
   let urls: [String]
-  /// How many are broken in each way.
+  /// The number of broken images by way.
   let broken: [Way: Int]
-  /// How many are broken at each host.
+  /// The number of broken images by host.
   let brokenAt: [String: Int]
 
   init(urls count: Int) throws {
@@ -102,7 +103,7 @@ struct TwelveWays {
     }
   }
 
-  /// Options that lead every host to the origin, and make no more of failures than they are.
+  /// Options that connect every host to the origin, and don't retry or blacklist failures.
   var options: [String] {
     ["--set", "request.connect-to=[\"::127.0.0.1:\(origin.port)\"]", "--retries", "0", "--concurrency", "64"]
   }

@@ -3,8 +3,8 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A check and a run of many URLs that are broken in many ways; `scripts/soak checks` has 50,000, and keeps the check's reports where
-/// PREWARM_SOAK_REPORTS says.
+/// A check and a run of many URLs that are broken in many ways; `scripts/soak checks` uses 50,000, and
+/// PREWARM_SOAK_REPORTS sets a folder for the reports.
 @Suite(.serialized) struct TwelveWaysSoakTests {
   private static let formats = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
 

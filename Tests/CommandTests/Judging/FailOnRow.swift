@@ -2,36 +2,36 @@ import Glibc
 import TestOrigin
 import TestSupport
 
-/// A run, its rules, and how it ends.
+/// A run, its rules, and its exit status.
 struct FailOnRow: Sendable {
   let name: String
-  /// Good images, and URLs that are answered with 404, with a page, and with nothing.
+  /// Numbers of good images, and of URLs that return 404, an HTML page, and an empty body.
   var good = 0
   var missing = 0
   var pages = 0
-  /// Lines of the manifest beside them.
+  /// Additional lines of the manifest.
   var lines: [String] = []
-  /// Keys of the job file beside its name and manifests.
+  /// Keys of the job file besides its name and manifests.
   var keys = ""
-  /// Rules, as `--fail-on` takes them.
+  /// Rules, as arguments of `--fail-on`.
   var rules: [String] = []
-  /// Further options of the run that is judged.
+  /// More options of the judged run.
   var options: [String] = []
-  /// Runs the same job so often before, with all failures borne.
+  /// The number of earlier runs of the same job, with all failures allowed.
   var earlierRuns = 0
-  /// In place of a plain run.
+  /// Replaces a plain run.
   var run: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = { job, _, arguments in
     try await job.start(arguments).wait()
   }
   /// The exit status.
   let status: Int
-  /// A part of what the report says; empty: nothing in particular.
+  /// A part of the report; empty if it isn't checked.
   var says = ""
 
-  /// The arguments of the run that is judged.
+  /// The arguments of the judged run.
   var arguments: [String] { ["run", "job.yaml"] + rules.flatMap { ["--fail-on", $0] } + options }
 
-  /// An origin that answers by the first part of the path.
+  /// An origin that responds by the first part of the path.
   static func makeOrigin() throws -> Origin {
     let origin = try Origin()
     origin.setFallback { request in
@@ -46,7 +46,7 @@ struct FailOnRow: Sendable {
     return origin
   }
 
-  /// The job in a folder of its own.
+  /// The job in its own folder.
   func makeJob(_ origin: Origin) -> JobFolder {
     let urls = [("good", good), ("missing", missing), ("page", pages)].flatMap { kind, count in
       (0..<count).map { origin.url("/\(kind)/\($0).jpg") }
@@ -56,7 +56,8 @@ struct FailOnRow: Sendable {
 }
 
 extension FailOnRow {
-  /// Holds every answer until the origin has a request and another process has run, which takes longer than a millisecond.
+  /// Holds every response until the origin has a request and another process has run, which takes longer than a
+  /// millisecond.
   static let slowly: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = { job, origin, arguments in
     let gate = origin.holdAll()
     let command = try job.start(arguments + JobFolder.patience)
@@ -66,13 +67,13 @@ extension FailOnRow {
     return try await command.wait()
   }
 
-  /// Never answers.
+  /// Never responds.
   static let stalled: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = { job, origin, arguments in
     _ = origin.holdAll()
     return try await job.start(arguments + JobFolder.patience).wait()
   }
 
-  /// Interrupts the run once something is in flight.
+  /// Interrupts the run once a request is in flight.
   static let interrupted: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = { job, origin, arguments in
     let gate = origin.holdAll()
     let command = try job.start(arguments + JobFolder.patience)

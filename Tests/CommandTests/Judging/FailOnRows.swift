@@ -4,9 +4,9 @@ import TestSupport
 extension FailOnRow {
   static let failures: [FailOnRow] = [
     FailOnRow(name: "all good", good: 3, status: 0, says: "OK"),
-    FailOnRow(name: "one bad, none borne", good: 9, missing: 1, status: 2, says: "FAILED 1 of 10 URLs is bad (limit 0)"),
+    FailOnRow(name: "one bad, none allowed", good: 9, missing: 1, status: 2, says: "FAILED 1 of 10 URLs is bad (limit 0)"),
     FailOnRow(
-      name: "as many as borne",
+      name: "as many as allowed",
       good: 3,
       missing: 2,
       rules: ["failures=2"],
@@ -14,14 +14,14 @@ extension FailOnRow {
       says: "OK"
     ),
     FailOnRow(
-      name: "one more than borne",
+      name: "one more than allowed",
       good: 3,
       missing: 3,
       rules: ["failures=2"],
       status: 2,
       says: "3 of 6 URLs are bad (limit 2)"
     ),
-    FailOnRow(name: "the very percentage", good: 9, missing: 1, rules: ["failures=10%"], status: 0, says: "OK"),
+    FailOnRow(name: "exactly the percentage", good: 9, missing: 1, rules: ["failures=10%"], status: 0, says: "OK"),
     FailOnRow(
       name: "above the percentage",
       good: 8,
@@ -40,7 +40,7 @@ extension FailOnRow {
       says: "OK"
     ),
     FailOnRow(
-      name: "what is left out is no part of the whole",
+      name: "filtered entries don't count",
       good: 4,
       missing: 1,
       lines: (0..<95).map { "http://img.example.com/left/out/\($0).jpg" },
@@ -49,7 +49,7 @@ extension FailOnRow {
       says: "is bad"
     ),
     FailOnRow(
-      name: "a percentage of what was not left out",
+      name: "a percentage without filtered entries",
       good: 4,
       missing: 1,
       lines: (0..<95).map { "http://img.example.com/left/out/\($0).jpg" },
@@ -60,13 +60,13 @@ extension FailOnRow {
     ),
     FailOnRow(name: "0 % of nothing bad", good: 3, rules: ["failures=0%"], status: 0, says: "OK"),
     FailOnRow(name: "never", missing: 5, rules: ["failures=never"], status: 0, says: "OK 5 of 5 URLs are bad"),
-    FailOnRow(name: "a line that is no URL", good: 1, lines: ["ftp://img.example.com/a.jpg"], status: 2, says: "is bad"),
-    FailOnRow(name: "known bad is bad", good: 1, missing: 2, earlierRuns: 1, status: 2, says: "2 of"),
+    FailOnRow(name: "an invalid URL", good: 1, lines: ["ftp://img.example.com/a.jpg"], status: 2, says: "is bad"),
+    FailOnRow(name: "blacklisted is bad", good: 1, missing: 2, earlierRuns: 1, status: 2, says: "2 of"),
   ]
 
   static let kinds: [FailOnRow] = [
     FailOnRow(
-      name: "a kind beyond its count",
+      name: "a kind above its count",
       good: 1,
       missing: 2,
       rules: ["failures=never", "kinds.http-status=1"],
@@ -97,7 +97,7 @@ extension FailOnRow {
     ),
     FailOnRow(name: "a kind at its percentage", good: 9, missing: 1, rules: ["failures=1", "kinds.http-status=10%"], status: 0),
     FailOnRow(
-      name: "a kind beyond its percentage",
+      name: "a kind above its percentage",
       good: 8,
       missing: 2,
       rules: ["failures=never", "kinds.http-status=10%"],
@@ -105,15 +105,15 @@ extension FailOnRow {
       says: "2 URLs failed with http-status (20.0 %, limit 10 %)"
     ),
     FailOnRow(
-      name: "a rule on a kind beside the one on all",
+      name: "a rule for a kind besides the one for all",
       missing: 1,
       rules: ["kinds.http-status=5"],
       status: 2,
       says: "is bad"
     ),
-    FailOnRow(name: "a kind that is never too much", missing: 1, rules: ["kinds.http-status=never"], status: 2, says: "is bad"),
+    FailOnRow(name: "a kind without a limit", missing: 1, rules: ["kinds.http-status=never"], status: 2, says: "is bad"),
     FailOnRow(
-      name: "known bad counts as its kind",
+      name: "blacklisted URLs count as their kind",
       missing: 1,
       rules: ["failures=never", "kinds.http-status=0"],
       earlierRuns: 1,
@@ -139,20 +139,20 @@ extension FailOnRow {
       says: "(limit 1.0 ms)"
     ),
     FailOnRow(name: "transfers within their limits", good: 3, rules: ["latency.p50=10m", "latency.max=10m"], status: 0),
-    FailOnRow(name: "no transfer at all", good: 3, rules: ["latency.max=1ms"], earlierRuns: 1, status: 0, says: "OK"),
-    FailOnRow(name: "a limit that is off", good: 1, rules: ["latency.max=never"], run: slowly, status: 0),
+    FailOnRow(name: "no transfers", good: 3, rules: ["latency.max=1ms"], earlierRuns: 1, status: 0, says: "OK"),
+    FailOnRow(name: "a disabled limit", good: 1, rules: ["latency.max=never"], run: slowly, status: 0),
   ]
 
   static let others: [FailOnRow] = [
     FailOnRow(
-      name: "nothing left",
+      name: "no entries left",
       good: 2,
       options: ["--set", "manifests.0.include=[/none/**]"],
       status: 2,
       says: "no URL was left"
     ),
     FailOnRow(
-      name: "nothing left, which is borne",
+      name: "no entries left, which is allowed",
       good: 2,
       rules: ["empty=never"],
       options: ["--set", "manifests.0.include=[/none/**]"],
@@ -167,7 +167,7 @@ extension FailOnRow {
       says: "the deadline passed"
     ),
     FailOnRow(
-      name: "the deadline passes, which is borne",
+      name: "the deadline passes, which is allowed",
       good: 1,
       rules: ["unfinished=never"],
       options: ["--deadline", "200ms"],
@@ -176,14 +176,14 @@ extension FailOnRow {
       says: "the deadline passed"
     ),
     FailOnRow(
-      name: "what was stored is trimmed",
+      name: "stored images are trimmed",
       good: 3,
       options: ["--set", "cache.max-size=1"],
       status: 2,
       says: "trimming removed"
     ),
     FailOnRow(
-      name: "what was stored is trimmed, which is borne",
+      name: "stored images are trimmed, which is allowed",
       good: 3,
       rules: ["evicted=false"],
       options: ["--set", "cache.max-size=1"],
@@ -191,7 +191,7 @@ extension FailOnRow {
     ),
     FailOnRow(name: "interrupted, whatever the rules", good: 1, rules: ["failures=never"], run: interrupted, status: 130),
     FailOnRow(
-      name: "a check is judged alike",
+      name: "a check uses the same rules",
       good: 1,
       missing: 1,
       run: { job, _, _ in
@@ -211,7 +211,7 @@ extension FailOnRow {
       says: "1 URL"
     ),
     FailOnRow(
-      name: "what cannot finish, before what is beyond a limit",
+      name: "an error takes precedence over a limit",
       missing: 1,
       run: { job, _, _ in
         try await job.prewarm("run", "job.yaml", "--report", "json=/dev/full")
@@ -219,13 +219,13 @@ extension FailOnRow {
       status: 1,
       says: "is bad"
     ),
-    FailOnRow(name: "a kind that there is not", good: 1, rules: ["kinds.http-stats=0"], status: 3, says: "http-status"),
-    FailOnRow(name: "a percentile that there is not", good: 1, rules: ["latency.p75=2s"], status: 3, says: "p90"),
-    FailOnRow(name: "a limit that is none", good: 1, rules: ["kinds.dns=few"], status: 3, says: "--fail-on kinds.dns"),
-    FailOnRow(name: "a rule that there is not", good: 1, rules: ["failurs=0"], status: 3, says: "did you mean 'failures'"),
+    FailOnRow(name: "an unknown kind", good: 1, rules: ["kinds.http-stats=0"], status: 3, says: "http-status"),
+    FailOnRow(name: "an unknown percentile", good: 1, rules: ["latency.p75=2s"], status: 3, says: "p90"),
+    FailOnRow(name: "an invalid limit", good: 1, rules: ["kinds.dns=few"], status: 3, says: "--fail-on kinds.dns"),
+    FailOnRow(name: "an unknown rule", good: 1, rules: ["failurs=0"], status: 3, says: "did you mean 'failures'"),
   ]
 
-  /// What only failed as it did before counts for nothing.
+  /// Failures of an earlier report don't count.
   static let earlierReports: [FailOnRow] = [
     FailOnRow(
       name: "known from an earlier report",

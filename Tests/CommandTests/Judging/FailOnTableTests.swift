@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// How a run ends by each of its rules, by the built command.
+/// The exit status of the built command by each rule.
 @Suite struct FailOnTableTests {
   @Test("each run exits as its rules say", arguments: FailOnRow.table.indices)
   func eachRunEndsAsItsRulesSay(index: Int) async throws { try await run(FailOnRow.table[index]) }
@@ -18,7 +18,7 @@ import Testing
       #expect(earlier.status == 0, "\(row.name): \(earlier.errorText)")
     }
     let result = try await row.run(job, origin, row.arguments)
-    // Lines are broken where the terminal ends.
+    // Lines are wrapped at the terminal's width.
     let said = (result.outputText + result.errorText).split { $0 == " " || $0 == "\n" }.joined(separator: " ")
     #expect(result.status == row.status, "\(row.name): \(said)")
     #expect(said.contains(row.says) || row.says.isEmpty, "\(row.name): \(said)")

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// A disk as the manual promises it (fsync(2)): what was synced stays, and of all else any part may be lost.
+/// A disk with the guarantees of the manual (fsync(2)): synced data stays, and any part of the rest may be lost.
 ///
-/// A file's bytes last from its own sync on, its name from the sync of its folder. Until then a write may come whole, in part or not at
-/// all, whatever became of those before and behind it. Names that were not synced come in the order in which they were given, as file
-/// systems with a journal keep it, and end anywhere.
+/// A file's bytes are durable after its own sync, its name after the sync of its folder. Before that, a write may
+/// survive completely, in part or not at all, independently of other writes. Names that weren't synced survive up to
+/// any point, in order, as on file systems with a journal.
 struct DiskModel {
   fileprivate struct File {
     var synced: [UInt8] = []
@@ -13,7 +13,7 @@ struct DiskModel {
   }
 
   fileprivate struct Change {
-    /// nil: cut or extended to `offset`.
+    /// nil: truncated or extended to `offset`.
     let bytes: ArraySlice<UInt8>?
     let offset: Int
     /// Written with O_DSYNC.
@@ -27,7 +27,7 @@ struct DiskModel {
 
   private struct NameChange {
     let path: String
-    /// nil: the name goes.
+    /// nil: the name is removed.
     let node: Node?
   }
 
@@ -37,7 +37,7 @@ struct DiskModel {
   private var syncedNames: [String: Node] = [:]
   private var pendingNames: [NameChange] = []
 
-  /// A disk that has a folder with all in it, lasting; an empty one where it is not there.
+  /// Creates a disk with a durable folder and its contents; empty if there is no folder.
   init(holding root: String) {
     self.root = root
     for name in FileManager.default.enumerator(atPath: root)?.compactMap({ $0 as? String }) ?? [] {
@@ -54,7 +54,7 @@ struct DiskModel {
     syncedNames = names
   }
 
-  /// Does what a command did.
+  /// Applies a command's step.
   mutating func apply(_ step: RecordedStep) {
     switch step.kind {
     case .create: change(step.path, to: addFile())
@@ -97,9 +97,9 @@ struct DiskModel {
     }
   }
 
-  /// Makes the folder anew below `target`, as a loss of power now could leave it.
+  /// Recreates the folder below `target` in a state that a power loss now could leave.
   ///
-  /// - Parameter random: what else than the synced part is kept; nil: nothing is.
+  /// - Parameter random: selects surviving parts that weren't synced; nil: none survives.
   func lose(into target: String, _ random: inout SeededRandom?) {
     var kept = syncedNames
     if random != nil {
@@ -118,7 +118,7 @@ struct DiskModel {
     }
   }
 
-  /// A file in a folder that is lost is lost too.
+  /// A file in a lost folder is lost, too.
   private func hasFolders(_ path: String, in kept: [String: Node]) -> Bool {
     var folder = Self.parent(path)
     while folder.count > root.count {
@@ -154,7 +154,7 @@ extension DiskModel.Change {
     file.replaceSubrange(offset..<end, with: bytes)
   }
 
-  /// What a loss leaves of it: all, nothing, or its first sectors.
+  /// The part of a write that survives: all, nothing, or its first sectors.
   fileprivate func torn(_ random: inout SeededRandom) -> Self? {
     switch Int.random(in: 0..<3, using: &random) {
     case 0: return nil

@@ -4,14 +4,14 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The power goes at every moment of a run: what was told as downloaded by then is there, and nothing else is broken.
+/// Power loss at every moment of a run: images reported as downloaded by then are there, and nothing else is broken.
 ///
-/// The run is real, and its writes and syncs are recorded; the moments are played back from the record (``DiskModel``).
+/// The run is real, and its writes and syncs are recorded; the moments are replayed from the record (``DiskModel``).
 @Suite(.serialized) struct PowerLossTests {
   private static let seed: UInt64 = 20_261_121
-  /// How often each moment is played with other parts of the unsynced writes kept.
+  /// How often each moment is replayed with different surviving parts.
   private static let variants = SoakCounts.isLong ? 20 : 1
-  /// Of all moments, each so many-th is played.
+  /// Every how many-th moment is replayed.
   private static let stride = SoakCounts.isLong ? 1 : 6
 
   @Test("after a power loss at any moment the cache opens, is sound, and has all reported images", arguments: [true, false])
@@ -46,11 +46,12 @@ import Testing
   }
 }
 
-/// Images small and large, and a job over them whose rows are told a few at a time.
+/// Small and large images, and a job over them whose rows are written a few at a time.
 private final class RecordedImages {
   let stored: [String]
   let fresh: [String]
-  /// Rows name their manifest and are written out in pieces of 64 KiB: a long path makes that pieces of few rows.
+  /// Rows are written in pieces of 64 KiB. They contain the path of their manifest, so a long path makes pieces of few
+  /// rows.
   let manifestPath = String(repeating: String(repeating: "long-", count: 40) + "/", count: 15) + "urls.txt"
   private let origin: Origin
   private var bodies: [[UInt8]: [UInt8]] = [:]
@@ -72,7 +73,7 @@ private final class RecordedImages {
 
   func makeJob() -> JobFolder { JobFolder("manifests: [{path: \(manifestPath)}]\nprefetch: {concurrency: 4, per-host: 4}") }
 
-  /// Runs the job, or another command, and returns what it did to the folder.
+  /// Runs the job, or another command, and returns its steps on the folder.
   func record(_ job: JobFolder, _ arguments: [String]? = nil) async throws -> [RecordedStep] {
     let record = TemporaryDirectory()
     let recorded: [String: String?] = [
@@ -88,7 +89,7 @@ private final class RecordedImages {
     return RecordedStep.all(in: record.read("record") ?? [])
   }
 
-  /// Loses the power after every so many-th step, and looks at what is left.
+  /// Loses power after every `stride`-th step, and checks the result.
   ///
   /// - Parameter sure: URLs that were stored before.
   func play(
@@ -110,7 +111,7 @@ private final class RecordedImages {
         continue
       }
       disk.apply(step)
-      // A sync is where promises are made.
+      // A sync makes guarantees.
       guard index % stride == 0 || step.kind == .sync || step.kind == .syncedWrite else { continue }
       let comment: Comment = "after step \(index) of \(steps.count): \(step.kind) \(step.path)"
       try expectSound(disk, told, &nothing, comment)

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// One thing that a command did to its files, as `recorder.c` wrote it down.
+/// One operation of a command on its files, as recorded by `recorder.c`.
 struct RecordedStep: Sendable {
   enum Kind: UInt8, Sendable {
     case write = 0x77  // w
@@ -18,7 +18,7 @@ struct RecordedStep: Sendable {
   let path: String
   /// The new name, of a rename and a link.
   let second: String
-  /// Where the bytes go, or how long the file becomes.
+  /// The offset of the bytes, or the new length of the file.
   let offset: Int
   let bytes: ArraySlice<UInt8>
 

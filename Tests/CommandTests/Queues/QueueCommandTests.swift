@@ -6,7 +6,7 @@ import Testing
 
 /// `prewarm enqueue` and `prewarm worker` over a real Redis server.
 @Suite struct QueueCommandTests {
-  /// Good and bad images of two hosts in three classes, with rows that are no URL or filtered out.
+  /// Good and bad images of two hosts with three priorities, and invalid and filtered rows.
   private static let keys = """
     prefetch: {concurrency: 16, per-host: 16}
     request: {retries: 0, timeout: 10m, stall-timeout: 10m}
@@ -58,7 +58,8 @@ import Testing
     #expect(run.section("job")["name"] as? String == "test")
   }
 
-  @Test("a list that breaks off ends enqueue as it ends a run") func aListThatBreaksOffEndsTheReadingAsItEndsARun() async throws {
+  @Test("a list that fails midway ends enqueue as it ends a run") func aListThatBreaksOffEndsTheReadingAsItEndsARun() async throws
+  {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: makeURLs(origin, 20))
     let folder = scene.job.folder
@@ -91,7 +92,7 @@ import Testing
       #expect("\(run.report[key] ?? "none")" == "\(expected.report[key] ?? "none")")
     }
 
-    // It is reported on, so that the next try reads the lists anew.
+    // It is reported, so that the next attempt reads the lists again.
     folder.write(packed, to: "more.txt.gz")
     let whole = try await scene.enqueue().wait()
     #expect(whole.status == 0, "\(whole.errorText)")
@@ -169,12 +170,13 @@ import Testing
     let ended = try await stopped.wait()
     #expect(ended.status == 143, "\(ended.outputText)")
     expectGolden(ended.outputText.timeless.lines(with: " 0 URLs"))
-    // Of two messages one was begun: its 64 entries go back one by one, and neither counts as delivered.
+    // Of two messages one was started: its 64 entries are given back one by one, and neither message counts as
+    // delivered.
     let connection = try scene.connect()
     let pending = try connection.command(["XPENDING", "{prewarm:default}:normal", "workers", "-", "+", "10"]).array ?? []
     #expect(pending.compactMap { $0.array?.last?.integer } == [0])
     #expect(try connection.command(["XLEN", "{prewarm:default}:normal:retry"]).integer == 64)
-    // Another one need not wait until nobody has renewed what it held.
+    // Another worker doesn't have to wait until leases end.
     let other = try scene.worker(1, "--take-over-after", "1h")
     let run = try await scene.report()
     #expect(try await other.wait().status == 0)
@@ -213,7 +215,7 @@ import Testing
     first.kill()
     _ = try await first.wait()
     let second = try await scene.enqueue().wait()
-    // The first may have been killed when all was done.
+    // The first one may have been killed when everything was done.
     #expect(second.status == 0 && second.errorText.contains("20,000 URLs"), "\(second.errorText)")
     let worker = try scene.worker()
     let run = try await scene.report()
@@ -244,7 +246,7 @@ import Testing
     #expect(run.report["interrupted"] as? Bool == false)
   }
 
-  @Test("a queue starts anew after its report") func aQueueThatIsReportedOnBeginsAnew() async throws {
+  @Test("a queue starts again after its report") func aQueueThatIsReportedOnBeginsAnew() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
     for _ in 0..<2 {
@@ -276,7 +278,7 @@ import Testing
     #expect(origin.count(of: "/images/2.jpg") == 1 && origin.count(of: "/images/1.jpg") == 0)
   }
 
-  @Test("queue status shows each queue's job and how far it is") func queueStatus() async throws {
+  @Test("queue status shows each queue's job and progress") func queueStatus() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: makeURLs(origin, 20), keys: Self.keys)
     let none = try await scene.job.prewarm("queue", "status", "--queue", scene.redis.url)
@@ -337,7 +339,7 @@ import Testing
     let origin = try makeOrigin()
     let bad = origin.url("/missing/1.jpg")
     let scene = try await QueueScene(urls: [bad], keys: Self.keys)
-    // Of two classes, so that they are in messages of their own, which come one after the other.
+    // With two priorities, so that they are in separate messages, which are processed in order.
     scene.job.folder.write(
       "version: 1\nname: test\nmanifests: [{urls: ['\(bad)'], priority: high}, {urls: ['\(bad)'], priority: low}]\n"
         + "report: [{json: report.json}, {jsonl: rows.jsonl}]\n",
@@ -345,7 +347,7 @@ import Testing
     )
     #expect(try await scene.enqueue().wait().status == 0)
     let gate = origin.hold("/missing/1.jpg")
-    // It takes both messages, tells of the first one, and dies before it has told of the second.
+    // It takes both messages, reports the first one, and crashes before reporting the second.
     let connection = try scene.connect()
     _ = try connection.command(["XREADGROUP", "GROUP", "workers", "ghost", "COUNT", "1", "STREAMS", "{prewarm:default}:low", ">"])
     let first = try scene.worker(0, "--take-over-after", "1h")

@@ -4,7 +4,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What goes wrong around a queue, and what is said of it.
+/// Errors of queues, and their messages.
 @Suite struct QueueMistakeTests {
   private let origin: Origin
 
@@ -36,7 +36,7 @@ import Testing
     let worked = try await worker.wait()
     #expect(waiting.status == 0 && worked.status == 0, "\(waiting.errorText)\(worked.errorText)")
     #expect(waiting.errorText.contains("***"))
-    // In the environment it is in no list of processes.
+    // In the environment it doesn't appear in process lists.
     let other = JobFolder(urls: [origin.url("/images/2.jpg")])
     let hidden = try await Command.run(
       BuiltCommand.path,
@@ -106,7 +106,7 @@ import Testing
     let worker = try scene.worker(0, "--take-over-after", "1s")
     try await gate.waitForWaiting(1)
     #expect(try await scene.enqueue("--replace").wait().status == 0)
-    // The worker learns of it when it renews what it holds, or settles it.
+    // The worker notices when it renews or settles its messages.
     gate.open()
     let ended = try await worker.wait()
     #expect(ended.status == 1, "\(ended.errorText)\(ended.outputText)")
@@ -136,7 +136,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["of-the-worker"])
   }
 
-  @Test("foreign messages are reported and delay nobody") func whatStrangersWriteIsToldAndHoldsNobodyUp() async throws {
+  @Test("foreign messages are reported and delay nothing") func whatStrangersWriteIsToldAndHoldsNobodyUp() async throws {
     let scene = try await QueueScene(urls: (0..<10).map { origin.url("/images/\($0).jpg") })
     #expect(try await scene.enqueue().wait().status == 0)
     let connection = try scene.connect()

@@ -4,13 +4,13 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// What a person reads where Redis refuses, and how the commands end.
+/// Messages for people if Redis refuses, and the ending of the commands.
 @Suite struct QueueRefusalTests {
   private let origin: Origin
 
   init() throws { origin = try makeImageOrigin() }
 
-  /// What is told: no more than one sentence of each wait, and nothing of scripts.
+  /// Expects one sentence per wait, without internals of scripts.
   private func expectPlain(_ text: String, sentences: Int) {
     let told = text.split(separator: "\n").filter { $0.hasPrefix("prewarm: ") }
     #expect(told.count == sentences, "\(text)")

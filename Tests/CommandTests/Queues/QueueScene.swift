@@ -3,11 +3,11 @@ import RedisClient
 import TestOrigin
 import TestSupport
 
-/// A Redis server, a job that is put into a queue there, and workers with a folder and a cache of their own each.
+/// A Redis server with an enqueued job, and workers that each have a folder and a cache.
 struct QueueScene {
   let redis: RedisServer
   let job: JobFolder
-  /// What the commands are told of the queue, but for its address.
+  /// The options for the queue, except its address.
   var options: [String] = []
   private let workers = TemporaryDirectory()
 
@@ -21,7 +21,7 @@ struct QueueScene {
     try job.start(["enqueue", "job.yaml", "--queue", redis.url] + options + arguments)
   }
 
-  /// Starts a worker, whose cache is the one of its number.
+  /// Starts a worker with the cache of its number.
   func worker(_ number: Int = 0, _ arguments: String..., environment: [String: String?] = [:]) throws -> Command {
     let folder = workers.file("\(number)")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -36,7 +36,7 @@ struct QueueScene {
     )
   }
 
-  /// Waits for the job to be done, and reads its reports.
+  /// Waits for the end of the job, and reads its reports.
   func report(_ arguments: [String] = []) async throws -> Run {
     try job.finishedRun(
       try await job.start(["enqueue", "job.yaml", "--queue", redis.url, "--wait"] + options + arguments).wait()
@@ -53,7 +53,7 @@ struct QueueScene {
 }
 
 extension Run {
-  /// What has to be the same however a job is done: counts, failures and hosts without times.
+  /// The results that must be equal however a job is done: counts, failures and hosts without times.
   var facts: [String: String] {
     var facts = ["totals": "\(totals.sorted { $0.key < $1.key })", "kinds": "\(failuresByKind.sorted { $0.key < $1.key })"]
     for name in ["bytes", "failures_by_status", "formats", "duplicates"] { facts[name] = Self.text(report[name]) }

@@ -4,10 +4,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Four workers over one queue, of which some are killed at random moments, and so is the server.
+/// Four workers of one queue, some of which are killed at random moments, as is the server.
 ///
-/// A moment is the one at which a random number of entries is final. A worker that was killed is followed by another one over its
-/// cache.
+/// A moment is when a random number of entries is final. A killed worker is replaced by another one with its cache.
 @Suite struct QueueSoakTests {
   private enum Event {
     case killWorker, restartRedis
@@ -38,7 +37,7 @@ import Testing
     }
     let run = try scene.job.finishedRun(try await waiting.wait(timeout: .seconds(SoakCounts.isLong ? 1800 : 120)))
     for worker in workers { #expect(try await worker.wait().status == 0, comment) }
-    // Of few entries, all may be done before all are killed.
+    // With few entries, all may be done before all are killed.
     if SoakCounts.isLong { #expect(killed == SoakCounts.workerKills, comment) }
     #expect(run.status == 2 && run.totals["urls"] == urls.count && run.sumOfTotals == urls.count, "\(run.totals) \(comment)")
     #expect(run.rows.count == urls.count, comment)
@@ -46,7 +45,7 @@ import Testing
     #expect(run.rows.count { $0.status == 404 } == urls.count { $0.contains("missing") }, comment)
   }
 
-  /// What happens when so many entries are final.
+  /// An event that happens when that many entries are final.
   private func events(_ random: inout SeededRandom) -> [(Int, Event)] {
     let kinds =
       Array(repeating: Event.killWorker, count: SoakCounts.workerKills)

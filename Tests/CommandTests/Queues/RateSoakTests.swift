@@ -2,11 +2,11 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Workers of one queue, each a process, that together keep to rates and pauses as one would.
+/// Worker processes of one queue that together keep rates and pauses as one would.
 @Suite(.serialized) struct RateSoakTests {
   private static let workers = 4
 
-  /// What an origin saw of requests that all workers made for images.
+  /// An origin's view of all workers' requests for images.
   private struct Arrivals {
     let moments: [ContinuousClock.Instant]
     let connections: Int
@@ -20,14 +20,14 @@ import Testing
     /// From the first to the last.
     var span: Duration { moments.isEmpty ? .zero : moments[0].duration(to: moments[moments.count - 1]) }
 
-    /// How many came in each second since the first.
+    /// The number of requests in each second since the first.
     var bySecond: [Int] {
       moments.reduce(into: [Int](repeating: 0, count: Int(span.components.seconds) + 1)) { counts, moment in
         counts[Int(moments[0].duration(to: moment).components.seconds)] += 1
       }
     }
 
-    /// The most that came in any second.
+    /// The maximum in any second.
     var mostInASecond: Int {
       var first = 0
       return moments.indices.reduce(0) { most, last in
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// Puts a job into a queue, lets four workers do it while that is done to Redis, and looks that each entry was done once.
+  /// Enqueues a job, lets four workers process it during an operation on Redis, and expects each entry to be done once.
   private func work(
     _ origin: Origin,
     entries: Int,
@@ -45,7 +45,7 @@ import Testing
     meanwhile: (RedisServer) async throws -> Void = { _ in }
   ) async throws -> Arrivals {
     let scene = try await QueueScene(urls: imageURLs(origin, 0..<entries), keys: keys)
-    // They wait for the job, so that none has it for itself.
+    // They wait for the job, so that none gets all of it.
     let commands = try (0..<Self.workers).map { try scene.worker($0) }
     for command in commands { try await command.waitForError("waiting for one") }
     let filled = try await scene.enqueue().wait()
@@ -65,9 +65,9 @@ import Testing
     let rate = 50
     let entries = SoakCounts.isLong ? rate * SoakCounts.rateSeconds : 4 * rate
     let origin = try makeImageOrigin()
-    // Before the first start, so that however busy the machine is no less is measured than was kept.
+    // Before the first start, so that a busy machine can't shorten the measured time.
     let begin = ContinuousClock.now
-    // One transfer at a time each, so that one worker holds only a part of the queue.
+    // One transfer each, so that one worker holds only a part of the queue.
     let keys = "prefetch: {per-host-rate: \(rate)/s, concurrency: \(SoakCounts.isLong ? 8 : 1)}\nrequest: {retries: 0}"
     let arrivals = try await work(origin, entries: entries, keys: keys)
     let last = try #require(arrivals.moments.last)
@@ -114,7 +114,7 @@ import Testing
     )
     let arrivals = try await work(origin, entries: 1000, keys: "prefetch: {per-host-rate: 100/s}")
     let asked = try #require(origin.requests.first { $0.path == "/images/500.jpg" }).arrival
-    // Word of it comes to the others within a tenth of a second, as long as they are not kept from their work.
+    // The others learn of it within a tenth of a second, unless they are blocked.
     let intruders = arrivals.moments.filter { $0 > asked.advanced(by: .seconds(1)) && $0 < asked.advanced(by: .seconds(10)) }
     #expect(intruders.isEmpty && arrivals.moments.count == 1001)
   }

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Workers that come when another holds all that is in the queue, of a host that is slow.
+/// Workers that start when another one holds all of the queue, of a slow host.
 @Suite struct SharingTests {
   private static let keys = "prefetch: {concurrency: 32, per-host: 8}\nrequest: {retries: 0, timeout: none, stall-timeout: none}"
 
@@ -18,7 +18,7 @@ import Testing
       return pending?.first?.integer == Int64((entries + 63) / 64)
     }
     let others = try (1..<workers).map { try scene.worker($0) }
-    // Nothing of the host is answered: what others do of it the first one has given back.
+    // The host hasn't responded: other workers can only process messages that the first one has given back.
     try await gate.waitForWaiting(8 * workers)
     gate.open()
     let run = try await scene.report()
@@ -33,7 +33,7 @@ import Testing
     try await gate.waitForWaiting(8)
     scene.job.write(urls: imageURLs(origin, 500..<501))
     #expect(try await scene.enqueue("--replace").wait().status == 0)
-    // What is in flight is not answered, and is left when its time is over.
+    // Requests in flight get no response, and are abandoned after their grace period.
     let ended = try await worker.wait()
     #expect(ended.status == 1, "\(ended.errorText)")
     expectGolden(ended.errorText)
@@ -45,7 +45,7 @@ import Testing
     let (origin, gate, scene) = try await makeHeldQueue(192)
     let worker = try scene.worker(0, "--take-over-after", "1s")
     try await gate.waitForWaiting(8)
-    // Another has finished the last message.
+    // Another worker has finished the last message.
     let connection = try scene.connect()
     try finish(["3-0"], connection)
     let time = try connection.command(["TIME"]).array?.first?.integer ?? 0
@@ -73,7 +73,7 @@ import Testing
     gate.open()
   }
 
-  /// A queue of so many images, of an origin that holds back every answer.
+  /// A queue with that many images, of an origin that holds every response.
   private func makeHeldQueue(_ count: Int) async throws -> (Origin, Gate, QueueScene) {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
@@ -82,7 +82,7 @@ import Testing
     return (origin, gate, scene)
   }
 
-  /// Messages are gone as if another worker had taken them over and finished them.
+  /// Removes messages as if another worker had taken them over and finished them.
   private func finish(_ ids: [RedisArgument], _ connection: RedisConnection) throws {
     let stream: RedisArgument = "{prewarm:default}:normal"
     #expect(try connection.command(["XACK", stream, "workers"] + ids) == .integer(Int64(ids.count)))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `prewarm explain --shard`: which part of a job has a URL.
+/// `prewarm explain --shard`: the shard of a URL.
 @Suite struct ExplainShardTests {
   private struct Explanation: Decodable, Equatable {
     struct Shard: Decodable, Equatable {

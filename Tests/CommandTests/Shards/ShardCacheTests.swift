@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// Caches of shards that become one.
+/// Merged caches of shards.
 @Suite struct ShardCacheTests {
   private struct Row: Decodable {
     let importedEntries: Int
@@ -23,7 +23,7 @@ import Testing
       let row: Row = try await job.prewarm("cache", "import", "shard-\(index)", "--json").row()
       images += row.importedEntries
       blacklisted += row.blacklistedUrls
-      // Repeated, as after an interruption, it finds all there.
+      // Repeated, as after an interruption, it finds all images there.
       let again: Row = try await job.prewarm("cache", "import", "shard-\(index)", "--json").row()
       #expect(again.importedEntries == 0 && again.blacklistedUrls == 0 && again.notNewerEntries == row.importedEntries)
     }

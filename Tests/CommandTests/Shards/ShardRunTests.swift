@@ -3,9 +3,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A job in shards, each run by a process of its own.
+/// A job in shards, each run by its own process.
 @Suite struct ShardRunTests {
-  /// Images, some of them missing, broken or filtered out, and lines that are no URL.
+  /// Images, some of them missing, broken or filtered out, and invalid URLs.
   private func makeURLs(_ origin: Origin) -> [String] {
     for number in 0..<6 { origin.set("/broken/\(number).jpg", .body(Array("no image \(number)".utf8), type: "image/jpeg")) }
     let good = (0..<3).flatMap { imageURLs(origin, $0 * 20..<($0 + 1) * 20, host: $0) }
@@ -21,7 +21,7 @@ import Testing
     return job
   }
 
-  /// What a report tells that is the same however its job is run.
+  /// The parts of a report that don't depend on how its job is run.
   private func counts(_ path: String, in job: JobFolder) throws -> [String: String] {
     let bytes = try #require(job.folder.read(path))
     let report = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
@@ -68,7 +68,7 @@ import Testing
     #expect(merged.status == 2 && merged.outputText.contains(" of 85 URLs are bad"), "\(merged.outputText)\(merged.errorText)")
     let found = try difference(counts("reports/all.json", in: job), counts("whole.json", in: job))
     #expect(found == "", "\(found)")
-    // Each of them had its part, and nobody what was another's.
+    // Each shard ran its own entries only.
     var latencies = 0
     let totals = try (1...5).map { index -> Int in
       let report = try #require(job.folder.read("reports/shard-\(index).json"))
@@ -83,16 +83,16 @@ import Testing
     #expect((all?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
     let unsharded = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("whole.json")))) as? [String: Any]
     #expect((unsharded?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
-    // A dry run of a shard names what that shard would fetch.
+    // A dry run of a shard prints the images that the shard would fetch.
     let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5", "--cache-directory", "none")
     let others = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-directory", "none")
     let (mine, everyones) = (listed.outputText.split(separator: "\n"), others.outputText.split(separator: "\n"))
     #expect(listed.status == 0 && Set(mine).isSubset(of: everyones))
-    // By host, one shard may have all that can be requested.
+    // By host, one shard may have all entries that can be requested.
     if rule == "url" { #expect(mine.count < everyones.count) }
   }
 
-  /// Runs what sbatch(1) is told to at once, with the variables that it sets.
+  /// Runs the commands of sbatch(1) at once, with the variables that it sets.
   private static let sbatch = """
     #!/bin/bash
     for argument; do [[ $argument == --array=* ]] && array=${argument#--array=}; done
@@ -163,13 +163,13 @@ import Testing
       let report = String(decoding: job.folder.read("merged.json") ?? [], as: UTF8.self)
       expectGolden(report.lines(with: #""breakage""#), for: files.joined(separator: " "))
     }
-    // None of them is written over.
+    // None of them is overwritten.
     for path in ["1.json", "./empty.json"] {
       let merged = try await job.start(["report", "merge", "1.json", "2.json", "empty.json", "--report", "json=\(path)"]).wait()
       #expect(merged.status == 3)
       expectGolden(merged.errorText, for: path)
     }
-    // One that was merged is a report of the whole.
+    // A merged report is a report of the whole job.
     let shown = try await job.prewarm("report", "show", "merged.json")
     expectGolden(shown.outputText.lines(with: "3.jsonl"))
   }

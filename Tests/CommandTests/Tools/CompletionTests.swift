@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The completions as the shells themselves load and run them.
+/// The completions as loaded and run by the shells.
 @Suite struct CompletionTests {
   private let folder = TemporaryDirectory()
 
-  /// A line that was typed up to the cursor, and something that is then offered.
+  /// A line typed up to the cursor, and one of its completions.
   static let offers: [(line: String, offer: String)] = [
     ("prewarm ", "validate"), ("prewarm cac", "cache"), ("prewarm in", "init"), ("prewarm check --format js", "jsonl"),
     ("prewarm cache ", "export"), ("prewarm run --ord", "--order"),
@@ -54,7 +54,7 @@ import Testing
     try await expectOffers("fish", ["--no-execute", "prewarm.fish"], load: load)
   }
 
-  /// zsh completes at a terminal alone.
+  /// zsh completes only at a terminal.
   @Test("zsh completes typed words") func zshCompletesWhatIsTyped() async throws {
     let zsh = try Command(
       "/usr/bin/zsh",
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// Runs a script that offers completions of each line, after another run of the shell that only reads them.
+  /// Runs a script that prints completions of each line, after a run of the shell that only parses it.
   private func expectOffers(_ shell: String, _ check: [String], load: String) async throws {
     let path = "/usr/bin/\(shell)"
     let checked = try await Command.run(path, check, workingDirectory: folder.path)
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// A dumb terminal is told to go back and write over.
+  /// Text for a dumb terminal moves back and overwrites.
   private static func withoutBackspaces(_ text: String) -> String { text.filter { $0 != "\u{8}" } }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The manual pages, as scripts/manual makes them of the built command.
+/// The manual pages that scripts/manual makes from the built command.
 @Suite struct ManualTests {
   private let folder = TemporaryDirectory()
 
@@ -64,7 +64,7 @@ import Testing
     for page in ["prewarm.1", "prewarm-job.5"] { #expect(folder.read("one/\(page)") == folder.read("two/\(page)")) }
   }
 
-  /// The page as it is shown, without bold and underlining.
+  /// The rendered page, without bold and underlining.
   private func text(of page: String) async throws -> String {
     let shown = try await Command.run("/usr/bin/mandoc", ["-T", "utf8", folder.file(page)])
     var text = ""

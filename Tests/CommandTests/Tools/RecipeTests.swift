@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The recipes in scripts/recipes, as far as they can be judged without their platforms.
+/// The recipes in scripts/recipes, as far as they can be checked without their platforms.
 @Suite struct RecipeTests {
   private let folder = TemporaryDirectory()
   private let recipes = "\(Repository.path)/scripts/recipes"
@@ -28,7 +28,7 @@ import Testing
     let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
     #expect(lines.count == 7)
     for line in lines {
-      // What only runs have is left out of what validates.
+      // Remove options that `validate` doesn't have.
       let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing("catalog", with: "kubernetes-shards")
         .replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(separator: " ").map { String($0) }
       let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
@@ -39,7 +39,7 @@ import Testing
 
   // MARK: Continuous integration
 
-  /// Runs what a push runs, in a checkout that keeps every file from push to push; returns whether the pipeline passes.
+  /// Runs the steps of a push, in a checkout that keeps its files between pushes; returns whether the pipeline passes.
   private func push(to platform: String, branch: String = "main", _ checkout: JobFolder) async throws -> Bool {
     func status(_ script: String, _ variables: [String: String?]) async throws -> Int? {
       let text = String(decoding: try #require(folder.read("ci/\(script).sh"), "\(script)"), as: UTF8.self)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "each push gets the verdict on the images of its time",
+    "each push checks the current images",
     arguments: ["github", "gitlab", "github-shards", "gitlab-shards"]
   )
   func verdictOfEachPush(platform: String) async throws {
@@ -139,10 +139,10 @@ import Testing
   @Test("systemd accepts the units") func systemdTakesTheUnits() async throws {
     for unit in ["prewarm.service", "prewarm.timer"] {
       let text = try String(contentsOfFile: "\(recipes)/\(unit)", encoding: .utf8)
-      // Verified is, too, that what is started is there.
+      // `systemd-analyze` also checks that the executable exists.
       folder.write(text.replacing("/usr/bin/prewarm", with: BuiltCommand.path), to: unit)
     }
-    // Its manual is installed with the package alone.
+    // The manual is installed only with the package.
     let result = try await Command.run(
       "/usr/bin/systemd-analyze",
       ["verify", "--man=no", folder.file("prewarm.service"), folder.file("prewarm.timer")]

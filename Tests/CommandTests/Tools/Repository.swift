@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The repository that the tests stand in.
+/// The repository of the tests.
 enum Repository {
   static let path = String(Fixtures.directory.dropLast("/Tests/Fixtures".count))
 }

@@ -1,11 +1,11 @@
-/// A failing system call, as strace's `inject` takes it.
+/// A failing system call, in the form of strace's `inject`.
 struct Fault: Hashable, CustomStringConvertible {
   /// The call's name, such as `openat`.
   let call: String
   /// The error it fails with, such as `EIO`.
   let error: String
-  /// Which of the calls fails, from 1. strace counts each thread for itself, so in every thread that makes so many, the call of that
-  /// number fails: one fault or a few of the same moment.
+  /// The number of the failing call, from 1. strace counts per thread, so the call of that number fails in every thread
+  /// that makes as many: one fault, or a few at the same time.
   let place: Int
 
   var description: String { "\(call)=\(error) at \(place)" }
@@ -15,7 +15,7 @@ struct Fault: Hashable, CustomStringConvertible {
 }
 
 extension Fault {
-  /// The calls that are made to fail, each with errors that it can give (their pages in section 2 of the manual).
+  /// The calls to fail, each with possible errors (their pages in section 2 of the manual).
   static let errors: [(call: String, errors: [String])] = [
     ("openat", ["EMFILE", "EIO", "ENOSPC"]),
     ("read", ["EIO"]),

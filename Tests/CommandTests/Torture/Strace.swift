@@ -1,12 +1,12 @@
 import Glibc
 import TestSupport
 
-/// Debian's strace, attached to a command that waits for its job, so that neither the loader's calls nor those of the language's start
-/// count or fail.
+/// Debian's strace, attached to a command that waits for its job, so that calls of the loader and the Swift runtime's
+/// start neither count nor fail.
 enum Strace {
   private static let path = "/usr/bin/strace"
 
-  /// Whether strace is here, and may attach to a process that is not its child.
+  /// Whether strace is installed, and may attach to a process that isn't its child.
   static func isAllowed() async -> Bool {
     guard access(path, X_OK) == 0, let sleeper = try? Command("/bin/sleep", ["1000"]) else { return false }
     defer { sleeper.kill() }
@@ -19,14 +19,14 @@ enum Strace {
     }
   }
 
-  /// Attaches strace to a running command and to all threads it will have; returns once it traces.
+  /// Attaches strace to a running command and all of its threads; returns once it traces.
   static func attach(to command: Command, _ options: [String]) async throws -> Command {
     let tracer = try Command(path, ["-f", "-p", "\(command.processID)"] + options)
     try await tracer.waitForError("attached")
     return tracer
   }
 
-  /// How often the busiest thread made each call, from what `-f -o` wrote.
+  /// The number of each call in the busiest thread, from the output of `-f -o`.
   static func counts(in trace: String) -> [String: Int] {
     var counts: [Substring: [Substring: Int]] = [:]
     for line in trace.split(separator: "\n") {

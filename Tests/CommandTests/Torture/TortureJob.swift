@@ -3,12 +3,13 @@ import ImageCaching
 import TestOrigin
 import TestSupport
 
-/// A small job that meets all that a run does: hits and misses, small and large bodies, failures, every kind of report.
+/// A small job that covers everything a run does: hits and misses, small and large bodies, failures, every kind of
+/// report.
 final class TortureJob: Sendable {
   enum Kind: String, CaseIterable, Sendable {
-    /// Over a cache with two images, as the lines come.
+    /// With a cache of two images, in FIFO order.
     case warm
-    /// Where no cache is yet, from the last line to the first.
+    /// Without a cache, in LIFO order.
     case cold
   }
 
@@ -21,7 +22,7 @@ final class TortureJob: Sendable {
   private let bad: [String]
   private let bodies: [String: [UInt8]]
 
-  /// What a run without faults gives.
+  /// The results of a run without faults.
   var expected: [String: Int] {
     [
       "urls": warm.count + fresh.count + bad.count + 2, "hit_disk": warm.count, "downloaded": fresh.count + 1,
@@ -59,7 +60,7 @@ final class TortureJob: Sendable {
     guard run.status == 0, run.totals["downloaded"] == warm.count else { throw NoAnswer(description: run.result.errorText) }
   }
 
-  /// A folder with the job, and the cache that it finds.
+  /// A folder with the job and its cache.
   func makeFolder() throws -> JobFolder {
     let keys = """
       request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 10s, stall-timeout: 10s, timeout: 20s}
@@ -71,7 +72,7 @@ final class TortureJob: Sendable {
     return job
   }
 
-  /// Runs the job under strace with these options, which count from where the job is read.
+  /// Runs the job under strace with these options; calls count from reading the job.
   func run(in job: JobFolder, _ options: [String]) async throws -> Command.Result {
     let pipe = job.folder.file("pipe.yaml")
     guard mkfifo(pipe, 0o600) == 0 else { throw NoAnswer(description: "mkfifo: \(String(cString: strerror(errno)))") }
@@ -90,7 +91,7 @@ final class TortureJob: Sendable {
     return result
   }
 
-  /// What a run told that is not so, and what it broke; empty where all is well.
+  /// The errors of a run's report, and the damage it did; empty if all is well.
   func faults(in job: JobFolder, after result: Command.Result) async throws -> [String] {
     var faults: [String] = []
     func check(_ isRight: Bool, _ sentence: @autoclosure () -> String) { if !isRight { faults.append(sentence()) } }
@@ -125,7 +126,7 @@ final class TortureJob: Sendable {
 
   private func brokenPromises(_ job: JobFolder, _ told: [Run.Row]) async throws -> [String] {
     var faults: [String] = []
-    // A run that could not make a cache leaves none, or one without tables.
+    // A run that couldn't create a cache leaves none, or one without tables.
     guard let kept = try Self.bodies(in: job) else {
       let isTold = told.contains { $0.outcome == "downloaded" }
       return isTold ? ["no cache, and images told as downloaded"] : try await nextRunFaults(job, [:])
@@ -138,7 +139,7 @@ final class TortureJob: Sendable {
     return try await faults + nextRunFaults(job, kept)
   }
 
-  /// What is not as it should be when the job is run again without faults.
+  /// The errors of another run of the job, without faults.
   private func nextRunFaults(_ job: JobFolder, _ kept: [String: [UInt8]]) async throws -> [String] {
     var faults: [String] = []
     let again = try await job.runJob()
@@ -151,7 +152,7 @@ final class TortureJob: Sendable {
     return faults
   }
 
-  /// Every image of the cache, by its URL; nil where there is no cache.
+  /// Every image of the cache, by its URL; nil if there is no cache.
   private static func bodies(in job: JobFolder) throws -> [String: [UInt8]]? {
     let cache: ImageCache
     do {

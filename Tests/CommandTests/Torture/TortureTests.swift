@@ -3,18 +3,19 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The job of ``TortureJob`` again and again, with one call after another failing.
+/// Runs the job of ``TortureJob`` repeatedly, with a different failing call each time.
 ///
-/// By default some of the faults, with `PREWARM_TORTURE=1` all of them; `scripts/torture` asks for all, and prints the table.
+/// By default for some of the faults, with `PREWARM_TORTURE=1` for all; `scripts/torture` sets that, and prints the
+/// table.
 @Suite(.serialized) struct TortureTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let isComplete = environment["PREWARM_TORTURE"] != nil
-  /// Runs at once.
+  /// The number of parallel runs.
   private static let width = environment["PREWARM_TORTURE_WIDTH"].flatMap { Int($0) } ?? 2
-  /// Only this call, as in `openat`.
+  /// Only this call, such as `openat`.
   private static let onlyCall = environment["PREWARM_TORTURE_CALL"]
   private static let onlyPlace = environment["PREWARM_TORTURE_PLACE"].flatMap { Int($0) }
-  /// Of each call and error, so many places at most where not all are asked for.
+  /// The maximum number of places for each call and error, unless all faults run.
   private static let sample = 1
 
   @Test(
@@ -47,7 +48,7 @@ import Testing
     #expect(table.runs == faults.count && (Self.onlyCall != nil || faults.count > 20))
   }
 
-  /// How often the busiest thread makes each call in a run without faults, which must go well.
+  /// The number of each call in the busiest thread of a run without faults, which must succeed.
   private func countCalls(_ torture: TortureJob) async throws -> [String: Int] {
     let job = try torture.makeFolder()
     let trace = job.folder.file("trace.txt")
@@ -72,7 +73,7 @@ import Testing
   }
 }
 
-/// What came of each call and error: a row each.
+/// The results of each call and error, one row each.
 private struct TortureTable {
   private struct Row {
     var runs = 0
@@ -99,7 +100,7 @@ private struct TortureTable {
     rows[name, default: Row()].endings[end, default: 0] += 1
   }
 
-  /// As Markdown.
+  /// The table as Markdown.
   var text: String {
     let lines = order.sorted().compactMap { name in
       rows[name].map { row in

@@ -13,7 +13,7 @@ func job(
   try JobFile.parse(Array(text.utf8), path: "/srv/jobs/homepage.yaml", overrides: overrides, environment: environment)
 }
 
-/// What is wrong with a job, a line each, without the path; empty for a good one.
+/// The errors of a job, one per line, without the path; empty for a valid one.
 func mistakes(
   in text: String,
   _ overrides: [JobOverride] = [],

@@ -4,7 +4,7 @@ import WarmJobs
 import YAMLDocuments
 
 @Suite struct JobKeysTests {
-  /// The contract's block: every key with its default. Kept apart from the description of the keys, to be compared with it.
+  /// Every key with its default, kept apart from the description of the keys, for comparison.
   static let contract = """
     version: 1
     name: homepage
@@ -102,7 +102,7 @@ import YAMLDocuments
     let document = try YAMLDocument(parsing: Array(Self.contract.utf8), name: "contract")
     var found: Set<String> = []
     try compare(document.root, path: "", found: &found)
-    // What stands below a word that is the default is in the list of keys on the word's own line.
+    // Keys below a word that is the default are on the word's own line of the list.
     let hidden = ["report[]", "cache.memory.", "cache.key.", "request.auth.", "transform."]
     let described = Set(JobKeys.all.map(\.path)).filter { path in !hidden.contains { path.hasPrefix($0) } }
     #expect(found == described)

@@ -240,7 +240,7 @@ import WarmJobs
       "request: {header: {Authorization: hunter2}, x: 1}", "request: {headers: {'Authorization: hunter2': x}}",
       "request: {headers: ['Authorization: hunter2']}", "request: {bearer: hunter2}", "request: {cookies: hunter2}",
       "Authorization: hunter2", "request: {auth: {password: ['hunter2']}}",
-      // No YAML at all.
+      // Invalid YAML.
       "request:\n  headers:\n    Authorization: hunter2: x", "request:\n  auth:\n    password: [hunter2\n    x: hunter2: y",
       "request: {headers: {Authorization: 'hunter2}}", "request: {proxy: http://me:hunter2@h/: x}: y: z",
     ]

@@ -78,7 +78,7 @@ import WarmJobs
     let rows = JobOverride(path: "report", value: "{jsonl: '-'}", origin: "--report jsonl", appends: true)
     #expect(try job(shortestJob, [rows]).reports.map(\.format) == [.jsonl])
     #expect(try job(shortestJob, [file, rows]).reports.map(\.format) == [.json, .jsonl])
-    // What was asked for stays: two reports on standard output are a mistake.
+    // The requested reports stay: two reports on standard output are an error.
     #expect(mistakes(in: shortestJob + "report: [{text: '-'}]\n", [rows]).count == 1)
     #expect(mistakes(in: shortestJob, [rows, rows]).count == 1)
   }

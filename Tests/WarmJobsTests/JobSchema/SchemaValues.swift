@@ -1,8 +1,8 @@
-/// Values of keys, and who accepts them.
+/// Values of keys, and whether the schema and the command accept them.
 enum SchemaValues {
   enum Verdict {
     case good, bad
-    /// Only the command knows better: no regular expression says it, or reading YAML loses it.
+    /// Only the command rejects it: no regular expression can, or reading YAML loses it.
     case badForTheCommandAlone
   }
 

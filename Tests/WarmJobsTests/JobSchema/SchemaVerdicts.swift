@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import WarmJobs
 
-/// What a validator says of documents by the schema: nil for a good one, else its first error.
+/// A validator's verdicts on documents by the schema: nil for a valid one, else its first error.
 ///
-/// All of them are judged in one process of Python, whose jsonschema is somebody else's reading of JSON Schema.
+/// One Python process judges all of them; its jsonschema is an independent implementation.
 func schemaVerdicts(on documents: [String]) async throws -> [String?] {
   let question = try JSONSerialization.data(withJSONObject: ["schema": JobKeys.schema(), "documents": documents])
   let result = try await Command.run("\(repository)/Tests/Validators/job-schema", input: .bytes(Array(question)))
@@ -18,7 +18,7 @@ struct ValidatorFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// A short job in which `key` has `value`, with what else has to stand beside it.
+/// A short job in which `key` has `value`, with the other keys that it requires.
 func job(with key: JobKey, _ value: String) -> String {
   let parts = key.path.split(separator: ".").map(String.init)
   var text = "\(key.name): \(value)"

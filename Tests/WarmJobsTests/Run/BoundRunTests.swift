@@ -12,7 +12,7 @@ import Testing
 
 @testable import WarmJobs
 
-/// Whole runs that one part holds up: by a clock that moves only while it does.
+/// Whole runs with one bottleneck, by a clock that moves only while it holds them up.
 @Suite struct BoundRunTests {
   private let runs = JobRuns()
   private let clock = ManualClock()
@@ -20,7 +20,7 @@ import Testing
 
   init() throws { origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg")) }
 
-  /// Runs a job on a thread of its own; when `bottleneck` holds it up, some seconds pass, and `release` lets it go on.
+  /// Runs a job on its own thread; when `bottleneck` holds it up, some seconds pass, and `release` lets it continue.
   private func end(
     of job: Job,
     heldUpBy bottleneck: Bottleneck,
@@ -54,13 +54,13 @@ import Testing
     return try #require(result.value).end
   }
 
-  /// What crosses to the run's thread.
+  /// Values passed to the run's thread.
   private struct HandedOver: @unchecked Sendable {
-    // Sendable because the test leaves it to that thread.
+    // Sendable because the test leaves them to that thread.
     let job: PreparedJob
   }
 
-  /// Who stands before it passes once it is open, and so does everyone after that.
+  /// Threads wait at it until it is open; later ones pass at once.
   private final class Door: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     func open() { semaphore.signal() }
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// A job over so many images.
+  /// A job over that many images.
   private func job(_ origin: Origin, _ count: Int, keys: String = "", change: (inout Job) -> Void = { _ in }) throws -> Job {
     var job = try runs.job(urls: (0..<count).map { origin.url("/\($0).jpg") }, keys: keys)
     change(&job)
@@ -162,7 +162,7 @@ import Testing
       heldUpBy: .writing,
       preparing: { prepared in
         let cache = try #require(prepared.stores.cache)
-        // Of writers there is one at a time.
+        // There is one writer at a time.
         Thread.detachNewThread {
           try? cache.write { _ in
             taken.open()
@@ -188,7 +188,7 @@ import Testing
   @Test("the manifest is the bottleneck if a pipe is silent") func aPipeGivesNothing() async throws {
     let pipe = runs.folder.file("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
-    // Open at both ends, so that nobody waits for the other.
+    // Open at both ends, so that opening doesn't block.
     let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
     let line = Array((origin.url("/1.jpg") + "\n").utf8)
     #expect(write(descriptor, line, line.count) == line.count)

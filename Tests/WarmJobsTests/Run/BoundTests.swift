@@ -5,7 +5,7 @@ import Testing
 
 @testable import WarmJobs
 
-/// What held a run back, of 32 transfers and one second unless said otherwise.
+/// Bottlenecks of a run with 32 transfers and one second, unless stated otherwise.
 @Suite struct BoundTests {
   private func bound(
     _ milliseconds: [Bottleneck: UInt64],

@@ -8,11 +8,11 @@ import TestSupport
 import Testing
 @testable import WarmJobs
 
-/// The small pictures that a run with an HTML report makes.
+/// The thumbnails that a run with an HTML report makes.
 @Suite struct ContactSheetRunTests {
   private let runs = JobRuns()
 
-  /// One transfer at a time, so that images come in their order.
+  /// One transfer at a time, so that images arrive in order.
   private func job(_ urls: [String]) throws -> Job {
     var job = try runs.job(urls: urls, keys: "prefetch: {concurrency: 1}")
     job.reports.append(
@@ -21,7 +21,7 @@ import Testing
     return job
   }
 
-  /// The thumbnails of a run, each within its bounds and decoded again where it has a picture.
+  /// The thumbnails of a run, each within its limits, and decoded again if it has a picture.
   private func thumbnails(_ job: Job) throws -> [Thumbnail] {
     let thumbnails = try runs.run(job).report.thumbnails
     for thumbnail in thumbnails where !thumbnail.picture.isEmpty {
@@ -120,11 +120,11 @@ import Testing
     let origin = try Origin()
     origin.setFallback { request in
       let number = Int(request.path.dropFirst()) ?? 0
-      // What stands behind a JPEG's end is no part of it.
+      // Bytes after a JPEG's end aren't part of it.
       let image = Fixtures.bytes("images/good/photo-small.jpg") + [UInt8](repeating: 0, count: 2_000_000 + number)
       return .body(image, type: "image/jpeg")
     }
-    // So many in memory may wait for their pictures, however slowly those are made.
+    // This many in memory may wait for their pictures, however slow these are.
     let count = way == .inMemory ? 7 : 14
     var job = try job((1...count).map { origin.url("/\($0)") })
     if way != .inFile { job.cache.mode = .bypass }
@@ -142,7 +142,7 @@ import Testing
     let photo = Fixtures.bytes("images/good/photo.jpg")
     origin.set("/whole", .ranged(photo, type: "image/jpeg"))
     origin.set("/part", .ranged(photo + [UInt8](repeating: 0, count: 200_000), type: "image/jpeg"))
-    // Its picture begins behind what is fetched; its header does not.
+    // Its pixels start after the fetched prefix; its header doesn't.
     let late = Array(Fixtures.bytes("images/good/rgb.png")[..<33]) + [UInt8](repeating: 0, count: 200_000)
     origin.set("/late", .ranged(late, type: "image/png"))
     var job = try job(["/whole", "/part", "/late"].map { origin.url($0) })
@@ -169,11 +169,11 @@ import Testing
     let report = try runs.run(job).report
     let all = report.thumbnails
     let shown = all.filter { $0.reason == .placeholder }
-    // What failed may be told before what waits for its commit.
+    // Failures may be reported before images that wait for their commit.
     #expect(shown.map(\.url) == report.placeholders.map(\.firstURL))
     #expect(shown.map { $0.url.contains("/a/") } == (rule == .ignore ? [] : [true, false]))
     #expect(shown.allSatisfy { !$0.picture.isEmpty && $0.format == .jpeg })
-    // They are not among what failed for other reasons.
+    // They aren't among the other failures.
     #expect(all.filter { $0.reason == .failed }.isEmpty)
   }
 
@@ -190,9 +190,10 @@ import Testing
   }
 }
 
-/// How long a run's end may take for its pictures.
+/// The time that a run's end may spend on its pictures.
 @Suite struct ContactSheetTimeTests {
-  /// The pictures of a run of thirteen images, which is interrupted with the last or not; each reading of the clock costs 400 ms.
+  /// The pictures of a run of thirteen images, interrupted with the last one or not; each reading of the clock costs
+  /// 400 ms.
   private func pictures(isInterrupted: Bool) throws -> Int {
     let runs = JobRuns()
     let control = RunControl()

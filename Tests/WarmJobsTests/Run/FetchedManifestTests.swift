@@ -11,7 +11,7 @@ import Testing
 
 @testable import WarmJobs
 
-/// Jobs whose manifests are fetched, from an origin on loopback.
+/// Jobs whose manifests are fetched from an origin on loopback.
 @Suite struct FetchedManifestTests {
   let folder = TemporaryDirectory()
 
@@ -27,7 +27,7 @@ import Testing
     return job
   }
 
-  /// Runs a job on a thread of its own, since a run takes hold of the one that it is called on.
+  /// Runs a job on its own thread, since a run blocks its thread.
   private func run(_ job: Job, control: RunControl = RunControl()) async throws -> FinishedReport {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
@@ -71,7 +71,7 @@ import Testing
     }
     let request = try #require(origin.requests.first)
     #expect(request.headers["Accept"] == "application/xml,text/xml,*/*;q=0.8")
-    // Nothing of the spool is left.
+    // The spool leaves no files.
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.file("cache"))
     #expect(!left.contains { $0.contains("spool") })
   }
@@ -111,7 +111,7 @@ import Testing
     let origin = try Origin()
     _ = images(origin, 1...2)
     let padding = String(repeating: "# nothing here\n", count: 60_000)
-    // Begins with a new line, so that pieces of two attempts would show.
+    // Starts with a newline, so that pieces of two attempts would be visible.
     let list = Array("\n/i/1.jpg\n\(padding)/i/2.jpg\n".utf8)
     origin.set("/list.txt", .sequence([.cut(afterBytes: 600_000, declared: list.count, of: list), .body(list)]))
     let report = try await run(job(origin.url("/list.txt")))

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import WarmJobs
 
-/// Whole jobs over hosts that are down, with shorter pauses than those of every day.
+/// Whole jobs over hosts that are down, with shorter pauses than the defaults.
 @Suite struct HostDownRunTests {
   private let runs = JobRuns()
 
@@ -25,7 +25,7 @@ import WarmJobs
     let keys = "prefetch: {per-host: 1}\nrequest: {retries: 0}"
     let (report, _, json) = try runs.run(runs.job(urls: urls, keys: keys), by: impatient)
     #expect(report.totals.downloaded == 20 && report.totals.failed == 500 && report.exitStatus == .beyondLimits)
-    // Five in a row: without retries nothing tries it again.
+    // Five in a row, since nothing is retried.
     #expect(json["failures_by_kind"] as? [String: Int] == ["connect": 5, "host-down": 495])
     #expect(report.failureGroups.map(\.kind) == [.hostDown, .connect])
     #expect(report.end.blacklist?.entries == 0)

@@ -6,11 +6,11 @@ import TestOrigin
 import TestSupport
 import WarmJobs
 
-/// A folder for jobs that are run here, with a cache and reports.
+/// A folder for jobs, with a cache and reports.
 struct JobRuns {
   let folder = TemporaryDirectory()
 
-  /// A job over these URLs; `keys` stand below them.
+  /// A job over these URLs, with `keys` appended.
   func job(urls: [String], manifest: String = "", keys: String = "") throws -> Job {
     let list = urls.map { "\"\($0)\"" }.joined(separator: ", ")
     let text = """
@@ -23,7 +23,7 @@ struct JobRuns {
 
       """
     var job = try JobFile.parse(Array(text.utf8), path: folder.file("job.yaml"), overrides: [], environment: [:])
-    // What a test holds back may be held long on a busy machine.
+    // A test may hold requests for long on a busy machine.
     job.request.download.timeout = .unlimited
     job.request.download.stallTimeout = .unlimited
     job.request.download.retries = 0
@@ -64,18 +64,18 @@ struct JobRuns {
 }
 
 extension Job.Request.Variant {
-  /// One of a single field.
+  /// One with a single field.
   init(_ name: String, _ field: String, _ value: String) {
     self.init(name: name, headers: [DownloadOptions.Header(field, value)])
   }
 }
 
 extension FinishedReport {
-  /// What came of the hosts' remote caches.
+  /// The counts of the hosts' remote caches.
   var remoteCaches: [RemoteCacheCount] { hosts.flatMap(\.remoteCaches) }
 }
 
-/// An origin that sends PNG to who asks for it alone, and else JPEG; each answer depends on `Accept`.
+/// An origin that sends PNG to clients that accept only that, and else JPEG; each response depends on `Accept`.
 func makeNegotiatingOrigin(hosts: Int = 1) throws -> Origin {
   let origin = try Origin(addresses: Array(repeating: .ipv4, count: hosts))
   origin.setFallback { request in

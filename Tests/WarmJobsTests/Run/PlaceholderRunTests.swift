@@ -8,11 +8,11 @@ import TestSupport
 import Testing
 import WarmJobs
 
-/// Whole jobs over servers that answer the same image for many URLs.
+/// Whole jobs over servers that return the same image for many URLs.
 @Suite struct PlaceholderRunTests {
   private let runs = JobRuns()
 
-  /// One image for all paths that begin with /lost, and one of its own for every other.
+  /// One image for all paths that start with /lost, and a different one for every other.
   private func makeOrigin(hosts: Int = 1) throws -> Origin {
     let origin = try Origin(addresses: Array(repeating: .ipv4, count: hosts))
     origin.setFallback { request in
@@ -48,7 +48,7 @@ import WarmJobs
     }
   }
 
-  @Test("nine are no placeholder, and with placeholders ignored nothing is reported")
+  @Test("nine URLs aren't a placeholder, and with placeholders ignored nothing is reported")
   func below() throws {
     let origin = try makeOrigin()
     #expect(try runs.run(job(lost(origin, 9))).report.placeholders.isEmpty)
@@ -85,7 +85,7 @@ import WarmJobs
     #expect(report.totals.hitDisk == 9 && report.totals.failed == 3 && report.end.cache?.entries == 12)
     #expect(rows.allSatisfy { $0.outcome == "hit-disk" || $0.kind == "placeholder" })
     #expect(origin.requests.count == 15)
-    // Healed, it replaces the record.
+    // The repaired image replaces the record.
     origin.set("/lost/11", .body(SampleImages.jpeg(11), type: "image/jpeg"))
     let (healed, _, _) = try runs.run(job(lost(origin, 12)))
     #expect(healed.totals.hitDisk == 9 && healed.totals.downloaded == 1 && healed.totals.failed == 2)
@@ -123,7 +123,7 @@ import WarmJobs
     let nine = lost(origin, 9)
     let otherwise = nine.map { $0.replacing("http:", with: "HTTP:") + "#part" }
     let job = try job(nine + nine + otherwise + [origin.url("/lost/10"), origin.url("/lost/10")] + nine)
-    // The first time they join the request of the first one, the second time they are hits of their own.
+    // The first time they join the request of the first one, the second time they are separate hits.
     for _ in 1...2 {
       let (report, _, _) = try runs.run(job)
       #expect(report.totals.failed == 2 && report.totals.urls == 38)
@@ -168,7 +168,7 @@ import WarmJobs
   func probing(padding: Int) throws {
     let origin = try Origin()
     origin.setFallback { request in
-      // Alike in their beginning and not in their length, where they are not lost.
+      // They have the same prefix, but different lengths unless they are lost.
       let own = request.path.hasPrefix("/lost") ? 0 : Int(request.path.dropFirst()) ?? 0
       return .ranged(SampleImages.jpeg(0) + [UInt8](repeating: 0, count: padding + own), type: "image/jpeg")
     }
@@ -206,7 +206,7 @@ import WarmJobs
     let origin = try makeOrigin()
     var job = try job(lost(origin, 12) + lost(origin, 12))
     job.cache.memory = Job.Cache.Memory(maxCost: 10 << 20, maxCount: nil)
-    // Other entries than the last of the first half have ended when the second is looked up.
+    // Entries other than the last of the first half have ended when the second half is looked up.
     job.prefetch.limits.concurrency = 1
     for _ in 1...2 { #expect(try runs.run(job).report.totals.failed == 6) }
     job.verify.placeholders = .report

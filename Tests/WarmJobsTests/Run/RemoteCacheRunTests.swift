@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 import WarmJobs
 
-/// Whole jobs that ask what caches on the way have, one of which is a real one.
+/// Whole jobs that check caches between prewarm and the server, one of them real.
 @Suite struct RemoteCacheRunTests {
   private let runs = JobRuns()
 
-  /// nginx as a cache before `origin`, which keeps what was asked for so often.
+  /// nginx as a cache before `origin`, which stores images requested at least `minimumUses` times.
   private func cache(before origin: Origin, minimumUses: Int) async throws -> Nginx {
     try await Nginx(
       serving: runs.folder.path,

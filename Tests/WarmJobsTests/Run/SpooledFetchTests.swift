@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SpooledFetchTests {
   @Test("without a free descriptor a fetch fails with a message") func withoutADescriptorItIsRefusedWithASentence() async {
-    // In a process of its own, as the limit is the whole process's.
+    // In its own process, since the limit applies to the whole process.
     await #expect(processExitsWith: .success) {
       var limit = rlimit(rlim_cur: 0, rlim_max: 0)
       precondition(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import WarmJobs
 
-/// Whole jobs whose entries are asked for in several ways.
+/// Whole jobs whose entries are requested in several ways.
 @Suite struct VariantRunTests {
   private let runs = JobRuns()
   private let formats = [
@@ -139,7 +139,7 @@ import WarmJobs
     #expect(
       rows.prefix(4).map { "\($0.edge ?? "-") \($0.variant ?? "-")" } == ["east png", "east jpeg", "west png", "west jpeg"]
     )
-    // Every fourth answer is a hit: the second one of every second request.
+    // Every fourth response is a hit: the second one of every second request.
     let counts = ((json["hosts"] as? [[String: any Sendable]])?.first?["remote_cache"] as? [String: [String: Int]])
     #expect(counts == ["east": ["hit": 3, "miss": 3], "west": ["hit": 3, "miss": 3]])
     let cache = try job.openCache(access: .readOnly)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WarmJobs
 
-/// Which shard the command line and the scheduler's variables mean.
+/// The shard selected by the command line and the scheduler's variables.
 @Suite struct ShardRequestTests {
   private func meaning(_ text: String, _ environment: [String: String] = [:]) -> String {
     do throws(ShardError) {
@@ -46,7 +46,7 @@ import Testing
     expectGolden(meaning(text), for: text)
   }
 
-  /// Variables, `--shard`, and what it comes to, or nil for a sentence.
+  /// Variables, `--shard`, and the resulting shard, or nil for an error.
   static let tasks: [([String: String], String, String?)] = [
     (["JOB_COMPLETION_INDEX": "0"], "auto/3", "1/3"), (["JOB_COMPLETION_INDEX": "2"], "auto/3", "3/3"),
     (["JOB_COMPLETION_INDEX": "3"], "auto/3", nil),
@@ -66,7 +66,7 @@ import Testing
     (slurm("3", min: "1", max: "7", count: "3"), "auto", nil),
     (slurm("3", min: "4", max: "7", count: "4"), "auto", nil),
     (["SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_MIN": "1"], "auto/5", "3/5"),
-    // Without a count: 1, 3 and 7 are no 3 shards, and 7 only if none is left out.
+    // Without a count: 1, 3 and 7 aren't 3 shards, and 7 shards only if none is left out.
     (slurm("3", min: "1", max: "7", count: nil), "auto/3", nil),
     (slurm("3", min: "1", max: "7", count: nil), "auto/7", "3/7"),
     (slurm("3", min: "1", max: "7", count: nil), "auto", nil),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WarmJobs
 
-/// What a shard's job has of its own, and what all shards have alike.
+/// The differences and common properties of shards' jobs.
 @Suite struct ShardedJobTests {
   private let rates = "prefetch: {rate: 100/s, per-host-rate: 10/s}\n"
 
@@ -24,7 +24,7 @@ import Testing
   @Test("the shards of one job share a digest") func shardsOfOneJobAreKnownByTheirDigest() throws {
     let whole = try job(shortestJob)
     #expect(whole.digest.count == 32 && whole.sharded(ShardNumber(index: 1, count: 2)).digest == whole.digest)
-    // What each machine may have otherwise.
+    // Differences that are allowed between machines.
     for same in [
       "cache: {directory: /elsewhere}\n", rates, "report: [{json: a.json}]\n", "description: other\n",
       "request: {headers: {Authorization: secret}, timeout: 5s}\n",

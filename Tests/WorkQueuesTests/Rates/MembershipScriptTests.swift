@@ -5,11 +5,11 @@ import Testing
 
 @testable import WorkQueues
 
-/// What Redis grants to workers whose heartbeats come in any order, on a real server.
+/// The parts that Redis grants to workers whose heartbeats come in any order, on a real server.
 struct MembershipScriptTests {
   private let whole = WorkerMembership.whole
 
-  /// Makes Redis believe that it heard of nobody for an hour, as when it was away with its data kept.
+  /// Makes Redis believe that it heard from no worker for an hour, as when it was away with its data kept.
   private func letTimePass(_ fixture: QueueFixture) throws {
     let (connection, key) = (try fixture.connection(), RateKeys(fixture.location.name).members)
     let now = try #require(try connection.command(["TIME"]).array?[0].integer) * 1000
@@ -21,7 +21,7 @@ struct MembershipScriptTests {
     }
   }
 
-  @Test("workers that come get even parts once those before them have given theirs up")
+  @Test("new workers get even parts after the earlier ones have shrunk theirs")
   func joining() async throws {
     let fixture = try await QueueFixture()
     var workers = try ["a", "b", "c"].map { try ScriptedWorker($0, fixture) }
@@ -33,7 +33,7 @@ struct MembershipScriptTests {
     #expect(workers.map(\.part) == [whole, 0, 0])
     let answer = try #require(try workers[0].beat())
     #expect(answer.part == whole / 3 && answer.workers == 3 && answer.workersWithWork == 3)
-    // It may still use the whole, until it has the answer.
+    // It may still use the whole until it has the reply.
     try workers[1].beat()
     #expect(workers[1].part == 0)
     try workers[0].beat()
@@ -41,7 +41,7 @@ struct MembershipScriptTests {
     #expect(workers.map(\.part) == [whole / 3, whole / 3, whole / 3])
   }
 
-  @Test("a worker without work counts as one, and its part is the others'")
+  @Test("a worker without work counts as a worker, but others get its part")
   func idle() async throws {
     let fixture = try await QueueFixture()
     var workers = try ["a", "b"].map { try ScriptedWorker($0, fixture) }
@@ -52,12 +52,12 @@ struct MembershipScriptTests {
     #expect(answer.part == 0 && answer.workers == 2 && answer.workersWithWork == 1)
     try workers[0].beat()
     #expect(workers[0].part == whole)
-    // One that leaves is none.
+    // A worker that leaves doesn't count.
     _ = try workers[1].connection.command(["HDEL", workers[1].keys.members, "b"])
     #expect(try workers[0].beat()?.workers == 1)
   }
 
-  @Test("a dead worker's part is the others' once its lease is over, and it has none when it comes back")
+  @Test("a crashed worker's part goes to the others after its lease, and it has none when it comes back")
   func expired() async throws {
     let fixture = try await QueueFixture()
     var workers = try ["a", "b"].map { try ScriptedWorker($0, fixture) }
@@ -68,7 +68,7 @@ struct MembershipScriptTests {
     _ = try workers[0].connection.command(["HSET", workers[0].keys.members, "b", RedisArgument("\(now - 1000) 1 500000")])
     try workers[0].beat()
     #expect(workers[0].part == whole)
-    // It stood still, and holds its starts since it woke.
+    // It was stopped, and starts nothing since it woke.
     workers[1].part = 0
     try workers[1].beat()
     #expect(workers[1].part == 0)
@@ -76,7 +76,7 @@ struct MembershipScriptTests {
     #expect(workers.map(\.part) == [whole / 2, whole / 2])
   }
 
-  @Test("after Redis was away with its data kept, nobody's part grows before all must be back")
+  @Test("after an outage of Redis that kept its data, no part grows before all must be back")
   func returned() async throws {
     let fixture = try await QueueFixture()
     var workers = try ["a", "b"].map { try ScriptedWorker($0, fixture) }
@@ -86,13 +86,13 @@ struct MembershipScriptTests {
     var newcomer = try ScriptedWorker("c", fixture)
     try newcomer.beat()
     #expect(workers[0].part <= whole / 2 && newcomer.part <= whole / 2 - workers[0].part)
-    // The other is back no more, and the time is over.
+    // The other never returns, and the time is over.
     try letTimePass(fixture)
     for _ in 0..<10_000 where workers[0].part < whole { try workers[0].beat(returning: 0) }
     #expect(workers[0].part == whole)
   }
 
-  @Test("after Redis has lost its data, nobody's part grows before all must be back")
+  @Test("after Redis has lost its data, no part grows before all must be back")
   func forgotten() async throws {
     let fixture = try await QueueFixture()
     var workers = try ["a", "b", "c"].map { try ScriptedWorker($0, fixture) }
@@ -110,7 +110,7 @@ struct MembershipScriptTests {
     #expect(newcomer.part == whole / 4)
   }
 
-  @Test("parts never add up to more than the whole, whatever workers do, and to the whole once they settle", arguments: 0..<4)
+  @Test("parts never add up to more than the whole, and add up to the whole once workers settle", arguments: 0..<4)
   func random(seed: Int) async throws {
     let fixture = try await QueueFixture()
     var random = SeededRandom(seed: UInt64(seed))
@@ -122,7 +122,7 @@ struct MembershipScriptTests {
         workers[index].part = 0
         try workers[index].beat(hasWork: false)
       case 1:
-        // The answer is lost.
+        // The reply is lost.
         let part = workers[index].part
         try workers[index].beat()
         workers[index].part = min(part, workers[index].part)
@@ -137,7 +137,7 @@ struct MembershipScriptTests {
     #expect(workers.allSatisfy { $0.part == whole / 5 })
   }
 
-  @Test("a clock that was set back keeps a dead worker's part no longer than its lease")
+  @Test("after a clock was set back, a crashed worker's part is kept no longer than its lease")
   func clockSetBack() async throws {
     let fixture = try await QueueFixture()
     var worker = try ScriptedWorker("a", fixture)

@@ -4,12 +4,12 @@ import TestSupport
 
 @testable import WorkQueues
 
-/// A worker that keeps what it is notified of.
+/// A worker that records its notifications.
 final class RateWorker: Sendable {
   struct State: Sendable {
     var part = 0.0
     var pauses: [MembershipReply.Pause] = []
-    /// The sentences of refusals, and how many workers there were.
+    /// The sentences of refusals, and the numbers of workers.
     var refusals: [String] = []
     var workersAtRefusal: [Int] = []
   }
@@ -48,7 +48,7 @@ final class RateWorker: Sendable {
   }
 }
 
-/// A worker as the script sees it, whose heartbeats a test sends.
+/// A worker as the script sees it; the test sends its heartbeats.
 struct ScriptedWorker {
   let name: String
   let connection: RedisConnection
@@ -62,7 +62,7 @@ struct ScriptedWorker {
     keys = RateKeys(fixture.location.name)
   }
 
-  /// Sends a heartbeat, and uses the part that is granted; returns the answer.
+  /// Sends a heartbeat, and uses the granted part; returns the reply.
   @discardableResult
   mutating func beat(hasWork: Bool = true, lease: Int = 3_600_000, returning: Int = 3_600_000) throws -> MembershipReply? {
     let reply = try connection.run(

@@ -12,7 +12,7 @@ struct SharedRatesTests {
 
   private func now() -> MonotonicInstant { TimeSource.system.monotonic() }
 
-  @Test("workers with work have even parts, whoever comes, has no work, or leaves")
+  @Test("workers with work have even parts when others come, become idle, or leave")
   func parts() async throws {
     let fixture = try await QueueFixture()
     let workers = try (0..<3).map { _ in try RateWorker(fixture.location) }
@@ -28,7 +28,7 @@ struct SharedRatesTests {
     try await stranger.wait(forPart: whole)
   }
 
-  @Test("a worker that is gone without a word loses its part with its lease")
+  @Test("a crashed worker loses its part after its lease")
   func gone() async throws {
     let fixture = try await QueueFixture()
     let worker = try RateWorker(fixture.location)
@@ -39,7 +39,7 @@ struct SharedRatesTests {
     try await worker.wait(forPart: whole)
   }
 
-  @Test("while Redis is away each worker keeps its part, and so it does when Redis returns, also without its data")
+  @Test("each worker keeps its part during an outage of Redis, and when Redis returns, even without its data")
   func awayAndBack() async throws {
     let fixture = try await QueueFixture()
     var options = SharedRates.Options()
@@ -52,7 +52,7 @@ struct SharedRatesTests {
       workers[0].rates.pause("https://a", for: .seconds(3600), status: losesData ? 429 : 503)
       if losesData { try FileManager.default.removeItem(atPath: fixture.server.folder.file("appendonlydir")) }
       try await fixture.server.start()
-      // It shows that both are back; the third has no part before the others have given up theirs.
+      // It shows that both are back; the third has no part before the others have shrunk theirs.
       try await newcomer.wait(for: "the pause") { !$0.pauses.isEmpty }
       for worker in workers + [newcomer] { try await worker.wait(forPart: whole / 3) }
       newcomer.rates.stop()
@@ -60,7 +60,7 @@ struct SharedRatesTests {
     }
   }
 
-  @Test("a pause that one worker was asked for is all the others', also that of a worker that comes later, and not its own")
+  @Test("a pause requested from one worker is reported to all others, even later ones, but not to itself")
   func pauses() async throws {
     let fixture = try await QueueFixture()
     let workers = try (0..<3).map { _ in try RateWorker(fixture.location) }
@@ -74,13 +74,13 @@ struct SharedRatesTests {
       #expect(pauses[0].duration <= .seconds(3600) && pauses[0].duration > .seconds(3000))
       #expect(pauses[1].duration <= .seconds(1800) && pauses[1].duration > .seconds(1200))
     }
-    // Others' word has come to all, and so has one's own to oneself.
+    // All have the others' pauses, and would have their own by now.
     workers[1].rates.pause("https://c", for: .seconds(1000), status: 429)
     try await workers[0].wait(for: "the third pause") { !$0.pauses.isEmpty }
     #expect(workers[0].state.pauses.map(\.origin) == ["https://c"])
   }
 
-  @Test("of two pauses the longer holds, and the shorter is not reported")
+  @Test("of two pauses the longer one applies, and the shorter isn't reported")
   func longerPause() async throws {
     let fixture = try await QueueFixture()
     let (one, other) = (try RateWorker(fixture.location), try RateWorker(fixture.location))
@@ -93,7 +93,7 @@ struct SharedRatesTests {
     #expect(try fixture.connection().command(["GET", RateKeys(fixture.location.name).pause("https://a")]).text == "429")
   }
 
-  @Test("a server that was not there at the start is joined once it is")
+  @Test("a server that is unreachable at the start is joined when it returns")
   func lateServer() async throws {
     let fixture = try await QueueFixture()
     try await fixture.server.kill()
@@ -102,7 +102,7 @@ struct SharedRatesTests {
     try await worker.wait(forPart: whole)
   }
 
-  @Test("a worker that stops is none any more, and passes on the last pauses")
+  @Test("a stopped worker doesn't count any more, and shares its last pauses")
   func stopping() async throws {
     let fixture = try await QueueFixture()
     let (one, other) = (try RateWorker(fixture.location), try RateWorker(fixture.location))
@@ -114,7 +114,7 @@ struct SharedRatesTests {
     try await other.wait(for: "the pause") { $0.pauses.count == 1 }
   }
 
-  @Test("a worker that leaves doesn't wait for a server that is silent")
+  @Test("a leaving worker doesn't wait for a silent server")
   func leavesSilentServer() async throws {
     let fixture = try await QueueFixture()
     var options = SharedRates.Options()
@@ -127,7 +127,7 @@ struct SharedRatesTests {
     fixture.server.resume()
   }
 
-  @Test("what is left in Redis expires by itself")
+  @Test("the remaining keys expire by themselves")
   func expiry() async throws {
     let fixture = try await QueueFixture()
     let worker = try RateWorker(fixture.location)
@@ -146,7 +146,7 @@ struct SharedRatesTests {
     #expect(kept > 3_500_000, "memberships outlast an outage of Redis")
   }
 
-  @Test("what others have written into the keys does no harm")
+  @Test("foreign data in the keys does no harm")
   func garbage() async throws {
     let fixture = try await QueueFixture()
     let keys = RateKeys(fixture.location.name)
@@ -169,7 +169,7 @@ struct SharedRatesTests {
     try await worker.wait(for: "the only good one") { !$0.pauses.isEmpty }
     #expect(worker.state.pauses.map(\.origin) == ["https://b"])
     #expect(worker.state.pauses[0].duration <= .seconds(10 * 365 * 86_400))
-    // A key of another kind is as if Redis were away, but that it is reported.
+    // A key of another type counts as an outage, but is reported.
     _ = try connection.command(["DEL", keys.pauses])
     _ = try connection.command(["SET", keys.pauses, "x"])
     try await worker.wait(for: "the refusal") { !$0.refusals.isEmpty }
@@ -178,7 +178,7 @@ struct SharedRatesTests {
     #expect(worker.state.part == 1)
   }
 
-  @Test("a refusal is reported once, with the number of workers, and is over once it is allowed")
+  @Test("a refusal is reported once, with the number of workers, and ends when access is granted")
   func refusal() async throws {
     let all = "user default on nopass ~* &* +@all"
     let server = try await RedisServer(users: [
@@ -190,7 +190,7 @@ struct SharedRatesTests {
     try await strong.wait(forPart: whole)
     var options = SharedRates.Options()
     options.refusedInterval = .milliseconds(1)
-    // One may not write, the other not even ask for the time, and so is not told of the others.
+    // One may not write; the other may not even read the time, and so doesn't know of other workers.
     for (name, workers) in [("weak", 2), ("weaker", 1)] {
       let address = try RedisAddress("redis://\(name):secret@\(server.host)")
       let worker = try RateWorker(QueueLocation(address, name: .standard), options: options)
@@ -206,7 +206,7 @@ struct SharedRatesTests {
     }
   }
 
-  @Test("where Redis admits no more clients, that is reported once")
+  @Test("a full Redis is reported once")
   func oneClientTooMany() async throws {
     let server = try await RedisServer(settings: ["--maxclients", "1"])
     let location = QueueLocation(try RedisAddress(server.url), name: .standard)

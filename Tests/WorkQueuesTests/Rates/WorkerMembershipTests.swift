@@ -3,7 +3,7 @@ import Testing
 
 @testable import WorkQueues
 
-/// The part of the rates that a worker may use, by made-up times.
+/// The part of the rates that a worker may use, with made-up times.
 struct WorkerMembershipTests {
   private let whole = WorkerMembership.whole
 
@@ -11,12 +11,12 @@ struct WorkerMembershipTests {
     MonotonicInstant(nanoseconds: 1_000_000_000_000 + UInt64(seconds * 1e9))
   }
 
-  /// One with work that was granted that part at 0.
+  /// A worker with work that was granted that part at 0.
   private func member(part: Int, workers: Int = 2) -> WorkerMembership {
     var membership = WorkerMembership(now: at(0))
     membership.setHasWork(true, now: at(0))
     membership.advance(now: at(0))
-    // The second tells Redis of the part.
+    // The second heartbeat tells Redis the part.
     for _ in 0..<2 { beat(&membership, 0, granted: part, workers: workers) }
     return membership
   }
@@ -26,7 +26,7 @@ struct WorkerMembershipTests {
     membership.answered(part: granted, workers: workers, withWork: workers, sent: at(seconds), now: at(seconds))
   }
 
-  @Test("a worker has no part before Redis grants one, and then the one that Redis grants")
+  @Test("a worker has no part before Redis grants one")
   func granted() {
     var membership = WorkerMembership(now: at(0))
     #expect(membership.part == 0 && membership.heartbeat == .init(hasWork: false, part: 0) && !membership.hasNews)
@@ -35,14 +35,14 @@ struct WorkerMembershipTests {
     #expect(membership.hasNews && membership.heartbeat == .init(hasWork: true, part: 0) && membership.part == 0)
     beat(&membership, 100, granted: whole / 3, workers: 3)
     #expect(membership.part == whole / 3 && membership.workers == 3 && !membership.hasNews)
-    // Others wait for the answer to a part that shrinks, and nobody does for that to one that grows.
+    // Others wait for the reply to a part that shrinks; a part that grows concerns no other worker.
     beat(&membership, 101, granted: whole / 4)
     #expect(membership.hasNews && membership.heartbeat.part == whole / 4)
     beat(&membership, 101, granted: whole / 2)
     #expect(!membership.hasNews && membership.part == whole / 2)
   }
 
-  @Test("a worker gives its part up after a second without work, and not while Redis is away")
+  @Test("a worker gives up its part after a second without work, unless Redis is away")
   func idle() {
     var membership = member(part: whole)
     membership.setHasWork(false, now: at(1))
@@ -83,7 +83,7 @@ struct WorkerMembershipTests {
     #expect(newcomer.part == 0)
   }
 
-  @Test("a worker that stood still for longer than its lease holds its starts until Redis answers")
+  @Test("a worker stopped for longer than its lease starts nothing until Redis replies")
   func stoodStill() {
     var membership = member(part: whole / 2)
     membership.advance(now: at(10))
@@ -92,13 +92,13 @@ struct WorkerMembershipTests {
     #expect(membership.heartbeat == .init(hasWork: true, part: 0) && membership.hasNews)
     beat(&membership, 10.2, granted: whole / 3)
     #expect(membership.part == whole / 3)
-    // It stood still while Redis answered.
+    // It was stopped while Redis replied.
     membership.sent(membership.heartbeat)
     membership.answered(part: whole, workers: 1, withWork: 1, sent: at(11), now: at(30))
     #expect(membership.part == 0)
   }
 
-  @Test("if Redis is away when a worker wakes, it holds its starts no longer than it has to")
+  @Test("if Redis is away when a worker wakes, it waits no longer than necessary")
   func wakesWithoutRedis() {
     for isKnownToBeAway in [false, true] {
       var membership = member(part: whole / 2)
@@ -118,7 +118,7 @@ struct WorkerMembershipTests {
     }
   }
 
-  @Test("a worker that Redis refuses keeps its part, or takes an even one of those that Redis knows")
+  @Test("a refused worker keeps its part, or takes an even one among the known workers")
   func refused() {
     var membership = member(part: whole / 4)
     membership.refused(workers: 9, now: at(1))
@@ -130,7 +130,7 @@ struct WorkerMembershipTests {
     other.refused(workers: 3, now: at(1))
     other.refused(workers: nil, now: at(1))
     #expect(other.part == whole / 3 && other.workers == 3)
-    // One that stood still does not know what others have.
+    // A worker that was stopped doesn't know the others' parts.
     membership.refused(workers: nil, now: at(50))
     #expect(membership.part == 0)
   }
