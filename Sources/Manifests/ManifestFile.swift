@@ -159,7 +159,7 @@ final class OpenManifest {
       }
   }
 
-  /// What opening needs in addition to the file.
+  /// The resources for opening a file.
   struct Context {
     /// Counts the requests of all files of its manifest.
     var counter: () -> RequestCounter

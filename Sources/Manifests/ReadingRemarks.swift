@@ -1,6 +1,6 @@
-/// What a manifest's readers noticed that is no entry: told once a manifest, not once a line.
+/// Remarks of a manifest's readers, reported once per manifest instead of once per line.
 struct ReadingRemarks {
-  /// Lines or elements of one kind: how many, and the first of them.
+  /// Lines or elements of one kind: their number, and the first of them.
   struct Oddity {
     private(set) var count = 0
     private(set) var first: (line: UInt64, text: String)?
@@ -16,17 +16,17 @@ struct ReadingRemarks {
     }
   }
 
-  /// Entries that were taken.
+  /// Entries that were kept.
   var entries = 0
   /// Sitemaps: pages without an image.
   var pages = 0
-  /// Sitemaps: entries of which `lastmod` is too old, and sitemaps of an index.
+  /// Sitemaps: entries, and sitemaps of an index, whose `lastmod` is too old.
   var tooOld = 0
-  /// Sitemaps: dates that cannot be read.
+  /// Sitemaps: unreadable dates.
   var unreadableDates = Oddity()
-  /// Access logs: requests that are no entries.
+  /// Access logs: requests that aren't entries.
   var otherRequests = 0
-  /// Access logs: lines of another form.
+  /// Access logs: lines in another format.
   var malformedLines = Oddity()
 
   mutating func add(_ other: ReadingRemarks) {
@@ -38,7 +38,7 @@ struct ReadingRemarks {
     malformedLines.add(other.malformedLines)
   }
 
-  /// What is worth a warning, a sentence each.
+  /// The warnings, one sentence each.
   func warnings(of manifest: String) -> [String] {
     var sentences: [String] = []
     if let first = malformedLines.first {

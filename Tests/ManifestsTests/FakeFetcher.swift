@@ -17,17 +17,17 @@ final class FakeFetcher: ManifestFetcher {
   private let directory = TemporaryDirectory()
   private let answers: [String: Answer]
   private var fetches: [String: FakeFetch] = [:]
-  private(set) var asked: [String] = []
+  private(set) var requested: [String] = []
   /// URLs that may get values for the user's own server.
-  private(set) var askedAsOwn: [String] = []
+  private(set) var requestedAsOwn: [String] = []
   private(set) var cancelled: [String] = []
 
   init(_ answers: [String: Answer]) { self.answers = answers }
 
   func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch {
     let text = String(decoding: url.bytes, as: UTF8.self)
-    asked.append(text)
-    if isOwnOrigin { askedAsOwn.append(text) }
+    requested.append(text)
+    if isOwnOrigin { requestedAsOwn.append(text) }
     let fetch = FakeFetch { [weak self] in self?.cancelled.append(text) }
     fetches[text] = fetch
     switch answers[text] {

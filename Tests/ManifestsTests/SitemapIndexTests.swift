@@ -51,7 +51,7 @@ import Testing
     ])
     let result = try readAll([try fetched("https://a.com/i.xml")], fetcher: fetcher)
     #expect(result.urls == ["https://i.com/2.jpg", "https://i.com/1.jpg"])
-    #expect(fetcher.asked.count == 4)
+    #expect(fetcher.requested.count == 4)
     #expect(result.failure == nil)
   }
 
@@ -67,8 +67,8 @@ import Testing
     let trusted = ["https://a.com/1.xml", "https://a.com/2.xml", "https://a.com/deep.xml", "https://a.com/8.xml"]
     let fetcher = FakeFetcher(answers)
     _ = try readAll([try fetched("https://a.com/index.xml")], fetcher: fetcher)
-    #expect(Set(fetcher.askedAsOwn) == Set(trusted + ["https://a.com/index.xml"]))
-    #expect(fetcher.asked.count == 11)
+    #expect(Set(fetcher.requestedAsOwn) == Set(trusted + ["https://a.com/index.xml"]))
+    #expect(fetcher.requested.count == 11)
     // A local index trusts all its URLs, as any list of the user's does; the files behind them trust only their own
     // origin.
     let local = FakeFetcher(answers)
@@ -76,8 +76,8 @@ import Testing
     let named = [
       "http://a.com/3.xml", "https://a.com:8443/4.xml", "https://b.com/5.xml", "https://b.com/index.xml", "https://b.com/7.xml",
     ]
-    #expect(Set(local.askedAsOwn) == Set(trusted.dropLast() + named))
-    #expect(local.asked.count == 10)
+    #expect(Set(local.requestedAsOwn) == Set(trusted.dropLast() + named))
+    #expect(local.requested.count == 10)
   }
 
   @Test("an endless index doesn't starve others") func anIndexThatNamesWithoutEndGivesOthersATurn() throws {
@@ -100,7 +100,7 @@ import Testing
       "https://a.com/i.xml": .text(index(["https://a.com/00000/" + padding, "https://a.com/00000/x" + padding]))
     ])
     let result = try readAll([try fetched("https://a.com/i.xml")], fetcher: fetcher)
-    #expect(fetcher.asked.map(\.utf8.count) == [19, 2048])
+    #expect(fetcher.requested.map(\.utf8.count) == [19, 2048])
     #expect(result.warnings.filter { $0.contains("longer than 2048 bytes") }.count == 1)
 
     var tree = SitemapTree()
@@ -183,7 +183,7 @@ import Testing
       spoolDirectory: directory.path,
       fetcher: fetcher
     )
-    #expect(fetcher.asked.isEmpty)
+    #expect(fetcher.requested.isEmpty)
     var batch = EntryBatch()
     func untilStill() throws -> ManifestReader.Status {
       while true {
@@ -194,7 +194,7 @@ import Testing
     #expect(try untilStill() == .waiting)
     #expect(batch.entries(of: reader).map(\.url) == ["https://i.com/1.jpg"])
     // The next ones are being fetched, but not all.
-    #expect(fetcher.asked.count == 1 + 5)
+    #expect(fetcher.requested.count == 1 + 5)
     #expect(reader.waitDescriptor != nil && reader.expectedEntries == nil)
     for child in children.dropFirst() {
       #expect(try untilStill() == .waiting)
@@ -216,7 +216,7 @@ import Testing
     var batch = EntryBatch()
     while try reader.next(&batch, maximum: 1) {}
     #expect(batch.entries.count == 4)
-    #expect(fetcher.asked.count < 8)
+    #expect(fetcher.requested.count < 8)
     #expect(!fetcher.cancelled.isEmpty)
   }
 
@@ -229,7 +229,7 @@ import Testing
     var manifest = directory.manifest(text, name: "i.xml")
     manifest.newerThan = Timestamp(milliseconds: 1_763_640_000_000)
     #expect(try readAll([manifest], fetcher: fetcher).urls == ["https://i.com/new.jpg"])
-    #expect(fetcher.asked == ["https://a.com/new.xml"])
+    #expect(fetcher.requested == ["https://a.com/new.xml"])
   }
 
   @Test("fetched lists may have any format") func fetchedListsMayHaveAnyFormat() throws {

@@ -36,13 +36,13 @@ import Testing
 
   @Test("a recurring wait is reported again only after a while") func whatComesBackIsToldAgainOnlyAfterAWhile() {
     var notice = WaitNotice()
-    func tells(from begin: Int64) -> Bool {
+    func isReported(from begin: Int64) -> Bool {
       defer { _ = notice.sentence(nil, now: at(begin + 1100)) }
       return notice.sentence("full", now: at(begin)) == nil && notice.sentence("full", now: at(begin + 1000)) != nil
     }
-    #expect(tells(from: 0))
-    #expect(!tells(from: 5000))
-    #expect(!tells(from: 35_900))
-    #expect(tells(from: 66_900))
+    #expect(isReported(from: 0))
+    #expect(!isReported(from: 5000))
+    #expect(!isReported(from: 35_900))
+    #expect(isReported(from: 66_900))
   }
 }

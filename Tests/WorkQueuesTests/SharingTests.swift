@@ -15,9 +15,9 @@ import Testing
     let second = try TestConsumer(queue, .patient)
     second.consumer.setNeedsWork(true)
     second.consumer.take(maximumEntries: 320)
-    try await first.wait(for: "word of the other's need") { $0.othersNeedWork }
+    try await first.wait(for: "the request for work") { $0.othersNeedWork }
     first.consumer.giveBack([first.messages[2].id])
-    try await second.wait(for: "what was given back") { !$0.messages.isEmpty }
+    try await second.wait(for: "returned messages") { !$0.messages.isEmpty }
     #expect(second.messages.map(\.id) == [first.messages[2].id])
     #expect(second.messages[0].entries.count == 64 && second.messages[0].deliveries == 1)
     second.acknowledge(second.messages[0])

@@ -51,7 +51,7 @@ final class SitemapContent {
 
   init(_ rules: SitemapRules) { self.rules = rules }
 
-  // MARK: What is ready
+  // MARK: Results
 
   /// Returns the next location of a finished entry; nil if the parser must continue.
   func next() -> Location? {
@@ -75,7 +75,7 @@ final class SitemapContent {
     capture?.start -= start
   }
 
-  // MARK: What the parser meets
+  // MARK: Parser events
 
   func start(_ element: SitemapElement, name: @autoclosure () -> String, line: UInt64) {
     depth += 1

@@ -116,7 +116,7 @@ final class SitemapParser {
     }
   }
 
-  // MARK: What Expat meets
+  // MARK: Expat's callbacks
 
   private func makeExpat(_ encoding: String?) -> XML_Parser {
     guard let expat = cexpat_create(encoding, memory) else { fatalError("XML_ParserCreate: out of memory") }

@@ -138,7 +138,7 @@ final class SpooledFetch: ManifestFetch, Sendable {
 
   func cancel() { onCancel() }
 
-  // MARK: What one thread does as bytes come
+  // MARK: Receiving, on one thread
 
   /// Appends bytes to the file; if that fails, so does the fetch.
   func append(_ bytes: [UInt8]) {

@@ -7,9 +7,9 @@ enum MembershipScripts {
   /// with work, the ID of the last pause, and the pauses since `ARGV[6]` that still last: origin, milliseconds left and status of
   /// each. If Redis refuses the write, returns its error and the number of workers.
   ///
-  /// A hash holds for each worker the end of its lease, whether it has work, and its part. A worker with work gets an even part,
-  /// as far as it has that already or the others leave it. The part that is written is the larger of what it may use from now on
-  /// and what it says to use, which it may do until it has the reply.
+  /// A hash contains for each worker the end of its lease, whether it has work, and its part. A worker with work gets
+  /// an even part, as far as it already has that or the others leave it. The recorded part is the larger of what it may
+  /// use from now on and what it reports to use, which it may do until it has the reply.
   ///
   /// After an outage of Redis, other workers may not be back yet and use the parts that they had. If no heartbeat came
   /// for a while, leases couldn't be renewed, and the parts in the hash stay with their workers until all must be back.

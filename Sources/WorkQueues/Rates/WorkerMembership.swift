@@ -13,7 +13,7 @@ import ImagePrimitives
 ///   others, so it starts nothing until Redis replies. If Redis is away, that lasts for ``Terms/longestHold``.
 /// - **Redis refuses.** Other workers can't know of this worker; it takes an even part, and a warning reports it.
 ///
-/// Two limits remain, since a worker can't tell whether Redis is away for all or for itself alone:
+/// Two limits remain, since a worker can't know whether Redis is away for all or only for itself:
 ///
 /// - A worker that alone can't reach Redis keeps its part, which others get after its lease. That lasts only while it
 ///   has entries, and it gets no more of them without Redis.
