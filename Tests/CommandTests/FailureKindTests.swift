@@ -35,12 +35,12 @@ import Testing
     for row in Self.cases { #expect(rows[origin.url(row.path)]?.kind == row.kind, "\(row.path)") }
     #expect(rows[refused]?.kind == "connect")
     #expect(rows[refused]?.attempts == 2)
-    let asked = Dictionary(uniqueKeysWithValues: Self.cases.map { ($0.path, origin.count(of: $0.path)) })
+    let requested = Dictionary(uniqueKeysWithValues: Self.cases.map { ($0.path, origin.count(of: $0.path)) })
     let second = try await job.runJob()
     #expect(second.status == 2)
     for row in Self.cases {
-      let isAskedAgain = origin.count(of: row.path) > asked[row.path]!
-      #expect(isAskedAgain == !row.isBlacklisted, "\(row.path)")
+      let isRequestedAgain = origin.count(of: row.path) > requested[row.path]!
+      #expect(isRequestedAgain == !row.isBlacklisted, "\(row.path)")
     }
     #expect(second.totals["blacklisted"] == 3)
     withExtendedLifetime(refusedPort) {}

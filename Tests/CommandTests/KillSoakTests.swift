@@ -17,11 +17,11 @@ import Testing
     // Listing a large cache takes longer than the round itself.
     let countingInterval = max(1, SoakCounts.images / 1000, SoakCounts.kills / 100)
     var killed = 0
-    var told = 0
+    var reported = 0
     var largestIndexBytes = 0
     for round in 0..<SoakCounts.kills {
       let urls = try await killedRun(job, images, round, &random, &killed)
-      told += urls.count
+      reported += urls.count
       try await expectHits(job, urls, round)
       let statistics = try await job.statistics()
       #expect(statistics.bodyBytes <= images.maximumCacheBytes * 11 / 10 + images.bytes)
@@ -32,7 +32,7 @@ import Testing
     }
     let comment: Comment = "seed \(SoakCounts.seed)"
     #expect(SoakCounts.isLong ? killed > SoakCounts.kills / 2 : killed == SoakCounts.kills, comment)
-    #expect(told > 0, comment)
+    #expect(reported > 0, comment)
     // Records and free pages need space; the next run reuses pages freed by a kill.
     #expect(largestIndexBytes < 2 * images.maximumCacheBytes + 4 << 20, comment)
     try await expectNoOrphans(job, images)
@@ -68,8 +68,8 @@ import Testing
 
   private func expectHits(_ job: JobFolder, _ urls: [String], _ round: Int) async throws {
     if urls.isEmpty { return }
-    job.write(urls: urls, to: "told.txt")
-    let result = try await job.prewarm("run", "told.yaml", "--cache-mode", "only", "--report", "json=report.json")
+    job.write(urls: urls, to: "reported.txt")
+    let result = try await job.prewarm("run", "reported.yaml", "--cache-mode", "only", "--report", "json=report.json")
     let run = try job.finishedRun(result)
     #expect(run.totals["hit_disk"] == urls.count, "round \(round), seed \(SoakCounts.seed)")
   }
@@ -152,7 +152,7 @@ private struct ImagesToKill {
       fail-on: {evicted: false}
       """
     )
-    job.folder.write("version: 1\nname: told\nmanifests: [{path: told.txt}]\n", to: "told.yaml")
+    job.folder.write("version: 1\nname: reported\nmanifests: [{path: reported.txt}]\n", to: "reported.yaml")
     return job
   }
 }

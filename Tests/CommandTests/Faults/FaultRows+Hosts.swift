@@ -99,7 +99,7 @@ extension FaultRow {
       rate: "rate=40r/s",
       "burst=10 nodelay",
       images: 30,
-      isTold: false
+      isLimited: false
     ),
   ]
 
@@ -112,7 +112,7 @@ extension FaultRow {
     _ burst: String = "",
     retryAfter: String? = nil,
     images: Int = 6,
-    isTold: Bool = true
+    isLimited: Bool = true
   ) -> FaultRow {
     FaultRow(part: "server", fault: fault, keys: keys, outcome: "downloaded", exit: 0, says: "") { scene in
       let folder = TemporaryDirectory()
@@ -131,10 +131,10 @@ extension FaultRow {
       scene.urls += (0..<images).map { nginx.url("/\($0).jpg") }
     } check: { scene, result in
       let run = try scene.job.finishedRun(result)
-      let told = (run.attempts("total") ?? 0) - images
+      let refused = (run.attempts("total") ?? 0) - images
       #expect(run.totals["downloaded"] == images, "\(run.totals)")
-      #expect(isTold ? told > 0 : told == 0, "\(told) responses of 429")
-      #expect(!isTold || run.waitedSeconds > 0, "\(run.section("attempts"))")
+      #expect(isLimited ? refused > 0 : refused == 0, "\(refused) responses of 429")
+      #expect(!isLimited || run.waitedSeconds > 0, "\(run.section("attempts"))")
     }
   }
 }

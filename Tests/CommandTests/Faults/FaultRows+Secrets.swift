@@ -37,9 +37,9 @@ extension FaultRow {
       let fields = ["X-Token", "Authorization", "Cookie"]
       let sent = scene.others[0].requests.map { request in fields.filter { request.headers[$0] != nil }.joined(separator: " ") }
       #expect(sent == ["X-Token Authorization", fields.joined(separator: " "), "", fields.joined(separator: " ")], "\(sent)")
-      scene.expectUntold(secret, result)
+      scene.expectHidden(secret, result)
     },
-    .told(
+    .withSecret(
       "a URL with a password",
       keys: "request: {retries: 0}",
       outcome: "failed",
@@ -48,7 +48,7 @@ extension FaultRow {
     ) { scene in
       scene.urls.append(scene.origin.url("/gone.jpg").replacing("http://", with: "http://alice:\(secret)@"))
     },
-    .told(
+    .withSecret(
       "a redirect to a URL with a password",
       keys: "request: {retries: 0, redirects: 1}",
       outcome: "failed",
@@ -59,20 +59,20 @@ extension FaultRow {
       scene.origin.set("/there.jpg", .redirect(to: "http://bob:\(secret)@127.0.0.1/further.jpg"))
       scene.add(.redirect(to: there))
     },
-    .told(
+    .withSecret(
       "a redirect to an invalid URL with a password",
       keys: "request: {retries: 0}",
       outcome: "failed",
       kind: "redirects",
       says: "the port isn't a number"
     ) { $0.add(.redirect(to: "http://alice:\(secret)@127.0.0.1:99999/")) },
-    .told(
+    .withSecret(
       "an invalid URL with a password",
       outcome: "failed",
       kind: "invalid-url",
       says: "neither http nor https"
     ) { $0.urls.append("ftp://alice:\(secret)@127.0.0.1/a.jpg") },
-    .told(
+    .withSecret(
       "a proxy with a password that is down",
       outcome: "failed",
       kind: "connect",
@@ -123,7 +123,7 @@ extension FaultRow {
   ]
 
   /// A fault with a secret that is in no output and no file.
-  private static func told(
+  private static func withSecret(
     _ fault: String,
     keys: String = "",
     outcome: String,
@@ -135,14 +135,14 @@ extension FaultRow {
       scene.options += ["--verbose", "--report", "text=report.txt"]
       try await arrange(scene)
     } check: {
-      $0.expectUntold(secret, $1)
+      $0.expectHidden(secret, $1)
     }
   }
 }
 
 extension FaultScene {
   /// Expects a text in no output, no report and no file of the cache.
-  fileprivate func expectUntold(_ text: String, _ result: Command.Result) {
+  fileprivate func expectHidden(_ text: String, _ result: Command.Result) {
     var places = [("standard output", result.output), ("standard error", result.error)]
     for name in ["report.txt", "report.json", "rows.jsonl"] { places.append((name, job.folder.read(name) ?? [])) }
     let cache = URL(fileURLWithPath: job.cacheDirectory)

@@ -34,8 +34,8 @@ extension FaultRow {
       for port in scene.others[0].ports {
         let times = requests.filter { $0.port == port }.map(\.arrival)
         // One at a time: every other request got 429.
-        for (told, next) in zip(times, times.dropFirst()).enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
-          #expect(told.duration(to: next) >= .seconds(1), "requested again after \(told.duration(to: next))")
+        for (refused, next) in zip(times, times.dropFirst()).enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
+          #expect(refused.duration(to: next) >= .seconds(1), "requested again after \(refused.duration(to: next))")
         }
       }
     },

@@ -100,34 +100,35 @@ private final class RecordedImages {
     stride: Int,
     variants: Int
   ) throws {
-    var told = Set(sure.map { Array($0.utf8) })
+    var reported = Set(sure.map { Array($0.utf8) })
     var rows: [UInt8] = []
     var random: SeededRandom? = SeededRandom(seed: 20_261_121)
     var nothing: SeededRandom?
     for (index, step) in steps.enumerated() {
       if step.path == job.folder.file("rows.jsonl") {
         rows += step.bytes
-        told.formUnion(try toldURLs(&rows))
+        reported.formUnion(try reportedURLs(&rows))
         continue
       }
       disk.apply(step)
       // A sync makes guarantees.
       guard index % stride == 0 || step.kind == .sync || step.kind == .syncedWrite else { continue }
       let comment: Comment = "after step \(index) of \(steps.count): \(step.kind) \(step.path)"
-      try expectSound(disk, told, &nothing, comment)
-      for _ in 0..<variants { try expectSound(disk, told, &random, comment) }
+      try expectSound(disk, reported, &nothing, comment)
+      for _ in 0..<variants { try expectSound(disk, reported, &random, comment) }
     }
-    #expect(sure.count > 60 || told.count > sure.count)
+    #expect(sure.count > 60 || reported.count > sure.count)
   }
 
-  private func toldURLs(_ rows: inout [UInt8]) throws -> [[UInt8]] {
+  private func reportedURLs(_ rows: inout [UInt8]) throws -> [[UInt8]] {
     guard let end = rows.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
     defer { rows.removeSubrange(...end) }
     return try rows[...end].split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(Run.Row.self, from: Data($0)) }
       .filter { $0.outcome == "downloaded" || $0.outcome == "hit-disk" }.map { Array($0.url.utf8) }
   }
 
-  private func expectSound(_ disk: DiskModel, _ told: Set<[UInt8]>, _ random: inout SeededRandom?, _ comment: Comment) throws {
+  private func expectSound(_ disk: DiskModel, _ reported: Set<[UInt8]>, _ random: inout SeededRandom?, _ comment: Comment) throws
+  {
     let folder = TemporaryDirectory()
     disk.lose(into: folder.file("cache"), &random)
     do {
@@ -135,7 +136,7 @@ private final class RecordedImages {
       let result = try cache.verify(repair: false)
       #expect(result.damaged == 0, comment)
       #expect(try cache.totals().entries == result.entries, comment)
-      for url in told where try cache.data(forIdentity: url)?.bytes != bodies[url] {
+      for url in reported where try cache.data(forIdentity: url)?.bytes != bodies[url] {
         Issue.record("\(comment): lost \(String(decoding: url, as: UTF8.self))")
       }
     } catch {

@@ -79,12 +79,12 @@ import Testing
     "a server that evicts data triggers a warning",
     arguments: [("allkeys-lru", true), ("volatile-lru", false), ("noeviction", false)]
   )
-  func aServerThatThrowsAwayWhatItHoldsIsWarnedOf(policy: String, isTold: Bool) async throws {
+  func aServerThatThrowsAwayWhatItHoldsIsWarnedOf(policy: String, isReported: Bool) async throws {
     let server = try await RedisServer(settings: ["--maxmemory", "64mb", "--maxmemory-policy", policy])
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], redis: server)
     let filled = try await scene.enqueue("-q").wait()
-    #expect(filled.status == 0 && filled.errorText.contains(policy) == isTold)
-    if isTold { expectGolden(filled.errorText.lines(with: policy)) }
+    #expect(filled.status == 0 && filled.errorText.contains(policy) == isReported)
+    if isReported { expectGolden(filled.errorText.lines(with: policy)) }
   }
 
   @Test("a lost seal ends the wait") func aSealThatIsLostEndsTheWait() async throws {
@@ -221,9 +221,12 @@ import Testing
     let again = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url], input: .bytes(input)).wait()
     #expect(again.status == 1, "\(again.errorText)")
     expectGolden(again.errorText)
-    let anew = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url, "--replace"], input: .bytes(input))
-      .wait()
-    #expect(anew.status == 0, "\(anew.errorText)")
-    expectGolden(anew.errorText)
+    let replacing = try await scene.job.start(
+      ["enqueue", "job.yaml", "--queue", scene.redis.url, "--replace"],
+      input: .bytes(input)
+    )
+    .wait()
+    #expect(replacing.status == 0, "\(replacing.errorText)")
+    expectGolden(replacing.errorText)
   }
 }

@@ -12,8 +12,8 @@ import Testing
 
   /// Expects one sentence per wait, without internals of scripts.
   private func expectPlain(_ text: String, sentences: Int) {
-    let told = text.split(separator: "\n").filter { $0.hasPrefix("prewarm: ") }
-    #expect(told.count == sentences, "\(text)")
+    let messages = text.split(separator: "\n").filter { $0.hasPrefix("prewarm: ") }
+    #expect(messages.count == sentences, "\(text)")
     #expect(!text.contains("script") && text.firstMatch(of: /[0-9a-f]{40}/) == nil, "\(text)")
   }
 

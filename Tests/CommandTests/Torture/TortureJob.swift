@@ -98,10 +98,10 @@ final class TortureJob: Sendable {
     guard case .exited(let status) = result.ending else { return ["it crashed: \(result.ending) \(result.errorText)"] }
     check([1, 2, 3].contains(status), "exit status \(status)")
     check(status == 2 || result.errorText.contains(": "), "exit status \(status) without a sentence: \(result.errorText)")
-    var told: [Run.Row] = []
+    var reported: [Run.Row] = []
     do {
       let run = try Run(result, job.folder)
-      told = run.rows
+      reported = run.rows
       let written = run.report["exit_status"] as? Int
       check(
         written == status || status == 1 && result.errorText.contains("report"),
@@ -120,21 +120,21 @@ final class TortureJob: Sendable {
     } catch is Run.MissingReport {
       check(status != 2, "exit status 2 without a report")
     }
-    faults += try await brokenPromises(job, told)
+    faults += try await brokenPromises(job, reported)
     return faults
   }
 
-  private func brokenPromises(_ job: JobFolder, _ told: [Run.Row]) async throws -> [String] {
+  private func brokenPromises(_ job: JobFolder, _ reported: [Run.Row]) async throws -> [String] {
     var faults: [String] = []
     // A run that couldn't create a cache leaves none, or one without tables.
     guard let kept = try Self.bodies(in: job) else {
-      let isTold = told.contains { $0.outcome == "downloaded" }
-      return isTold ? ["no cache, and images told as downloaded"] : try await nextRunFaults(job, [:])
+      let isReported = reported.contains { $0.outcome == "downloaded" }
+      return isReported ? ["no cache, and images reported as downloaded"] : try await nextRunFaults(job, [:])
     }
     let verified = try await job.prewarm("cache", "verify")
     if verified.status != 0 { faults.append("verify: \(verified.errorText)") }
-    let hits = told.filter { $0.outcome == "downloaded" || $0.outcome == "hit-disk" }.map(\.url)
-    for url in Set(hits + warm) where kept[url] != bodies[url] { faults.append("not in the cache as it was told: \(url)") }
+    let hits = reported.filter { $0.outcome == "downloaded" || $0.outcome == "hit-disk" }.map(\.url)
+    for url in Set(hits + warm) where kept[url] != bodies[url] { faults.append("not in the cache as it was reported: \(url)") }
     for (url, body) in kept where bodies[url] != body { faults.append("wrong bytes in the cache: \(url)") }
     return try await faults + nextRunFaults(job, kept)
   }
