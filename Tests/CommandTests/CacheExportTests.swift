@@ -148,7 +148,7 @@ import Testing
     #expect(try job.folder.files(below: "out").count == 3)
   }
 
-  @Test("a symbolic link in the folder is refused") func linksAreRefused() async throws {
+  @Test("a symbolic link in the folder is rejected") func linksAreRefused() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write("", to: "outside/x")

@@ -92,7 +92,7 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 10)
   }
 
-  @Test("a report to a pipe without a reader is refused before anything is fetched") func aPipeWithoutAReader() async throws {
+  @Test("a report to a pipe without a reader is rejected before anything is fetched") func aPipeWithoutAReader() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     #expect(mkfifo(job.folder.file("pipe"), 0o600) == 0)

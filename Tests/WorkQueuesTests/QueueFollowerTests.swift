@@ -5,7 +5,7 @@ import Testing
 @testable import WorkQueues
 
 @Suite struct QueueFollowerTests {
-  @Test("a reported queue holds no results") func aReportedQueueHoldsNoResults() async throws {
+  @Test("a reported queue has no results") func aReportedQueueHoldsNoResults() async throws {
     let fixture = try await QueueFixture()
     try await TestConsumer(try fixture.fill(TestEntry.many(192))).drain()
     let follower = QueueFollower(fixture.location)

@@ -113,7 +113,8 @@ import Testing
     expectGolden(ended.errorText)
   }
 
-  @Test("a missing variable ends a worker, and Redis holds no secret") func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis()
+  @Test("a missing variable ends a worker, and Redis contains no secret")
+  func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis()
     async throws
   {
     let scene = try await QueueScene(

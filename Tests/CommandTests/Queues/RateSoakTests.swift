@@ -82,7 +82,7 @@ import Testing
     #expect(arrivals.mostInASecond <= rate + Self.workers && average >= 0.9 * Double(rate))
   }
 
-  @Test("the rate holds while Redis is away, just after workers join and later, and when it returns")
+  @Test("the rate is kept while Redis is away, just after workers join and later, and when it returns")
   func restarts() async throws {
     let rate = 40
     let origin = try makeImageOrigin()

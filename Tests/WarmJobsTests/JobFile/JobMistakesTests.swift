@@ -3,7 +3,7 @@ import Testing
 import WarmJobs
 
 @Suite struct JobMistakesTests {
-  @Test("ten mistakes are ten located errors") func tenMistakesAreTenLocatedErrors() {
+  @Test("ten errors are all reported with locations") func tenMistakesAreTenLocatedErrors() {
     let text = """
       version: 1
       name: Home Page
@@ -25,14 +25,14 @@ import WarmJobs
     expectGolden(mistakes(in: text).joined(separator: "\n"))
   }
 
-  @Test("mistakes are shown with their line and carets") func mistakesAreShownWithTheirLineAndCarets() throws {
+  @Test("errors are shown with their line and carets") func mistakesAreShownWithTheirLineAndCarets() throws {
     let text = "version: 1\nname: homepage\nmanifests: [{path: a.txt}]\nprefetch:\n  order: sideways\n  per-hst: 3\n"
     let errors = try #require(throws: JobFileErrors.self) { try job(text) }
     expectGolden(errors.formatted(color: false))
     #expect(errors.formatted(color: true).contains("\u{1B}[31m^~~~~~~\u{1B}[0m"))
   }
 
-  @Test("one mistake is singular") func oneMistakeIsSingular() throws {
+  @Test("one error is singular") func oneMistakeIsSingular() throws {
     let errors = try #require(throws: JobFileErrors.self) { try job(shortestJob + "nane: x\n") }
     expectGolden(errors.formatted(color: false))
   }
@@ -200,7 +200,7 @@ import WarmJobs
     #expect(mistakes(in: text) == [])
   }
 
-  @Test("a mistake repeated by an alias is reported once") func whatAnAliasRepeatsIsOneMistake() {
+  @Test("an error repeated by an alias is reported once") func whatAnAliasRepeatsIsOneMistake() {
     let text = "version: 1\nname: a\nmanifests:\n  - &m {path: a, limit: few}\n  - *m\n"
     expectGolden(mistakes(in: text).joined(separator: "\n"))
   }
