@@ -15,6 +15,12 @@ static inline void linux_set_thread_name(const char *name) { prctl(PR_SET_NAME, 
 int sync_file_range(int, off_t, off_t, unsigned int);
 static inline int linux_start_writing_back(int file) { return sync_file_range(file, 0, 0, 2 /* SYNC_FILE_RANGE_WRITE */); }
 
+// fallocate(2), likewise: frees the disk space of a range of a file, which then reads as zeros. Returns 0 or -1 with errno.
+int fallocate(int, int, off_t, off_t);
+static inline int linux_punch_hole(int file, off_t offset, off_t count) {
+  return fallocate(file, 3 /* FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE */, offset, count);
+}
+
 // memmem(3), likewise: takes linear time for any pattern.
 void *memmem(const void *, size_t, const void *, size_t);
 static inline const void *linux_find(const void *bytes, size_t count, const void *part, size_t part_count) {

@@ -43,6 +43,16 @@ public enum CacheError: Error, Sendable, Equatable {
   case other(path: String, reason: String)
 }
 
+extension CacheError {
+  /// Whether the disk or the map has no room for the pages of a transaction.
+  var isLackOfRoom: Bool {
+    switch self {
+    case .diskFull, .mapFull: true
+    default: false
+    }
+  }
+}
+
 extension CacheError: CustomStringConvertible {
   /// The sentence; paths in it aren't escaped yet.
   public var description: String {

@@ -1,4 +1,5 @@
 import CLMDB
+import CLinux
 import Glibc
 import ImagePrimitives
 import Synchronization
@@ -231,10 +232,65 @@ final class Environment: @unchecked Sendable {
       try IndexCompaction.writeCopy(of: environment, in: folder)
       close()
       try IndexCompaction.replaceIndex(in: folder)
-      let opened = try OpenedIndex(folder, access: .readWrite)
-      handle = opened.handle
-      tables = opened.tables
-      index = opened.file
+      try reopen()
+    }
+  }
+
+  /// Replaces the index by an empty one, while no other process and no transaction of ours uses it.
+  func replaceIndexByEmpty() throws(CacheError) {
+    if isReadOnly { throw .readOnly(path: folder.path) }
+    try gate.alone { () throws(CacheError) in
+      guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
+      close()
+      try folder.remove(CacheFolder.indexName)
+      try folder.remove(CacheFolder.indexLockName)
+      try reopen()
+    }
+  }
+
+  private func reopen() throws(CacheError) {
+    let opened = try OpenedIndex(folder, access: .readWrite)
+    handle = opened.handle
+    tables = opened.tables
+    index = opened.file
+  }
+
+  /// Frees disk space of bodies, at least that many bytes if they have them. Returns false if nothing was freed.
+  ///
+  /// Bodies in the index are freed only if no other process has the folder open: on tmpfs, reading a freed page needs room again.
+  func freeBodies(of heads: [(CacheKey, EntryHead)], atLeast byteCount: Int) throws(CacheError) -> Bool {
+    var freed = 0
+    for (key, head) in heads where head.isBlob && freed < byteCount {
+      let name = BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder)
+      if unlinkat(folder.descriptor.number, name, 0) == 0 { freed += Int(clamping: min(head.bodySize, UInt64(byteCount))) }
+    }
+    if freed > 0 { return true }
+    let inline = heads.map(\.1).filter { !$0.isBlob }
+    do throws(CacheError) {
+      return try alone { () throws(CacheError) in try freeInlineBodies(of: inline, atLeast: byteCount) }
+    } catch {
+      if case .inUse = error { return false }
+      throw error
+    }
+  }
+
+  private func freeInlineBodies(of heads: [EntryHead], atLeast byteCount: Int) throws(CacheError) -> Bool {
+    try gate.alone { () throws(CacheError) in
+      guard let handle, !isDeleted else { throw .deleted(path: folder.path) }
+      var begun: OpaquePointer?
+      let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun)
+      guard code == MDB_SUCCESS, let begun else { throw indexError(code, path: folder.path) }
+      defer { mdb_txn_abort(begun) }
+      var statistics = MDB_stat()
+      mdb_env_stat(handle, &statistics)
+      let transaction = Transaction(handle: begun, path: folder.path)
+      var freed = 0
+      for head in heads where freed < byteCount {
+        let body = try head.withBodyKey { (key) throws(CacheError) in try transaction.value(of: key, in: tables.bodies) }
+        guard let range = body.flatMap({ IndexCompaction.restOfBody($0, pageSize: Int(statistics.ms_psize)) }) else { continue }
+        if linux_punch_hole(index, off_t(range.lowerBound), off_t(range.count)) == 0 { freed += range.count }
+      }
+      return freed > 0
     }
   }
 

@@ -35,11 +35,32 @@ extension ImageCache {
   @discardableResult
   public func clear() throws(CacheError) -> CacheTotals {
     try alone { () throws(CacheError) in
-      let before = try environment.write { (transaction) throws(CacheError) in try transaction.clearEntries() }
-      _ = try sweepBlobs()
-      try environment.compact()
+      let before = try totals()
+      do throws(CacheError) {
+        try environment.write { (transaction) throws(CacheError) in try transaction.clearEntries() }
+        _ = try sweepBlobs()
+        try environment.compact()
+      } catch {
+        guard error.isLackOfRoom else { throw error }
+        try clearWithoutRoom()
+      }
       return before
     }
+  }
+
+  /// Replaces the index with an empty one and copies the blacklist into it; a crash in between loses the blacklist.
+  private func clearWithoutRoom() throws(CacheError) {
+    let (totals, blacklist) = try environment.read { (transaction, tables, _) throws(CacheError) in
+      var rows: [(key: [UInt8], value: [UInt8])] = []
+      try transaction.forEach(in: tables.blacklist, after: nil) { (key, value) throws(CacheError) in
+        rows.append((Array(key), Array(value)))
+        return true
+      }
+      return (try WriteTransaction.totals(in: transaction, tables), rows)
+    }
+    try environment.replaceIndexByEmpty()
+    try environment.write { (transaction) throws(CacheError) in try transaction.restore(totals, blacklist: blacklist) }
+    _ = try sweepBlobs()
   }
 
   /// Compacts the index to reclaim disk space.

@@ -25,6 +25,22 @@ enum IndexCompaction {
     try folder.remove(CacheFolder.indexLockName)
     try folder.synchronize(".")
   }
+
+  /// The bytes of the file that a long value takes beyond its first page, whose head LMDB reads when it removes the value. nil if the
+  /// value has no such pages.
+  ///
+  /// Layouts are those of `MDB_page` of LMDB 0.9 on 64-bit machines: a value on pages of its own follows the head of the first one.
+  static func restOfBody(_ value: UnsafeRawBufferPointer, pageSize: Int) -> Range<Int>? {
+    let (headByteCount, ownPages): (Int, UInt16) = (16, 4)
+    guard let start = value.baseAddress, pageSize > 0, value.count > pageSize else { return nil }
+    let head = UnsafeRawBufferPointer(start: start - headByteCount, count: headByteCount)
+    guard Int(bitPattern: head.baseAddress) % pageSize == 0, head.littleEndian(at: 10, as: UInt16.self) == ownPages else { return nil }
+    let (pages, page) = (Int(head.littleEndian(at: 12, as: UInt32.self)), head.littleEndian(at: 0, as: UInt64.self))
+    guard pages > 1, (value.count + headByteCount + pageSize - 1) / pageSize == pages, page < UInt64(Int.max / pageSize - pages) else {
+      return nil
+    }
+    return (Int(page) + 1) * pageSize..<(Int(page) + pages) * pageSize
+  }
 }
 
 /// The free pages of an LMDB data file, read without mapping it, from the tree whose root the meta page names.

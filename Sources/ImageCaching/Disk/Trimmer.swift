@@ -11,6 +11,8 @@ public import ImagePrimitives
 struct Trimmer {
   /// The number of rows that one transaction examines: a few megabytes of changed pages.
   private static let stepRowCount = 1024
+  /// Bytes of bodies that are freed at once on a full disk: more than the pages of a step of one row.
+  private static let freedByteCount = 4 << 20
 
   let expiry: ExpiryRule
   let maxSize: Int?
@@ -65,43 +67,111 @@ struct Trimmer {
 
   private func walk(_ environment: Environment, _ purpose: Purpose, _ result: inout TrimResult) throws(CacheError) {
     var last: TimeKey?
+    var rowCount = Self.stepRowCount
     repeat {
-      let step = try environment.write { (transaction) throws(CacheError) in try self.step(transaction, purpose, after: last) }
+      let step = try stepWithRoom(environment, purpose, after: last, &rowCount)
       result.add(step.removed)
       last = step.last
     } while last != nil
+  }
+
+  /// Runs the next step, with fewer rows if there is no room: to remove rows, LMDB writes new pages before it frees old ones.
+  private func stepWithRoom(
+    _ environment: Environment,
+    _ purpose: Purpose,
+    after start: TimeKey?,
+    _ rowCount: inout Int
+  ) throws(CacheError) -> (removed: TrimResult, last: TimeKey?) {
+    var hasFreedBodies = false
+    while true {
+      do throws(CacheError) {
+        let count = rowCount
+        let step = try environment.write { (transaction) throws(CacheError) in
+          try self.step(transaction, purpose, after: start, limit: count)
+        }
+        rowCount = min(Self.stepRowCount, rowCount * 2)
+        return step
+      } catch {
+        guard error.isLackOfRoom else { throw error }
+        if rowCount > 1 {
+          rowCount = max(1, rowCount / 32)
+        } else {
+          guard !hasFreedBodies, try freeBodies(environment, purpose, after: start) else { throw error }
+          hasFreedBodies = true
+        }
+      }
+    }
+  }
+
+  /// Frees disk space of bodies whose rows the next steps remove. Returns false if there was nothing to free.
+  ///
+  /// If the next step fails all the same, these rows remain with damaged bodies, which the next load fetches again.
+  private func freeBodies(_ environment: Environment, _ purpose: Purpose, after start: TimeKey?) throws(CacheError) -> Bool {
+    let heads = try environment.read { (transaction, tables, _) throws(CacheError) in
+      try self.nextHeads(transaction, tables, purpose, after: start)
+    }
+    return try environment.freeBodies(of: heads, atLeast: Self.freedByteCount)
+  }
+
+  private func nextHeads(
+    _ transaction: Transaction,
+    _ tables: Tables,
+    _ purpose: Purpose,
+    after start: TimeKey?
+  ) throws(CacheError) -> [(CacheKey, EntryHead)] {
+    let totals = try WriteTransaction.totals(in: transaction, tables)
+    var bodyBytes = totals.bodyBytes
+    var heads: [(CacheKey, EntryHead)] = []
+    for row in try nextRows(transaction, tables, totals, purpose, after: start, limit: Self.stepRowCount) {
+      if case .oldest(let target, _) = purpose, bodyBytes <= target { break }
+      guard let head = try WriteTransaction.entry(row.key, in: transaction, tables)?.head, mustRemove(head, purpose) else { continue }
+      bodyBytes -= min(bodyBytes, head.bodySize)
+      heads.append((row.key, head))
+    }
+    return heads
   }
 
   /// Examines the next rows; `last` is the last of them, or nil at the end.
   private func step(
     _ transaction: WriteTransaction,
     _ purpose: Purpose,
-    after start: TimeKey?
+    after start: TimeKey?,
+    limit: Int
   ) throws(CacheError) -> (removed: TrimResult, last: TimeKey?) {
     var removed = TrimResult()
-    let rows = try nextRows(transaction, purpose, after: start)
+    let rows = try nextRows(
+      transaction.transaction,
+      transaction.tables,
+      transaction.totals,
+      purpose,
+      after: start,
+      limit: limit
+    )
     for row in rows {
       if case .oldest(let target, _) = purpose, transaction.totals.bodyBytes <= target { return (removed, nil) }
       guard let head = try transaction.entry(row.key)?.head, mustRemove(head, purpose) else { continue }
       try transaction.remove(row.key, head)
       removed.count(head, purpose, isOfRun: isOfRun(head))
     }
-    return (removed, rows.count == Self.stepRowCount ? rows.last : nil)
+    return (removed, rows.count == limit ? rows.last : nil)
   }
 
   private func nextRows(
-    _ transaction: WriteTransaction,
+    _ transaction: Transaction,
+    _ tables: Tables,
+    _ totals: Totals,
     _ purpose: Purpose,
-    after start: TimeKey?
+    after start: TimeKey?,
+    limit: Int
   ) throws(CacheError) -> [TimeKey] {
-    let isByAccess = expiry.basis == .access && transaction.totals.keepsAccessOrder
-    let table = isByAccess ? transaction.tables.byAccess : transaction.tables.byStored
+    let isByAccess = expiry.basis == .access && totals.keepsAccessOrder
+    let table = isByAccess ? tables.byAccess : tables.byStored
     var rows: [TimeKey] = []
-    try transaction.transaction.forEach(in: table, after: start?.storedBytes) { (bytes, _) throws(CacheError) in
+    try transaction.forEach(in: table, after: start?.storedBytes) { (bytes, _) throws(CacheError) in
       guard let row = TimeKey(stored: bytes) else { return true }
       if isPastLast(row.time, purpose, isByAccess: isByAccess) { return false }
       rows.append(row)
-      return rows.count < Self.stepRowCount
+      return rows.count < limit
     }
     return rows
   }
@@ -208,7 +278,12 @@ extension ImageCache {
   package func trim(protecting runStart: Timestamp?, ageEnd: Timestamp?) throws(CacheError) -> TrimResult {
     try checkWritable()
     try environment.clearDeadReaders()
-    try writeTouches()
+    do throws(CacheError) {
+      try writeTouches()
+    } catch {
+      // Without room, what was used lately is less important than the trim.
+      guard error.isLackOfRoom else { throw error }
+    }
     let now = configuration.time.wall()
     let trimmer = Trimmer(
       expiry: expiry,
@@ -242,7 +317,7 @@ extension ImageCache {
     return count
   }
 
-  private func storedTotals() throws(CacheError) -> Totals {
+  func storedTotals() throws(CacheError) -> Totals {
     try environment.read { (transaction, tables, isDeleted) throws(CacheError) in
       isDeleted ? Totals() : try WriteTransaction.totals(in: transaction, tables)
     }

@@ -34,7 +34,9 @@ final class WriteTransaction {
   }
 
   /// The record of a key, regardless of its identity.
-  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? {
+  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? { try Self.entry(key, in: transaction, tables) }
+
+  static func entry(_ key: CacheKey, in transaction: Transaction, _ tables: Tables) throws(CacheError) -> StoredEntry? {
     try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries) }
       .flatMap(StoredEntry.init)
   }
@@ -113,12 +115,21 @@ final class WriteTransaction {
     try key.withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.entries) }
   }
 
-  /// Removes all entries and bodies; returns the previous totals.
-  func clearEntries() throws(CacheError) -> CacheTotals {
-    let before = totals
+  /// Removes all entries and bodies.
+  func clearEntries() throws(CacheError) {
     for table in [tables.entries, tables.bodies, tables.byStored, tables.byAccess] { try transaction.removeAll(from: table) }
     (totals.entries, totals.bodyBytes, totals.blobDiskBytes) = (0, 0, 0)
-    return before.shown
+  }
+
+  /// Fills a new index with an old one's blacklist, and with its totals apart from entries.
+  func restore(_ old: Totals, blacklist: [(key: [UInt8], value: [UInt8])]) throws(CacheError) {
+    for row in blacklist {
+      try row.key.withRawBytes { (key) throws(CacheError) in
+        try row.value.withRawBytes { (value) throws(CacheError) in try transaction.append(value, for: key, in: tables.blacklist) }
+      }
+    }
+    totals = old
+    (totals.entries, totals.bodyBytes, totals.blobDiskBytes) = (0, 0, 0)
   }
 
   /// Removes the body of a record, and the record's rows in other tables.
