@@ -45,8 +45,12 @@ public struct DecodingLimits: Sendable, Hashable {
 }
 
 extension DecodingLimits {
+  /// The limit whatever is allowed: byte counts of more pixels might overflow.
+  private static let mostPixels = 1 << 40
+
   /// Throws if the image has more pixels than allowed.
   package func check(_ size: ImageSize) throws(ImageError) {
+    let maximumPixels = min(maximumPixels, Self.mostPixels)
     guard size.pixels > maximumPixels else { return }
     throw ImageError(
       .dimensions(maximumPixels: maximumPixels),

@@ -83,7 +83,7 @@ struct ReadingProgress {
 
   mutating func addFile(bytes: UInt64) {
     sizes.append(bytes)
-    totalBytes += bytes
+    totalBytes = Self.sum(totalBytes, bytes)
   }
 
   mutating func addStream() {
@@ -94,13 +94,22 @@ struct ReadingProgress {
   mutating func countEntries(_ count: Int = 1) { entries += count }
 
   mutating func finishFile(at index: Int) {
-    if let size = sizes[index] { finishedBytes += size } else { unfinishedStreams -= 1 }
+    if let size = sizes[index] { finishedBytes = Self.sum(finishedBytes, size) } else { unfinishedStreams -= 1 }
   }
 
   /// Extrapolates the entries so far to the remaining bytes; nil if nothing was read yet or a stream hasn't ended.
   func expectedEntries(consumedInCurrent consumed: UInt64) -> Int? {
-    let consumed = finishedBytes + consumed
+    let consumed = Self.sum(finishedBytes, consumed)
     guard unfinishedStreams == 0, consumed > 0 else { return nil }
-    return entries + Int(Double(entries) * Double(totalBytes - min(consumed, totalBytes)) / Double(consumed))
+    let rest = Double(entries) * Double(totalBytes - min(consumed, totalBytes)) / Double(consumed)
+    return entries + Int(min(rest, Self.maximumEstimate))
+  }
+
+  /// More entries than any run has; sparse files may have any length.
+  private static let maximumEstimate = 1e15
+
+  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
   }
 }

@@ -218,7 +218,7 @@ public final class QueueWorker {
     switch run.ending {
     case .refused(let why): return .failed(why)
     // A queue is deleted after its job is reported; then nothing is held.
-    case .replaced: return condition == .replaced(isHolding: true) ? .replaced : .drained
+    case .replaced: return condition == .replaced(isUndone: true) ? .replaced : .drained
     case nil: break
     }
     if let interruption = control.interruption { return .interrupted(interruption) }

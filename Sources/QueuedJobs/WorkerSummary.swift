@@ -9,7 +9,7 @@ public struct WorkerSummary: Sendable {
     case drained
     /// A signal arrived.
     case interrupted(Interruption)
-    /// The queue was deleted or filled again while this worker held some of its messages.
+    /// The queue was deleted or filled again while this worker held some of its messages, or before it received any.
     case replaced
     /// It couldn't continue, for that reason.
     case failed(String)

@@ -45,8 +45,13 @@ final class LineOutput {
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
+  /// Appends text from outside as ``escapedForTerminal(_:)`` shows it, and the end of a line.
   func append(_ line: UnsafeRawBufferPointer) {
-    buffer.append(contentsOf: line)
+    if line.allSatisfy({ (0x20..<0x7F).contains($0) }) {
+      buffer.append(contentsOf: line)
+    } else {
+      buffer.append(contentsOf: escapedForTerminal(line).utf8)
+    }
     buffer.append(UInt8(ascii: "\n"))
     if buffer.count >= Self.bufferBytes { flush() }
   }

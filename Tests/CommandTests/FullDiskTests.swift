@@ -46,6 +46,53 @@ import Testing
     #expect(left == ["default"], "\(left)")
   }
 
+  @Test("trim and clear free space on a full disk", arguments: [(20_000, "200kB"), (300_000, "3MB")])
+  func trimAndClearFreeSpaceOnAFullDisk(padding: Int, size: String) async throws {
+    let mount = try TemporaryMount(byteCount: 24 << 20)
+    let origin = try makeImageOrigin()
+    origin.setFallback { request in
+      guard request.path.hasPrefix("/images/") else { return .status(404) }
+      let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
+      return .body(SampleImages.jpeg(number, padding: padding), type: "image/jpeg")
+    }
+    let urls = imageURLs(origin, 0..<40) + [origin.url("/gone.jpg")]
+    let job = JobFolder(urls: urls, keys: "cache: {directory: \(mount.directory.path)}")
+    #expect(try await job.runJob().totals["downloaded"] == 40)
+    // Without free pages in the index, each change needs room.
+    #expect(try await job.prewarm("cache", "compact", "--job", "job.yaml").status == 0)
+    mount.fill()
+    #expect(mount.freeByteCount == 0)
+
+    let trim = try await job.prewarm("cache", "trim", "--job", "job.yaml", "--max-size", size)
+    #expect(trim.status == 0 && mount.freeByteCount > 0, "\(trim.errorText)")
+    let left = try await job.expectTrueTotals("--job", "job.yaml")
+    #expect((1..<40).contains(left.count))
+    let verified = try await job.prewarm("cache", "verify", "--keep", "--job", "job.yaml")
+    #expect(verified.status == 0, "\(verified.errorText)")
+
+    mount.fill()
+    let clear = try await job.prewarm("cache", "clear", "--job", "job.yaml")
+    #expect(clear.status == 0 && mount.freeByteCount > 0, "\(clear.errorText)")
+    let cleared = try await job.statistics("--job", "job.yaml")
+    #expect(cleared.entries == 0 && cleared.bodyBytes == 0 && cleared.blacklistEntries == 1)
+  }
+
+  @Test("clear replaces an index without free pages on a full disk, and keeps the blacklist") func clearOnAFullDisk() async throws {
+    let mount = try TemporaryMount(byteCount: 4 << 20)
+    let origin = try makeImageOrigin()
+    let urls = imageURLs(origin, 0..<20) + [origin.url("/gone.jpg")]
+    let job = JobFolder(urls: urls, keys: "cache: {directory: \(mount.directory.path)}")
+    #expect(try await job.runJob().totals["downloaded"] == 20)
+    #expect(try await job.prewarm("cache", "compact", "--job", "job.yaml").status == 0)
+    mount.fill()
+    let clear = try await job.prewarm("cache", "clear", "--job", "job.yaml")
+    #expect(clear.status == 0 && clear.outputText.contains("20 entries"), "\(clear.errorText)")
+    let cleared = try await job.statistics("--job", "job.yaml")
+    #expect(cleared.entries == 0 && cleared.blacklistEntries == 1)
+    let again = try await job.runJob()
+    #expect(again.totals["downloaded"] == 20 && again.totals["blacklisted"] == 1)
+  }
+
   @Test("a read-only folder ends a run with 1 before the first request, and serves hits")
   func aReadOnlyFolderEndsInOneAndServesHits() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)

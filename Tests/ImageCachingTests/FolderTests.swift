@@ -89,6 +89,30 @@ import Testing
     }
   }
 
+  @Test(
+    "impossible values of a meta page are rejected as damaged before the index is mapped",
+    arguments: [(40, 0, 4), (40, 3, 4), (40, 1 << 30, 4), (20, 9, 4), (32, 1 << 60, 8), (44, 4, 2), (92, 4, 2), (136, 1 << 60, 8)]
+      + [(136, 0, 8), (80, 1, 8), (80, 1 << 40, 8), (128, 0, 8), (128, 1 << 62, 8), (94, 4000, 2)],
+    [0, 4096]
+  )
+  func impossibleMetaPage(field: (offset: Int, value: Int, byteCount: Int), page: Int) throws {
+    do {
+      let cache = try makeCache(directory)
+      for number in 0..<5 { try cache.put("\(number)", body(20_000)) }
+    }
+    var index = try #require(directory.read("default/index.mdb"))
+    for byte in 0..<field.byteCount {
+      index[page + field.offset + byte] = UInt8(truncatingIfNeeded: field.value >> (8 * byte))
+    }
+    directory.write(index, to: "default/index.mdb")
+    for access in [ImageCache.Access.readOnly, .readWrite] {
+      guard case .damaged? = refusal(access: access) else {
+        Issue.record("not refused as damaged")
+        return
+      }
+    }
+  }
+
   @Test("a file that isn't an index is rejected") func whatIsNoIndexIsRefused() throws {
     directory.write("1\n", to: "default/VERSION")
     directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")

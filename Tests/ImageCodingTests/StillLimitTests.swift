@@ -11,6 +11,12 @@ import Testing
     return error
   }
 
+  @Test("a header of 2^62 pixels is rejected whatever is allowed") func mostPixels() {
+    let png = PNGBuilder(width: 0x7FFF_FFFF, height: 0x7FFF_FFFF)
+    let file = PNGBuilder.signature + png.header + PNGBuilder.chunk("IDAT", [1]) + PNGBuilder.end
+    #expect(refusal(file, DecodingLimits(maximumPixels: .max))?.kind == .dimensions(maximumPixels: 1 << 40))
+  }
+
   @Test(
     "text and profiles that decompress beyond the limit are rejected",
     arguments: ["zTXt", "iTXt", "iCCP"]

@@ -208,8 +208,33 @@ import Testing
     try await worker.wait(for: "the drained queue") { $0.condition == .drained }
     let follower = QueueFollower(fixture.location)
     try follower.delete()
-    try await worker.wait(for: "its end") { $0.condition == .replaced(isHolding: false) }
+    try await worker.wait(for: "its end") { $0.condition == .replaced(isUndone: false) }
     #expect(try fixture.connection().command(["KEYS", "*"]) == .array([]))
+  }
+
+  @Test("a queue that is deleted before the first delivery isn't done") func aQueueDeletedBeforeTheFirstDelivery() async throws {
+    let fixture = try await QueueFixture()
+    let follower = QueueFollower(fixture.location)
+    _ = try fixture.writer().begin(.test)
+    let worker = try TestConsumer(try #require(try follower.open()))
+    try await worker.wait(for: "the empty queue") { $0.condition == .working }
+    try follower.delete()
+    try await worker.wait(for: "its end") { $0.condition == .replaced(isUndone: true) }
+
+    let queue = try fixture.fill(TestEntry.many(1))
+    try follower.delete()
+    let late = try TestConsumer(queue)
+    try await late.wait(for: "its end") { $0.condition == .replaced(isUndone: true) }
+  }
+
+  @Test("a queue that is deleted while others held its rest may be done") func aQueueDeletedAfterItsRestWasDelivered() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(1))
+    try fixture.takeAsAnother()
+    let worker = try TestConsumer(queue)
+    try await worker.wait(for: "the rest of others") { $0.condition == .working }
+    try QueueFollower(fixture.location).delete()
+    try await worker.wait(for: "its end") { $0.condition == .replaced(isUndone: false) }
   }
 
   @Test("a message includes blacklisted URLs") func whatIsKnownToBeBadComesWithTheMessage() async throws {

@@ -28,6 +28,16 @@ import Testing
     #expect(try QueueFollower(fixture.location).resultURLs() == entries.map(\.url))
   }
 
+  @Test("impossible counts of deliveries don't overflow", arguments: [.min, -1, 1 << 62, .max] as [Int64])
+  func impossibleDeliveries(count: Int64) throws {
+    let fields = RedisReply.array([.bytes(Array("d".utf8)), .integer(.max), .bytes(Array("m".utf8)), .bytes([])])
+    let reply = RedisReply.array([.integer(0), .bytes(Array("1-1".utf8)), .integer(count), fields])
+    let delivered = try #require(DeliveredMessage(reply))
+    // A worker that gives it back in single entries takes one off.
+    #expect(delivered.deliveries - 1 >= -1)
+    #expect(delivered.read(maximumDeliveries: 10).isGivenUp)
+  }
+
   @Test("all keys share one hash tag") func allKeysHoldOneHashTag() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(10))
@@ -82,7 +92,7 @@ import Testing
     try await other.take(64, messages: 1)
     #expect(other.messages[0].id == worker.messages[0].id)
     worker.acknowledge(worker.messages[0])
-    try await worker.wait(for: "its end") { $0.condition == .replaced(isHolding: true) }
+    try await worker.wait(for: "its end") { $0.condition == .replaced(isUndone: true) }
     #expect(try fixture.pending(other.messages[0].id).count == 4)
     #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 0)
   }

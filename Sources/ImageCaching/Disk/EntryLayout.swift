@@ -24,6 +24,8 @@ import ImagePrimitives
 /// | 92 | bytes | identity, URL unless flag 2 is set, ETag, Last-Modified, Content-Type, ``StoredFreshness`` and Vary values |
 struct StoredEntry {
   static let headByteCount = 92
+  /// More bytes than any body has. A damaged record has no more, so that sums over many don't overflow; its body is of another size.
+  private static let maximumBodySize: UInt64 = 1 << 40
   private static let blobFlag: UInt8 = 1
   private static let sharedURLFlag: UInt8 = 2
   private static let warningsFlag: UInt8 = 4
@@ -87,7 +89,7 @@ struct StoredEntry {
       width: bytes.littleEndian(at: 56),
       height: bytes.littleEndian(at: 60),
       frames: bytes.littleEndian(at: 64),
-      bodySize: bytes.littleEndian(at: 24),
+      bodySize: min(bytes.littleEndian(at: 24), Self.maximumBodySize),
       checksum: Checksum(high: bytes.littleEndian(at: 32), low: bytes.littleEndian(at: 40)),
       proof: ProofDepth(storedNumber: bytes[71]),
       hasWarnings: flags & Self.warningsFlag != 0,

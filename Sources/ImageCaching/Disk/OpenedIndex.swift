@@ -22,6 +22,7 @@ struct OpenedIndex {
   /// For reading, it is opened with write permission if possible, so that both kinds of access share the environment.
   init(_ folder: CacheFolder, access: ImageCache.Access, mapByteCount: Int = mapByteCount) throws(CacheError) {
     if access == .readOnly && !folder.contains(CacheFolder.indexName) { throw .missing(path: folder.path) }
+    try IndexFile.checkMetaPages(in: folder)
     var code: Int32 = EACCES
     for flags in access == .readWrite ? [0] : [0, MDB_RDONLY] {
       var opened: OpaquePointer?
@@ -39,6 +40,7 @@ struct OpenedIndex {
 
   /// Opens an index whose lock file isn't writable; the caller must ensure that no process writes the index.
   init(withoutLock folder: CacheFolder) throws(CacheError) {
+    try IndexFile.checkMetaPages(in: folder)
     var opened: OpaquePointer?
     let code = Self.openEnvironment(folder, MDB_RDONLY | MDB_NOLOCK, Self.mapByteCount, &opened)
     guard let opened else { throw Self.openError(code, folder) }
@@ -151,13 +153,14 @@ enum IndexFile {
   /// Throws `cut` if the index is shorter than its newer meta page says, unless only free pages are missing; a missing or empty
   /// index passes.
   static func checkLength(in folder: CacheFolder) throws(CacheError) {
+    try checkMetaPages(in: folder)
     guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let first = file.status else { return }
     if first.st_size == 0 { return }
     if first.st_size < metaByteCount {
       let name = folder.path(of: CacheFolder.indexName)
       throw .cut(path: name, expectedBytes: metaByteCount, actualBytes: Int(first.st_size))
     }
-    guard let pageSize = try meta(file.number, at: 0, folder).map(\.pageSize), pageSize >= 256 else {
+    guard let pageSize = try meta(file.number, at: 0, folder).map(\.pageSize), pageSizes.contains(pageSize) else {
       throw .damaged(path: folder.path, reason: "\(CacheFolder.indexName) has no valid header")
     }
     let metas = [try meta(file.number, at: 0, folder), try meta(file.number, at: pageSize, folder)].compactMap { $0 }
@@ -175,12 +178,53 @@ enum IndexFile {
     }
   }
 
+  /// Throws `damaged` if a meta page has values by which LMDB would divide by zero, map what isn't there, or follow a page that isn't
+  /// one of the file. An index that is not there, or that another process is just making, passes.
+  static func checkMetaPages(in folder: CacheFolder) throws(CacheError) {
+    guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let status = file.status else { return }
+    let damaged = CacheError.damaged(path: folder.path, reason: "\(CacheFolder.indexName) does not begin as an index does")
+    guard status.st_size >= 2 * pageSizes[0] else { return }
+    // A read beside another process's commit may have parts of both its old and its new values.
+    for pause: UInt32 in [0, 1000, 10_000] {
+      if pause > 0 { usleep(pause) }
+      guard let first = try meta(file.number, at: 0, folder), pageSizes.contains(first.pageSize) else { throw damaged }
+      guard status.st_size >= 2 * first.pageSize else { return }
+      guard let second = try meta(file.number, at: first.pageSize, folder), second.pageSize == first.pageSize else { throw damaged }
+      if first.isSound, second.isSound { return }
+    }
+    throw .damaged(path: folder.path, reason: "a meta page of \(CacheFolder.indexName) has impossible values")
+  }
+
+  /// The sizes that LMDB gives pages.
+  private static let pageSizes = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536]
+
   private struct Meta {
+    /// More bytes than any index has; below it, sums of page numbers and sizes don't overflow.
+    private static let maximumByteCount = 1 << 47
+    /// The depth of trees that LMDB has room for, which is `CURSOR_STACK`.
+    private static let maximumDepth: UInt16 = 32
+
     let pageSize: Int
+    let version: UInt32
+    let mapByteCount: UInt64
+    /// The trees of free pages and of tables.
+    let trees: [(flags: UInt16, depth: UInt16, root: UInt64)]
     /// The root of the tree of free pages.
     let freeRoot: Int
     let lastPage: Int
     let transaction: UInt64
+
+    /// Whether LMDB can open a file with these values.
+    var isSound: Bool {
+      guard version == 1, mapByteCount <= UInt64(Self.maximumByteCount) else { return false }
+      guard (1...Self.maximumByteCount / pageSize).contains(lastPage), hasOurFlags else { return false }
+      return trees.allSatisfy { tree in
+        tree.root == .max || (2...max(2, UInt64(lastPage))).contains(tree.root) && (1...Self.maximumDepth).contains(tree.depth)
+      }
+    }
+
+    /// Keys of the tree of free pages are numbers (8); LMDB adds `MDB_NOSUBDIR` of the environment. The tree of tables is a plain one.
+    private var hasOurFlags: Bool { trees[0].flags & ~0x4000 == 8 && trees[1].flags == 0 }
   }
 
   /// The meta page at an offset; nil if there is none.
@@ -193,6 +237,15 @@ enum IndexFile {
       guard bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self) == magic else { return nil }
       return Meta(
         pageSize: Int(bytes.loadUnaligned(fromByteOffset: 40, as: UInt32.self)),
+        version: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self),
+        mapByteCount: bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self),
+        trees: [40, 88].map { start in
+          (
+            bytes.loadUnaligned(fromByteOffset: start + 4, as: UInt16.self),
+            bytes.loadUnaligned(fromByteOffset: start + 6, as: UInt16.self),
+            bytes.loadUnaligned(fromByteOffset: start + 40, as: UInt64.self)
+          )
+        },
         freeRoot: Int(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: 80, as: UInt64.self)),
         lastPage: Int(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: 136, as: UInt64.self)),
         transaction: bytes.loadUnaligned(fromByteOffset: 144, as: UInt64.self)

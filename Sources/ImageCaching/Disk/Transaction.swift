@@ -46,6 +46,10 @@ struct Transaction {
     let code = mdb_dbi_open(handle, name, UInt32(flags), &table)
     if code == MDB_NOTFOUND { return nil }
     try check(code)
+    var stored: UInt32 = 0
+    try check(mdb_dbi_flags(handle, table, &stored))
+    // Ours have none. By others LMDB would take values for trees of their own.
+    guard stored == 0 else { throw .damaged(path: path, reason: "table \(name) of the index has impossible flags") }
     return table
   }
 

@@ -78,7 +78,8 @@ extension ByteView {
     let editDuration = duration(at: list.lowerBound + 8, isLong: head >> 24 == 1)
     // If all bits are set, the track repeats without end.
     guard let trackDuration, let editDuration, editDuration > 0, trackDuration != .max else { return 0 }
-    return max(1, Int(clamping: (trackDuration - 1) / editDuration + 1))
+    guard trackDuration > 0 else { return 1 }
+    return Int(clamping: (trackDuration - 1) / editDuration + 1)
   }
 
   private func duration(at offset: Int, isLong: Bool) -> UInt64? {

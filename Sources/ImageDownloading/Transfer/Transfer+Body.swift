@@ -242,7 +242,7 @@ extension Failure {
     Failure(
       .contentType,
       status: status,
-      message: "the body has an unrequested and unknown Content-Encoding: \(name.quotable)"
+      message: "the server sent Content-Encoding \(name.quotable), which was not requested and cannot be decoded; only gzip and deflate can"
     )
   }
 }

@@ -10,30 +10,79 @@ final class RunReadAhead: Sendable {
 
   private struct State {
     var lookUps = 0
-    /// The number of look-ups that starts it; nil: not known yet.
-    var beginning: Int?
+    var phase = Phase.counting
     var reading: IndexReadAhead?
   }
 
-  private let cache: ImageCache
+  private enum Phase {
+    case counting
+    /// A thread finds out the number of look-ups that starts reading.
+    case measuring
+    /// That number of look-ups starts it.
+    case waiting(Int)
+    case started
+    case ended
+  }
+
+  /// An action of the caller after a count, outside of the lock.
+  private enum Step {
+    case measure, start
+  }
+
+  private let beginning: @Sendable () -> Int
+  private let read: @Sendable () -> IndexReadAhead?
   private let state = Mutex(State())
 
-  init(_ cache: ImageCache) { self.cache = cache }
+  convenience init(_ cache: ImageCache) {
+    self.init(beginning: { Self.beginning(for: cache) }, read: { cache.readAhead() })
+  }
+
+  /// - Parameters:
+  ///   - beginning: returns the number of look-ups that starts reading; called once.
+  ///   - read: starts reading; called once.
+  init(beginning: @escaping @Sendable () -> Int, read: @escaping @Sendable () -> IndexReadAhead?) {
+    self.beginning = beginning
+    self.read = read
+  }
 
   /// Counts further look-ups of the run.
   func note(_ count: Int) {
+    var step = state.withLock { Self.advance(&$0, by: count) }
+    if step == .measure {
+      let number = beginning()
+      step = state.withLock { state in
+        if case .measuring = state.phase { state.phase = .waiting(number) }
+        return Self.advance(&state, by: 0)
+      }
+    }
+    guard step == .start else { return }
+    let reading = read()
     state.withLock { state in
-      let before = state.lookUps
-      state.lookUps += count
-      guard state.lookUps >= Self.leastLookUps else { return }
-      let beginning = state.beginning ?? Self.beginning(for: cache)
-      state.beginning = beginning
-      if before < beginning, state.lookUps >= beginning { state.reading = cache.readAhead() }
+      if case .started = state.phase { state.reading = reading }
+    }
+  }
+
+  private static func advance(_ state: inout State, by count: Int) -> Step? {
+    state.lookUps += count
+    switch state.phase {
+    case .counting where state.lookUps >= leastLookUps:
+      state.phase = .measuring
+      return .measure
+    case .waiting(let beginning) where state.lookUps >= beginning:
+      state.phase = .started
+      return .start
+    default: return nil
     }
   }
 
   /// Ends reading: the run has no further look-ups.
-  func end() { state.withLock { $0.reading = nil } }
+  func end() {
+    let reading = state.withLock { state in
+      state.phase = .ended
+      return state.reading.take()
+    }
+    withExtendedLifetime(reading) {}
+  }
 
   private static func beginning(for cache: ImageCache) -> Int {
     // An index that can't be read is found by the look-ups.

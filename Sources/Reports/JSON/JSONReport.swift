@@ -84,9 +84,11 @@ extension FinishedReport: JSONSection {
     try json.group("attempts", &attempts)
     traffic = attempts.traffic
     try json.field("outcomes", &traffic.outcomes) { outcomes in
-      JSONMap(Outcome.allCases.compactMap { outcome in outcomes[outcome].map { (outcome, $0) } })
+      JSONMap(outcomes.known.map { ($0.outcome, $0.traffic) })
     } from: { map in
-      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value) })
+      var outcomes = TrafficByOutcome()
+      for member in map.members { outcomes[member.key] = member.value }
+      return outcomes
     }
     try json.field("formats", &formats) { formats in
       JSONMap(formats.map { ($0.format, $0.count) })
@@ -143,9 +145,9 @@ extension JSONReport {
     try checkSum(report.manifests, \.totals.urls, atMost: totals.urls, "has manifests with more entries than its totals count")
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
     let bytes = report.traffic.receivedBytes
-    let outcomes = Array(report.traffic.outcomes.values)
-    try checkSum(outcomes, \.receivedBytes, atMost: bytes, "has outcomes with more bytes than it downloaded")
-    for (outcome, traffic) in report.traffic.outcomes {
+    let outcomes = report.traffic.outcomes.known
+    try checkSum(outcomes, \.traffic.receivedBytes, atMost: bytes, "has outcomes with more bytes than it downloaded")
+    for (outcome, traffic) in outcomes {
       try check(traffic.shared <= totals[outcome], "has more shared entries than there are of their outcome")
     }
     try checkSum(report.hosts, \.receivedBytes, atMost: bytes, "has hosts with more bytes than it downloaded")

@@ -99,7 +99,33 @@ public struct Traffic: Sendable, Equatable {
   /// How long transfers took, waiting between attempts not counted.
   public var latency = LatencyHistogram()
   /// What of ``receivedBytes`` and ``latency`` is of entries that ended so; empty if that is unknown.
-  public var outcomes: [Outcome: OutcomeTraffic] = [:]
+  public var outcomes = TrafficByOutcome()
+}
+
+/// What the entries of each outcome cost; nil for outcomes of which nothing is known.
+public struct TrafficByOutcome: Sendable, Equatable {
+  // Indexed by outcome: each transferred entry is looked up here.
+  private var values = [OutcomeTraffic?](repeating: nil, count: Outcome.allCases.count)
+
+  /// Nothing known.
+  public init() {}
+
+  public subscript(outcome: Outcome) -> OutcomeTraffic? {
+    get { values[Int(outcome.rawValue)] }
+    set { values[Int(outcome.rawValue)] = newValue }
+  }
+
+  /// The outcomes of which something is known, in the order of their cases.
+  public var known: [(outcome: Outcome, traffic: OutcomeTraffic)] {
+    Outcome.allCases.compactMap { outcome in self[outcome].map { (outcome, $0) } }
+  }
+
+  /// Calls `body` with the traffic of an outcome, which is known from then on.
+  mutating func update(_ outcome: Outcome, _ body: (inout OutcomeTraffic) -> Void) {
+    let index = Int(outcome.rawValue)
+    if values[index] == nil { values[index] = OutcomeTraffic() }
+    body(&values[index]!)
+  }
 }
 
 /// What the entries of one outcome cost.

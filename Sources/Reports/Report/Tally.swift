@@ -62,7 +62,7 @@ struct Tally {
       traffic.storedBytes += stored
     }
     if result.isShared {
-      traffic.outcomes[outcome, default: OutcomeTraffic()].shared += 1
+      traffic.outcomes.update(outcome) { $0.shared += 1 }
     } else if result.attempts > 0 {
       recordTransfer(result, host: host)
     }
@@ -84,7 +84,6 @@ struct Tally {
 
   private mutating func recordTransfer(_ result: EntryResult, host: Int?) {
     traffic.receivedBytes += result.receivedBytes
-    traffic.outcomes[result.outcome, default: OutcomeTraffic()].receivedBytes += result.receivedBytes
     traffic.attempts += UInt64(result.attempts)
     traffic.retries += UInt64(result.attempts - 1)
     traffic.waitedNanoseconds += result.waitedNanoseconds
@@ -92,9 +91,13 @@ struct Tally {
     // To the microsecond, as rows tell it, so that rows that are counted again give the same histogram.
     let duration = result.durationNanoseconds / 1000 * 1000
     // A cancelled transfer was as long as the run let it be, which says nothing of the host.
-    guard duration > 0, result.outcome != .cancelled else { return }
+    let isTimed = duration > 0 && result.outcome != .cancelled
+    traffic.outcomes.update(result.outcome) { traffic in
+      traffic.receivedBytes += result.receivedBytes
+      if isTimed { traffic.latency.record(nanoseconds: duration) }
+    }
+    guard isTimed else { return }
     traffic.latency.record(nanoseconds: duration)
-    traffic.outcomes[result.outcome]!.latency.record(nanoseconds: duration)
     if let host { hosts.update(host) { $0.latency.record(nanoseconds: duration) } }
   }
 }

@@ -8,6 +8,8 @@ package final class ProgressMeter {
   static let interval = Duration.milliseconds(100)
   /// Rates are over about so long, so that they follow the run without flickering.
   static let window = Duration.seconds(5)
+  /// No run is estimated to take longer: some 30,000 years.
+  private static let maximumSeconds = 1e12
 
   private struct Sample {
     let moment: MonotonicInstant
@@ -54,7 +56,7 @@ package final class ProgressMeter {
       total: total,
       urlsPerSecond: rate,
       bytesPerSecond: seconds > 0 ? Double(receivedBytes - first.bytes) / seconds : 0,
-      remaining: total.flatMap { rate > 0 ? .seconds(Double($0 - done) / rate) : nil },
+      remaining: total.flatMap { rate > 0 ? .seconds(min(Double($0 - done) / rate, Self.maximumSeconds)) : nil },
       note: note
     )
   }

@@ -4,6 +4,9 @@ import RedisClient
 
 /// A message as a script returns it: untrusted input.
 struct DeliveredMessage {
+  /// Larger counts of Redis mean this many, so that sums don't overflow.
+  private static let maximumDeliveries: Int64 = 1 << 31
+
   let id: QueuedMessage.ID
   /// The number of deliveries from its stream.
   let deliveries: Int
@@ -17,7 +20,7 @@ struct DeliveredMessage {
       QueueStream.all.indices.contains(stream), let text = parts[1].text, let deliveries = parts[2].integer
     else { return nil }
     id = QueuedMessage.ID(stream: QueueStream.all[stream], text: text)
-    self.deliveries = Int(clamping: deliveries)
+    self.deliveries = Int(min(max(0, deliveries), Self.maximumDeliveries))
     var payload: [UInt8]?
     var before = 0
     let fields = parts[3].array ?? []

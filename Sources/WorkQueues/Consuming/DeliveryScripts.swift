@@ -6,7 +6,8 @@ extension ConsumerScripts {
   /// `KEYS`: job, blacklist, streams, the highest priority first. `ARGV`: consumer; maximum of entries; 0, or 1 if it
   /// needs work, or 2 to announce that to others, too; 1 if it holds an entry that must not meet another of its kind.
   ///
-  /// Returns whether the queue is sealed and empty, whether there is a blacklist, messages, and whether these are new.
+  /// Returns 1 if the queue is sealed and empty, 2 if it is sealed and others hold the rest, else 0; whether there is a
+  /// blacklist, messages, and whether these are new.
   /// A consumer that needs work and finds nothing new gets messages that others gave back, at most one batch, since
   /// more workers may need some. If it gets nothing, its name and the time are written to the job.
   static let read = delivering(
@@ -43,10 +44,10 @@ extension ConsumerScripts {
     local drained = 0
     if #taken == 0 and redis.call('HGET', KEYS[1], 'sealed') then
       drained = 1
-      for i = 3, #KEYS do if redis.call('XLEN', KEYS[i]) > 0 then drained = 0 end end
+      for i = 3, #KEYS do if redis.call('XLEN', KEYS[i]) > 0 then drained = 2 end end
     end
     local isNew = #taken
-    if ARGV[4] ~= '0' and drained == 0 then
+    if ARGV[4] ~= '0' and drained ~= 1 then
       if #taken == 0 then takeGiven(ARGV[5] == '1') end
       if #taken > 0 then
         redis.call('HDEL', KEYS[1], 'needed')

@@ -39,7 +39,8 @@ public final class QueueConsumer: Sendable {
     case drained
     /// The queue was deleted, as happens when it is finished and reported, or was filled again: held messages, and
     /// acknowledgements that weren't written, no longer count. Final.
-    case replaced(isHolding: Bool)
+    /// `isUndone`: the job can't be complete, since messages were held, or none had arrived and the queue wasn't sealed.
+    case replaced(isUndone: Bool)
     /// Redis refuses, with the reason as a sentence. Final.
     case refused(String)
     /// The consumer was stopped and has written what it could. Final.

@@ -22,6 +22,7 @@ extension QueueLink {
     guard let parts = reply.array, parts.count == 4, let taken = parts[2].array else { return true }
     if notifies, taken.isEmpty { nextNeedNotice = now.advanced(by: Self.needInterval) }
     isDrained = parts[0] == .integer(1)
+    if isDrained || parts[0] == .integer(2) { mayBeDone = true }
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: parts[1] == .integer(1), connection)
     return parts[3] == .integer(0)
   }
@@ -42,6 +43,7 @@ extension QueueLink {
   func receive(_ delivered: [DeliveredMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {
     var messages: [QueuedMessage] = []
     var batches: [DividedMessage] = []
+    if !delivered.isEmpty { mayBeDone = true }
     for delivery in delivered where held[delivery.id] == nil {
       guard stopDeadline == nil else {
         // It is given back with the rest.
@@ -218,7 +220,7 @@ extension QueueLink {
       throw .redis(error)
     }
     inbox.noteAnswer()
-    if reply == .bytes(Array("REPLACED".utf8)) { throw .final(.replaced(isHolding: !held.isEmpty)) }
+    if reply == .bytes(Array("REPLACED".utf8)) { throw .final(.replaced(isUndone: !held.isEmpty || !mayBeDone)) }
     return reply
   }
 
@@ -235,7 +237,7 @@ extension QueueLink {
     switch reply {
     case .error(let text): throw .redis(RedisError(answer: text, from: connection.address))
     case .integer: break
-    default: throw .final(.replaced(isHolding: !held.isEmpty))
+    default: throw .final(.replaced(isUndone: !held.isEmpty || !mayBeDone))
     }
   }
 

@@ -45,6 +45,8 @@ final class QueueLink {
   var batchScan = ClaimScan(isForRetries: false)
   var retryScan = ClaimScan(isForRetries: true)
   var isDrained = false
+  /// Whether the job may be complete if the queue is deleted: the queue was sealed, or a message arrived.
+  var mayBeDone = false
   /// The time of the next announcement that it needs work.
   var nextNeedNotice = MonotonicInstant(nanoseconds: 0)
   /// The time to end; nil until it is stopped.

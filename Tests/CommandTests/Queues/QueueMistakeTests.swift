@@ -97,6 +97,25 @@ import Testing
     expectGolden(ended.errorText)
   }
 
+  @Test("a worker whose queue is deleted before the first delivery exits with 1") func aQueueThatIsDeletedBeforeTheFirstDelivery()
+    async throws
+  {
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
+    #expect(try await scene.enqueue().wait().status == 0)
+    let redis = try scene.connect()
+    // An enqueue that was stopped before its first entry.
+    _ = try redis.command(["HDEL", "{prewarm:default}:job", "sealed"])
+    let streams = try redis.command(["KEYS", "{prewarm:default}:[0-9a-z]*"]).array?.compactMap(\.bytes) ?? []
+    for name in streams where try redis.command(["TYPE", RedisArgument(name)]) == .status("stream") {
+      _ = try redis.command(["XTRIM", RedisArgument(name), "MAXLEN", 0])
+    }
+    let worker = try scene.worker()
+    try await poll("a worker") { try redis.command(["ZCARD", "{prewarm:default}:workers"]) == .integer(1) }
+    _ = try redis.command(["DEL", "{prewarm:default}:job"])
+    let ended = try await worker.wait()
+    #expect(ended.status == 1 && ended.errorText.contains("before its job was done"), "\(ended.errorText)")
+  }
+
   @Test("a worker reports that its queue was replaced while it held entries")
   func aWorkerWhoseQueueIsReplacedWhileItHoldsSomeOfItSaysSo() async throws {
     origin.set("/stall.jpg", .stall)

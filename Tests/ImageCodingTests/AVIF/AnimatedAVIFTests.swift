@@ -41,7 +41,7 @@ import Testing
     #expect(try loops { $0[edits] = UInt8(ascii: "x") } == 0)
     let edit = Array(bytes[list + 12..<list + 20])
     let milliseconds = edit.reduce(0) { $0 << 8 | Int($1) }
-    for (duration, count) in [(milliseconds, 1), (milliseconds * 3, 3), (milliseconds * 3 + 1, 4)] {
+    for (duration, count) in [(0, 1), (milliseconds, 1), (milliseconds * 3, 3), (milliseconds * 3 + 1, 4)] {
       #expect(
         try loops {
           let written = withUnsafeBytes(of: UInt64(duration).bigEndian, Array.init)

@@ -156,17 +156,13 @@ extension Traffic {
     waitedNanoseconds &+= other.waitedNanoseconds
     transientFailures += other.transientFailures
     latency.merge(other.latency)
-    outcomes.merge(other.outcomes) { $0.adding($1) }
-  }
-}
-
-extension OutcomeTraffic {
-  fileprivate func adding(_ other: OutcomeTraffic) -> OutcomeTraffic {
-    var sum = self
-    sum.receivedBytes += other.receivedBytes
-    sum.latency.merge(other.latency)
-    sum.shared += other.shared
-    return sum
+    for (outcome, other) in other.outcomes.known {
+      outcomes.update(outcome) { traffic in
+        traffic.receivedBytes += other.receivedBytes
+        traffic.latency.merge(other.latency)
+        traffic.shared += other.shared
+      }
+    }
   }
 }
 
