@@ -156,7 +156,7 @@ struct BodyEndTests {
   func excess(what: String) throws {
     let coded = try gzip(Self.image)
     let failure = try #require(try fetch(coded + (what == "member" ? coded : [1, 2, 3]), coding: "gzip").failure)
-    #expect(failure.kind == .undecodable && !failure.isTransient)
+    #expect(failure.kind == .contentType && !failure.isTransient)
     if what == "member" { expectGolden(failure.message) }
   }
 
@@ -166,7 +166,7 @@ struct BodyEndTests {
   )
   func unknown(coding: String) throws {
     let failure = try #require(try fetch(try gzip(Self.image), coding: coding).failure)
-    #expect(failure.kind == .undecodable && !failure.isTransient)
+    #expect(failure.kind == .contentType && !failure.isTransient)
     if coding == "br" { expectGolden(failure.message) }
   }
 

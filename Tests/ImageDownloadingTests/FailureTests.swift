@@ -208,7 +208,7 @@ struct FailureTests {
   @Test("an unknown or broken encoding fails as content-type", arguments: ["gzip", "klingon"])
   func brokenCoding(name: String) throws {
     let failure = try failure(.body(pattern(1000), headers: ["Content-Encoding": name]))
-    #expect(failure.kind == .undecodable)
+    #expect(failure.kind == .contentType)
     #expect(!failure.isTransient)
   }
 
