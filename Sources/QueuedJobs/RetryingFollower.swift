@@ -71,7 +71,7 @@ struct WaitNotice {
     let begin = begin ?? now
     self.begin = begin
     guard now.since(begin) >= Self.patience, reported.insert(why).inserted else { return nil }
-    return "\(why): waiting, resumes automatically"
+    return "\(why); retrying automatically"
   }
 }
 #endif

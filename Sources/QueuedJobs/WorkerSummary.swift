@@ -33,11 +33,10 @@ public struct WorkerSummary: Sendable {
     var lines: [String] = []
     let parts = [
       (totals.downloaded, "downloaded"), (totals.revalidated, "revalidated"), (totals.checked, "checked"),
-      (totals.hits, "in the cache"),
-      (totals.failed, "failed"), (totals.blacklisted, "known bad"), (totals.skipped, "skipped"),
+      (totals.hits, "hits"), (totals.failed, "failed"), (totals.blacklisted, "blacklisted"), (totals.skipped, "skipped"),
     ]
     let counts = parts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
-    let done = ([counted(totals.urls, "URL")] + counts).joined(separator: ", ")
+    let done = counted(totals.urls, "URL") + (counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))")
     lines.append("\(name): this worker finished \(done); \(byteCount(Double(receivedBytes))) received in \(elapsed(duration))")
     if let cache {
       lines.append("cache \(cache.directory): \(counted(cache.entries, "image")), \(byteCount(Double(cache.bodyBytes)))")
