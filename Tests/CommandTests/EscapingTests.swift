@@ -74,13 +74,15 @@ import Testing
 
   @Test("text from manifests is escaped in every output") func whatManifestsSayIsEscapedInEveryOutput() async throws {
     let origin = try Origin()
-    let job = JobFolder(urls: ["\(origin.base)/\(Self.nasty).jpg", "http://\(Self.nasty)/", "gopher://\(Self.nasty)", Self.nasty, "\(origin.base)/a\u{202E}gpj.b\u{FEFF}"])
+    let job = JobFolder(urls: ["\(origin.base)/\(Self.nasty).jpg", "http://\(Self.nasty)/", "gopher://\(Self.nasty)", Self.nasty])
     let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]
     let result = try await job.start(["run", "job.yaml"] + options).wait()
     expectEscaped(result.output, "standard output")
     expectEscaped(result.error, "standard error")
     for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
-    let dry = try await job.prewarm("run", "job.yaml", "--dry-run")
+    expectEscaped(try await job.prewarm("run", "job.yaml", "--dry-run").output, "a dry run")
+    let invisible = JobFolder(urls: ["\(origin.base)/a\u{202E}gpj.b\u{FEFF}"])
+    let dry = try await invisible.prewarm("run", "job.yaml", "--dry-run")
     expectEscaped(dry.output, "a dry run")
     #expect(dry.outputText.contains(#"/a\u{202E}gpj.b\u{FEFF}"#), "\(dry.outputText)")
   }

@@ -227,7 +227,9 @@ import Testing
     try await late.wait(for: "its end") { $0.condition == .replaced(isUndone: true) }
   }
 
-  @Test("a queue that is deleted while others held its rest may be done") func aQueueDeletedAfterItsRestWasDelivered() async throws {
+  @Test("a queue that is deleted while others held its rest may be done") func aQueueDeletedAfterItsRestWasDelivered()
+    async throws
+  {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(1))
     try fixture.takeAsAnother()

@@ -34,9 +34,12 @@ enum IndexCompaction {
     let (headByteCount, ownPages): (Int, UInt16) = (16, 4)
     guard let start = value.baseAddress, pageSize > 0, value.count > pageSize else { return nil }
     let head = UnsafeRawBufferPointer(start: start - headByteCount, count: headByteCount)
-    guard Int(bitPattern: head.baseAddress) % pageSize == 0, head.littleEndian(at: 10, as: UInt16.self) == ownPages else { return nil }
+    guard Int(bitPattern: head.baseAddress) % pageSize == 0, head.littleEndian(at: 10, as: UInt16.self) == ownPages else {
+      return nil
+    }
     let (pages, page) = (Int(head.littleEndian(at: 12, as: UInt32.self)), head.littleEndian(at: 0, as: UInt64.self))
-    guard pages > 1, (value.count + headByteCount + pageSize - 1) / pageSize == pages, page < UInt64(Int.max / pageSize - pages) else {
+    guard pages > 1, (value.count + headByteCount + pageSize - 1) / pageSize == pages, page < UInt64(Int.max / pageSize - pages)
+    else {
       return nil
     }
     return (Int(page) + 1) * pageSize..<(Int(page) + pages) * pageSize

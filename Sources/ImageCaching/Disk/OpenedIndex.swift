@@ -189,7 +189,9 @@ enum IndexFile {
       if pause > 0 { usleep(pause) }
       guard let first = try meta(file.number, at: 0, folder), pageSizes.contains(first.pageSize) else { throw damaged }
       guard status.st_size >= 2 * first.pageSize else { return }
-      guard let second = try meta(file.number, at: first.pageSize, folder), second.pageSize == first.pageSize else { throw damaged }
+      guard let second = try meta(file.number, at: first.pageSize, folder), second.pageSize == first.pageSize else {
+        throw damaged
+      }
       if first.isSound, second.isSound { return }
     }
     throw .damaged(path: folder.path, reason: "a meta page of \(CacheFolder.indexName) has impossible values")

@@ -242,7 +242,8 @@ extension Failure {
     Failure(
       .contentType,
       status: status,
-      message: "the server sent Content-Encoding \(name.quotable), which was not requested and cannot be decoded; only gzip and deflate can"
+      message:
+        "the server sent Content-Encoding \(name.quotable), which was not requested and cannot be decoded; only gzip and deflate can"
     )
   }
 }
