@@ -108,8 +108,8 @@ import Testing
     }
     directory.write(index, to: "default/index.mdb")
     for access in [ImageCache.Access.readOnly, .readWrite] {
-      guard case .damaged? = refusal(access: access) else {
-        Issue.record("not refused as damaged")
+      guard case .damaged? = rejection(access: access) else {
+        Issue.record("not rejected as damaged")
         return
       }
     }
