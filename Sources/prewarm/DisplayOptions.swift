@@ -5,17 +5,17 @@ import Reports
 import Synchronization
 import WarmJobs
 
-/// When colours are used.
+/// When to use colors.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }
 
-/// How progress is shown.
+/// How to show progress.
 enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, bar, lines, none
 }
 
-/// How many failures text reports list.
+/// How many failures a text report lists.
 struct FailureCount: ExpressibleByArgument {
   /// `.max`: all.
   let limit: Int
@@ -36,33 +36,82 @@ struct FailureCount: ExpressibleByArgument {
   var defaultValueDescription: String { "\(limit)" }
 }
 
-/// What text reports have, for the subcommands that print them.
+/// The option of subcommands that print text reports.
 struct TextOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("How many failures text reports list: a number or all.", valueName: "count"),
-    completion: .list(["all"])
-  )
+  @Option(help: ArgumentHelp("List at most this many failures, or all", valueName: "count"), completion: .list(["all"]))
   var failures = FailureCount.standard
 }
 
-/// What and how the command prints, for every subcommand.
-struct DisplayOptions: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "Print only failures and errors; nothing if all is well.")
+struct QuietFlag: ParsableArguments {
+  @Flag(name: .shortAndLong, help: "Print only failures and errors")
   var quiet = false
+}
 
-  @Flag(
-    name: .shortAndLong,
-    help: "Say what each job opened, and how it ended; add hosts, speed and curl lines to text reports."
-  )
+struct VerboseFlag: ParsableArguments {
+  @Flag(name: .shortAndLong, help: "Print details: hosts, speed and curl lines")
   var verbose = false
+}
 
-  @Option(help: "When to use colours: auto, always or never. NO_COLOR is honoured.")
+struct ColorOption: ParsableArguments {
+  @Option(help: "Use colors (auto respects NO_COLOR)")
   var color = ColorChoice.auto
+}
 
-  @Option(help: "How to show progress: auto, bar, lines or none. auto: a bar on a terminal, elsewhere a line every 10 s.")
+struct ProgressOption: ParsableArguments {
+  @Option(help: "Show progress (auto: a bar on terminals, else lines)")
+  var progress = ProgressChoice.auto
+}
+
+/// The display options of commands that run jobs.
+struct DisplayOptions: ParsableArguments {
+  @OptionGroup var quiet: QuietFlag
+  @OptionGroup var verbose: VerboseFlag
+  @OptionGroup var color: ColorOption
+  @OptionGroup var progress: ProgressOption
+
+  var display: Display {
+    Display(isQuiet: quiet.quiet, isVerbose: verbose.verbose, color: color.color, progress: progress.progress)
+  }
+}
+
+/// The display options of commands that print reports; `--progress` is accepted without an effect.
+struct ReportDisplayOptions: ParsableArguments {
+  @OptionGroup var quiet: QuietFlag
+  @OptionGroup var verbose: VerboseFlag
+  @OptionGroup var color: ColorOption
+  @OptionGroup(visibility: .private) var progress: ProgressOption
+
+  var display: Display { Display(isQuiet: quiet.quiet, isVerbose: verbose.verbose, color: color.color) }
+}
+
+/// The display options of workers; `--verbose` is accepted without an effect.
+struct WorkerDisplayOptions: ParsableArguments {
+  @OptionGroup var quiet: QuietFlag
+  @OptionGroup var color: ColorOption
+  @OptionGroup var progress: ProgressOption
+  @OptionGroup(visibility: .private) var verbose: VerboseFlag
+
+  var display: Display { Display(isQuiet: quiet.quiet, color: color.color, progress: progress.progress) }
+}
+
+/// The display options of commands that only check files; `--verbose` and `--progress` are accepted without an effect.
+struct CheckedFileDisplayOptions: ParsableArguments {
+  @OptionGroup var quiet: QuietFlag
+  @OptionGroup var color: ColorOption
+  @OptionGroup(visibility: .private) var verbose: VerboseFlag
+  @OptionGroup(visibility: .private) var progress: ProgressOption
+
+  var display: Display { Display(isQuiet: quiet.quiet, color: color.color) }
+}
+
+/// What and how a command prints.
+struct Display {
+  var isQuiet = false
+  var isVerbose = false
+  var color = ColorChoice.auto
   var progress = ProgressChoice.auto
 
-  /// Whether what goes to `descriptor` is coloured; see https://no-color.org for NO_COLOR.
+  /// Whether output to `descriptor` is colored; see https://no-color.org for NO_COLOR.
   func usesColor(on descriptor: Int32) -> Bool {
     switch color {
     case .always: true
@@ -71,7 +120,7 @@ struct DisplayOptions: ParsableArguments {
     }
   }
 
-  /// What reports have to know of this terminal and its surroundings; `order` is that of text reports.
+  /// The options of reports for this terminal and environment; `order` is that of text reports.
   func reportOptions(_ text: TextOptions, _ order: TextReport.Order = .verdictFirst) -> ReportOptions {
     var options = ReportOptions()
     options.terminal = TextReport(
@@ -79,24 +128,24 @@ struct DisplayOptions: ParsableArguments {
       isCut: isatty(STDOUT_FILENO) == 1,
       hasColor: usesColor(on: STDOUT_FILENO),
       order: order,
-      detail: quiet ? .failures : verbose ? .all : .normal,
+      detail: isQuiet ? .failures : isVerbose ? .all : .normal,
       failureLimit: text.failures.limit
     )
-    // What GitHub Actions and GitLab set for each job (their lists of default and of predefined variables).
+    // GitHub Actions and GitLab set these for each job (see their lists of default and predefined variables).
     options.stepSummaryPath = variable("GITHUB_STEP_SUMMARY")
     options.workspace = variable("GITHUB_WORKSPACE") ?? variable("CI_PROJECT_DIR") ?? currentFolder()
     return options
   }
 
-  /// A variable of the environment; nil if it is empty or not there.
+  /// A variable of the environment; nil if it is empty or unset.
   private func variable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 }
 
-/// Shows progress on standard error: a bar that is redrawn on a terminal, a line every 10 s elsewhere.
+/// Shows progress on standard error: a bar on a terminal, else a line every 10 s.
 ///
-/// Notes of other threads go through it too, so that none is erased with the bar, and none breaks it.
+/// Notes of all threads go through it, so that redrawing the bar never erases one.
 final class ProgressPrinter: JobProgress, Sendable {
   private static let lineInterval = Duration.seconds(10)
 
@@ -105,7 +154,7 @@ final class ProgressPrinter: JobProgress, Sendable {
   }
 
   private struct Screen {
-    /// The bar as it is drawn now; empty if there is none.
+    /// The bar on the screen; empty if none is drawn.
     var bar: [String] = []
     var nextLine: MonotonicInstant
 
@@ -119,13 +168,13 @@ final class ProgressPrinter: JobProgress, Sendable {
   private let isQuiet: Bool
   private let screen: Mutex<Screen>
 
-  init(_ display: DisplayOptions) {
+  init(_ display: Display) {
     hasColor = display.usesColor(on: STDERR_FILENO)
-    isQuiet = display.quiet
+    isQuiet = display.isQuiet
     screen = Mutex(Screen(nextLine: TimeSource.system.monotonic().advanced(by: Self.lineInterval)))
     form =
       switch display.progress {
-      case _ where display.quiet: .none
+      case _ where display.isQuiet: .none
       case .none: .none
       case .bar: .bar
       case .lines: .lines
@@ -166,7 +215,7 @@ final class ProgressPrinter: JobProgress, Sendable {
     if !isQuiet { write(text) }
   }
 
-  /// Prints a warning, also if it is to be quiet; as ``note(_:)`` does.
+  /// Prints a warning as ``note(_:)`` does, even with `--quiet`.
   func warn(_ text: String) { write("prewarm: \(text)") }
 
   private func write(_ text: String) {

@@ -4,14 +4,14 @@ import ImageURLs
 import Reports
 import WarmJobs
 
-/// Messages for people beside the data: lines on standard error.
+/// Messages for people, on standard error.
 enum Note {
   static func plain(_ text: String) { writeToStandardError("\(escapedForTerminal(text))\n") }
 
   static func error(_ text: String) { writeToStandardError("prewarm: \(escapedForTerminal(text))\n") }
 }
 
-/// Why the command ends early: the exit status and a sentence.
+/// An error that ends the command: the exit status and a sentence.
 struct CommandError: Error, CustomStringConvertible {
   let status: ExitStatus
   let description: String
@@ -23,7 +23,7 @@ struct CommandError: Error, CustomStringConvertible {
 }
 
 extension CommandError {
-  /// The end of a command over a job that cannot begin.
+  /// The error of a job that can't start.
   init(_ error: JobError, of job: Job) {
     var status = ExitStatus.couldNotFinish
     if case .report(let error) = error { status = error.exitStatus }
@@ -32,7 +32,7 @@ extension CommandError {
 }
 
 extension ReportError {
-  /// The status of a command that cannot open a report: another run that has it does no harm, and neither does this one.
+  /// The exit status if a report can't be opened; a report that another run is writing counts as misuse.
   var exitStatus: ExitStatus { step == .lock ? .misused : .couldNotFinish }
 }
 
@@ -62,19 +62,19 @@ final class LineOutput {
   }
 }
 
-/// Writes data to standard output; false where its reader is gone or the device is full.
+/// Writes data to standard output; false if its reader is gone or the device is full.
 @discardableResult
 func writeToStandardOutput(_ text: String) -> Bool { writeAll(Array(text.utf8), to: STDOUT_FILENO) }
 
-/// Writes to standard error; if that is closed, nobody reads it.
+/// Writes to standard error and ignores failures: there is no other place to report them.
 func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
-/// Writes all bytes; false where the system takes no more.
+/// Writes all bytes; false if a write fails.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   bytes.withUnsafeBytes { ImagePrimitives.writeAll($0, to: descriptor) }
 }
 
-/// The columns of the terminal behind a descriptor; nil if it is none.
+/// The width of the terminal behind a descriptor; nil if it isn't a terminal.
 func terminalWidth(of descriptor: Int32) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()
@@ -82,26 +82,26 @@ func terminalWidth(of descriptor: Int32) -> Int? {
   return Int(size.ws_col)
 }
 
-/// The columns that a page on a descriptor is laid out for: those that COLUMNS says, else the terminal's, else 80.
+/// The width of a page written to a descriptor: COLUMNS, else the terminal's width, else 80.
 func pageWidth(of descriptor: Int32) -> Int {
   if let text = getenv("COLUMNS"), let columns = Int(String(cString: text)), (1...10_000).contains(columns) { return columns }
   return terminalWidth(of: descriptor) ?? TextReport.defaultWidth
 }
 
-/// Prints an object as one line of JSON (RFC 8259), in which nothing steers a terminal.
+/// Prints an object as one line of JSON (RFC 8259), with control characters escaped.
 func printJSON(_ members: KeyValuePairs<String, (any JSONTreeConvertible)?>) throws { try printJSON(.sorted(members)) }
 
 func printJSON(_ value: JSONTree) throws { try printData(value.line + "\n") }
 
-/// Prints data; a standard output that takes no more ends the command.
+/// Prints data; a failed write ends the command.
 func printData(_ text: String) throws {
-  guard writeToStandardOutput(text) else { throw CommandError(.couldNotFinish, "standard output could not be written") }
+  guard writeToStandardOutput(text) else { throw CommandError(.couldNotFinish, "cannot write to standard output") }
 }
 
-/// A URL as it may be shown.
+/// A URL with its credentials masked.
 func shown(_ url: String) -> String { maskingCredentials(url) }
 
-/// What the command line names, or a list, as a sentence may name it: of one that is very long the beginning.
+/// A name for messages: without credentials, and cut if it is very long.
 func named(_ text: String) -> String {
   let limit = 200
   let shown = maskingCredentials(text)

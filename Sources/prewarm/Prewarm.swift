@@ -8,10 +8,14 @@ import WarmJobs
 @main struct Prewarm: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prewarm",
-    abstract: "Warm image caches and check image URLs.",
+    abstract: "Warm image caches and check image URLs",
     discussion: """
-      These variables set what neither the job file nor an option sets: PREWARM_CACHE_DIR (cache.directory), PREWARM_CONCURRENCY \
-      (prefetch.concurrency), PREWARM_TIMEOUT (request.timeout), PREWARM_USER_AGENT (request.user-agent) and PREWARM_PROXY (request.proxy).
+      EXAMPLES:
+        prewarm check https://www.example.com/sitemap.xml
+        prewarm run urls.txt
+        prewarm init homepage.yaml && prewarm run homepage.yaml
+
+      Environment variables and files: man prewarm
       """,
     version: PrewarmVersion.current,
     subcommands: [
@@ -29,15 +33,14 @@ import WarmJobs
     #endif
   }
 
-  /// Without a subcommand there is nothing to do.
   func run() throws {
-    writeToStandardError(Self.helpMessage() + "\n")
+    writeToStandardError(Self.arranged(Self.helpMessage()) + "\n")
     throw ExitCode(ExitStatus.misused.rawValue)
   }
 
-  /// Runs a subcommand; every way to end is an exit status of the contract.
+  /// Runs a subcommand and exits with a documented status.
   static func main() {
-    // A closed pipe is an error of a write, not the end of the process.
+    // Writing to a closed pipe is an error, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     if isAskedForVersionAlone {
       writeToStandardOutput(PrewarmVersion.current + "\n")
@@ -57,7 +60,7 @@ import WarmJobs
     }
   }
 
-  /// Throws if a word that should be a command is none.
+  /// Throws if a word in the place of a command isn't one.
   private static func checkCommand(_ arguments: ArraySlice<String>) throws {
     var command: any ParsableCommand.Type = Prewarm.self
     var path = ""
@@ -66,36 +69,47 @@ import WarmJobs
       if path.isEmpty, ["--quiet", "-q", "--verbose", "-v"].contains(word) { continue }
       if names.isEmpty || word.hasPrefix("-") && word != "-" || word == "help" { return }
       guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
-        throw CommandError(.misused, "'\(path)\(named(word))' is not a command; \(advice(word, names, path))")
+        throw CommandError(.misused, "'\(path)\(named(word))' isn't a command; \(advice(word, names, path))")
       }
       command = next
       path += "\(word) "
     }
   }
 
-  /// What to write in place of a word that is no command.
+  /// The advice for a word that isn't a command.
   private static func advice(_ word: String, _ names: [String], _ path: String) -> String {
     if let nearest = Suggestions.nearest(to: word, among: names) { return "did you mean '\(path)\(nearest)'?" }
     if path.isEmpty, Source.isLikely(word) {
-      return "check its images with 'prewarm check \(named(word))', or warm a cache with 'prewarm run \(named(word))'"
+      return "use 'prewarm check \(named(word))' to check its images, or 'prewarm run \(named(word))' to warm a cache"
     }
     return "the commands are \(names.joined(separator: ", "))"
   }
 
-  /// Whether nothing else is asked, so that the parser need not look at all commands first.
+  /// Whether only the version is requested; then the parser, which reads all commands first, isn't needed.
   private static var isAskedForVersionAlone: Bool {
     guard CommandLine.argc == 2, let argument = CommandLine.unsafeArgv[1] else { return false }
     return strcmp(argument, "--version") == 0
   }
 
-  /// Help and the version go to standard output and are no mistake; everything else that the parser says is one.
+  /// Moves the sections at the end of a command's discussion behind the options: ArgumentParser prints all of it before the usage.
+  private static func arranged(_ help: String) -> String {
+    let titles = ["\nEXIT STATUS:\n", "\nEXAMPLES:\n"]
+    guard let usage = help.firstRange(of: "\nUSAGE: ")?.lowerBound,
+      let start = titles.compactMap({ help.firstRange(of: $0)?.lowerBound }).min(), start < usage
+    else { return help }
+    let options = help[usage...].reversed().drop { $0 == "\n" }.reversed()
+    let sections = help[start..<usage].reversed().drop { $0 == "\n" }.reversed()
+    return String(help[..<start]) + String(options) + "\n" + String(sections)
+  }
+
+  /// Prints what the parser reports: help and the version to standard output, errors to standard error.
   private static func finish(with error: any Error) -> Never {
     let message = fullMessage(for: error)
     if exitCode(for: error).isSuccess {
-      writeToStandardOutput(message + "\n")
+      writeToStandardOutput(arranged(message) + "\n")
       Glibc.exit(ExitStatus.withinLimits.rawValue)
     }
-    // The parser quotes arguments, which may be URLs.
+    // The parser quotes arguments, which may be URLs with credentials.
     let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
     writeToStandardError(pieces.joined(separator: "'") + "\n")
     Glibc.exit(ExitStatus.misused.rawValue)

@@ -2,42 +2,53 @@ import Glibc
 import ImagePrimitives
 import Reports
 import Threads
+import WarmJobs
 
-/// Takes SIGINT and SIGTERM on a thread of its own: the first asks for the end, the second ends the process at once.
+/// Handles SIGINT and SIGTERM on its own thread: the first stops the work, the second ends the process at once.
 enum SignalWatcher {
-  /// What comes so soon after the first is the same wish: timeout(1) signals its child, and then the child's process group.
+  /// Signals this soon after the first are ignored: timeout(1) signals its child, and then the child's process group.
   private static let echo = Duration.milliseconds(100)
 
   private static let watched = [SIGINT, SIGTERM]
 
-  /// Blocks the signals for all threads; to be called before any other thread starts.
-  static func prepare() {
-    var set = signalSet()
-    pthread_sigmask(SIG_BLOCK, &set, nil)
-  }
-
-  /// How long a process may wait for something else than a run after the first signal: a pipe without a reader or writer, say.
+  /// How long the process may wait for anything but a run after the first signal, such as a pipe without a reader.
   private static let patience = Duration.milliseconds(800)
 
-  /// What ends by itself after the first signal has ended by then: transfers, and questions to Redis.
+  /// How long transfers and Redis commands may take to end after the first signal.
   private static let grace = Duration.seconds(10)
 
-  /// Starts to watch; `onFirst` gets the first signal. What was committed before a second one stays good.
+  /// Prepares the process for work that signals can stop. Call it before any thread starts.
   ///
-  /// After the first, the process also ends if it waits while nothing runs that ends by itself: it is blocked by a file or a pipe then, which
-  /// no thread of its own can wake it from. What was committed stays good here, too.
+  /// It blocks the signals in all threads, raises the limit of open files, and starts to watch: the first signal stops the control.
+  /// Afterwards the process also ends if it waits while nothing runs that ends by itself: then a file or a pipe blocks it, and no other
+  /// thread could wake it. Whatever was committed stays valid.
   ///
-  /// - Parameter isEnding: whether something runs that ends by itself soon after the first signal.
-  /// - Throws: if the system starts no thread: then all signals would be ignored.
-  static func start(
-    whileEnding isEnding: @escaping @Sendable () -> Bool,
-    onFirst: @escaping @Sendable (Int32) -> Void
-  ) throws(CommandError) {
+  /// - Parameters:
+  ///   - isEnding: whether something runs that ends by itself soon after the first signal.
+  ///   - announces: whether the stop is announced.
+  /// - Throws: if the system can't start a thread; without it, all signals would be ignored.
+  static func setUp(
+    _ display: Display,
+    isEnding: @escaping @Sendable (RunControl) -> Bool = { _ in true },
+    announces: @escaping @Sendable (RunControl) -> Bool
+  ) throws(CommandError) -> (control: RunControl, progress: ProgressPrinter) {
+    var set = signalSet()
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+    OpenFiles.raiseLimit()
+    let (control, progress) = (RunControl(), ProgressPrinter(display))
     do {
-      _ = try WorkerThread(name: "signals") { watch(whileEnding: isEnding, onFirst: onFirst) }
+      _ = try WorkerThread(name: "signals") {
+        watch {
+          isEnding(control)
+        } onFirst: { signal in
+          control.stop(signal: signal)
+          if announces(control) { progress.note("stopping: transfers have 5 s to finish; a second signal ends at once") }
+        }
+      }
     } catch {
       throw CommandError(.couldNotFinish, "\(error)")
     }
+    return (control, progress)
   }
 
   private static func watch(whileEnding isEnding: () -> Bool, onFirst: (Int32) -> Void) {
@@ -58,14 +69,14 @@ enum SignalWatcher {
     }
   }
 
-  /// The processor time of all threads so far.
+  /// The CPU time of all threads so far.
   private static func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// The exit status of a run that `signal` ended.
+  /// The exit status of a run stopped by `signal`.
   static func status(of signal: Int32) -> ExitStatus { signal == SIGINT ? .interrupted : .terminated }
 
   private static func signalSet() -> sigset_t {
@@ -76,10 +87,11 @@ enum SignalWatcher {
   }
 }
 
-/// How many files and sockets the process may have open at once.
+/// The limit of files and sockets that the process may have open.
 enum OpenFiles {
-  /// Raises the limit to what the system allows this user; a job with thousands of transfers and large images needs more than the
-  /// usual 1,024. Where it cannot be raised, less runs at once and errors say what to do.
+  /// Raises the limit to the user's maximum: jobs with thousands of transfers need more than the usual 1,024.
+  ///
+  /// If that fails, fewer transfers run at once, and errors say what to do.
   static func raiseLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

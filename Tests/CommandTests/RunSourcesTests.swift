@@ -124,20 +124,12 @@ import Testing
     expectGolden(nowhere.errorText, for: "missing/job.yaml")
   }
 
-  @Test("the commented keys in the job of init are valid, too") func commentsOfInitAreKeys() async throws {
+  @Test("the job of init has at most ten keys") func theJobOfInitIsShort() async throws {
     let job = JobFolder("")
     _ = try await job.prewarm("init", "job2.yaml")
     let text = String(decoding: job.folder.read("job2.yaml") ?? [], as: UTF8.self)
-    let keys = text.replacing(/(?m)^( *)# ( *(?:- )?[a-z-]+:(?: .*)?)$/) { "\($0.1)\($0.2)" }
-    #expect(keys.split(separator: "\n").count { !$0.hasPrefix("#") } > 25)
-    job.folder.write(keys, to: "job2.yaml")
-    let result = try await Command(
-      BuiltCommand.path,
-      ["validate", "job2.yaml"],
-      environment: ["TOKEN": "x"],
-      workingDirectory: job.folder.path
-    ).wait()
-    #expect(result.status == 0, "\(result.errorText)\(keys)")
+    let keys = text.split(separator: "\n").filter { $0.firstMatch(of: /^ *#? *(?:- )?[a-z-]+:/) != nil }
+    #expect((5...10).contains(keys.count), "\(keys)")
   }
 
   @Test(

@@ -1,13 +1,12 @@
 /// `${NAME}`, `${NAME:-default}` and `$$` in a text of a job file.
 ///
-/// As in a shell, `:-` also stands in for a variable that is set to nothing. A dollar before anything else is a dollar. What a
-/// variable holds is not expanded again.
+/// As in a shell, `:-` also replaces an empty variable. A dollar before anything else is a dollar. Values aren't expanded again.
 struct EnvironmentExpansion {
-  /// The text with variables filled in; it may hold secrets.
+  /// The text with variables filled in; it may contain secrets.
   private(set) var text = ""
   /// Whether any variable was filled in.
   private(set) var hasVariables = false
-  /// What cannot be filled in: the part of the text at fault, and a sentence.
+  /// The invalid parts of the text, each with a message.
   private(set) var problems: [(part: String, message: String)] = []
 
   /// Fills in `written` from `environment`.
@@ -22,7 +21,7 @@ struct EnvironmentExpansion {
         rest = rest[rest.index(after: next)...]
       case "{":
         guard let end = rest[next...].firstIndex(of: "}") else {
-          problems.append((String(rest[dollar...]), "'${' is not closed; write ${NAME}, or $$ for a dollar"))
+          problems.append((String(rest[dollar...]), "unclosed '${'; write ${NAME}, or $$ for a dollar sign"))
           return
         }
         expand(rest[rest.index(after: next)..<end], environment: environment)
@@ -43,14 +42,14 @@ struct EnvironmentExpansion {
       fallback.isEmpty || fallback.hasPrefix(":-")
     else {
       problems.append(
-        ("${\(reference)}", "'${\(reference)}' is no variable; write ${NAME} or ${NAME:-default}, or $$ for a dollar")
+        ("${\(reference)}", "'${\(reference)}' isn't a variable; write ${NAME} or ${NAME:-default}, or $$ for a dollar sign")
       )
       return
     }
     let value = environment[String(name)]
     if fallback.isEmpty {
       guard let value else {
-        problems.append(("${\(reference)}", "the environment has no '\(name)'; set it, or give a default: ${\(name):-…}"))
+        problems.append(("${\(reference)}", "environment variable '\(name)' isn't set; set it, or add a default: ${\(name):-…}"))
         return
       }
       text += value

@@ -6,7 +6,7 @@ internal import Manifests
 internal import Reports
 internal import YAMLDocuments
 
-// What no single key can tell: keys that do not go together.
+// Checks over several keys: those that exclude each other.
 extension JobReader {
   func checkAll() {
     for index in job.manifests.indices { checkManifest(index) }
@@ -15,10 +15,10 @@ extension JobReader {
     for (side, bounds) in [
       ("width", job.verify.rules.width), ("height", job.verify.rules.height), ("bytes", job.verify.rules.bytes),
     ] {
-      if let maximum = bounds.maximum, maximum < bounds.minimum { refuse("verify.\(side).max", lessThan: "verify.\(side).min") }
+      if let maximum = bounds.maximum, maximum < bounds.minimum { reject("verify.\(side).max", lessThan: "verify.\(side).min") }
     }
     if let resize = job.transform?.resize, resize.width == nil, resize.height == nil, let node = given["transform.resize.fit"] {
-      errors.add("'fit' has no effect without a 'width' or a 'height'", at: node)
+      errors.add("'fit' has no effect without 'width' or 'height'", at: node)
     }
     checkReports()
     checkStandardInput()
@@ -28,14 +28,15 @@ extension JobReader {
     checkRemoteCache()
   }
 
-  private func refuse(_ upper: String, lessThan lower: String) {
+  private func reject(_ upper: String, lessThan lower: String) {
     guard let node = given[upper] ?? given[lower] else { return }
     errors.add("'\(JobPathText.lastName(of: upper))' is less than '\(JobPathText.lastName(of: lower))'", at: node)
   }
 
-  /// Refuses a key that has no effect, by what the key `choice` chose. What the command line chooses over the job file silences the file's
-  /// keys.
-  private func refuse(_ path: String, since reason: String, chosenBy choice: String) {
+  /// Rejects a key that has no effect because of the value of the key `choice`.
+  ///
+  /// If an option sets `choice`, keys of the job file aren't rejected.
+  private func reject(_ path: String, since reason: String, chosenBy choice: String) {
     guard let node = given[path] else { return }
     if let choice = given[choice], errors.isOption(choice), !errors.isOption(node) { return }
     errors.add("'\(JobPathText.lastName(of: path))' has no effect: \(reason)", at: node)
@@ -43,28 +44,28 @@ extension JobReader {
 
   // MARK: Manifests and reports
 
-  /// Keys of a manifest that only sitemaps have a use for.
+  /// Rejects keys that only have an effect on sitemaps.
   private func checkManifest(_ index: Int) {
     let (manifest, path) = (job.manifests[index], "manifests[\(index)]")
     let format = manifest.list.format
     let reason: String
     if given["\(path).urls"] != nil {
-      reason = "entries written in the job are no sitemap"
+      reason = "entries in the job file aren't a sitemap"
     } else if format != .auto, format != .sitemap {
-      reason = "format: \(format.rawValue) is no sitemap"
+      reason = "format: \(format.rawValue) isn't a sitemap"
     } else {
       return
     }
-    if manifest.newerThan != nil { refuse("\(path).newer-than", since: reason, chosenBy: "\(path).format") }
-    if manifest.list.usesSitemapPriority { refuse("\(path).sitemap-priority", since: reason, chosenBy: "\(path).format") }
+    if manifest.newerThan != nil { reject("\(path).newer-than", since: reason, chosenBy: "\(path).format") }
+    if manifest.list.usesSitemapPriority { reject("\(path).sitemap-priority", since: reason, chosenBy: "\(path).format") }
   }
 
   private func checkStandardInput() {
     let nodes = job.manifests.indices.filter { job.manifests[$0].isStandardInput }.compactMap { given["manifests[\($0)].path"] }
-    for node in nodes.dropFirst() { errors.add("standard input is already the manifest of another entry", at: node) }
+    for node in nodes.dropFirst() { errors.add("standard input can be read only once; another entry reads it", at: node) }
   }
 
-  /// Refuses a file that is written twice.
+  /// Rejects two reports with the same target.
   private func checkReports() {
     var writers: [String: String] = [:]
     for (index, report) in job.reports.enumerated() {
@@ -76,118 +77,118 @@ extension JobReader {
         case .file(let path): (path.normalized, "'\(path.written)'")
         }
       if let other = writers.updateValue("the \(report.format.rawValue) report", forKey: target) {
-        errors.add("\(name) is already the target of \(other)", at: node)
+        errors.add("\(name) is already the target of \(other); use another file", at: node)
       }
     }
   }
 
   // MARK: Requests
 
-  /// How often variants and edges may have an entry fetched.
+  /// How often variants and edges may request an entry.
   private static let maximumCombinations = 1000
 
-  /// Keys of the request of which one rules out what another promises.
+  /// Rejects keys of the request that exclude each other.
   private func checkRequest() {
     let request = job.request
     if request.download.connection.addresses == .publicOnly, request.download.connection.proxy != .none {
-      let reason = "a proxy connects by itself, to whatever address"
-      refuse("request.addresses", since: reason, chosenBy: "request.proxy")
+      let reason = "the proxy chooses the address to connect to"
+      reject("request.addresses", since: reason, chosenBy: "request.proxy")
     }
     if !request.edges.isEmpty, !request.download.connection.connectTo.isEmpty {
-      refuse("request.connect-to", since: "entries are fetched from the edges", chosenBy: "request.edges")
+      reject("request.connect-to", since: "edges set the servers", chosenBy: "request.edges")
     }
     let combinations = max(1, request.edges.count) * max(1, request.variants.count)
     if combinations > Self.maximumCombinations, let node = given["request.variants"] ?? given["request.edges"] {
       errors.add(
-        "each entry would be fetched \(combinations) times; variants and edges may make \(Self.maximumCombinations)",
+        "variants and edges request each entry \(combinations) times; the maximum is \(Self.maximumCombinations)",
         at: node
       )
     }
     if request.download.handlesCookies, let node = given["request.headers"],
       request.download.headers.contains(where: { $0.name.lowercased() == "cookie" })
     {
-      errors.add("a 'Cookie' field beside cookies: true would be sent as a second one (RFC 6265, section 5.4)", at: node)
+      errors.add("a 'Cookie' header conflicts with cookies: true, which sends its own; remove one of them", at: node)
     }
     if request.tls.clientCertificate == nil, request.tls.clientKey != nil, let node = given["request.tls.client-key"] {
-      errors.add("'client-key' has no effect without a 'client-certificate'", at: node)
+      errors.add("'client-key' has no effect without 'client-certificate'", at: node)
     }
     if request.download.allowsInvalidTLSCertificates, request.tls.caFile != nil, let node = given["request.tls.ca-file"] {
       errors.add("'ca-file' has no effect with verify: false", at: node)
     }
     if request.download.backoff.maximum < request.download.backoff.initial {
-      refuse("request.backoff.maximum", lessThan: "request.backoff.initial")
+      reject("request.backoff.maximum", lessThan: "request.backoff.initial")
     }
   }
 
-  /// Keys that need whole images, which `head` and `probe` do not bring, or headers, which `head` does not.
+  /// Rejects keys that require whole images with `head` and `probe`, and keys that require image headers with `head`.
   private func checkMethod() {
     let method = job.request.download.method
     guard method != .get else { return }
-    let reason = "method: \(JobCodec.method.text(method)) fetches no whole images"
-    if job.verify.rules.depth == .full { refuse("verify.decode", since: reason, chosenBy: "request.method") }
-    if job.verify.rules.isStrict { refuse("verify.strict", since: reason, chosenBy: "request.method") }
-    if method == .head { refuseHeaderRules(since: "method: head fetches no header of an image", chosenBy: "request.method") }
-    if job.cache.memory != nil { refuse("cache.memory", since: reason, chosenBy: "request.method") }
-    if job.transform != nil { refuse("transform", since: reason, chosenBy: "request.method") }
+    let reason = "method: \(JobCodec.method.text(method)) doesn't fetch whole images"
+    if job.verify.rules.depth == .full { reject("verify.decode", since: reason, chosenBy: "request.method") }
+    if job.verify.rules.isStrict { reject("verify.strict", since: reason, chosenBy: "request.method") }
+    if method == .head { rejectHeaderRules(since: "method: head doesn't fetch image headers", chosenBy: "request.method") }
+    if job.cache.memory != nil { reject("cache.memory", since: reason, chosenBy: "request.method") }
+    if job.transform != nil { reject("transform", since: reason, chosenBy: "request.method") }
   }
 
-  /// Keys that need the header of an image, which `decode: none` does not read, unless it is decoded all the same.
+  /// Rejects keys that require image headers with `decode: none`, unless images are decoded for another reason.
   private func checkDepth() {
     guard job.verify.rules.depth == .none, !job.verify.rules.isStrict, job.transform == nil, job.cache.memory == nil else {
       return
     }
-    refuseHeaderRules(since: "decode: none reads no header", chosenBy: "verify.decode")
+    rejectHeaderRules(since: "decode: none doesn't read image headers", chosenBy: "verify.decode")
   }
 
-  private func refuseHeaderRules(since reason: String, chosenBy choice: String) {
+  private func rejectHeaderRules(since reason: String, chosenBy choice: String) {
     let (rules, defaults) = (job.verify.rules, VerificationRules())
     for (side, bounds) in [("width", rules.width), ("height", rules.height)] where bounds.minimum > 1 || bounds.maximum != nil {
-      refuse("verify.\(side)", since: reason, chosenBy: choice)
+      reject("verify.\(side)", since: reason, chosenBy: choice)
     }
-    if rules.animated != .allow { refuse("verify.animated", since: reason, chosenBy: choice) }
-    // The default, written down, promises nothing.
-    if rules.maximumPixels != defaults.maximumPixels { refuse("verify.max-pixels", since: reason, chosenBy: choice) }
+    if rules.animated != .allow { reject("verify.animated", since: reason, chosenBy: choice) }
+    // An explicit default is harmless.
+    if rules.maximumPixels != defaults.maximumPixels { reject("verify.max-pixels", since: reason, chosenBy: choice) }
   }
 
   // MARK: The cache
 
-  /// Keys of the cache that promise what another one rules out.
+  /// Rejects keys of the cache that exclude each other.
   private func checkCache() {
     let cache = job.cache
     switch cache.mode {
     case .bypass:
-      let reason = "the cache is not read with mode: bypass"
-      if cache.disk.freshness == .http { refuse("cache.freshness", since: reason, chosenBy: "cache.mode") }
-      if cache.disk.minFresh > .zero { refuse("cache.min-fresh", since: reason, chosenBy: "cache.mode") }
-      if cache.memory != nil { refuse("cache.memory", since: reason, chosenBy: "cache.mode") }
-      if !cache.readOnly.isEmpty { refuse("cache.read-only", since: reason, chosenBy: "cache.mode") }
-      if cache.verifiesHits { refuse("cache.verify-hits", since: reason, chosenBy: "cache.mode") }
+      let reason = "mode: bypass doesn't read the cache"
+      if cache.disk.freshness == .http { reject("cache.freshness", since: reason, chosenBy: "cache.mode") }
+      if cache.disk.minFresh > .zero { reject("cache.min-fresh", since: reason, chosenBy: "cache.mode") }
+      if cache.memory != nil { reject("cache.memory", since: reason, chosenBy: "cache.mode") }
+      if !cache.readOnly.isEmpty { reject("cache.read-only", since: reason, chosenBy: "cache.mode") }
+      if cache.verifiesHits { reject("cache.verify-hits", since: reason, chosenBy: "cache.mode") }
     case .refresh:
       if cache.disk.minFresh > .zero {
-        refuse("cache.min-fresh", since: "everything is asked for with mode: refresh", chosenBy: "cache.mode")
+        reject("cache.min-fresh", since: "mode: refresh requests everything", chosenBy: "cache.mode")
       }
     default: checkMinFresh()
     }
   }
 
-  /// A server may give more time than `max-age`; by age alone nothing would ever be fresh for long enough.
+  /// With `freshness: age` a `min-fresh` beyond `max-age` would make every entry stale; servers may grant more time.
   private func checkMinFresh() {
     let disk = job.cache.disk
     guard disk.freshness == .age, let node = given["cache.min-fresh"], let maxAge = disk.maxAge else { return }
     if disk.minFresh > .zero, disk.minFresh >= maxAge {
-      errors.add("'min-fresh' is not less than 'max-age': nothing would ever be fresh for that long", at: node)
+      errors.add("'min-fresh' must be less than 'max-age', or no entry is ever fresh", at: node)
     }
   }
 
-  /// What nothing is stored of need not be transformed.
+  /// Rejects a transform of images that aren't stored.
   private func checkTransform() {
     guard job.transform != nil, job.cache.mode == .bypass else { return }
-    refuse("transform", since: "nothing is stored with mode: bypass", chosenBy: "cache.mode")
+    reject("transform", since: "mode: bypass stores nothing", chosenBy: "cache.mode")
   }
 
-  /// What caches on the way say only of what is fetched.
+  /// Rejects the CDN's cache status without requests.
   private func checkRemoteCache() {
     guard job.cache.mode == .only, job.remoteCache != .ignore else { return }
-    refuse("verify.remote-cache", since: "nothing is fetched with mode: only", chosenBy: "cache.mode")
+    reject("verify.remote-cache", since: "mode: only requests nothing", chosenBy: "cache.mode")
   }
 }

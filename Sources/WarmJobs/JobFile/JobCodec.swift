@@ -3,13 +3,13 @@ internal import ImagePrimitives
 internal import ImageURLs
 internal import Manifests
 
-/// How options of one type are written in a job file.
+/// How a job file writes options of one type.
 ///
-/// The ``type`` reads and describes what is written; the codec turns it into an option, and an option into text. The text is the
-/// YAML of a default, and what a job's digest is made of: it shows no secret, and is the same on every machine.
+/// The ``type`` reads and describes values; the codec converts them to options, and options to text. The text is the YAML of a default
+/// and part of a job's digest: it contains no secrets and is the same on every machine.
 struct JobCodec<Value>: Sendable {
   let type: JobValueType
-  /// Returns the option for what was read; nil for a value that is of another type than described.
+  /// Returns the option for a value; nil for a value of another type.
   let value: @Sendable (JobValue) -> Value?
   let text: @Sendable (Value) -> String
 
@@ -21,7 +21,7 @@ struct JobCodec<Value>: Sendable {
     (self.type, self.value, self.text) = (type, value, text)
   }
 
-  /// The same, as a value of another type.
+  /// Returns a codec of another type.
   func map<Other>(
     _ to: @escaping @Sendable (Value) -> Other,
     from: @escaping @Sendable (Other) -> Value
@@ -78,14 +78,14 @@ extension JobCodec<String> {
     JobCodec(.text(form), { if case .text(let text) = $0 { text } else { nil } }, text: quotedUnlessWord)
   }
 
-  /// A secret that stands in a variable of the environment.
+  /// A secret in an environment variable.
   static var secretVariable: JobCodec {
     JobCodec(.secretVariable, { if case .text(let text) = $0 { text } else { nil } }, text: { _ in "***" })
   }
 }
 
 extension JobCodec<JobPath> {
-  /// Its text is that of a relative path, and the last part of an absolute one, which is the same on every machine.
+  /// Its text is the relative path, or the last part of an absolute path, which is the same on every machine.
   static var path: JobCodec {
     JobCodec(
       .text(.path),
@@ -127,7 +127,7 @@ extension JobCodec<DownloadOptions.ConnectTarget> {
 // MARK: Words
 
 extension JobCodec where Value: Equatable & Sendable {
-  /// One of some words, in this order; `noun` with its article is what they are called, such as `an order`.
+  /// One of some words, in this order; `noun` names them with an article, such as `an order`.
   static func words(_ noun: String, _ words: KeyValuePairs<String, Value>) -> JobCodec { choice(noun, words.map { ($0, $1) }) }
 
   /// One of `values`, by their names.
@@ -143,7 +143,7 @@ extension JobCodec where Value: Equatable & Sendable {
     )
   }
 
-  /// A value, or a word that stands for one.
+  /// A value, or a word with the meaning of one.
   static func word(_ word: String, means meaning: Value, or other: JobCodec) -> JobCodec {
     JobCodec(
       .either(word: word, other.type),
@@ -165,12 +165,12 @@ extension JobCodec {
 
   static func orNone<Wrapped>(_ other: JobCodec<Wrapped>) -> JobCodec where Value == Wrapped? { or("none", other) }
 
-  /// A value that is nil if its key is not written.
+  /// A value that is nil if its key is missing.
   static func given<Wrapped>(_ other: JobCodec<Wrapped>) -> JobCodec where Value == Wrapped? {
     JobCodec(other.type, { other.value($0).map { $0 } }, text: { $0.map(other.text) ?? "" })
   }
 
-  /// A word for none, or keys below it, written such as `example`.
+  /// A word for none, or a section such as `example`.
   static func section<Wrapped>(or word: String, example: String) -> JobCodec where Value == Wrapped? {
     JobCodec(.wordOrSection([word], example: example), { _ in .some(nil) }, text: { $0 == nil ? word : example })
   }
@@ -187,7 +187,7 @@ extension JobCodec {
     )
   }
 
-  /// Values by names of the user's own; `pair` makes one of what was read, and `text` shows one.
+  /// Values by names that the user chooses; `pair` reads one, and `text` writes one.
   static func mapping<Item>(
     of type: JobValueType,
     _ pair: @escaping @Sendable (String, JobValue) -> Item?,
@@ -200,7 +200,7 @@ extension JobCodec {
     )
   }
 
-  /// Values by names of a given set; `noun` with its article is what they are called.
+  /// Values by names of a fixed set; `noun` names them with an article.
   static func limits<Key, Limit>(
     _ noun: String,
     _ keys: [Key],
@@ -243,7 +243,7 @@ extension JobCodec<[DownloadOptions.Header]> {
     JobCodec(.headers(ofVariant: false), { if case .headers(let headers) = $0 { headers } else { nil } }, text: names)
   }
 
-  /// The names of fields, without their values.
+  /// The names of headers without their values.
   fileprivate static func names(_ headers: [DownloadOptions.Header]) -> String {
     "{\(headers.map { "\($0.name): ***" }.joined(separator: ", "))}"
   }
@@ -270,7 +270,7 @@ extension JobCodec<[Job.Request.Edge]> {
 }
 
 extension JobCodec<[Manifests.Manifest.InlineEntry]> {
-  /// Entries with the lines on which they stand.
+  /// Entries with their lines.
   static var entries: JobCodec {
     JobCodec(
       .list(of: .text(.entry)),
@@ -286,7 +286,7 @@ extension JobCodec<[Manifests.Manifest.InlineEntry]> {
   }
 }
 
-/// A text as YAML: in quotes where it is not of letters, digits and marks that have no meaning.
+/// The text as YAML, in quotes if it has other characters than letters, digits and harmless marks.
 private func quotedUnlessWord(_ text: String) -> String {
   let isWord = !text.isEmpty && text.utf8.allSatisfy { $0.isLetter || $0.isDigit || ".%/-_".utf8.contains($0) }
   return isWord ? text : JobOverride.quoted(text)

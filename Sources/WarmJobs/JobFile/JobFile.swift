@@ -4,16 +4,16 @@ import ImageCaching
 internal import ImageManaging
 internal import YAMLDocuments
 
-/// Reads job files: YAML to a tree, what the command line sets over it, every key checked, and a ``Job`` at the end.
+/// Reads job files: parses YAML, merges the overrides of the command line, checks every key and makes a ``Job``.
 public enum JobFile {
   /// Reads and checks the job file at `path`.
   ///
-  /// Relative paths start at the file's folder; those that `overrides` give start at the current one.
+  /// Relative paths start at the file's folder; those in `overrides` start at the current folder.
   ///
   /// - Parameters:
-  ///   - overrides: what the command line sets, in order; a later one wins.
-  ///   - environment: where `${NAME}` comes from, and values of some keys that are not set otherwise, such as PREWARM_CONCURRENCY.
-  /// - Throws: ``JobFileErrors`` with every mistake, or the one of syntax that makes the rest unreadable.
+  ///   - overrides: the overrides of the command line, in order; later ones win.
+  ///   - environment: the values of `${NAME}`, and the defaults of some keys, such as PREWARM_CONCURRENCY.
+  /// - Throws: ``JobFileErrors`` with all errors, or only the syntax error that ends parsing.
   public static func load(
     path: String,
     overrides: [JobOverride] = [],
@@ -22,7 +22,7 @@ public enum JobFile {
     try parse(try read(path), path: path, overrides: overrides, environment: environment)
   }
 
-  /// Reads and checks the text of a job file that is called `path`; see ``load(path:overrides:environment:)``.
+  /// Reads and checks the text of the job file `path`; see ``load(path:overrides:environment:)``.
   public static func parse(
     _ text: some Collection<UInt8>,
     path: String,
@@ -35,12 +35,12 @@ public enum JobFile {
     return try job(document.root, file: path, folder: absolute, overrides: overrides, environment: environment)
   }
 
-  /// A job without a file: manifests, what `overrides` set, and defaults.
+  /// Makes a job without a file, from manifests, overrides and defaults.
   ///
   /// - Parameters:
   ///   - manifests: the job's manifests.
-  ///   - reading: what the command line sets of each of them, at paths such as `manifests.0.format`.
-  /// - Throws: ``JobFileErrors`` with every mistake in `reading` and `overrides`; that includes overrides of `manifests`.
+  ///   - reading: overrides for each manifest, at paths such as `manifests.0.format`.
+  /// - Throws: ``JobFileErrors`` with all errors in `reading` and `overrides`, which may not set `manifests`.
   public static func make(
     name: String,
     manifests: [Job.Manifest],
@@ -48,10 +48,10 @@ public enum JobFile {
     overrides: [JobOverride] = [],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
-    let refused = overrides.filter { $0.path == "manifests" || $0.path.hasPrefix("manifests.") }
-    guard refused.isEmpty else {
-      let message = "only job files have 'manifests' to set; use --format, --base-url, --include or --exclude"
-      throw JobFileErrors(refused.map { JobFileError(location: .option($0.label), message: message, secrets: []) })
+    let rejected = overrides.filter { $0.path == "manifests" || $0.path.hasPrefix("manifests.") }
+    guard rejected.isEmpty else {
+      let message = "can't set 'manifests' without a job file; use --format, --base-url, --include or --exclude"
+      throw JobFileErrors(rejected.map { JobFileError(location: .option($0.label), message: message, secrets: []) })
     }
     let text = "{version: 1, name: \(JobOverride.quoted(name)), manifests: [{urls: []}]}"
     let document = try document(Array(text.utf8), name: name)
@@ -79,7 +79,7 @@ public enum JobFile {
     if job.cache.disk.directory.isEmpty {
       job.cache.disk.directory = ImageCache.defaultDirectory(environment: environment) ?? ""
       if job.cache.disk.directory.isEmpty, job.cache.mode != .bypass {
-        let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
+        let message = "no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
         found.append(JobFileError(location: .path(file ?? "the command line"), message: message, secrets: []))
       }
     }
@@ -96,7 +96,7 @@ public enum JobFile {
     }
   }
 
-  /// The bytes of a job file, up to one more than a document may have.
+  /// Reads a job file, up to one byte more than the maximum of a document.
   public static func read(_ path: String) throws(JobFileErrors) -> [UInt8] {
     let limit = YAMLLimits().maximumBytes + 1
     guard let file = fopen(path, "re") else { throw unreadable(path) }
@@ -110,9 +110,9 @@ public enum JobFile {
     return bytes
   }
 
-  /// What the last call of the system says on why `path` cannot be read.
+  /// The error of the last system call on `path`.
   private static func unreadable(_ path: String) -> JobFileErrors {
     let reason = errorSentence()
-    return JobFileErrors([JobFileError(location: .path(path), message: "cannot be read: \(reason)", secrets: [])])
+    return JobFileErrors([JobFileError(location: .path(path), message: "cannot read the job file: \(reason)", secrets: [])])
   }
 }

@@ -1,21 +1,21 @@
 internal import ImageURLs
 public import YAMLDocuments
 
-/// One mistake in a job, with its location.
+/// An error in a job, with its location.
 public struct JobFileError: Error, Sendable, CustomStringConvertible {
   public enum Location: Sendable {
     /// In the job file.
     case file(SourceLocation)
-    /// In what the command line sets: the option as it was typed.
+    /// In an option of the command line, as typed.
     case option(String)
-    /// In the file as a whole, by its path: it cannot be read.
+    /// The path of a file that can't be read.
     case path(String)
   }
 
   public let location: Location
-  /// One sentence, without the location and without secrets.
+  /// A sentence without the location and without secrets.
   public let message: String
-  /// Stretches of the text that hold secrets and are never shown.
+  /// Ranges of the text that hold secrets, which are never shown.
   let secrets: [SourceRange]
 
   /// `file:line:column`, or the option, or the path.
@@ -27,10 +27,10 @@ public struct JobFileError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The location and the sentence on one line.
+  /// The location and the message on one line.
   public var description: String { SourceExcerpt.visible("\(label): \(message)") }
 
-  /// The location and the sentence, and for a mistake in a file its line with carets below; ends without a newline.
+  /// The location and the message; for an error in a file also its line with carets below. Ends without a newline.
   public func formatted(color: Bool) -> String {
     guard case .file(let source) = location, let excerpt = SourceExcerpt(at: source, hiding: secrets) else {
       return description
@@ -46,100 +46,100 @@ public struct JobFileError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Everything that is wrong with a job: the file's mistakes in their order, then those of the command line.
+/// All errors of a job: those of the file in their order, then those of the command line.
 public struct JobFileErrors: Error, Sendable, CustomStringConvertible {
   /// Never empty.
   public let errors: [JobFileError]
 
-  /// Joins errors, of several jobs too, which keep their order.
+  /// Creates errors of one or more jobs, which keep their order.
   public init(_ errors: [JobFileError]) {
-    precondition(!errors.isEmpty, "no mistake is no error")
+    precondition(!errors.isEmpty, "no errors")
     self.errors = errors
   }
 
-  /// All mistakes for a terminal, each with its line and carets, and how many there are; ends with a newline.
+  /// All errors for a terminal, each with its line and carets, and their number; ends with a newline.
   ///
   /// - Parameter color: whether the carets are red.
   public func formatted(color: Bool) -> String {
-    let count = errors.count == 1 ? "1 mistake" : "\(errors.count) mistakes"
+    let count = errors.count == 1 ? "1 error" : "\(errors.count) errors"
     return (errors.map { $0.formatted(color: color) } + ["\(count); nothing was fetched", ""]).joined(separator: "\n")
   }
 
   public var description: String { formatted(color: false) }
 }
 
-/// The mistakes found so far, and what is needed to name their locations; the readers of one job share it.
+/// Collects the errors of one job; its readers share it.
 final class JobFileErrorList {
-  /// What the command line set, in order: each is a text of its own.
+  /// The options of the command line in order, each a text of its own.
   let options: [SourceText]
-  /// Where secrets stand in the job file; looked for with the first error.
+  /// The ranges of secrets in the job file; found with the first error.
   private lazy var secrets = JobSecrets.ranges(in: root)
   private let root: YAMLNode
-  private var found: [(order: Int, position: SourcePosition, mistake: JobFileError)] = []
+  private var found: [(order: Int, position: SourcePosition, error: JobFileError)] = []
 
   init(options: [SourceText], root: YAMLNode) {
     self.options = options
     self.root = root
   }
 
-  /// Those of the job file by location, then those of the options; what an alias repeats is there once.
+  /// The errors of the job file by location, then those of options; an error repeated by an alias is listed once.
   var sorted: [JobFileError] {
     var seen: Set<String> = []
     return found.enumerated()
       .sorted { ($0.element.order, $0.element.position, $0.offset) < ($1.element.order, $1.element.position, $1.offset) }
-      .map(\.element.mistake)
+      .map(\.element.error)
       .filter { seen.insert($0.description).inserted }
   }
 
-  /// Whether the command line set it.
+  /// Whether an option set the node.
   func isOption(_ node: YAMLNode) -> Bool { options.contains { $0 === node.location.source } }
 
-  /// Whether a node of the job file may hold a secret.
+  /// Whether a node of the job file may contain a secret.
   func isSecret(_ node: YAMLNode) -> Bool {
     let range = node.location.range
     return !isOption(node) && secrets.contains { $0.start < range.end && range.start < $0.end }
   }
 
-  /// The text of a node to show in quotes: cut if it is long, and nothing of a secret.
+  /// The text of a node in quotes: cut if it is long, masked if it may be a secret.
   func shown(_ text: String, of node: YAMLNode) -> String {
     if isSecret(node) || text.contains(":") && text.contains("@") { return "'***'" }
     return text.count > 60 ? "'\(text.prefix(60))…'" : "'\(text)'"
   }
 
-  /// Adds a mistake at a node.
+  /// Adds an error at a node.
   func add(_ message: String, at node: YAMLNode) { add(message, at: node.location) }
 
-  /// Adds a mistake at a node, or at its key where nothing is written for it.
+  /// Adds an error at a node, or at its key if the node is empty.
   func add(_ message: String, at node: YAMLNode, or key: YAMLNode) {
     let range = node.location.range
     add(message, at: range.start == range.end ? key.location : node.location)
   }
 
-  /// Adds a mistake at the first character of a node.
+  /// Adds an error at the first character of a node.
   func add(_ message: String, atStartOf node: YAMLNode) {
     var location = node.location
     location.range.end = location.range.start
     add(message, at: location)
   }
 
-  /// Adds a mistake at the first occurrence within a scalar where `part` is written.
+  /// Adds an error at the first occurrence of `part` within a scalar.
   func add(_ message: String, at node: YAMLNode, narrowedTo part: String) {
     add(message, at: node.location.first(part) ?? node.location)
   }
 
   func add(_ message: String, at location: SourceLocation) {
     let option = options.firstIndex { $0 === location.source }
-    let mistake = JobFileError(
+    let error = JobFileError(
       location: option == nil ? .file(location) : .option(location.source.name),
       message: message,
       secrets: option == nil ? secrets : []
     )
-    found.append((option.map { $0 + 1 } ?? 0, location.range.start, mistake))
+    found.append((option.map { $0 + 1 } ?? 0, location.range.start, error))
   }
 }
 
 extension SourceLocation {
-  /// The first stretch within this one where `part` is written; nil if it is not, for want of escapes or on two lines.
+  /// The first occurrence of `part` within this range; nil if there is none, for example because of escapes or line breaks.
   fileprivate func first(_ part: String) -> SourceLocation? {
     let needle = Array(part.unicodeScalars)
     for number in range.start.line...max(range.start.line, range.end.line) where source.lines.indices.contains(number - 1) {
@@ -158,11 +158,11 @@ extension SourceLocation {
   }
 }
 
-/// Finds what no message may show of a job file: values below keys that may hold secrets, known or misspelt, and URLs with a user in them.
+/// Finds the parts of a job file that no message may show: values of keys that may hold secrets, even misspelt ones, and URLs with a user.
 ///
-/// What variables hold never stands in the file, so its lines cannot show it.
+/// Values of environment variables aren't in the file, so its lines can't show them.
 enum JobSecrets {
-  /// The stretches of all secrets below `node`.
+  /// The ranges of all secrets below `node`.
   static func ranges(in node: YAMLNode) -> [SourceRange] {
     switch node.content {
     case .scalar(let scalar): holdsSecret(scalar.text) ? [node.location.range] : []
@@ -174,7 +174,7 @@ enum JobSecrets {
     }
   }
 
-  /// The lines of a text that is no YAML, and so has no keys: those of a secret by their words, and what is indented below such a line.
+  /// The lines with secrets of a text that isn't YAML: those with suspicious words, and the indented lines below them.
   static func lines(of source: SourceText) -> [SourceRange] {
     var secretIndent: Int?
     return source.lines.enumerated().compactMap { index, line in
@@ -192,13 +192,13 @@ enum JobSecrets {
     switch node.content {
     case .scalar: [node.location.range]
     case .sequence(let items): items.flatMap(values)
-    // A name may be a whole field that lacks its space.
+    // A name may be a whole header field without its space.
     case .mapping(let mapping):
       mapping.pairs.flatMap { (($0.key.scalar?.text).map(isFieldName) ?? false ? [] : values(in: $0.key)) + values(in: $0.value) }
     }
   }
 
-  /// Whether a key, or a line, is about secrets.
+  /// Whether a key or a line may name a secret.
   private static func mayNameSecret(_ text: String) -> Bool {
     let text = text.lowercased()
     return [

@@ -3,77 +3,79 @@ internal import ImageManaging
 
 extension JobKeys {
   @JobKeyList static var cache: [JobKey] {
-    JobKey("cache", "which cache, and how long and how much it keeps")
+    JobKey("cache", "the image cache: its folder, lifetime and size")
     JobKey(
       "cache.directory",
-      // Which folder the default is, follows from the environment.
+      // The environment decides which folder the default is.
       .word("default", means: "", or: JobCodec.path.map(\.absolute, from: { JobPath($0, in: "/") })),
       \.cache.disk.directory,
-      "default: $PREWARM_CACHE_DIR, else $XDG_CACHE_HOME/prewarm, else ~/.cache/prewarm"
+      "the folder of caches: $PREWARM_CACHE_DIR, else ~/.cache/prewarm"
     )
-    JobKey("cache.namespace", .text(.namespace), \.cache.disk.namespace, "a cache of its own within the folder")
+    JobKey("cache.namespace", .text(.namespace), \.cache.disk.namespace, "use a separate cache within the folder")
     JobKey(
       "cache.mode",
       .cacheMode,
       \.cache.mode,
       isInDigest: true,
-      "bypass: always fetch, cache and blacklist neither read nor written; only: never the network; refresh: ask for everything, "
-        + "conditionally where it is cached"
+      "bypass: no cache; only: no network; refresh: revalidate everything"
     )
     JobKey(
       "cache.freshness",
       .words("a rule of freshness", ["age": .age, "http": .http]),
       \.cache.disk.freshness,
-      "age: an entry is fresh until max-age; http: as long as its server said (Cache-Control, Expires), else until max-age"
+      "age: expire after max-age; http: by server headers, else max-age"
     )
     JobKey(
       "cache.max-age",
       .orNone(.duration(minimum: .zero)),
       \.cache.disk.maxAge,
-      "how old an entry is still fresh; never too old: none"
+      "expire entries after this time"
     )
     JobKey(
       "cache.min-fresh",
       .duration(minimum: .zero),
       \.cache.disk.minFresh,
-      "what would expire sooner than this is fetched again now"
+      "request entries that expire within this time"
     )
     JobKey(
       "cache.max-size",
       .orNone(.size(0...Int.max)),
       \.cache.disk.maxSize,
-      "of bodies; beyond it, trimmed oldest first to trim-to"
+      "limit the size of bodies; the oldest entries are evicted"
     )
-    JobKey("cache.trim-to", .percentage, \.cache.disk.trimTo, "the part of max-size that trimming leaves")
+    JobKey("cache.trim-to", .percentage, \.cache.disk.trimTo, isAdvanced: true, "the part of max-size that is left after eviction")
     JobKey(
       "cache.expire-by",
       .words("a time", ["modification": .modification, "access": .access]),
       \.cache.disk.expireBy,
-      "the time that counts for expiry and trimming"
+      isAdvanced: true,
+      "count ages from the last modification or the last access"
     )
     JobKey(
       "cache.memory",
       .section(or: "off", example: "{max-cost: 256MiB, max-count: none}"),
       \.cache.memory,
+      isAdvanced: true,
       opens: { $0.cache.memory = Job.Cache.Memory() },
-      "a layer of decoded images, which the jobs of one run share where its limits are the same"
+      "keep decoded images in memory; jobs with equal limits share it"
     )
-    JobKey("cache.memory.max-cost", .orNone(.size(1...Int.max)), \.cache.memory!.maxCost, "bytes of pixels")
-    JobKey("cache.memory.max-count", .orNone(.integer(1...Int.max)), \.cache.memory!.maxCount, "images")
+    JobKey("cache.memory.max-cost", .orNone(.size(1...Int.max)), \.cache.memory!.maxCost, isAdvanced: true, "limit the bytes of pixels")
+    JobKey("cache.memory.max-count", .orNone(.integer(1...Int.max)), \.cache.memory!.maxCount, isAdvanced: true, "limit the number of images")
     JobKey(
       "cache.read-only",
       .list(of: .path),
       \.cache.readOnly,
-      "further places to look in, which must be there: folders of caches, or of files that an app or an export named by the "
-        + "MD5 of their URLs"
+      isAdvanced: true,
+      "also read these caches, or folders of files named by the MD5 of URLs"
     )
     JobKey(
       "cache.key",
       .keyRule,
       \.cache.key,
+      isAdvanced: true,
       isInDigest: true,
       opens: { $0.cache.key = .droppingQuery([]) },
-      "what of a URL tells images apart"
+      "ignore the query, or some of its parameters, in cache keys"
     )
     JobKey(
       "cache.key.drop-query",
@@ -81,9 +83,10 @@ extension JobKeys {
       \.cache.key.droppedParameters,
       example: "[utm_source]",
       isRequired: true,
-      "parameters of the query that do not count"
+      isAdvanced: true,
+      "query parameters to ignore"
     )
-    JobKey("cache.verify-hits", .boolean, \.cache.verifiesHits, "true: read every hit's body and check its sum")
+    JobKey("cache.verify-hits", .boolean, \.cache.verifiesHits, isAdvanced: true, "read the body of each hit and verify its checksum")
   }
 }
 

@@ -5,16 +5,16 @@ internal import Manifests
 
 extension JobKeys {
   @JobKeyList static var job: [JobKey] {
-    JobKey("version", .integer(1...1), \.formatVersion, example: "1", isRequired: true, "the version of this format")
+    JobKey("version", .integer(1...1), \.formatVersion, example: "1", isRequired: true, "the version of the job file format")
     JobKey(
       "name",
       .text(.jobName),
       \.name,
       example: "homepage",
       isRequired: true,
-      "what reports call the job: [a-z0-9][a-z0-9-]*"
+      "the name in reports: lowercase letters, digits and hyphens"
     )
-    JobKey("description", .text(.free), \.description, "a sentence for people")
+    JobKey("description", .text(.free), \.description, "a sentence shown in reports")
   }
 
   @JobKeyList static var manifests: [JobKey] {
@@ -32,7 +32,7 @@ extension JobKeys {
       \.manifest.path,
       example: "urls/hero.txt",
       isInDigest: true,
-      "a file, a glob, '-' for standard input; .gz is read as is"
+      "a file, a glob or '-' (standard input); may be gzipped"
     )
     JobKey(
       "manifests[].url",
@@ -40,9 +40,9 @@ extension JobKeys {
       \.manifest.url,
       example: "https://www.example.com/sitemap.xml",
       isInDigest: true,
-      "a sitemap, whose indexes are followed, or any other list; fetched as entries are"
+      "a sitemap (indexes are followed) or another list to download"
     )
-    JobKey("manifests[].urls", .entries, \.manifest.entries, isInDigest: true, "entries, inline")
+    JobKey("manifests[].urls", .entries, \.manifest.entries, isInDigest: true, "URLs written in the job file")
     JobKey(
       "manifests[].format",
       .words(
@@ -53,7 +53,7 @@ extension JobKeys {
       ),
       \.manifest.list.format,
       isInDigest: true,
-      "how entries are written; combined: a web server's access log, URLs by falling count of requests"
+      "the format of the list; combined is a web server's access log"
     )
     JobKey(
       "manifests[].priority",
@@ -63,85 +63,86 @@ extension JobKeys {
       ),
       \.manifest.list.priority,
       isInDigest: true,
-      "the class of entries that carry none of their own"
+      "the priority of entries without their own"
     )
-    JobKey("manifests[].base-url", .orNone(.webURL), \.manifest.list.baseURL, isInDigest: true, "resolves relative entries")
-    JobKey("manifests[].columns", "csv, tsv, jsonl: which field is which")
-    JobKey("manifests[].columns.url", .text(.free), \.manifest.list.columns.url, isInDigest: true, "the field of the URL")
+    JobKey("manifests[].base-url", .orNone(.webURL), \.manifest.list.baseURL, isInDigest: true, "resolve relative URLs against this URL")
+    JobKey("manifests[].columns", "the fields of csv, tsv and jsonl")
+    JobKey("manifests[].columns.url", .text(.free), \.manifest.list.columns.url, isInDigest: true, "the field with the URL")
     JobKey(
       "manifests[].columns.priority",
       .text(.free),
       \.manifest.list.columns.priority,
       isInDigest: true,
-      "the field of the priority"
+      "the field with the priority"
     )
     JobKey(
       "manifests[].include",
       .list(of: .pattern),
       \.manifest.list.include,
       isInDigest: true,
-      "globs over the URL's path, or re:EXPRESSION over the URL; none: all"
+      "keep URLs whose path matches a glob, or a re:EXPRESSION (empty: all)"
     )
     JobKey(
       "manifests[].exclude",
       .list(of: .pattern),
       \.manifest.list.exclude,
       isInDigest: true,
-      "what is left out, written like include"
+      "skip URLs that match; written like include"
     )
     JobKey(
       "manifests[].limit",
       .orNone(.integer(1...Int.max)),
       \.manifest.list.limit,
       isInDigest: true,
-      "entries taken, after include and exclude, before order"
+      "keep at most this many entries, after include and exclude"
     )
     JobKey(
       "manifests[].newer-than",
       .orNone(.duration(minimum: .zero)),
       \.manifest.newerThan,
       isInDigest: true,
-      "sitemaps: only entries with a later lastmod, such as 7d"
+      "sitemaps: keep entries with a later lastmod, such as 7d"
     )
     JobKey(
       "manifests[].sitemap-priority",
       .boolean,
       \.manifest.list.usesSitemapPriority,
+      isAdvanced: true,
       isInDigest: true,
-      "sitemaps: <priority> chooses the class"
+      "sitemaps: use <priority> as the priority of entries"
     )
   }
 
   @JobKeyList static var prefetch: [JobKey] {
-    JobKey("prefetch", "in which order, and how many at once")
+    JobKey("prefetch", "the order and the rate of requests")
     JobKey(
       "prefetch.order",
       .words("an order", ["fifo": .fifo, "lifo": .lifo]),
       \.prefetch.order,
-      "within a priority class; lifo reverses across manifests too"
+      "the order within a priority; lifo reverses across lists, too"
     )
-    JobKey("prefetch.concurrency", .integer(1...4096), \.prefetch.limits.concurrency, "transfers in flight")
+    JobKey("prefetch.concurrency", .integer(1...4096), \.prefetch.limits.concurrency, "limit concurrent transfers")
     JobKey(
       "prefetch.per-host",
       .integer(1...4096),
       \.prefetch.limits.perHost,
-      "transfers in flight to one host (name and port)"
+      "limit concurrent transfers per host (name and port)"
     )
-    JobKey("prefetch.rate", .orNone(.rate), \.prefetch.limits.rate, "requests begun over all hosts; evenly, no bursts")
-    JobKey("prefetch.per-host-rate", .orNone(.rate), \.prefetch.limits.perHostRate, "the same at one host")
-    JobKey("prefetch.adaptive", .boolean, \.prefetch.limits.isAdaptive, "find each host's concurrency, up to per-host")
-    JobKey("prefetch.deadline", .orNone(.duration(minimum: .milliseconds(1))), \.prefetch.deadline, "for the whole job")
+    JobKey("prefetch.rate", .orNone(.rate), \.prefetch.limits.rate, "limit requests over all hosts, evenly spaced")
+    JobKey("prefetch.per-host-rate", .orNone(.rate), \.prefetch.limits.perHostRate, "limit requests per host, evenly spaced")
+    JobKey("prefetch.adaptive", .boolean, \.prefetch.limits.isAdaptive, isAdvanced: true, "adapt the concurrency of each host, up to per-host")
+    JobKey("prefetch.deadline", .orNone(.duration(minimum: .milliseconds(1))), \.prefetch.deadline, "cancel unfinished entries after this time")
   }
 }
 
 extension Job {
-  /// The only version of the format that there is.
+  /// The only version of the format.
   fileprivate var formatVersion: Int {
     get { 1 }
     set {}
   }
 
-  /// The manifest that was begun last.
+  /// The last manifest, whose keys are being read.
   fileprivate var manifest: Manifest {
     get { manifests[manifests.count - 1] }
     set { manifests[manifests.count - 1] = newValue }

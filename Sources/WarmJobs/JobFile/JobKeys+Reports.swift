@@ -10,19 +10,19 @@ extension JobKeys {
       \.reports,
       Job.ReportTarget(),
       text: { "{\($0.format.rawValue): \(JobOverride.quoted($0.destination.path))}" },
-      "reports, each with a path, or '-' for standard output"
+      "reports, each with a path or '-' (standard output)"
     )
-    JobKey("report[].text", .given(.path), \.report[.text], example: #""-""#, "for a person")
-    JobKey("report[].json", .given(.path), \.report[.json], example: "reports/homepage.json", "prewarm.report/1")
-    JobKey("report[].jsonl", .given(.path), \.report[.jsonl], example: "reports/homepage.jsonl", "a JSON object an entry")
-    JobKey("report[].csv", .given(.path), \.report[.csv], example: "reports/homepage.csv", "a row an entry")
+    JobKey("report[].text", .given(.path), \.report[.text], example: #""-""#, "text for people")
+    JobKey("report[].json", .given(.path), \.report[.json], example: "reports/homepage.json", "one JSON object (prewarm.report/1)")
+    JobKey("report[].jsonl", .given(.path), \.report[.jsonl], example: "reports/homepage.jsonl", "a JSON object per entry")
+    JobKey("report[].csv", .given(.path), \.report[.csv], example: "reports/homepage.csv", "a row per entry")
     JobKey(
       "report[].junit",
       .junit,
       \.report[.junit],
       example: "reports/junit.xml",
       opens: { $0.report.format = .junit },
-      "JUnit's XML, for CI; successes: what was good, too"
+      "JUnit XML for CI"
     )
     JobKey(
       "report[].junit.path",
@@ -32,100 +32,102 @@ extension JobKeys {
       isRequired: true,
       "the file"
     )
-    JobKey("report[].junit.successes", .boolean, \.report.listsSuccesses, "whether what was good is listed, too")
+    JobKey("report[].junit.successes", .boolean, \.report.listsSuccesses, "list good entries, too")
     JobKey(
       "report[].markdown",
       .given(.path),
       \.report[.markdown],
       example: "reports/homepage.md",
-      "for pull requests and summaries"
+      "Markdown for pull requests and summaries"
     )
     JobKey(
       "report[].github",
       .given(.path),
       \.report[.github],
       example: #""-""#,
-      "annotations of GitHub Actions; the summary goes to $GITHUB_STEP_SUMMARY"
+      "annotations for GitHub Actions, and a job summary"
     )
     JobKey(
       "report[].html",
       .given(.path),
       \.report[.html],
       example: "reports/homepage.html",
-      "one page that needs nothing else"
+      "a self-contained HTML page"
     )
     JobKey(
       "report[].prometheus",
       .given(.path),
       \.report[.prometheus],
       example: "reports/homepage.prom",
-      "for the node exporter's text-file collector"
+      "metrics for the node exporter's text-file collector"
     )
     JobKey(
       "shard-by",
       .words("a rule", ["url": .url, "host": .host]),
       \.shardBy,
+      isAdvanced: true,
       isInDigest: true,
-      "what --shard cuts the entries by; url: into like parts, which share the rates; host: a host is one shard's own"
+      "how --shard divides entries; host: all entries of a host together"
     )
   }
 
   @JobKeyList static var failOn: [JobKey] {
-    JobKey("fail-on", "what makes the exit status 2: any rule broken; 'never' switches one off")
+    JobKey("fail-on", "the limits beyond which prewarm exits with 2")
     JobKey(
       "fail-on.failures",
       .limit,
       \.failOn.failures,
       isInDigest: true,
-      "more than this many failed or blacklisted entries; or a percentage of what was neither skipped nor cancelled"
+      "failed and blacklisted entries allowed: a number or a percentage"
     )
     JobKey(
       "fail-on.empty",
       .word("never", means: false, or: .boolean),
       \.failOn.empty,
       isInDigest: true,
-      "no entry left after include and exclude"
+      "fail if no entry is left after include and exclude"
     )
     JobKey(
       "fail-on.unfinished",
       .word("never", means: false, or: .boolean),
       \.failOn.unfinished,
       isInDigest: true,
-      "the deadline cancelled something"
+      "fail if the deadline cancelled entries"
     )
     JobKey(
       "fail-on.evicted",
       .word("never", means: false, or: .boolean),
       \.failOn.evicted,
+      isAdvanced: true,
       isInDigest: true,
-      "trimming had to remove what this very run stored"
+      "fail if max-size evicted images stored by the same run"
     )
     JobKey(
       "fail-on.kinds",
       .limits("a kind of failure", FailureKind.allCases, \.name, .limit),
       \.failOn.kinds,
       isInDigest: true,
-      "limits by kind of failure, such as {http-status: 1%, dns: 0}, beside failures"
+      "further limits per kind of failure: {http-status: 1%, dns: 0}"
     )
     JobKey(
       "fail-on.latency",
       .limits("a percentile", FailOn.Percentile.allCases, \.rawValue, .latency),
       \.failOn.latency,
       isInDigest: true,
-      "how long transfers may take, such as {p99: 2s}"
+      "the maximum latency of transfers: {p99: 2s}"
     )
     JobKey(
       "fail-on.baseline",
       .earlierReport,
       \.baseline,
       isInDigest: true,
-      "an earlier report, as JSON Lines, or as JSON that omits no failure: what failed there does not count"
+      "an earlier report (JSON or JSON Lines); its failures don't count"
     )
   }
 }
 
 extension Job {
-  /// The report that was begun last.
+  /// The last report, whose keys are being read.
   fileprivate var report: ReportTarget {
     get { reports[reports.count - 1] }
     set { reports[reports.count - 1] = newValue }
@@ -133,7 +135,7 @@ extension Job {
 }
 
 extension Job.ReportTarget {
-  /// Where it goes as a report of that format; nil if it is none.
+  /// The path of a report of that format; nil for another format.
   fileprivate subscript(format: ReportFormat) -> JobPath? {
     get {
       guard format == self.format else { return nil }
@@ -168,7 +170,7 @@ extension JobCodec<FailOn.Limit> {
 }
 
 extension JobCodec<Duration> {
-  /// A duration, or `never`, for which there is no value.
+  /// A duration, or `never`, which has no value.
   fileprivate static var latency: JobCodec {
     let duration = duration(minimum: .milliseconds(1))
     return JobCodec(.either(word: "never", duration.type), duration.value, text: duration.text)
@@ -176,7 +178,7 @@ extension JobCodec<Duration> {
 }
 
 extension JobCodec<JobPath?> {
-  /// A path, or keys below it.
+  /// A path, or a section.
   fileprivate static var junit: JobCodec {
     JobCodec(
       .textOrSection(.path, example: "{path: reports/junit.xml, successes: true}"),
@@ -185,7 +187,7 @@ extension JobCodec<JobPath?> {
     )
   }
 
-  /// A path of which only counts that there is one: each shard may have a file of its own.
+  /// A path of which the digest only records that there is one: each shard may have its own file.
   fileprivate static var earlierReport: JobCodec {
     JobCodec(JobCodec.orNone(.path).type, JobCodec.orNone(.path).value, text: { $0 == nil ? "none" : "a report" })
   }

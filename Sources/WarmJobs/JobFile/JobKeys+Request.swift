@@ -3,26 +3,26 @@ internal import ImagePrimitives
 
 extension JobKeys {
   @JobKeyList static var request: [JobKey] {
-    JobKey("request", "what is asked, how patiently, and which answers are good")
+    JobKey("request", "how images are requested")
     JobKey(
       "request.method",
       .method,
       \.request.download.method,
       isInDigest: true,
-      "probe: a ranged GET of the first 64 KiB, for the header; head: no decoding"
+      "probe: GET of the first 64 KiB, for format and size; head: no image"
     )
-    JobKey("request.headers", .headers, \.request.download.headers, "sent to the entry's own scheme, host and port only")
-    JobKey("request.accept", .text(.headerValue), \.request.download.accept, "the Accept field")
+    JobKey("request.headers", .headers, \.request.download.headers, "header fields, sent only to the scheme, host and port of the entry")
+    JobKey("request.accept", .text(.headerValue), \.request.download.accept, isAdvanced: true, "the Accept header")
     JobKey(
       "request.variants",
       .variants,
       \.request.variants,
       isInDigest: true,
-      "header fields by name, such as {webp: {Accept: image/webp}}; each entry is fetched once a variant"
+      "request each URL with these headers: {webp: {Accept: image/webp}}"
     )
     JobKey(
       "request.user-agent",
-      // The default as it is written in the list of keys means the default where it is copied, too.
+      // The list of keys shows the default without a version; copied into a job, it means the default, too.
       .text(.headerValue)
         .map {
           $0 == agentOfNoVersion ? Job.Request().download.userAgent : $0
@@ -30,82 +30,88 @@ extension JobKeys {
           $0 == Job.Request().download.userAgent ? agentOfNoVersion : $0
         },
       \.request.download.userAgent,
-      "the User-Agent field"
+      "the User-Agent header"
     )
     JobKey(
       "request.timeout",
       .timeLimit,
       \.request.download.timeout,
-      "one transfer, redirects included"
+      "limit the time of a transfer, redirects included"
     )
-    JobKey("request.connect-timeout", .duration(minimum: .milliseconds(1)), \.request.download.connectTimeout, "until connected")
+    JobKey("request.connect-timeout", .duration(minimum: .milliseconds(1)), \.request.download.connectTimeout, isAdvanced: true, "limit the time to connect")
     JobKey(
       "request.stall-timeout",
       .timeLimit,
       \.request.download.stallTimeout,
-      "no byte for this long"
+      isAdvanced: true,
+      "fail transfers that receive nothing for this time"
     )
-    JobKey("request.retries", .integer(0...100), \.request.download.retries, "of transient failures only")
-    JobKey("request.backoff", "the wait before a retry: exponential, full jitter")
+    JobKey("request.retries", .integer(0...100), \.request.download.retries, "limit retries of transient failures")
+    JobKey("request.backoff", isAdvanced: true, "the wait before a retry: exponential, with full jitter")
     JobKey(
       "request.backoff.initial",
       .duration(minimum: .zero),
       \.request.download.backoff.initial,
-      "the bound of the first wait"
+      isAdvanced: true,
+      "the maximum of the first wait"
     )
-    JobKey("request.backoff.maximum", .duration(minimum: .zero), \.request.download.backoff.maximum, "the bound of every wait")
+    JobKey("request.backoff.maximum", .duration(minimum: .zero), \.request.download.backoff.maximum, isAdvanced: true, "the maximum of every wait")
     JobKey(
       "request.retry-after-max",
       .duration(minimum: .zero),
       \.request.download.retryAfterMaximum,
-      "what an entry may wait for Retry-After in all; such a wait is no retry"
+      isAdvanced: true,
+      "limit an entry's waits for Retry-After, which aren't retries"
     )
-    JobKey("request.redirects", .integer(0...100), \.request.download.redirects, "followed in one transfer")
+    JobKey("request.redirects", .integer(0...100), \.request.download.redirects, isAdvanced: true, "follow at most this many redirects")
     JobKey(
       "request.accept-status",
       .statuses(200...599),
       \.request.acceptStatus,
+      isAdvanced: true,
       isInDigest: true,
-      "statuses of a good answer"
+      "HTTP statuses that count as success"
     )
     JobKey(
       "request.max-bytes",
       .word("none", means: .max, or: .size(1...Int.max)),
       \.request.download.maxBytes,
       isInDigest: true,
-      "of a body; a longer one fails"
+      "fail bodies larger than this"
     )
     JobKey(
       "request.http",
       .words("a version of HTTP", ["auto": .automatic, "1.1": .http1, "2": .http2]),
       \.request.download.connection.httpVersion,
-      "the version of HTTP; auto: 2 where TLS agrees on it"
+      isAdvanced: true,
+      "the HTTP version; auto: 2 if TLS negotiates it"
     )
     JobKey(
       "request.connect-to",
       .list(of: .connectTarget),
       \.request.download.connection.connectTo,
-      "connect elsewhere, with the same Host and SNI; the first that fits counts, an empty part fits anything"
+      isAdvanced: true,
+      "connect elsewhere with the same Host and SNI; the first match counts"
     )
     JobKey(
       "request.edges",
       .edges,
       \.request.edges,
       isInDigest: true,
-      "servers by name; each entry is fetched from each, with its own Host and SNI"
+      "request each URL from these servers, with its own Host and SNI"
     )
     JobKey(
       "request.proxy",
       .word("none", means: .none, or: .word("environment", means: .environment, or: .proxyURL)),
       \.request.download.connection.proxy,
-      "environment: http_proxy, https_proxy, all_proxy, no_proxy"
+      "environment: http_proxy, https_proxy, all_proxy and no_proxy"
     )
     JobKey(
       "request.auth",
       .section(or: "none", example: "{username: TEXT, password-env: NAME}"),
       \.request.auth,
       opens: { $0.request.auth = Credential(user: "", password: "") },
-      "sent to the entry's own scheme, host and port only; the password stands in that variable of the environment"
+      "Basic credentials; only for the scheme, host and port of the entry"
     )
     JobKey(
       "request.auth.username",
@@ -121,42 +127,46 @@ extension JobKeys {
       \.request.auth!.password,
       example: "IMAGES_PASSWORD",
       isRequired: true,
-      "the variable with the password"
+      "the environment variable with the password"
     )
-    JobKey("request.cookies", .boolean, \.request.download.handlesCookies, "keep cookies during the job")
+    JobKey("request.cookies", .boolean, \.request.download.handlesCookies, isAdvanced: true, "keep cookies during the job")
     JobKey(
       "request.robots",
       .words("a rule", ["ignore": false, "respect": true]),
       \.request.download.respectsRobots,
       isInDigest: true,
-      "respect: each host's robots.txt is read first, and kept"
+      "respect: follow each host's robots.txt"
     )
-    JobKey("request.tls", "how servers prove who they are, and we")
+    JobKey("request.tls", isAdvanced: true, "TLS trust and client certificates")
     JobKey(
       "request.tls.verify",
       .boolean.map({ !$0 }, from: { !$0 }),
       \.request.download.allowsInvalidTLSCertificates,
-      "refuse what is not proven"
+      isAdvanced: true,
+      "fail if a certificate is invalid"
     )
     JobKey(
       "request.tls.ca-file",
       .orNone(.path),
       \.request.tls.caFile,
-      "certificates to trust instead of the system's (PEM)"
+      isAdvanced: true,
+      "trust these certificates instead of the system's (PEM)"
     )
-    JobKey("request.tls.client-certificate", .orNone(.path), \.request.tls.clientCertificate, "our certificate (PEM)")
+    JobKey("request.tls.client-certificate", .orNone(.path), \.request.tls.clientCertificate, isAdvanced: true, "the client certificate (PEM)")
     JobKey(
       "request.tls.client-key",
       .orNone(.path),
       \.request.tls.clientKey,
-      "its key, where it is a file of its own (PEM)"
+      isAdvanced: true,
+      "the key of the client certificate, if in another file (PEM)"
     )
     JobKey(
       "request.addresses",
       .words("a rule", ["any": .any, "public": .publicOnly]),
       \.request.download.connection.addresses,
+      isAdvanced: true,
       isInDigest: true,
-      "public: no loopback, private, link-local, special-purpose address"
+      "public: reject loopback, private and other special addresses"
     )
   }
 

@@ -6,75 +6,77 @@ internal import Manifests
 internal import Reports
 
 extension JobKeys {
-  /// The formats that can be told good or bad; AVIF where it was built in.
+  /// The formats that can be verified; AVIF if it was built in.
   private static let decodedFormats = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
 
   @JobKeyList static var verify: [JobKey] {
-    JobKey("verify", "what makes the bytes that came a good image")
+    JobKey("verify", "the rules for valid images")
     JobKey(
       "verify.decode",
       .choice("a depth", ProofDepth.allCases, \.name),
       \.verify.rules.depth,
       isInDigest: true,
-      "how deeply an image is proven good"
+      "verify nothing, the header, or every pixel"
     )
     JobKey(
       "verify.strict",
       .boolean,
       \.verify.rules.isStrict,
+      isAdvanced: true,
       isInDigest: true,
-      "a decoder's warning is a failure; every image is decoded in full"
+      "fail on decoder warnings; implies decode: full"
     )
     JobKey(
       "verify.content-type",
       .words("a rule", ["match": .match, "exact": .exact, "ignore": .ignore]),
       \.verify.rules.contentType,
       isInDigest: true,
-      "the declared type against the bytes' own; match lets absent and generic types and aliases pass with a warning"
+      "compare Content-Type with the bytes; match allows generic types"
     )
     JobKey(
       "verify.formats",
       .or("any", .formats(decodedFormats)),
       \.verify.rules.formats,
       isInDigest: true,
-      "the formats that are good"
+      "the allowed formats"
     )
-    JobKey("verify.width", "pixels, bounds included")
-    JobKey("verify.width.min", .integer(0...Int.max), \.verify.rules.width.minimum, isInDigest: true, "the least")
-    JobKey("verify.width.max", .orNone(.integer(0...Int.max)), \.verify.rules.width.maximum, isInDigest: true, "the most")
-    JobKey("verify.height", "pixels, bounds included")
-    JobKey("verify.height.min", .integer(0...Int.max), \.verify.rules.height.minimum, isInDigest: true, "the least")
-    JobKey("verify.height.max", .orNone(.integer(0...Int.max)), \.verify.rules.height.maximum, isInDigest: true, "the most")
+    JobKey("verify.width", "the allowed width in pixels")
+    JobKey("verify.width.min", .integer(0...Int.max), \.verify.rules.width.minimum, isInDigest: true, "the minimum")
+    JobKey("verify.width.max", .orNone(.integer(0...Int.max)), \.verify.rules.width.maximum, isInDigest: true, "the maximum")
+    JobKey("verify.height", "the allowed height in pixels")
+    JobKey("verify.height.min", .integer(0...Int.max), \.verify.rules.height.minimum, isInDigest: true, "the minimum")
+    JobKey("verify.height.max", .orNone(.integer(0...Int.max)), \.verify.rules.height.maximum, isInDigest: true, "the maximum")
     JobKey(
       "verify.max-pixels",
       .word("none", means: .max, or: .pixels(1...Int.max)),
       \.verify.rules.maximumPixels,
+      isAdvanced: true,
       isInDigest: true,
-      "width times height"
+      "the maximum of width times height"
     )
-    JobKey("verify.bytes", "of the body, bounds included")
-    JobKey("verify.bytes.min", .size(0...Int.max), \.verify.rules.bytes.minimum, isInDigest: true, "the least")
-    JobKey("verify.bytes.max", .orNone(.size(0...Int.max)), \.verify.rules.bytes.maximum, isInDigest: true, "the most")
+    JobKey("verify.bytes", "the allowed size of the body")
+    JobKey("verify.bytes.min", .size(0...Int.max), \.verify.rules.bytes.minimum, isInDigest: true, "the minimum")
+    JobKey("verify.bytes.max", .orNone(.size(0...Int.max)), \.verify.rules.bytes.maximum, isInDigest: true, "the maximum")
     JobKey(
       "verify.animated",
       .words("a rule", ["allow": .allow, "forbid": .forbid, "require": .require]),
       \.verify.rules.animated,
       isInDigest: true,
-      "moving images"
+      "animated images"
     )
     JobKey(
       "verify.placeholders",
       .words("a rule", ["ignore": .ignore, "report": .report, "fail": .fail]),
       \.verify.placeholders,
       isInDigest: true,
-      "the same bytes from ten URLs of a host; fail: a failure from the tenth on"
+      "the same bytes from ten URLs of a host; fail: from the tenth on"
     )
     JobKey(
       "verify.remote-cache",
       .words("a rule", ["ignore": .ignore, "report": .report, "hit": .hit]),
       \.remoteCache,
       isInDigest: true,
-      "what a CDN says of a second request for what was fetched; hit: anything else fails"
+      "request images again for the CDN's cache status; hit: require hits"
     )
   }
 
@@ -87,49 +89,48 @@ extension JobKeys {
       ),
       \.transform,
       opens: { $0.transform = Job.Transform() },
-      "what is stored instead of the original: resized, to lie inside the box and never enlarged, to cover it, or to fill it; "
-        + "as jpeg, png, webp, or auto: as it came"
+      "resize images and store the results instead of the originals"
     )
-    JobKey("transform.resize", "the new size; neither side: as it is")
+    JobKey("transform.resize", "the new size; without width and height, the size is kept")
     JobKey(
       "transform.resize.width",
       .orNone(.integer(1...65_535)),
       \.transform!.resize.width,
-      "pixels; none: as the height has it"
+      "pixels; none: in proportion to the height"
     )
     JobKey(
       "transform.resize.height",
       .orNone(.integer(1...65_535)),
       \.transform!.resize.height,
-      "pixels; none: as the width has it"
+      "pixels; none: in proportion to the width"
     )
     JobKey(
       "transform.resize.fit",
       .words("a fit", ["inside": .inside, "cover": .cover, "fill": .fill]),
       \.transform!.resize.fit,
-      "inside: never enlarged; cover: what is beyond is cut off; fill: stretched"
+      "inside: never enlarge; cover: crop; fill: stretch"
     )
     JobKey(
       "transform.format",
       .words("a format", ["auto": nil, "jpeg": .jpeg, "png": .png, "webp": .webp]),
       \.transform!.encoding.format,
-      "auto: as it came, where that can be"
+      "auto: keep the format if it can be written"
     )
-    JobKey("transform.quality", .integer(1...100), \.transform!.encoding.options.quality, "of jpeg and webp")
-    JobKey("transform.keep-original", .boolean, \.transform!.keepsOriginal, "true: the original is stored too")
+    JobKey("transform.quality", .integer(1...100), \.transform!.encoding.options.quality, "the quality of jpeg and webp")
+    JobKey("transform.keep-original", .boolean, \.transform!.keepsOriginal, "store the original, too")
   }
 
   @JobKeyList static var blacklist: [JobKey] {
-    JobKey("blacklist", "what is remembered as bad for good, and not asked again")
-    JobKey("blacklist.enabled", .boolean, \.blacklist.isEnabled, "whether it is read and written")
-    JobKey("blacklist.retry", .boolean, \.blacklist.retriesFailed, "true: ask anyway; a success takes the URL off")
+    JobKey("blacklist", "URLs that failed permanently and are skipped")
+    JobKey("blacklist.enabled", .boolean, \.blacklist.isEnabled, "read and write the blacklist")
+    JobKey("blacklist.retry", .boolean, \.blacklist.retriesFailed, "request blacklisted URLs; success removes them from the blacklist")
     JobKey(
       "blacklist.ttl",
       .orNone(.duration(minimum: .zero)),
       \.cache.disk.blacklistTTL,
-      "how long a URL stays on it"
+      "remove URLs from the blacklist after this time"
     )
-    JobKey("blacklist.statuses", .statuses(100...599), \.blacklist.statuses, "which HTTP statuses are for good")
+    JobKey("blacklist.statuses", .statuses(100...599), \.blacklist.statuses, isAdvanced: true, "HTTP statuses that count as permanent failures")
   }
 }
 

@@ -3,37 +3,40 @@ internal import YAMLDocuments
 
 /// One key of the job file.
 public struct JobKey: Sendable {
-  /// The dotted path; `[]` stands for each item of a list, as in `manifests[].path`.
+  /// The dotted path; `[]` means each item of a list, as in `manifests[].path`.
   public let path: String
   public let type: JobValueType
-  /// The value by default, as YAML; nil if there is none.
+  /// The default as YAML; nil if there is none.
   public let defaultText: String?
-  /// What to write in an example where there is no default.
+  /// The value in examples, for keys without a default.
   public let example: String?
-  /// Whether a job must have it.
+  /// Whether a job must have the key.
   public let isRequired: Bool
-  /// One sentence.
+  /// Whether few jobs need the key; references list it last.
+  public let isAdvanced: Bool
+  /// A sentence without full stop.
   public let summary: String
-  /// Whether it decides which entries a job has or how they are judged, and so is part of the job's digest.
+  /// Whether the key affects which entries a job has or whether they are good; if so, it is part of the job's digest.
   let isInDigest: Bool
-  /// Sets what was read.
+  /// Sets the value that was read.
   let set: @Sendable (inout Job, JobValue) -> Void
-  /// Makes place for the keys below it: they set parts of something that is not there by default.
+  /// Creates the optional part of a job that the keys below set.
   let open: @Sendable (inout Job) -> Void
-  /// Removes all items of a list of mappings.
+  /// Removes all items from a list of mappings.
   let clear: @Sendable (inout Job) -> Void
-  /// Returns the value as YAML, without secrets; items of lists are those of the job's last one.
+  /// Returns the value as YAML without secrets; keys of list items read the last item.
   let text: @Sendable (Job) -> String
 
-  /// A key with a value, which sets `option`.
+  /// Creates a key whose value sets `option`.
   ///
-  /// - Parameter opens: what happens to a job where keys below it are written in place of a value.
+  /// - Parameter opens: creates the part of a job that keys below set if they are written instead of a value.
   init<Value>(
     _ path: String,
     _ codec: JobCodec<Value>,
     _ option: any WritableKeyPath<Job, Value> & Sendable,
     example: String? = nil,
     isRequired: Bool = false,
+    isAdvanced: Bool = false,
     isInDigest: Bool = false,
     opens: (@Sendable (inout Job) -> Void)? = nil,
     _ summary: String
@@ -42,10 +45,11 @@ public struct JobKey: Sendable {
     self.type = codec.type
     self.example = example
     self.isRequired = isRequired
+    self.isAdvanced = isAdvanced
     self.isInDigest = isInDigest
     self.summary = summary
     set = { job, read in
-      guard let value = codec.value(read) else { fatalError("'\(path)' is not read as its codec describes it") }
+      guard let value = codec.value(read) else { fatalError("the codec of '\(path)' doesn't match its type") }
       job[keyPath: option] = value
     }
     open = opens ?? { _ in }
@@ -55,14 +59,14 @@ public struct JobKey: Sendable {
     defaultText = example == nil && !isRequired ? text(defaults) : nil
   }
 
-  /// A section.
-  init(_ path: String, _ summary: String) {
-    self.init(path, .section, defaultText: nil, summary)
+  /// Creates a section.
+  init(_ path: String, isAdvanced: Bool = false, _ summary: String) {
+    self.init(path, .section, defaultText: nil, isAdvanced: isAdvanced, summary)
   }
 
-  /// A list of mappings whose keys are described below `path[]`; each has exactly one of the named keys. They set parts of a new item.
+  /// Creates a list of mappings, each with exactly one of the named keys; the keys at `path[]` set parts of a new item.
   ///
-  /// - Parameter text: writes an item of the default as YAML; nil if there is no default.
+  /// - Parameter text: writes a default item as YAML; nil if there is no default.
   init<Item: Sendable>(
     _ path: String,
     exactlyOneOf names: [String],
@@ -88,6 +92,7 @@ public struct JobKey: Sendable {
     _ type: JobValueType,
     defaultText: String?,
     isRequired: Bool = false,
+    isAdvanced: Bool = false,
     _ summary: String,
     open: @escaping @Sendable (inout Job) -> Void = { _ in },
     clear: @escaping @Sendable (inout Job) -> Void = { _ in }
@@ -96,15 +101,16 @@ public struct JobKey: Sendable {
     self.type = type
     self.defaultText = defaultText
     self.isRequired = isRequired
+    self.isAdvanced = isAdvanced
     self.summary = summary
     self.open = open
     self.clear = clear
     (example, isInDigest) = (nil, false)
-    set = { _, _ in fatalError("'\(path)' has no value of its own") }
+    set = { _, _ in fatalError("'\(path)' has no value") }
     text = { _ in "" }
   }
 
-  /// A job with every part that keys may set.
+  /// A job with every optional part.
   private static let openJob: Job = {
     var job = Job()
     job.manifests = [Job.Manifest([])]
@@ -114,29 +120,28 @@ public struct JobKey: Sendable {
     return job
   }()
 
-  /// The last part of the path: the key as it is written.
+  /// The key as written in its section: the last part of the path.
   public var name: String { path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path }
 
-  /// The path of the section that it stands in; empty for the job itself.
+  /// The path of the section; empty for the job itself.
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 
   /// The default as a node; nil if there is none.
   var defaultNode: YAMLNode? { defaultText.map { JobKeys.node($0, of: path) } }
 }
 
-/// Every key of the job file, described once: reading, validation, the list of keys in help and README, schemas and digests come from
-/// here.
+/// Every key of the job file, described once: the reader, validation, references, the JSON Schema and digests use this table.
 public enum JobKeys {
   /// All keys, in the order of the key reference.
   public static let all: [JobKey] =
     job + manifests + prefetch + request + cache + verify + transform + blacklist + report + failOn
 
-  /// The keys of each section, by the section's path; the job's own by the empty one.
+  /// The keys of each section by its path, which is empty for the job itself.
   static let bySection = Dictionary(grouping: all, by: \.parent)
 
   public static func key(at path: String) -> JobKey? { all.first { $0.path == path } }
 
-  /// What the description of the key at `path` writes as YAML.
+  /// Parses YAML from the description of the key at `path`.
   static func node(_ text: String, of path: String) -> YAMLNode {
     do {
       return try YAMLDocument(parsing: Array(text.utf8), name: "the description of \(path)").root
@@ -146,7 +151,7 @@ public enum JobKeys {
   }
 }
 
-/// A list of keys, each of which is checked by itself.
+/// A list of keys; the compiler checks each separately, which is faster than an array literal.
 @resultBuilder enum JobKeyList {
   static func buildBlock(_ keys: JobKey...) -> [JobKey] { keys }
 }

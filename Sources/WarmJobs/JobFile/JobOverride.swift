@@ -1,25 +1,25 @@
 internal import YAMLDocuments
 
-/// A key that the command line sets, over the job file.
+/// A key that the command line sets; it overrides the job file.
 public struct JobOverride: Sendable {
-  /// The dotted path of the key, such as `prefetch.order`; a number is an item of a list, counted from 0
+  /// The dotted path of the key, such as `prefetch.order`; numbers are items of lists, counted from 0
   /// (`manifests.0.limit`).
   public var path: String
   /// The value as YAML, such as `lifo` or `[{json: report.json}]`.
   public var value: String
-  /// What mistakes in it are called: the option with its key, such as `--set prefetch.order` or `--order`.
+  /// The location in errors: the option with its key, such as `--set prefetch.order` or `--order`.
   public var origin: String
-  /// The value as it was typed, for mistakes; nil if it is no part of ``origin`` and not worth showing.
+  /// The value as typed, for errors; nil if errors don't show it.
   private var typed: String?
-  /// Whether the value is a further item of the list at `path`, after those of the job file or of the default.
+  /// Whether the value is appended to the list at `path`, after the items of the job file or the default.
   public var appends: Bool
-  /// Whether it makes way for what the job file itself says at `path`: a default of the command's own; false by default.
+  /// Whether the job file overrides it: then it is a default of the command. False by default.
   public var yields = false
 
-  /// Whether it takes the key back to its default, so that what the job file says at `path` is not even read.
+  /// Whether it resets the key to its default and ignores the job file at `path`.
   private(set) var removes = false
 
-  /// A value written as YAML.
+  /// Creates an override with a value in YAML.
   public init(path: String, value: String, origin: String, appends: Bool = false) {
     self.path = path
     self.value = value
@@ -28,46 +28,46 @@ public struct JobOverride: Sendable {
     typed = appends ? nil : value
   }
 
-  /// A value that is text as it stands, whatever it would mean in YAML.
+  /// Creates an override with a text, whatever it would mean in YAML.
   public init(path: String, text: String, origin: String) {
     self.init(path: path, value: Self.quoted(text), origin: origin)
     typed = text
   }
 
-  /// The default of the key at `path`, whatever the job file says there.
+  /// Creates an override that resets the key at `path` to its default.
   public init(defaultOf path: String) {
     self.init(path: path, value: "", origin: path)
     removes = true
   }
 
-  /// A header of each request, written `Name: value`; nil if it has no colon or no name.
+  /// Creates an override with a header `Name: value`; nil without a colon or a name.
   public init?(header: String, origin: String) {
     guard let colon = header.firstIndex(of: ":"), colon != header.startIndex else { return nil }
     let (name, value) = (String(header[..<colon]), header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
-    // These two have keys of their own.
+    // These two headers have their own keys.
     let key = ["accept": "request.accept", "user-agent": "request.user-agent"][name.lowercased()]
     self.init(path: key ?? "request.headers.\(name)", text: String(value), origin: "\(origin) \(name)")
     typed = nil
   }
 
-  /// Whether it sets a header by its name, the case of which doesn't count (RFC 9110, section 5.1).
+  /// Whether it sets a header, whose name is case-insensitive (RFC 9110, section 5.1).
   var isHeader: Bool { path.hasPrefix(Self.headers) }
   private static let headers = "request.headers."
 
-  /// The parts of the path; a header's name is one, as it may have dots.
+  /// The parts of the path; the name of a header, which may have dots, is one part.
   var parts: [String] {
     if isHeader { return ["request", "headers", String(path.dropFirst(Self.headers.count))] }
     return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// `KEY=VALUE` as `--set` takes it; nil if there is no `=` or no key.
+  /// Creates an override from `KEY=VALUE`; nil without `=` or a key.
   public init?(setting: String) {
     guard let equals = setting.firstIndex(of: "="), equals != setting.startIndex else { return nil }
     let path = String(setting[..<equals])
     self.init(path: path, value: String(setting[setting.index(after: equals)...]), origin: "--set \(path)")
   }
 
-  /// YAML for exactly this text: in double quotes, and without variables.
+  /// The YAML of exactly this text: in double quotes and without variables.
   public static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -83,7 +83,7 @@ public struct JobOverride: Sendable {
     return result + "\""
   }
 
-  /// The option as it was typed: `--set prefetch.order=lifo`, `--order lifo`; a value that may hold a secret is not shown.
+  /// The option as typed: `--set prefetch.order=lifo`, `--order lifo`; values that may be secrets are masked.
   package var label: String {
     guard let typed else { return origin }
     let isSecret =
@@ -95,19 +95,18 @@ public struct JobOverride: Sendable {
 }
 
 extension JobOverride {
-  /// Variables that set keys which neither the job file nor the command line sets; beside PREWARM_CACHE_DIR, which is part of the default of
-  /// `cache.directory`.
+  /// Environment variables that set defaults of keys; PREWARM_CACHE_DIR is part of the default of `cache.directory`.
   private static let variables = [
     ("PREWARM_CONCURRENCY", "prefetch.concurrency"), ("PREWARM_TIMEOUT", "request.timeout"),
     ("PREWARM_USER_AGENT", "request.user-agent"), ("PREWARM_PROXY", "request.proxy"),
   ]
 
-  /// What the environment sets below the job file; a variable that is empty sets nothing.
+  /// The overrides of the environment, which the job file overrides; empty variables are ignored.
   static func defaults(in environment: [String: String]) -> [JobOverride] {
     variables.compactMap { name, path in
       guard let value = environment[name], !value.isEmpty else { return nil }
       var override = JobOverride(path: path, text: value, origin: name)
-      // What is a number in quotes would be text.
+      // Quotes would make the number a text.
       if path == "prefetch.concurrency", Quantities.count(value) != nil { override.value = value }
       override.yields = true
       return override
@@ -115,23 +114,23 @@ extension JobOverride {
   }
 }
 
-/// Puts what the command line sets into the tree of a job file, before anything is checked.
+/// Merges overrides into the tree of a job file before it is checked.
 struct JobOverrideMerge {
   private(set) var root: YAMLNode
-  /// A text for each option that could be read.
+  /// The text of each option that is valid YAML.
   private(set) var options: [SourceText] = []
-  /// What is wrong with options as such, beside what checking the tree will find.
+  /// Errors of the options themselves; checking the tree finds others.
   private(set) var problems: [(message: String, location: SourceLocation)] = []
-  /// The texts of the defaults that lists began as.
+  /// The texts of the defaults that lists started with.
   private var defaults: [SourceText] = []
 
-  /// Puts `overrides` over `root`, in order.
+  /// Merges `overrides` into `root`, in order.
   init(_ overrides: [JobOverride], over root: YAMLNode) {
     self.root = root
     for override in overrides where !override.yields || !Self.has(override.path, root) { apply(override) }
   }
 
-  /// Whether there is anything at a dotted path.
+  /// Whether the tree has a node at a dotted path.
   private static func has(_ path: String, _ root: YAMLNode) -> Bool {
     let found = path.split(separator: ".").reduce(Optional(root)) { node, name in
       node?.mapping?.pairs.first { $0.key.scalar?.text == String(name) }?.value
@@ -176,12 +175,12 @@ struct JobOverrideMerge {
     case .scalar(let scalar) where scalar.isNull:
       return set(value, at: parts, of: override, in: nil)
     case .scalar:
-      problems.append(("no key '\(name)' is below a single value", value.location))
+      problems.append(("can't set '\(name)' below a single value", value.location))
       return node ?? value
     case .sequence(var items):
       guard let index = Quantities.count(name), items.indices.contains(index) else {
         problems.append(
-          ("the list has no item '\(name)'; items are counted from 0, and there are \(items.count)", value.location)
+          ("no item '\(name)' in the list; it has \(items.count) items, counted from 0", value.location)
         )
         return node ?? value
       }
@@ -200,12 +199,12 @@ struct JobOverrideMerge {
     }
   }
 
-  /// The list with one more item; a list that was not given begins as its default, whose item with the same target makes way.
+  /// The list with the item appended; a missing list starts as its default, without the item that has the same target.
   private mutating func appended(_ value: YAMLNode, of override: JobOverride, to node: YAMLNode?) -> YAMLNode {
     var items: [YAMLNode] = []
     var location = value.location
     if let node {
-      // What is no list is refused when the tree is checked.
+      // Checking the tree rejects anything but a list.
       guard let given = node.sequence else { return node }
       (items, location) = (given, node.location)
     } else if let implied = JobKeys.key(at: override.path)?.defaultNode?.sequence {
@@ -218,7 +217,7 @@ struct JobOverrideMerge {
     return YAMLNode(.sequence(items + [value]), location: location)
   }
 
-  /// Whether both are a format with its file, and the files are the same as written.
+  /// Whether both are reports with the same target as written.
   private static func haveSameTarget(_ left: YAMLNode, _ right: YAMLNode) -> Bool {
     guard let left = left.mapping?.pairs.first, let right = right.mapping?.pairs.first else { return false }
     return left.value.hasSameContent(as: right.value)

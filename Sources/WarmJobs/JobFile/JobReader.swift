@@ -1,24 +1,24 @@
 internal import Reports
 internal import YAMLDocuments
 
-/// Reads a tree of nodes by the description of the keys into a job, and collects every mistake on the way.
+/// Reads a YAML tree into a job by the table of keys, and collects all errors.
 ///
-/// A key with a mistake keeps its default, so that one mistake does not hide another.
+/// A key with an error keeps its default, so that one error doesn't hide another.
 struct JobReader {
   let environment: [String: String]
-  /// The folder that relative paths in the job file start at; those in options start at the current one.
+  /// The folder of relative paths in the job file; those in options are relative to the current folder.
   let folder: String
   let errors: JobFileErrorList
-  /// The job read so far, over the defaults.
+  /// The job read so far.
   private(set) var job = Job()
-  /// Where the values stand that were given, by their keys' paths; items of lists have numbers, as in `manifests[0].path`.
+  /// The nodes of the values given, by path; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]
 
   init(environment: [String: String], folder: String, errors: JobFileErrorList) {
     (self.environment, self.folder, self.errors) = (environment, folder, errors)
   }
 
-  /// Reads a whole job, and checks keys that do not go together.
+  /// Reads a whole job and checks for keys that exclude each other.
   mutating func read(_ root: YAMLNode) {
     section(root, at: "", "")
     checkAll()
@@ -27,24 +27,24 @@ struct JobReader {
   /// Reads the keys of a section.
   ///
   /// - Parameters:
-  ///   - path: the path by which its keys are described.
-  ///   - location: the same with numbers of items.
+  ///   - path: the path in the table of keys.
+  ///   - location: the path with numbers of items.
   private mutating func section(_ node: YAMLNode, at path: String, _ location: String) {
     let keys = JobKeys.bySection[path] ?? []
     guard let mapping = node.mapping else {
       let example = keys.first { $0.defaultText != nil }.map { ", such as '\($0.name): \($0.defaultText!)'" } ?? ""
       let name = path.isEmpty ? "a job" : "'\(JobPathText.lastName(of: path))'"
-      errors.add("\(name) needs keys below it\(example), not \(node.kindPhrase)", at: node)
+      errors.add("\(name) requires keys below it\(example), not \(node.kindPhrase)", at: node)
       return
     }
     for (first, again) in mapping.duplicateKeys {
-      let line = first.location.source === again.location.source ? "; first on line \(first.location.range.start.line)" : ""
-      errors.add("'\(again.scalar?.text ?? "")' is given twice\(line)", at: again)
+      let line = first.location.source === again.location.source ? "; first used on line \(first.location.range.start.line)" : ""
+      errors.add("duplicate key '\(again.scalar?.text ?? "")'\(line)", at: again)
     }
     var seen: Set<String> = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
-        errors.add("a key is text, not \(pair.key.kindPhrase)", at: pair.key)
+        errors.add("a key must be text, not \(pair.key.kindPhrase)", at: pair.key)
         continue
       }
       guard let key = keys.first(where: { $0.name == name }) else {
@@ -56,8 +56,8 @@ struct JobReader {
       if value(of: key, pair, itsLocation) { given[itsLocation] = pair.value }
     }
     for key in keys where key.isRequired && !seen.contains(key.name) {
-      let example = key.example.map { "; write \(key.name): \($0)" } ?? ""
-      errors.add("'\(key.name)' is missing\(example)", atStartOf: node)
+      let example = key.example.map { "; add \(key.name): \($0)" } ?? ""
+      errors.add("missing key '\(key.name)'\(example)", atStartOf: node)
     }
   }
 
@@ -65,7 +65,7 @@ struct JobReader {
   private mutating func value(of key: JobKey, _ pair: YAMLMapping.Pair, _ location: String) -> Bool {
     let node = pair.value
     if node.scalar?.isNull == true {
-      errors.add("'\(key.name)' has no value; it needs \(key.type.expectation)", at: node, or: pair.key)
+      errors.add("'\(key.name)' has no value; use \(key.type.expectation)", at: node, or: pair.key)
       return false
     }
     switch key.type {
@@ -97,14 +97,14 @@ struct JobReader {
   ) -> Bool {
     guard let items = node.sequence else {
       let advice = bareEntry(node, of: key).map { "; write \(key.name): [{\($0)}]" } ?? ""
-      errors.add("'\(key.name)' needs \(key.type.expectation), not \(node.kindPhrase)\(advice)", at: node)
+      errors.add("'\(key.name)' requires \(key.type.expectation), not \(node.kindPhrase)\(advice)", at: node)
       return false
     }
-    if items.count < minimum { errors.add("'\(key.name)' needs at least one entry", at: node) }
+    if items.count < minimum { errors.add("'\(key.name)' requires at least one entry", at: node) }
     key.clear(&job)
     for (index, item) in items.enumerated() {
       if let written = bareEntry(item, of: key) {
-        errors.add("an entry of '\(key.name)' needs a key before its value; write {\(written)}", at: item)
+        errors.add("an entry of '\(key.name)' requires a key before its value; write {\(written)}", at: item)
         continue
       }
       let pairs = item.mapping?.pairs ?? []
@@ -114,14 +114,14 @@ struct JobReader {
           errors.add(error, at: place)
           continue
         }
-        // Of a key that is none, its own error names those that there are.
+        // The error of an unknown key names the known ones.
         let known = Set((JobKeys.bySection[key.path + "[]"] ?? []).map(\.name))
         if pairs.allSatisfy({ known.contains($0.key.scalar?.text ?? "") }) {
-          errors.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
+          errors.add("an entry of '\(key.name)' requires \(JobValueType.alternatives(names))", at: item)
         }
       }
       if let first = chosen.first?.scalar?.text, let other = chosen.first(where: { $0.scalar?.text != first }) {
-        errors.add("'\(other.scalar?.text ?? "")' stands beside '\(first)'; an entry has one of them", at: other)
+        errors.add("an entry can't have both '\(first)' and '\(other.scalar?.text ?? "")'; make two entries", at: other)
       }
       key.open(&job)
       section(item, at: key.path + "[]", "\(location)[\(index)]")
@@ -129,11 +129,11 @@ struct JobReader {
     return true
   }
 
-  /// What to write for a text that stands where an entry belongs, such as `path: urls.txt`; nil for anything else.
+  /// The correct form of a text in the place of an entry, such as `path: urls.txt`; nil for anything but text.
   private func bareEntry(_ node: YAMLNode, of key: JobKey) -> String? {
     guard let scalar = node.scalar, !scalar.isNull else { return nil }
     let text = scalar.text
-    // What may be a secret, or is too long to repeat, stands for itself by an example.
+    // An example replaces a text that may be a secret or is long.
     let isShown = !text.contains("@") && !text.contains("\n") && text.count <= 60
     guard key.name == "report" else {
       guard isShown else { return text.contains("://") ? "urls: [https://img.example.com/a.jpg]" : "path: urls.txt" }
@@ -148,14 +148,14 @@ struct JobReader {
     return "\(format.rawValue): \(Self.flowText(text))"
   }
 
-  /// A text as it is written within brackets: in quotes if YAML would take it for anything else.
+  /// The text as a scalar within brackets, in quotes where YAML requires them.
   private static func flowText(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { $0.isLetter || $0.isDigit || "/._-+~=?&%:".utf8.contains($0) }
     let isSafe = isPlain && !text.hasPrefix("-") && !text.hasPrefix("?") && !text.hasPrefix(":") && !text.hasSuffix(":")
     return isSafe ? text : "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
   }
 
-  /// The error of a report whose only key is no format; nil for anything else.
+  /// The error of a report whose only key isn't a format; nil for anything else.
   private func formatError(_ pairs: [YAMLMapping.Pair], of key: JobKey) -> (YAMLNode, String)? {
     guard key.name == "report", pairs.count == 1, let pair = pairs.first, let word = pair.key.scalar?.text else { return nil }
     let path =
@@ -163,19 +163,19 @@ struct JobReader {
     return (pair.key, ReportFormat.error(word, path: path) { "\($0.rawValue): \(Self.flowText($1))" })
   }
 
-  /// `unknown key 'per-hst'; did you mean 'per-host'?`, also for a key that belongs to another section.
+  /// `unknown key 'per-hst'; did you mean 'per-host'?`, also for keys of other sections.
   private static func unknownKey(_ name: String, section: String, keys: [JobKey]) -> String {
     if let nearest = Suggestions.nearest(to: name, among: keys.map(\.name)) {
       return "unknown key '\(name)'; did you mean '\(nearest)'?"
     }
     let elsewhere = JobKeys.all.filter { $0.name == name && !$0.path.contains("[]") }
     if elsewhere.count == 1 { return "unknown key '\(name)'; did you mean '\(elsewhere[0].path)'?" }
-    return "unknown key '\(name)'; known here: \(keys.map(\.name).joined(separator: ", "))"
+    return "unknown key '\(name)'; known keys: \(keys.map(\.name).joined(separator: ", "))"
   }
 }
 
 extension YAMLNode {
-  /// Its kind, for messages.
+  /// The kind of node, for messages.
   var kindPhrase: String {
     switch content {
     case .scalar(let scalar): scalar.isNull ? "nothing" : "a single value"

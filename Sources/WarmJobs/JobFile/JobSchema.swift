@@ -4,11 +4,11 @@ import YAMLDocuments
 extension JobKeys {
   /// The JSON Schema of the job file (draft 2020-12), for editors and other tools; the text ends with a newline.
   ///
-  /// It describes YAML 1.2 as JSON: what YAML reads as a number may stand where a number or text is meant. `errorMessage` is what vscode-json-languageservice, yaml-language-server and ajv-errors show.
+  /// It describes YAML 1.2 as JSON: where text is allowed, so are values that YAML reads as numbers. Editors with
+  /// vscode-json-languageservice or yaml-language-server, and ajv-errors, show `errorMessage`.
   ///
-  /// What it accepts may still be a mistake, which ``JobFile/load(path:overrides:environment:)`` tells: keys that do not go
-  /// together, patterns that are none, variables that are not set, and what is lost when YAML is read, such as how a number was
-  /// written. What it refuses is one.
+  /// Everything that it rejects is an error. ``JobFile/load(path:overrides:environment:)`` finds more: keys that exclude each other,
+  /// invalid patterns, unset variables, and the original form of numbers.
   public static func schema() -> String {
     let head: [JSONTree.Member] = [
       ("$schema", .string("https://json-schema.org/draft/2020-12/schema")),
@@ -20,7 +20,7 @@ extension JobKeys {
       (
         "variable",
         .object([
-          ("description", .string("a variable of the environment: ${NAME} or ${NAME:-default}")),
+          ("description", .string("an environment variable: ${NAME} or ${NAME:-default}")),
           ("type", .string("string")),
           ("pattern", .string(SchemaPatterns.variable)),
         ])
@@ -57,7 +57,7 @@ enum JobSchema {
 }
 
 extension JSONTree {
-  /// What YAML 1.2 makes of a node of the description of the keys: whole numbers and truths where they are written plainly.
+  /// Converts a node of the table of keys as YAML 1.2 does: plain whole numbers and booleans keep their type.
   fileprivate init(_ node: YAMLNode) {
     switch node.content {
     case .scalar(let scalar) where scalar.isPlain && ["true", "false"].contains(scalar.text):
@@ -71,13 +71,13 @@ extension JSONTree {
 }
 
 extension JobSchema {
-  /// The members of the schema of what a key holds; `path` is the key's, for the keys below it.
+  /// The members of the schema of a value; `path` is that of its key.
   static func value(_ type: JobValueType, at path: String) -> [JSONTree.Member] {
     let choices = alternatives(type, at: path)
     return choices.count == 1 ? choices[0] : [("anyOf", .array(choices.map { .object($0) }))]
   }
 
-  /// The schemas of which one fits.
+  /// The schemas of which one must match.
   private static func alternatives(_ type: JobValueType, at path: String) -> [[JSONTree.Member]] {
     switch type {
     case .section: [section(path)]
@@ -101,7 +101,7 @@ extension JobSchema {
 
   private static let variable: [JSONTree.Member] = [("$ref", .string("#/$defs/variable"))]
 
-  /// A word as text, and as the number that YAML reads where it looks like one.
+  /// A word as text, and also as a number if YAML reads it as one.
   private static func written(_ word: String) -> [JSONTree] {
     let isNumber = Double(word) != nil && word.utf8.allSatisfy { $0.isDigit || $0 == 0x2E }
     return isNumber ? [.string(word), .number(word)] : [.string(word)]
@@ -124,7 +124,7 @@ extension JobSchema {
   private static func scalar(_ type: JobValueType) -> [JSONTree.Member] {
     switch type {
     case .text(let form):
-      // No number is a URL.
+      // A number is never a URL.
       single(
         [.webURL, .proxyURL].contains(form) ? ["string"] : ["string", "number", "boolean"],
         pattern: SchemaPatterns.text(form),
@@ -148,8 +148,8 @@ extension JobSchema {
   }
 
   /// - Parameters:
-  ///   - bounds: of numbers; what has no upper bound ends with the largest integer.
-  ///   - pattern: of whole texts that are no variables; nil if only a variable is text.
+  ///   - bounds: the bounds of numbers; `Int.max` means none.
+  ///   - pattern: the pattern of whole texts without variables; nil if all text must be a variable.
   private static func single(
     _ types: [String],
     bounds: ClosedRange<Int>? = nil,
@@ -166,19 +166,19 @@ extension JobSchema {
     } else {
       members.append(("pattern", .string(SchemaPatterns.variable)))
     }
-    members.append(("errorMessage", .string("needs \(type.expectation)")))
+    members.append(("errorMessage", .string("requires \(type.expectation)")))
     return members
   }
 }
 
-/// Regular expressions (ECMA-262, as JSON Schema has them) for what the job file writes as text.
+/// Regular expressions (ECMA-262, as in JSON Schema) for texts of the job file.
 ///
-/// They are wide where the exact rule is none of a regular language, such as a host in Unicode or the longest duration.
+/// They accept more than the reader where the exact rule isn't regular, such as for hosts in Unicode or the longest duration.
 enum SchemaPatterns {
-  /// Fits any text, so that it need not be asked.
+  /// Matches any text, so no pattern is written.
   static let any = ""
 
-  /// A variable somewhere in a text: the beginning of `${NAME}` behind an even number of dollars.
+  /// The start of a variable in a text: `${NAME` after an even number of dollars.
   static let variable = #"(?:^|[^$])(?:\$\$)*\$\{[A-Za-z_]"#
 
   static let namespace = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
@@ -193,7 +193,7 @@ enum SchemaPatterns {
 
   static func duration(from minimum: Duration) -> String { aboveZero(minimum > .zero) + number + "(?:ms|s|m|h|d)" }
 
-  /// A text of that form.
+  /// The pattern of a text form.
   static func text(_ form: JobTextForm) -> String {
     switch form {
     case .free, .entry, .pattern: any
@@ -208,7 +208,7 @@ enum SchemaPatterns {
     }
   }
 
-  /// The name of a header (RFC 9110, section 5.6.2) that a job may send, whatever the case of its letters.
+  /// The name of a header that a job may set (RFC 9110, section 5.6.2), case-insensitive.
   static func headerName(ofVariant: Bool) -> String {
     let refused = HeaderRules.refusedNames(ofVariant: ofVariant).map { name in
       name.map { $0.isLetter ? "[\($0.uppercased())\($0)]" : String($0) }.joined()
@@ -219,7 +219,7 @@ enum SchemaPatterns {
   private static let number = #"[0-9]+(?:\.[0-9]{1,6})?"#
   private static let port = "0*[1-9][0-9]{0,4}"
   private static let host = #"\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+"#
-  /// No control character but tabs.
+  /// Any character except control characters; tabs are allowed.
   private static let visible = #"[^\x00-\x08\x0A-\x1F\x7F]"#
 
   private static func aboveZero(_ isAsked: Bool) -> String { isAsked ? "(?=[0-9.]*[1-9])" : "" }

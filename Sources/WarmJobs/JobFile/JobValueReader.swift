@@ -5,9 +5,9 @@ internal import YAMLDocuments
 
 /// Reads the value of one key by its type.
 struct JobValueReader {
-  /// The key, for sentences.
+  /// The key, for messages.
   let name: String
-  /// The whole type of the key, of which nested types are parts.
+  /// The whole type of the key, which contains nested types.
   let whole: JobValueType
   let environment: [String: String]
   let folder: String
@@ -16,7 +16,7 @@ struct JobValueReader {
   /// The value; nil if it is invalid.
   func value(_ node: YAMLNode, _ type: JobValueType) -> JobValue? {
     if let tag = node.tag {
-      errors.add("tags are not supported, such as '\(tag)' here", at: node)
+      errors.add("unsupported tag '\(tag)'; remove it", at: node)
       return nil
     }
     switch type {
@@ -52,12 +52,12 @@ struct JobValueReader {
     }
   }
 
-  /// A scalar as it counts: variables filled in.
+  /// A scalar with its variables filled in.
   private struct Scalar {
     let text: String
-    /// Whether it may hold secrets of the environment.
+    /// Whether it may contain secrets from the environment.
     let hasVariables: Bool
-    /// Whether it may be a number or a truth: without quotes, or with quotes for the sake of variables.
+    /// Whether it may be a number or a boolean: without quotes, or with quotes around variables.
     let isPlain: Bool
   }
 
@@ -69,7 +69,7 @@ struct JobValueReader {
     return Scalar(text: expansion.text, hasVariables: expansion.hasVariables, isPlain: written.isPlain || expansion.hasVariables)
   }
 
-  /// The value of a scalar; nil if it is not what the type needs.
+  /// The value of a scalar; nil if it isn't of the type.
   private func scalar(_ scalar: Scalar, _ type: JobValueType, _ node: YAMLNode) -> JobValue? {
     let text = scalar.text
     switch type {
@@ -92,18 +92,18 @@ struct JobValueReader {
     }
   }
 
-  /// What the variable of that name holds, which no message shows.
+  /// The value of the environment variable named by the scalar; no message shows it.
   private func secret(_ scalar: Scalar, _ node: YAMLNode) -> JobValue? {
     guard !scalar.text.isEmpty, scalar.text.utf8.allSatisfy({ $0.isLetter || $0.isDigit || $0 == 0x5F }) else {
-      errors.add("'\(name)' needs \(whole.expectation), not the secret itself", at: node)
+      errors.add("'\(name)' requires \(whole.expectation), not the secret itself", at: node)
       return nil
     }
     guard let value = environment[scalar.text] else {
-      errors.add("the environment has no variable of that name; set it to the secret", at: node)
+      errors.add("environment variable not set; set it to the secret", at: node)
       return nil
     }
     guard HeaderRules.isValue(value) else {
-      errors.add("what the environment has under that name holds control characters", at: node)
+      errors.add("the value of this environment variable contains control characters; remove them", at: node)
       return nil
     }
     return .text(value)
@@ -111,10 +111,10 @@ struct JobValueReader {
 
   /// Values by names, each name once.
   private func values(_ mapping: YAMLMapping, _ type: JobValueType) -> [(name: String, value: JobValue)] {
-    for (_, again) in mapping.duplicateKeys { errors.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
+    for (_, again) in mapping.duplicateKeys { errors.add("duplicate name '\(again.scalar?.text ?? "")'", at: again) }
     return mapping.pairs.compactMap { pair in
       guard let name = pair.key.scalar?.text, JobTextForm.namespace.accepts(name) else {
-        errors.add("a name in '\(self.name)' needs \(JobTextForm.namespace.expectation)", at: pair.key)
+        errors.add("a name in '\(self.name)' requires \(JobTextForm.namespace.expectation)", at: pair.key)
         return nil
       }
       return value(pair.value, type).map { (name, $0) }
@@ -128,13 +128,13 @@ struct JobValueReader {
     names: [String],
     _ type: JobValueType
   ) -> [(name: String, value: JobValue)] {
-    for (_, again) in mapping.duplicateKeys { errors.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
+    for (_, again) in mapping.duplicateKeys { errors.add("duplicate name '\(again.scalar?.text ?? "")'", at: again) }
     return mapping.pairs.compactMap { pair in
       guard let name = pair.key.scalar?.text, names.contains(name) else {
         let written = pair.key.scalar.map { errors.shown($0.text, of: pair.key) } ?? pair.key.kindPhrase
         let nearest = pair.key.scalar.flatMap { Suggestions.nearest(to: $0.text, among: names) }
         let advice = nearest.map { "did you mean '\($0)'?" } ?? "use \(JobValueType.alternatives(names))"
-        errors.add("\(written) is not \(noun); \(advice)", at: pair.key)
+        errors.add("\(written) isn't \(noun); \(advice)", at: pair.key)
         return nil
       }
       let reader = JobValueReader(name: name, whole: type, environment: environment, folder: folder, errors: errors)
@@ -151,7 +151,7 @@ struct JobValueReader {
         case .empty, .relative, .scheme: ""
         default: ": \(error.message)"
         }
-      errors.add("'\(name)' needs \(whole.expectation)\(reason)", at: node)
+      errors.add("'\(name)' requires \(whole.expectation)\(reason)", at: node)
       return nil
     }
   }
@@ -160,9 +160,9 @@ struct JobValueReader {
     do {
       return .pattern(try URLPattern(scalar.text))
     } catch {
-      // The library's sentence may repeat what the variables held.
+      // The message of the library may contain values of variables.
       let reason = scalar.hasVariables ? "" : ": \(error.message)"
-      errors.add("'\(name)' needs \(JobTextForm.pattern.expectation)\(reason)", at: node)
+      errors.add("'\(name)' requires \(JobTextForm.pattern.expectation)\(reason)", at: node)
       return nil
     }
   }
@@ -189,22 +189,22 @@ struct JobValueReader {
     var headers: [DownloadOptions.Header] = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
-        errors.add("the name of a header field is text, not \(pair.key.kindPhrase)", at: pair.key)
+        errors.add("the name of a header must be text, not \(pair.key.kindPhrase)", at: pair.key)
         continue
       }
       if let problem = HeaderRules.problem(name: name, ofVariant: ofVariant) {
-        // A name with a colon or a space may be a whole field.
-        errors.add(errors.isSecret(pair.key) ? "this is not the name of a header field" : problem, at: pair.key)
+        // A name with a colon or a space may be a whole header, with a secret.
+        errors.add(errors.isSecret(pair.key) ? "this isn't the name of a header" : problem, at: pair.key)
       } else if headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
-        errors.add("'\(name)' is given twice; the case of letters does not count", at: pair.key)
+        errors.add("duplicate header '\(name)'; names are case-insensitive", at: pair.key)
       }
       guard let scalar = pair.value.scalar, !scalar.isNull, pair.value.tag == nil else {
-        errors.add("the field '\(name)' needs text, not \(pair.value.kindPhrase)", at: pair.value, or: pair.key)
+        errors.add("the header '\(name)' requires text, not \(pair.value.kindPhrase)", at: pair.value, or: pair.key)
         continue
       }
       guard let value = expanded(pair.value)?.text else { continue }
       guard HeaderRules.isValue(value) else {
-        errors.add("the field '\(name)' needs \(JobTextForm.headerValue.expectation)", at: pair.value)
+        errors.add("the header '\(name)' requires \(JobTextForm.headerValue.expectation)", at: pair.value)
         continue
       }
       headers.append(DownloadOptions.Header(name, value))
@@ -212,31 +212,31 @@ struct JobValueReader {
     return headers
   }
 
-  /// Reports what stands there instead of what the key needs.
+  /// Reports a value of another type than the key requires.
   ///
-  /// - Parameter isList: whether that is a list, of which a single value may be an item.
+  /// - Parameter isList: whether the key requires a list; the advice then makes the value its only item.
   private func refuse<Value>(_ node: YAMLNode, isList: Bool = false) -> Value? {
     guard let written = node.scalar, !written.isNull else {
-      errors.add("'\(name)' needs \(whole.expectation), not \(node.kindPhrase)", at: node)
+      errors.add("'\(name)' requires \(whole.expectation), not \(node.kindPhrase)", at: node)
       return nil
     }
     let expansion = EnvironmentExpansion(written.text, environment: environment)
-    let shown = errors.shown(written.text, of: node) + (expansion.hasVariables ? ", its variables filled in," : "")
+    let shown = errors.shown(written.text, of: node) + (expansion.hasVariables ? " (with its variables filled in)" : "")
     if case .choice(let noun, let words) = whole.innermost {
-      errors.add("\(shown) is not \(noun); use \(JobValueType.alternatives(words))", at: node)
+      errors.add("\(shown) isn't \(noun); use \(JobValueType.alternatives(words))", at: node)
     } else if case .integer = whole.innermost, !written.isPlain, Quantities.count(written.text) != nil {
-      errors.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
+      errors.add("'\(name)' requires \(whole.expectation), not text; remove the quotes", at: node)
     } else {
       let isShownWhole = shown == "'\(written.text)'" && !written.text.contains { ",[]{}#\"'".contains($0) }
       let advice = isList && isShownWhole ? "; write \(name): [\(written.text)]" : ""
-      errors.add("'\(name)' needs \(whole.expectation), not \(shown)\(advice)", at: node)
+      errors.add("'\(name)' requires \(whole.expectation), not \(shown)\(advice)", at: node)
     }
     return nil
   }
 }
 
 extension JobValueType {
-  /// The type of a single value in a list or beside a word.
+  /// The type of a single value in a list or next to a word.
   fileprivate var innermost: JobValueType {
     switch self {
     case .list(let inner), .either(_, let inner), .mapping(let inner), .limits(_, _, let inner): inner.innermost

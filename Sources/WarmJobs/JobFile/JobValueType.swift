@@ -7,7 +7,7 @@ internal import Manifests
 public indirect enum JobValueType: Sendable {
   /// Keys below it.
   case section
-  /// A list of mappings whose keys are described below `path[]`; each has exactly one of the named keys.
+  /// A list of mappings with the keys at `path[]`; each has exactly one of the named keys.
   case entries(exactlyOneOf: [String], minimum: Int)
   case text(JobTextForm)
   case boolean
@@ -23,33 +23,33 @@ public indirect enum JobValueType: Sendable {
   case percentage
   /// A count, or a percentage.
   case countOrPercentage
-  /// One of some words; `noun` with its article is what they are called, such as `an order`.
+  /// One of some words; `noun` names them with an article, such as `an order`.
   case choice(noun: String, words: [String])
-  /// HTTP statuses and ranges of them, within bounds.
+  /// HTTP statuses and ranges of statuses, within bounds.
   case statuses(ClosedRange<Int>)
-  /// Header fields by name; those of a variant may be ones that have keys of their own.
+  /// Headers by name; variants may set headers that have keys of their own.
   case headers(ofVariant: Bool)
-  /// How many a second, a minute or an hour.
+  /// A number per second, minute or hour.
   case rate
   /// A host and a port.
   case hostAndPort
-  /// The server to connect to in place of a host and port.
+  /// The server to connect to instead of a host and port.
   case connectTarget
-  /// The name of a variable of the environment, which holds a secret.
+  /// The name of an environment variable with a secret.
   case secretVariable
-  /// Values by names of the user's own.
+  /// Values by names that the user chooses.
   case mapping(of: JobValueType)
-  /// Values by names of a given set; `noun` with its article is what they are called.
+  /// Values by names of a fixed set; `noun` names them with an article.
   case limits(noun: String, names: [String], JobValueType)
   case list(of: JobValueType)
-  /// A word of its own meaning, such as `none`, or a value.
+  /// A special word such as `none`, or a value.
   case either(word: String, JobValueType)
-  /// One of some words, or keys below it, written such as `example`.
+  /// One of some words, or a section such as `example`.
   case wordOrSection([String], example: String)
-  /// A text, or keys below it, written such as `example`.
+  /// A text, or a section such as `example`.
   case textOrSection(JobTextForm, example: String)
 
-  /// What it needs, as the end of a sentence: `a whole number from 1 to 4096`.
+  /// The required form as the end of a sentence: `a whole number from 1 to 4096`.
   var expectation: String {
     switch self {
     case .section: "keys below it"
@@ -66,13 +66,13 @@ public indirect enum JobValueType: Sendable {
     case .countOrPercentage: "a count, or a percentage such as 1%"
     case .choice(_, let words): Self.alternatives(words)
     case .statuses(let range): "a list of statuses from \(range.lowerBound) to \(range.upperBound) such as [400, 404-406]"
-    case .headers: "header fields such as {X-Token: value}"
+    case .headers: "headers such as {X-Token: value}"
     case .rate: "a rate above zero such as 200/s, 30/m or 100/h"
-    case .hostAndPort: "a host and a port such as edge.example.com:443 or [2001:db8::1]:443"
-    case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT, as curl's --connect-to"
-    case .secretVariable: "the name of a variable of the environment"
+    case .hostAndPort: "a host and port such as edge.example.com:443 or [2001:db8::1]:443"
+    case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT, like curl's --connect-to"
+    case .secretVariable: "the name of an environment variable"
     case .mapping(let type): "names, each with \(type.expectation)"
-    case .limits(let noun, _, let type): "keys that are each \(noun), with \(type.expectation)"
+    case .limits(let noun, _, let type): "keys that are \(noun), each with \(type.expectation)"
     case .list(let type): "a list, each item \(type.expectation)"
     case .either(let word, let type): "\(type.expectation), or \(word)"
     case .wordOrSection(let words, let example): "\(words.joined(separator: ", ")), or keys below it such as \(example)"
@@ -80,7 +80,7 @@ public indirect enum JobValueType: Sendable {
     }
   }
 
-  /// How it is written, for the list of keys: `fifo | lifo`, `none | SIZE`.
+  /// The values in the list of keys: `fifo | lifo`, `none | SIZE`.
   var synopsis: String {
     switch self {
     case .section, .entries: ""
@@ -128,26 +128,26 @@ public enum JobTextForm: Sendable {
   case pattern
   /// An entry of a manifest.
   case entry
-  /// The name of a parameter in a URL's query.
+  /// The name of a query parameter.
   case parameter
   /// The URL of a proxy.
   case proxyURL
-  /// A user's name as Basic credentials can carry it (RFC 7617, section 2).
+  /// A user name in Basic credentials (RFC 7617, section 2).
   case username
 
-  /// What it needs, as the end of a sentence.
+  /// The required form as the end of a sentence.
   var expectation: String {
     switch self {
     case .free, .entry: "text"
-    case .jobName: "lower-case letters, digits and '-', beginning with a letter or digit"
-    case .namespace: "letters, digits, '.', '_' and '-', not beginning with a dot"
+    case .jobName: "lowercase letters, digits and '-', starting with a letter or digit"
+    case .namespace: "letters, digits, '.', '_' and '-', not starting with a dot"
     case .path: "a path"
     case .webURL: "an absolute http or https URL"
     case .headerValue: "text without control characters"
     case .pattern: "a glob over the URL's path, or re: and a regular expression"
     case .proxyURL: "a proxy such as http://proxy.example.com:3128 (http, https, socks4, socks4a, socks5 or socks5h)"
-    case .username: "a user's name, without colon and control characters"
-    case .parameter: "the name of a parameter as it stands in the URL, such as utm_source"
+    case .username: "a user name without colons and control characters"
+    case .parameter: "the name of a query parameter, such as utm_source"
     }
   }
 
@@ -161,11 +161,11 @@ public enum JobTextForm: Sendable {
     }
   }
 
-  /// Whether `text` is of this form.
+  /// Whether `text` has this form.
   func accepts(_ text: String) -> Bool {
     let bytes = text.utf8
     switch self {
-    // What has a type of its own is judged by that.
+    // The types of these values check them.
     case .free, .entry, .webURL, .pattern: return true
     case .jobName:
       return !text.hasPrefix("-") && (1...100).contains(bytes.count)
@@ -177,7 +177,7 @@ public enum JobTextForm: Sendable {
     case .proxyURL: return HostRules.isProxy(text)
     case .username: return !text.isEmpty && !bytes.contains(0x3A) && HeaderRules.isValue(text)
     case .headerValue: return HeaderRules.isValue(text)
-    // What a query in normal form may hold beside `&` and `=` (RFC 3986, section 3.4); others are percent-encoded in it.
+    // The characters of a query in normal form except `&` and `=` (RFC 3986, section 3.4); others are percent-encoded.
     case .parameter: return !text.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) && !"&=#\"<>".utf8.contains($0) }
     }
   }
@@ -189,9 +189,9 @@ extension UInt8 {
   var isLetter: Bool { isLowerCaseLetter || (0x41...0x5A).contains(self) }
 }
 
-/// The value of a key, read and checked by its ``JobValueType``; a ``JobCodec`` makes an option of it.
+/// A value of a key, checked by its ``JobValueType``; a ``JobCodec`` converts it to an option.
 indirect enum JobValue: Sendable {
-  /// A choice, or a word that stands for a value.
+  /// A choice, or a word with the meaning of a value.
   case word(String)
   case text(String)
   case path(JobPath)
@@ -205,7 +205,7 @@ indirect enum JobValue: Sendable {
   case fraction(Double)
   case ranges([ClosedRange<Int>])
   case headers([DownloadOptions.Header])
-  /// A second.
+  /// Per second.
   case rate(Double)
   case hostAndPort(host: String, port: Int)
   case connectTarget(DownloadOptions.ConnectTarget)

@@ -1,4 +1,4 @@
-/// Numbers with units, as job files and options write them: `64KiB`, `1.5GB`, `500ms`, `100MP`, `0.5%`.
+/// Parses and writes numbers with units: `64KiB`, `1.5GB`, `500ms`, `100MP`, `0.5%`.
 package enum Quantities {
   private static let sizeUnits = [
     "": 1, "B": 1, "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
@@ -16,12 +16,12 @@ package enum Quantities {
   /// Pixels; nil for any other text.
   static func pixels(_ text: String) -> Int? { scaled(text, units: pixelUnits) }
 
-  /// A time with its unit; nil for any other text, a number without unit too.
+  /// A duration; nil for any other text, including a number without unit.
   package static func duration(_ text: String) -> Duration? {
     scaled(text, units: millisecondUnits).map { .milliseconds($0) }.flatMap { $0 <= maximumDuration ? $0 : nil }
   }
 
-  /// How many a second; nil for any other text and for none at all.
+  /// A rate per second; nil for any other text and for zero.
   static func rate(_ text: String) -> Double? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let seconds = ["s": 1.0, "m": 60, "h": 3600][parts[1]],
@@ -36,30 +36,30 @@ package enum Quantities {
     return millionths <= 100_000_000 ? Double(millionths) / 100_000_000 : nil
   }
 
-  /// The size as it is best written, such as `64MiB`.
+  /// The size with its best unit, such as `64MiB`.
   static func text(size: Int) -> String {
     written(size, [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)], else: "")
   }
 
-  /// The number of pixels as it is best written, such as `100MP`.
+  /// The number of pixels with its best unit, such as `100MP`.
   static func text(pixels: Int) -> String {
     written(pixels, [("GP", 1_000_000_000), ("MP", 1_000_000), ("KP", 1_000)], else: "")
   }
 
-  /// The duration as it is best written, such as `7d` or `500ms`.
+  /// The duration with its best unit, such as `7d` or `500ms`.
   static func text(duration: Duration) -> String {
     let milliseconds = Int(duration / .milliseconds(1))
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
     return milliseconds == 0 ? "0s" : written(milliseconds, units, else: "ms")
   }
 
-  /// The part of a whole as a percentage, such as `12.5%`.
+  /// The fraction as a percentage, such as `12.5%`.
   static func text(fraction: Double) -> String {
     let percent = fraction * 100
     return percent == percent.rounded() ? "\(Int(percent))%" : "\(percent)%"
   }
 
-  /// A number in the largest unit of which it has two or more, and no part.
+  /// The number in the largest unit of which it is a multiple, two or more.
   private static func written(_ number: Int, _ units: [(name: String, factor: Int)], else smallest: String) -> String {
     guard let unit = units.first(where: { number >= 2 * $0.factor && number % $0.factor == 0 }) else {
       return "\(number)\(smallest)"
@@ -72,7 +72,7 @@ package enum Quantities {
     !text.isEmpty && text.utf8.allSatisfy(\.isDigit) ? Int(text) : nil
   }
 
-  /// A number with at most six decimals times its unit, rounded down; nil if it is no such number or does not fit.
+  /// A number with at most six decimals times its unit, rounded down; nil for other texts and on overflow.
   private static func scaled(_ text: String, units: [String: Int]) -> Int? {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     guard let unit = units[String(text[digits.endIndex...])], let first = digits.first, first != "." else { return nil }

@@ -1,10 +1,10 @@
 import ImageDownloading
 import ImageURLs
 
-/// Which headers a job may send.
+/// The headers that a job may set.
 enum HeaderRules {
-  /// Fields that belong to the connection or the framing of the message (RFC 9110, sections 7.2, 7.6.1, 8.6, 10.1.1), or that
-  /// prewarm sets itself to know what an answer means.
+  /// Headers of the connection and of message framing (RFC 9110, sections 7.2, 7.6.1, 8.6, 10.1.1), and those that prewarm sets to
+  /// interpret responses.
   private static let reserved: Set<String> = [
     "connection", "content-encoding", "content-length", "expect", "host", "keep-alive", "proxy-authenticate",
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
@@ -12,28 +12,28 @@ enum HeaderRules {
   ]
   private static let keys = ["accept": "request.accept", "user-agent": "request.user-agent"]
 
-  /// Names in lower case of fields that may not stand in `request.headers`, or in a variant.
+  /// The lowercase names that `request.headers` or a variant may not set.
   static func refusedNames(ofVariant: Bool) -> [String] { (ofVariant ? [] : keys.keys.sorted()) + reserved.sorted() }
 
-  /// Why a field of that name may not stand in `request.headers`, or in a variant; nil if it may.
+  /// Why `request.headers` or a variant may not set that header; nil if it may.
   static func problem(name: String, ofVariant: Bool) -> String? {
     let lowered = name.lowercased()
-    if !ofVariant, let key = keys[lowered] { return "'\(name)' has a key of its own; use \(key)" }
-    if reserved.contains(lowered) { return "'\(name)' is set by prewarm itself and cannot be given" }
-    if name.isEmpty || !name.utf8.allSatisfy(isTokenByte) { return "'\(name)' is not the name of a header field" }
+    if !ofVariant, let key = keys[lowered] { return "'\(name)' has its own key; use \(key)" }
+    if reserved.contains(lowered) { return "prewarm sets '\(name)' itself; remove it" }
+    if name.isEmpty || !name.utf8.allSatisfy(isTokenByte) { return "'\(name)' isn't the name of a header" }
     return nil
   }
 
-  /// Whether it holds no control characters but tabs (RFC 9110, section 5.5).
+  /// Whether the text has no control characters except tabs (RFC 9110, section 5.5).
   static func isValue(_ text: String) -> Bool { text.utf8.allSatisfy { ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F } }
 
-  /// Whether it may stand in a token (RFC 9110, section 5.6.2).
+  /// Whether tokens may contain the byte (RFC 9110, section 5.6.2).
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     byte.isLetter || byte.isDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
   }
 }
 
-/// Hosts and ports as the job file writes them.
+/// Parses hosts and ports.
 enum HostRules {
   /// `HOST:PORT`, the host in normal form, IPv6 addresses in brackets; nil for any other text.
   static func hostAndPort(_ text: String) -> (host: String, port: Int)? {
@@ -56,7 +56,7 @@ enum HostRules {
     return isConnectable(target) ? target : nil
   }
 
-  /// Whether it is the URL of a proxy that libcurl knows: a host, perhaps with a scheme, a user and a port, and no more.
+  /// Whether libcurl accepts the URL as a proxy: a host with an optional scheme, user and port.
   static func isProxy(_ text: String) -> Bool {
     var connection = DownloadOptions.Connection()
     connection.proxy = .url(text)
@@ -69,7 +69,7 @@ enum HostRules {
     return connection.invalidReason == nil
   }
 
-  /// The parts between colons, of which those in brackets are none.
+  /// The parts between colons, except colons in brackets.
   private static func fields(_ text: String) -> [Substring] {
     var isInBrackets = false
     return text.split(omittingEmptySubsequences: false) { character in
@@ -83,7 +83,7 @@ enum HostRules {
     Quantities.count(String(text)).flatMap { (1...65_535).contains($0) ? $0 : nil }
   }
 
-  /// The host as URLs have it in normal form; nil if it is none.
+  /// The host in normal form; nil if it is invalid.
   private static func host(_ text: some StringProtocol) -> String? {
     guard !text.isEmpty, !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) || $0 <= 0x20 }) else { return nil }
     if !text.hasPrefix("["), text.contains(":") { return nil }

@@ -1,11 +1,11 @@
 public import Reports
 
-/// Finds the known word that a mistyped one is nearest to.
+/// Finds the known word nearest to a mistyped one.
 public enum Suggestions {
-  /// Longer words are no slips of the finger.
+  /// Longer words aren't typing errors.
   private static let maximumLength = 40
 
-  /// The candidate that is at most a third of its letters away; nil if none is that near.
+  /// Returns the nearest candidate within a third of its letters; nil if there is none.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
     let word = Array(word.lowercased())
     guard word.count <= maximumLength else { return nil }
@@ -18,7 +18,7 @@ public enum Suggestions {
     return best?.candidate
   }
 
-  /// The optimal string alignment distance: letters inserted, removed, replaced, or swapped with their neighbour.
+  /// The optimal string alignment distance: insertions, deletions, replacements and swaps of neighbors.
   private static func distance(_ left: [Character], _ right: [Character]) -> Int {
     var beforeLast = [Int](repeating: 0, count: right.count + 1)
     var last = Array(0...right.count)
@@ -39,13 +39,13 @@ public enum Suggestions {
 }
 
 extension ReportFormat {
-  /// Why `word` names no form of reports, and what to write for a report to `path`; ends without a full stop.
+  /// Returns the message for an unknown format `word`, with the correct form for a report to `path`.
   public static func error(_ word: String, path: String, written: (ReportFormat, String) -> String) -> String {
     let names = allCases.map(\.rawValue)
     let meant =
       ReportFormat(fileExtension: word.lowercased())
       ?? Suggestions.nearest(to: word, among: names).flatMap { ReportFormat(rawValue: $0) }
-    guard let meant else { return "'\(word)' is not a report format; use \(JobValueType.alternatives(names))" }
-    return "'\(word)' is not a report format; write \(written(meant, path))"
+    guard let meant else { return "'\(word)' isn't a report format; use \(JobValueType.alternatives(names))" }
+    return "'\(word)' isn't a report format; write \(written(meant, path))"
   }
 }

@@ -3,23 +3,28 @@ import ImageCaching
 import ImagePrimitives
 import Reports
 
-/// `prewarm blacklist`: looks at what is known to be bad, and forgets it.
+/// `prewarm blacklist`: shows and changes the blacklist.
 struct BlacklistCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "blacklist",
-    abstract: "Look at URLs that are known to be bad, or forget them.",
+    abstract: "Show and change the blacklist of bad URLs",
     subcommands: [List.self, Remove.self, Clear.self]
   )
 
   func run() throws {
-    throw CommandError(.misused, "name what to do with the blacklist: list, remove or clear")
+    throw CommandError(.misused, "prewarm blacklist needs a command: list, remove or clear")
   }
 
   /// `prewarm blacklist list`.
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
-      abstract: "List the blacklist: why, how often, when last, until when, URL."
+      abstract: "List blacklisted URLs with reason, count and times",
+      discussion: """
+        EXAMPLES:
+          prewarm blacklist list
+          prewarm blacklist list --job homepage.yaml --json
+        """
     )
 
     @OptionGroup var options: CacheOptions
@@ -40,7 +45,7 @@ struct BlacklistCommand: ParsableCommand {
     private static func line(_ record: BlacklistRecord) -> String {
       let head = record.head
       let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
-      let until = head.expiresAt.map { "until \($0.shortText)" } ?? "for ever"
+      let until = head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
       let cells = [why.padded(to: 16), "\(head.count) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
       return (cells + [escapedForTerminal(String(decoding: record.shownURL, as: UTF8.self))]).joined(separator: "  ") + "\n"
     }
@@ -50,11 +55,16 @@ struct BlacklistCommand: ParsableCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
-      abstract: "Take URLs off the blacklist.",
-      discussion: "Ends with 1 where one of them is not on it; the others are taken off."
+      abstract: "Remove URLs from the blacklist",
+      discussion: """
+        The next run requests them again. Exits with 1 if a URL isn't on the blacklist; the others are removed.
+
+        EXAMPLES:
+          prewarm blacklist remove https://img.example.com/a.jpg
+        """
     )
 
-    @Argument(help: "The URLs.")
+    @Argument(help: "Remove these URLs")
     var urls: [String]
 
     @OptionGroup var options: CacheOptions
@@ -75,7 +85,15 @@ struct BlacklistCommand: ParsableCommand {
 
   /// `prewarm blacklist clear`.
   struct Clear: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "clear", abstract: "Take everything off the blacklist.")
+    static let configuration = CommandConfiguration(
+      commandName: "clear",
+      abstract: "Remove all URLs from the blacklist",
+      discussion: """
+        EXAMPLES:
+          prewarm blacklist clear
+          prewarm blacklist clear --namespace thumbnails
+        """
+    )
 
     @OptionGroup var options: CacheOptions
 
@@ -83,7 +101,7 @@ struct BlacklistCommand: ParsableCommand {
       let cache = try options.open(.readWrite).cache
       let count = try withCacheErrors { () throws(CacheError) in try cache.clearBlacklist() }
       if options.json { return try printJSON(["removed": count]) }
-      try printData("\(counted(UInt64(count), "URL")) taken off the blacklist\n")
+      try printData("\(counted(UInt64(count), "URL")) removed from the blacklist\n")
     }
   }
 }

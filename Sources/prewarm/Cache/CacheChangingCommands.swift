@@ -10,14 +10,17 @@ extension CacheCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
-      abstract: "Remove images from the cache, and all that jobs with transform made of them.",
+      abstract: "Remove images and their resized copies from the cache",
       discussion: """
-        With --job and a job that has variants or edges, all of those are removed. Ends with 1 where one of the URLs is not cached; \
-        the others are removed. To find what was made of them, all records are read.
+        With --job, all variants and edges of the job are removed. Exits with 1 if a URL isn't cached; the others are removed.
+
+        EXAMPLES:
+          prewarm cache remove https://img.example.com/a.jpg
+          prewarm cache remove --job job.yaml https://example.com/a.png
         """
     )
 
-    @Argument(help: "The images' URLs.")
+    @Argument(help: "Remove the images of these URLs")
     var urls: [String]
 
     @OptionGroup var options: CacheOptions
@@ -51,19 +54,27 @@ extension CacheCommand {
   struct Trim: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "trim",
-      abstract: "Remove what has expired, then the oldest beyond the size limit.",
-      discussion: "The rules are those of the job file, or the defaults, with the options above them."
+      abstract: "Remove expired entries, then the oldest beyond the size limit",
+      discussion: """
+        Options override the job file, which overrides the defaults.
+
+        EXAMPLES:
+          prewarm cache trim --max-age 30d
+          prewarm cache trim --max-size 2GiB --trim-to 80%
+          prewarm cache trim --job homepage.yaml
+        """
     )
 
-    @OptionGroup var options: CacheOptions
+    @OptionGroup(title: "Cache")
+    var options: CacheOptions
 
-    @Option(help: ArgumentHelp("cache.max-age, such as 7d.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Remove entries older than this (default: 7d)", valueName: "duration"))
     var maxAge: String?
 
-    @Option(help: ArgumentHelp("cache.max-size, such as 2GiB.", valueName: "size"))
+    @Option(help: ArgumentHelp("Limit the size of bodies, such as 2GiB (default: none)", valueName: "size"))
     var maxSize: String?
 
-    @Option(help: ArgumentHelp("cache.trim-to, such as 50%.", valueName: "part"))
+    @Option(help: ArgumentHelp("Trim to this part of the limit (default: 50%)", valueName: "part"))
     var trimTo: String?
 
     func run() throws {
@@ -99,8 +110,14 @@ extension CacheCommand {
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "clear",
-      abstract: "Remove all images of a namespace and give their space back; the blacklist stays.",
-      discussion: "Needs the cache alone: ends with 1, and says who has it open, where another process uses it."
+      abstract: "Remove all images of a namespace; keep the blacklist",
+      discussion: """
+        Requires exclusive access: exits with 1 and names the processes if others use the cache.
+
+        EXAMPLES:
+          prewarm cache clear
+          prewarm cache clear --namespace thumbnails
+        """
     )
 
     @OptionGroup var options: CacheOptions
@@ -116,29 +133,29 @@ extension CacheCommand {
   }
 }
 
-/// What was removed of a URL.
+/// The entries removed for a URL.
 struct Removed {
-  /// Whether what is known by its identity was there.
+  /// Whether the image itself was cached.
   let isRemoved: Bool
-  /// Images that were made of it, removed with it; nil if there can be none.
+  /// How many resized copies were removed; nil where there are no copies.
   var transformed: Int?
 
-  /// Whether there was anything to be removed.
+  /// Whether anything was removed.
   var isAny: Bool { isRemoved || transformed ?? 0 > 0 }
 
-  /// For a person.
+  /// The result as text.
   fileprivate func sentence(_ url: String) -> String {
     guard let transformed, transformed > 0 else { return "removed \(url)" }
-    let images = counted(UInt64(transformed), "transformed image")
+    let images = counted(UInt64(transformed), "resized image")
     return isRemoved ? "removed \(url) and \(images) of it" : "removed \(images) of \(url)"
   }
 }
 
-/// Removes URLs, with all variants and edges of the job, from what the options name and prints each; exits with 1 if one was not there.
+/// Removes URLs, with all variants and edges of the job, and prints each; exits with 1 if one wasn't found.
 ///
 /// - Parameters:
-///   - missing: what is said of a URL that is not there.
-///   - remove: removes what is known by the identities of each URL; says of each what that was.
+///   - missing: the message for a URL that wasn't found.
+///   - remove: removes the identities of each URL, and returns what it removed for each.
 func removeEach(
   _ urls: [String],
   _ options: CacheOptions,

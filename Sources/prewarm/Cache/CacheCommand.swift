@@ -6,11 +6,11 @@ import ImageURLs
 import Reports
 import WarmJobs
 
-/// `prewarm cache`: looks at a cache and tidies it, and moves images into it and out of it.
+/// `prewarm cache`: shows, changes, exports and imports a cache.
 struct CacheCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",
-    abstract: "Look into a cache, take from it, add to it, tidy it.",
+    abstract: "Show, change, export and import a cache",
     subcommands: [
       Stats.self, List.self, Get.self, Remove.self, Trim.self, Clear.self, Verify.self, Compact.self, Export.self, Import.self,
     ]
@@ -18,36 +18,36 @@ struct CacheCommand: ParsableCommand {
 
   func run() throws {
     let words = "stats, list, get, remove, trim, clear, verify, compact, export or import"
-    throw CommandError(.misused, "name what to do with the cache: \(words)")
+    throw CommandError(.misused, "prewarm cache needs a command: \(words)")
   }
 }
 
-/// Which cache a command is about.
+/// The cache that a command uses.
 struct CacheOptions: ParsableArguments {
   @Option(
     name: [.long, .customLong("directory")],
-    help: ArgumentHelp("cache.directory; by default that of jobs that name none.", valueName: "folder"),
+    help: ArgumentHelp("Use the caches in this folder (default: ~/.cache/prewarm)", valueName: "folder"),
     completion: .directory
   )
   var cacheDirectory: String?
 
-  @Option(help: ArgumentHelp("The namespace in it; by default 'default'.", valueName: "name"))
+  @Option(help: ArgumentHelp("Use this namespace of the cache (default: default)", valueName: "name"))
   var namespace: String?
 
   @Option(
-    help: ArgumentHelp("The job file whose cache and rules are meant.", valueName: "job.yaml"),
+    help: ArgumentHelp("Use the cache and the rules of this job file", valueName: "job.yaml"),
     completion: .file(extensions: ["yaml", "yml"])
   )
   var job: String?
 
-  @Flag(help: "Print JSON: an object, or for lists an object a line.")
+  @Flag(help: "Print JSON: an object, or one object per line for lists")
   var json = false
 
-  /// Opens the cache; every way in which that fails ends the command.
+  /// Opens the cache; an error ends the command.
   ///
   /// - Parameters:
-  ///   - further: what other options set over the job file.
-  ///   - isMade: whether a cache is made where there is none; by default that is an error, since a wrong folder may have been named.
+  ///   - further: overrides of other options.
+  ///   - isMade: whether to create a missing cache; by default a missing cache is an error, because the folder may be wrong.
   func open(
     _ access: ImageCache.Access,
     _ further: [JobOverride] = [],
@@ -60,7 +60,7 @@ struct CacheOptions: ParsableArguments {
     }
   }
 
-  /// The cache for reading, with the job; nil in its place where there is none.
+  /// Opens the cache for reading; returns nil for a missing one, and the job.
   func openIfThere() throws -> (cache: ImageCache?, job: Job) {
     let loaded = try load([])
     return try withCacheErrors { () throws(CacheError) in
@@ -73,7 +73,7 @@ struct CacheOptions: ParsableArguments {
     }
   }
 
-  /// The namespaces to choose from, if none is named by an option or a job; the default one alone counts as named.
+  /// The namespaces to choose from; nil if an option or a job names one, or if there is only the default one.
   func choices() throws -> (job: Job, namespaces: [String])? {
     guard namespace == nil, job == nil else { return nil }
     let loaded = try load([])
@@ -101,12 +101,12 @@ struct CacheOptions: ParsableArguments {
   }
 }
 
-/// A cache with the job whose rules are meant.
+/// A cache with the job whose rules apply.
 struct OpenedCache {
   let cache: ImageCache
   var job: Job
 
-  /// What the cache knows the images by that the job fetches for a URL of the command line, as they come: one, or one a variant and edge.
+  /// The identities of the images that the job fetches for a URL: one, or one per variant and edge.
   func identities(of url: String) throws -> [[UInt8]] {
     do {
       return try job.identities(of: url, in: cache)
@@ -116,7 +116,7 @@ struct OpenedCache {
   }
 }
 
-/// Calls `body` and makes the end of the command of what the cache throws.
+/// Calls `body`; a cache error ends the command.
 func withCacheErrors<Result>(_ body: () throws(CacheError) -> Result) throws -> Result {
   do throws(CacheError) {
     return try body()

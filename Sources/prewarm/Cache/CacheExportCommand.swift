@@ -7,7 +7,7 @@ import WarmJobs
 extension CacheCommand {
   /// `prewarm cache export`.
   struct Export: ParsableCommand {
-    /// How files are named.
+    /// How to name files.
     enum Layout: String, ExpressibleByArgument, CaseIterable {
       case urlPath = "url-path"
       case sdwebimage
@@ -15,56 +15,65 @@ extension CacheCommand {
 
     static let configuration = CommandConfiguration(
       commandName: "export",
-      abstract: "Write cached images to files, for a server to serve or an app to bundle.",
+      abstract: "Export cached images as files, for a server or an app",
       discussion: """
-        url-path (default): as host/path, with a hash in the name if the URL has a query or unusual characters. A resized image has the \
-        extension of its own format. sdwebimage: flat, each file named by the MD5 of its URL as first written, which SDWebImage finds \
-        when the folder is one of its additional cache paths.
+        Files are named host/path, with a hash if the URL has a query or unusual characters. Resized images have the extension of their \
+        format.
 
-        With --job, exports the images of that job's URLs, as its transform made them; lists with a URL are fetched. Without, \
-        exports all images of the cache but resized ones.
+        With --job, exports the images of that job's URLs, as its transform made them. Without, exports all images except resized ones.
 
-        Replaces existing files; expired images are exported too. Doesn't follow symbolic links below the folder. Skips images whose URL \
-        has a user or password. --delete removes image files that an export with the same layout would write and this one didn't; with \
-        url-path, only below folders named like hosts. If nothing was exported, nothing is deleted. Give each export its own folder.
+        Replaces existing files; exports expired images too; doesn't follow symbolic links below the folder; skips URLs with a user or \
+        password. --delete removes files of earlier exports with the same layout, unless nothing was exported. Give each export its own \
+        folder.
 
-        Exits with 1 if an image is damaged, or if two URLs have the same path: then the newer image is kept.
+        Exits with 1 if an image is damaged, or if two URLs have the same path; then the newer image is kept.
 
-        Example: prewarm run thumbnails.yaml && prewarm cache export --job thumbnails.yaml --to site --delete
+        EXAMPLES:
+          prewarm cache export --to site
+          prewarm cache export --job job.yaml --to site --delete
+
+        Show rare options with --help-hidden.
         """
     )
 
-    @Option(help: "How files are named; url-path by default.")
-    var layout: Layout?
+    @OptionGroup(title: rareOptions, visibility: .hidden)
+    var naming: LayoutOptions
 
-    @Flag(help: "Add the extension of the URL's path to the name, as SDWebImage does; implies --layout sdwebimage.")
-    var withExtension = false
-
-    @Flag(help: "Export resized images instead of those stored as they came.")
+    @Flag(help: "Export resized images instead of originals")
     var transformed = false
 
-    @Flag(help: "Delete image files of earlier exports that aren't in this one.")
+    @Flag(help: "Delete files of earlier exports that aren't in this one")
     var delete = false
 
-    @Option(
-      help: ArgumentHelp("The folder to write to; created if it doesn't exist.", valueName: "folder"),
-      completion: .directory
-    )
+    @Option(help: ArgumentHelp("Write to this folder; create it if needed", valueName: "folder"), completion: .directory)
     var to: String
 
-    @OptionGroup var options: CacheOptions
+    @OptionGroup(title: "Cache")
+    var options: CacheOptions
+
+    private var layout: Layout? { naming.layout }
+    private var withExtension: Bool { naming.withExtension }
+
+    /// For apps that use SDWebImage, which finds flat files in its additional cache paths.
+    struct LayoutOptions: ParsableArguments {
+      @Option(help: "Name files by URL, or by MD5 for SDWebImage (default: url-path)")
+      var layout: Layout?
+
+      @Flag(help: "Add the URL's extension to names; implies --layout sdwebimage")
+      var withExtension = false
+    }
 
     func validate() throws {
       if withExtension, layout == .urlPath {
-        throw ValidationError("--with-extension belongs to --layout sdwebimage; url-path keeps the names of the URLs.")
+        throw ValidationError("--with-extension requires --layout sdwebimage; url-path keeps the names of URLs")
       }
-      if to.isEmpty { throw ValidationError("--to needs a folder.") }
+      if to.isEmpty { throw ValidationError("--to needs a folder, such as --to site") }
     }
 
-    /// What became of an export.
+    /// The result of an export.
     private struct Outcome {
       var result = ExportResult()
-      /// Why the job's lists could not be read to their end.
+      /// Why reading the job's lists broke off; nil if it didn't.
       var breakage: String?
     }
 
@@ -100,7 +109,7 @@ extension CacheCommand {
       switch layout {
       case .sdwebimage: .sdwebimage(withExtension: withExtension)
       case .urlPath: .urlPath
-      // An extension is an option of that layout alone.
+      // Only that layout has the option of an extension.
       case nil: withExtension ? .sdwebimage(withExtension: true) : .urlPath
       }
     }
@@ -149,7 +158,7 @@ extension CacheCommand {
       return Outcome(result: result, breakage: images.failure.map { "\($0)\(delete ? "; nothing was deleted" : "")" })
     }
 
-    /// Names what needs somebody's attention.
+    /// Reports images that weren't exported because of an error.
     private func report(_ event: ExportEvent) {
       guard case .skipped(let bytes, let reason) = event else { return }
       let url = String(decoding: bytes, as: UTF8.self)

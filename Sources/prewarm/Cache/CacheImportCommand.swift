@@ -9,40 +9,49 @@ extension CacheCommand {
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "import",
-      abstract: "Add the images of other caches, or of a folder of files that are named by the MD5 of their URLs.",
+      abstract: "Import images from other caches or from folders of files",
       discussion: """
-        The newest image of each URL wins. Times, freshness and validators of another cache come over with its images, and so \
-        does what its blacklist knows; a file counts as stored when it was last written. The names in a flat folder do not tell \
-        URLs: --urls or the manifests of --job say which to look for.
+        The newest image of each URL wins. From another cache, prewarm imports the images with their times and validators, and the \
+        blacklist. In a folder of files, each named by the MD5 of its URL, prewarm looks for the URLs of --urls or of the lists of --job. \
+        A file counts as stored when it was last written.
 
-        The cache is made where it is not there. Images whose URL has a user or a password come only from caches with the same KEY file. \
-        Ends with 1 where something is damaged or no image, and so is left out; the others are in the cache.
+        A missing cache is created. Images of URLs with a user or password are only imported from a cache with the same KEY file. Exits \
+        with 1 if an image is damaged or a file isn't an image; the others are imported.
+
+        EXAMPLES:
+          prewarm cache import /mnt/backup/prewarm
+          prewarm cache import sdcache --urls urls.txt
+
+        Show rare options with --help-hidden.
         """
     )
 
-    @Argument(
-      help: "Folders: of another prewarm cache, of one of its namespaces, or of image files.",
-      completion: .directory
-    )
+    @Argument(help: "Import from these caches, namespaces or folders of files", completion: .directory)
     var others: [String]
 
-    @Option(help: ArgumentHelp("The namespace in another cache; by default that of this one.", valueName: "name"))
-    var fromNamespace: String?
+    @OptionGroup(title: rareOptions, visibility: .hidden)
+    var source: SourceNamespaceOption
 
     @Option(
-      help: ArgumentHelp("A manifest with the URLs of a flat folder's files; may be repeated.", valueName: "manifest"),
+      help: ArgumentHelp("Read the URLs of files from this list; repeatable", valueName: "list"),
       completion: .file()
     )
     var urls: [String] = []
 
-    @OptionGroup var options: CacheOptions
+    struct SourceNamespaceOption: ParsableArguments {
+      @Option(help: ArgumentHelp("Import this namespace (default: that of this cache)", valueName: "name"))
+      var fromNamespace: String?
+    }
+
+    @OptionGroup(title: "Cache")
+    var options: CacheOptions
 
     func run() throws {
       var target = try options.open(.readWrite, isMade: true)
       if !urls.isEmpty { target.job.manifests = urls.map { Job.Manifest(named: $0) } }
       let sources = try others.map { path in
         try withCacheErrors { () throws(CacheError) in
-          try ReadOnlyCache(opening: path, namespace: fromNamespace ?? target.cache.configuration.namespace)
+          try ReadOnlyCache(opening: path, namespace: source.fromNamespace ?? target.cache.configuration.namespace)
         }
       }
       try check(sources, target.job)
@@ -51,7 +60,7 @@ extension CacheCommand {
         let result =
           switch source {
           case .cache(let other):
-            try withCacheErrors { () throws(CacheError) in try target.cache.importEntries(from: other, onEntry: tell) }
+            try withCacheErrors { () throws(CacheError) in try target.cache.importEntries(from: other, onEntry: report) }
           case .folder(let folder): try flatImport(folder, into: target)
           }
         try show(result, of: path)
@@ -60,16 +69,16 @@ extension CacheCommand {
       if !isAllTaken { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
     }
 
-    /// Flat folders need URLs, which standard input gives once only.
+    /// Throws if folders of files have no list of URLs, or share standard input as one.
     private func check(_ sources: [ReadOnlyCache], _ job: Job) throws {
       let folders = sources.compactMap { if case .folder(let folder) = $0 { folder } else { nil } }
       guard let first = folders.first else { return }
       if job.manifests.isEmpty {
-        let advice = "give --urls MANIFEST, or --job JOB.yaml with its manifests"
-        throw CommandError(.misused, "\(first.path) is no prewarm cache, and names of files do not tell URLs; \(advice)")
+        let advice = "list the URLs of its files with --urls FILE or --job JOB.yaml"
+        throw CommandError(.misused, "\(first.path) isn't a prewarm cache; \(advice)")
       }
       if folders.count > 1, job.manifests.contains(where: \.isStandardInput) {
-        throw CommandError(.misused, "standard input can be read for one folder only; import the others by calls of their own")
+        throw CommandError(.misused, "standard input can be read for one folder only; import the others separately")
       }
     }
 
@@ -82,16 +91,16 @@ extension CacheCommand {
       }
       let probe = ImageFileProbe()
       let result = try withCacheErrors { () throws(CacheError) in
-        try target.cache.importFlat(folder, images: images, onEntry: tell) { bytes in try probe.prove(bytes) }
+        try target.cache.importFlat(folder, images: images, onEntry: report) { bytes in try probe.prove(bytes) }
       }
       if let failure = images.failure { throw CommandError(.couldNotFinish, "\(failure)") }
       if images.invalidLines > 0 {
-        Note.plain("\(counted(UInt64(images.invalidLines), "entry", plural: "entries")) of the manifests passed over: no URL")
+        Note.plain("skipped \(counted(UInt64(images.invalidLines), "line")) of the lists: not a URL")
       }
       return result
     }
 
-    private func tell(_ event: ImportEvent) {
+    private func report(_ event: ImportEvent) {
       guard case .skipped(let url, let reason) = event else { return }
       let sentence: String? =
         switch reason {
@@ -120,9 +129,9 @@ extension CacheCommand {
         "\(counted(UInt64(result.imported), "image")), \(byteCount(Double(result.bytes))) from \(escapedForTerminal(source))"
       ]
       let others = [
-        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "not newer than here"),
+        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "skipped: not newer"),
         (result.damaged, "image", "damaged"),
-        (result.foreignCredentials, "image", "with credentials under another KEY"), (result.unusable, "file", "unusable"),
+        (result.foreignCredentials, "image", "skipped: credentials of another KEY"), (result.unusable, "file", "unusable"),
         (result.notFound, "URL", "without a file"),
       ]
       clauses += others.filter { $0.0 > 0 }.map { "\(counted(UInt64($0.0), $0.1)) \($0.2)" }

@@ -10,8 +10,14 @@ extension CacheCommand {
   struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "stats",
-      abstract: "Show how much is in the cache, and until when it is fresh.",
-      discussion: "Without --namespace and --job, lists the namespaces of the folder if there are others than 'default'."
+      abstract: "Show the size of the cache and how long it is fresh",
+      discussion: """
+        Without --namespace and --job, lists all namespaces if there are several.
+
+        EXAMPLES:
+          prewarm cache stats
+          prewarm cache stats --job homepage.yaml
+        """
     )
 
     @OptionGroup var options: CacheOptions
@@ -37,12 +43,12 @@ extension CacheCommand {
       if !isAllRead { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
     }
 
-    /// What is told of one namespace.
+    /// The figures of one namespace.
     private struct Figures {
       private let cache: ImageCache
       private let totals: CacheTotals
       private let diskBytes: Int
-      /// By the server's word each entry has a time of its own; to find the first, all of them would have to be read.
+      /// With `freshness: http` each entry has its own lifetime, and finding the first to expire would mean reading all of them.
       private let isByAge: Bool
       private let freshUntil: Timestamp?
 
@@ -83,7 +89,7 @@ extension CacheCommand {
           "on disk    \(byteCount(Double(diskBytes)))",
         ]
         if totals.entries > 0, isByAge {
-          lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")")
+          lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "permanently")")
         }
         lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
         return lines.map { "\($0)\n" }.joined()
@@ -103,7 +109,12 @@ extension CacheCommand {
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
-      abstract: "List what is in the cache: when stored, bytes, format, size, URL."
+      abstract: "List cached images with time, size and format",
+      discussion: """
+        EXAMPLES:
+          prewarm cache list
+          prewarm cache list --job homepage.yaml --json
+        """
     )
 
     @OptionGroup var options: CacheOptions
@@ -128,15 +139,18 @@ extension CacheCommand {
   struct Get: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "get",
-      abstract: "Write a cached image to standard output, or tell its record with --json.",
+      abstract: "Write a cached image to standard output",
       discussion: """
-        With --job and a job that has transform, it is the image that this job made; of one that has variants or edges, the first of \
-        them, in the job's order, that is cached. Ends with 1 where the URL is not cached, or what is cached is damaged. An image \
-        too old to be served is given too.
+        With --job, it is the image as that job resizes it; of several variants and edges, the first that is cached. Expired images \
+        are written too. With --json it prints the image's record instead. Exits with 1 if the URL isn't cached or the image is damaged.
+
+        EXAMPLES:
+          prewarm cache get https://img.example.com/a.jpg > a.jpg
+          prewarm cache get https://img.example.com/a.jpg --json
         """
     )
 
-    @Argument(help: "The image's URL.")
+    @Argument(help: "Get the image of this URL")
     var url: String
 
     @OptionGroup var options: CacheOptions
@@ -154,15 +168,15 @@ extension CacheCommand {
       }
       if options.json { return try printJSON(record.json) }
       guard case .bytes(let bytes) = body else {
-        let advice = "remove it, and the next run fetches it again"
+        let advice = "remove it with prewarm cache remove, and the next run downloads it"
         throw CommandError(.couldNotFinish, "the cached copy of \(named(url)) is damaged; \(advice)")
       }
       guard writeAll(bytes, to: STDOUT_FILENO) else {
-        throw CommandError(.couldNotFinish, "standard output could not be written")
+        throw CommandError(.couldNotFinish, "cannot write to standard output")
       }
     }
 
-    /// The record of that identity, with its body unless only the record is wanted; nil if there is none.
+    /// The record of an identity, and its body unless `--json` is given; nil if it isn't cached.
     private func find(_ identity: [UInt8], in cache: ImageCache) throws -> (EntryRecord, CachedBody?)? {
       try withCacheErrors { () throws(CacheError) in
         try identity.withRawBytes { bytes throws(CacheError) -> (EntryRecord, CachedBody?)? in
@@ -173,16 +187,16 @@ extension CacheCommand {
       }
     }
 
-    /// The end of a command whose image is not there, which names what there is of the URL.
+    /// The error for an image that isn't cached; it names the resized copies that are.
     private func missing(_ originals: [[UInt8]], isAsItCame: Bool, in cache: ImageCache) throws -> CommandError {
       let transformed = try withCacheErrors { () throws(CacheError) in
         try cache.transformedEntries(of: Set(originals)).values.flatMap(\.self)
       }
       let names = Set(transformed.compactMap(\.transformKey)).map { String(decoding: $0, as: UTF8.self) }.sorted()
-      var sentence = "not in the cache\(isAsItCame ? "" : " as this job makes it"): \(named(url))"
+      var sentence = "not in the cache\(isAsItCame ? "" : " as this job resizes it"): \(named(url))"
       if !names.isEmpty {
-        sentence += "; there is what was made of it by transform: \(names.joined(separator: ", "))"
-        if isAsItCame { sentence += "; name the job that made it with --job" }
+        sentence += "; resized copies: \(names.joined(separator: ", "))"
+        if isAsItCame { sentence += "; name their job with --job" }
       }
       return CommandError(.couldNotFinish, sentence)
     }
@@ -211,7 +225,7 @@ extension EntryRecord {
     ])
   }
 
-  /// The record for a person, in columns.
+  /// The record as a line of columns.
   fileprivate var line: String {
     let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
     let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]

@@ -7,14 +7,18 @@ extension CacheCommand {
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify",
-      abstract: "Read every image of the cache and check it against its sum; remove what is damaged.",
+      abstract: "Verify the checksum of every image; remove damaged ones",
       discussion: """
-        What is removed is fetched again by the next run. Others may use the cache meanwhile. Ends with 1 where anything was damaged, so \
-        that a script notices a disk that loses bytes; each such URL is named on standard error.
+        Other processes may use the cache meanwhile. The next run downloads removed images again. Exits with 1 if an image is damaged, and \
+        prints its URL to standard error.
+
+        EXAMPLES:
+          prewarm cache verify
+          prewarm cache verify --keep
         """
     )
 
-    @Flag(help: "Only tell what is damaged; change nothing.")
+    @Flag(help: "Report damaged images without removing them")
     var keep = false
 
     @OptionGroup var options: CacheOptions
@@ -49,7 +53,7 @@ extension CacheCommand {
         )
       }
       if result.sweptBlobs > 0 {
-        clauses.append("\(counted(UInt64(clamping: result.sweptBlobs), "file")) without an image removed")
+        clauses.append("\(counted(UInt64(clamping: result.sweptBlobs), "unused file")) removed")
       }
       return clauses
     }
@@ -59,8 +63,13 @@ extension CacheCommand {
   struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "compact",
-      abstract: "Write the cache's index anew without its free pages, and so give their space back.",
-      discussion: "Needs the cache alone: ends with 1, and says who has it open, where another process uses it."
+      abstract: "Compact the cache index to reclaim disk space",
+      discussion: """
+        Requires exclusive access: exits with 1 and names the processes if others use the cache.
+
+        EXAMPLES:
+          prewarm cache compact
+        """
     )
 
     @OptionGroup var options: CacheOptions
@@ -74,18 +83,18 @@ extension CacheCommand {
       }
       if options.json { return try printJSON(["disk_bytes_before": before, "disk_bytes": after]) }
       let freed = byteCount(Double(max(0, before - after)))
-      try printData("\(freed) given back, \(byteCount(Double(after))) on disk\n")
+      try printData("\(freed) reclaimed, \(byteCount(Double(after))) on disk\n")
     }
   }
 }
 
 extension CachedBody.Damage {
-  /// What is wrong, for a sentence.
+  /// The reason, for messages.
   var phrase: String {
     switch self {
-    case .missing: "its file is gone"
-    case .wrongSize: "its length is not the one that was stored"
-    case .wrongChecksum: "its bytes are not those that were stored"
+    case .missing: "its file is missing"
+    case .wrongSize: "its length differs from the stored one"
+    case .wrongChecksum: "its checksum differs from the stored one"
     }
   }
 }

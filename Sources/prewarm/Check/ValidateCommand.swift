@@ -1,25 +1,44 @@
 import ArgumentParser
+import Reports
 import WarmJobs
 
-/// `prewarm validate`: reads and checks job files, without a manifest and without network.
+/// `prewarm validate`: reads and checks job files, without lists and without network.
 struct ValidateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "validate",
-    abstract: "Check job files; no manifest is read, and no network is used.",
-    discussion: "Ends with 0 where all are right, and with 3 and every mistake located where any is not."
+    abstract: "Validate job files without network, or list all keys",
+    discussion: """
+      Exits with 0 if every job is valid; otherwise lists all errors and exits with 3. Lists aren't read.
+
+      EXAMPLES:
+        prewarm validate homepage.yaml
+        prewarm validate --list-keys
+
+      Show rare options with --help-hidden.
+      """
   )
 
-  @Argument(help: "Job files (YAML).", completion: .file(extensions: ["yaml", "yml"]))
+  @Argument(help: "Validate these job files (YAML)", completion: .file(extensions: ["yaml", "yml"]))
   var jobs: [String] = []
 
-  @Flag(help: "Print every key of the job file with its type, default and meaning, and read no job.")
+  @Flag(help: "Print every key with its default, values and meaning")
   var listKeys = false
 
-  @OptionGroup(title: "Options that set keys of the job")
-  var keys: KeyOptions
+  /// For scripts/manual.
+  @Flag(help: .private)
+  var json = false
+
+  @OptionGroup(title: "Job")
+  var settings: SettingOptions<AllKeys>
+
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var requests: RequestOptions
+
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var cache: CacheKeyOptions
 
   @OptionGroup(title: "Display")
-  var display: DisplayOptions
+  var displayOptions: CheckedFileDisplayOptions
 
   func validate() throws {
     if jobs.isEmpty && !listKeys { throw ValidationError("Name a job file, or use --list-keys.") }
@@ -27,12 +46,13 @@ struct ValidateCommand: ParsableCommand {
 
   func run() throws {
     if listKeys {
-      writeToStandardOutput(JobKeys.reference())
-      return
+      return try json ? printJSON(JobKeys.list) : printData(JobKeys.reference())
     }
-    let valid = try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
-    if !display.quiet {
-      for (path, job) in zip(jobs, valid) { Note.plain("\(path): job \(job.name) is right") }
+    let display = displayOptions.display
+    let overrides = try cache.overrides + requests.overrides() + settings.overrides()
+    _ = try JobLoading.jobs(at: jobs, overrides: overrides, display: display)
+    if !display.isQuiet {
+      for path in jobs { Note.plain("\(path): OK") }
     }
   }
 }
@@ -41,17 +61,17 @@ struct ValidateCommand: ParsableCommand {
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "Print the JSON Schema of the job file, for editors.",
+    abstract: "Print the JSON Schema of the job file, for editors",
     discussion: """
-      Editors complete and check keys by it (draft 2020-12). Keep it in a file, and name that at the top of a job for the YAML \
-      language server, which VS Code, Neovim and others use:
+      Editors with the YAML language server, such as VS Code and Neovim, use the schema (draft 2020-12) to complete and check keys. \
+      Name it in the first line of a job file:
 
-        prewarm schema > prewarm-job.schema.json
+        # yaml-language-server: $schema=job.schema.json
 
-        # yaml-language-server: $schema=prewarm-job.schema.json
-        version: 1
+      prewarm validate also finds errors that a schema can't describe.
 
-      What an editor cannot know, such as keys that do not go together, prewarm validate tells.
+      EXAMPLES:
+        prewarm schema > job.schema.json
       """
   )
 

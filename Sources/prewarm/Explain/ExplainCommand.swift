@@ -7,34 +7,41 @@ import Manifests
 import Reports
 import WarmJobs
 
-/// `prewarm explain`: shows all that is known of a URL, without network.
+/// `prewarm explain`: shows what prewarm knows about a URL, without network.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Tell a URL's key, file, cache record and blacklist entry, what a run would do, and how to make its request.",
+    abstract: "Show what prewarm knows about a URL",
     discussion: """
-      With --job, as that job asks for it: each variant and edge is told by itself. No network is used, and nothing is changed. Ends with 0 \
-      also where nothing is known of the URL, and where there is no cache yet; with 3 where it is no URL of an image.
+      Shows the cache entry, the blacklist entry, what the next run would do, and the request as a curl command. With --job, shows each \
+      variant and edge of that job. Uses no network and changes nothing.
 
-      With --shard it tells which part of the job has the URL, and what the run of the named one does with it.
+      Exits with 0 even if prewarm knows nothing about the URL; with 3 if it isn't a URL of an image.
+
+      EXAMPLES:
+        prewarm explain https://img.example.com/a.jpg
+        prewarm explain https://example.com/a.jpg --job job.yaml
+
+      Show rare options with --help-hidden.
       """
   )
 
-  @Argument(help: "The image's URL.")
+  @Argument(help: "Explain this URL")
   var url: String
 
-  @OptionGroup var options: CacheOptions
+  @OptionGroup(title: "Cache")
+  var options: CacheOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "Tell which of N parts has the URL, and what a run of the named one does: 2/5, auto/5 or auto, as prewarm run takes it.",
-      valueName: "shard"
-    )
-  )
-  var shard: String?
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var shards: ShardOption
+
+  struct ShardOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Show which shard has the URL, such as 2/5, auto/5 or auto", valueName: "shard"))
+    var shard: String?
+  }
 
   func run() throws {
-    let number = try shard.map { try ShardOptions.number($0) }
+    let number = try shards.shard.map { try ShardOptions.number($0) }
     let opened = try options.openIfThere()
     let normalized: BaseURL
     let ways: [EntryRequest]
@@ -47,7 +54,7 @@ struct ExplainCommand: ParsableCommand {
     let shard = number.flatMap { ExplainedShard(of: normalized, opened.job.sharded($0)) }
     var explained = try explain(ways, shard, in: opened.cache)
     if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.request.auth != nil {
-      // Without the cache's own key, credentials hash to nothing that any cache knows.
+      // Credentials are hashed with the cache's own key, so without a cache the entry's key is unknown.
       for index in explained.indices { explained[index].key = nil }
     }
     let sent = String(decoding: normalized.bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
@@ -76,7 +83,7 @@ struct ExplainCommand: ParsableCommand {
     }
   }
 
-  /// What a run of each way's job would do now: that of a dry run, which makes no request.
+  /// What a run would do now with each way, found by a dry run.
   private func expectations(of ways: [EntryRequest]) throws -> [ExplainedWay.Expectation] {
     let manager: ImageManager
     do {

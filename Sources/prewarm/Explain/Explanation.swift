@@ -5,14 +5,14 @@ import ImageURLs
 import Reports
 import WarmJobs
 
-/// What is known of a URL, asked for in one way.
+/// What prewarm knows about a URL requested in one way: a variant from an edge.
 struct ExplainedWay {
-  /// What a run would do now.
+  /// What the next run would do.
   enum Expectation: String {
     case hit, blacklisted, fetch, skip
     case otherShard = "other-shard"
 
-    /// What a dry run of that job found of its one entry.
+    /// The expectation from the report of a dry run with one entry.
     init(_ report: FinishedReport, _ job: Job) {
       self =
         if report.totals.hits > 0 {
@@ -28,13 +28,13 @@ struct ExplainedWay {
   /// An image in the cache.
   struct Stored {
     let record: EntryRecord
-    /// Where its body is; nil: in the index.
+    /// The path of its body; nil if the body is in the index.
     let file: String?
-    /// Whether it is too old to be served without asking.
+    /// Whether the entry has expired.
     let isExpired: Bool
-    /// The names of the request headers that the answer depends on.
+    /// The names of the request headers that the response varies by.
     let vary: [String]
-    /// What was made of the original; nil for the image as it came.
+    /// The transform that made it; nil for the original.
     let transform: String?
   }
 
@@ -42,15 +42,15 @@ struct ExplainedWay {
   let identity: String
   /// 32 hexadecimal digits; nil if unknown.
   var key: String?
-  /// The image as it came first, where it is cached.
+  /// The cached images, the original first.
   let stored: [Stored]
   let blacklisted: BlacklistRecord?
   let expectation: Expectation
   let curl: String
 
-  /// Looks into `cache`; nil: there is none.
+  /// Looks the URL up in `cache`; nil if there is no cache.
   ///
-  /// - Parameter transformed: what is there of images made of others, by the identity of those.
+  /// - Parameter transformed: cached transformed images, by the identity of their original.
   init(
     _ way: EntryRequest,
     _ expectation: Expectation,
@@ -87,32 +87,32 @@ struct ExplainedWay {
   }
 }
 
-/// All that is known of a URL.
+/// Everything that prewarm knows about a URL.
 struct Explanation {
-  /// As it was written, credentials masked.
+  /// The URL as written, with credentials masked.
   let url: String
-  /// As it is sent, credentials masked.
+  /// The URL as sent, with credentials masked.
   let sentURL: String
-  /// Which part of the job has it; nil if no part was asked about.
+  /// The shard that has the URL; nil without `--shard`.
   let shard: ExplainedShard?
-  /// Where the cache is; nil if there is none.
+  /// The path of the cache; nil if there is no cache.
   let cachePath: String?
-  /// Where there would be one.
+  /// The path where a run would create the cache.
   let missingCache: String
   let ways: [ExplainedWay]
 }
 
-/// Which part of a job has a URL.
+/// The shard of a job that has a URL.
 struct ExplainedShard {
-  /// The part that has it.
+  /// The shard that has the URL.
   let holder: ReportedShard
-  /// The part that was asked about.
+  /// The shard named by the option.
   let asked: ReportedShard
 
-  /// Whether the part that was asked about has it.
+  /// Whether the named shard has the URL.
   var isOwn: Bool { holder == asked }
 
-  /// Nil if `job` is not cut.
+  /// Nil if `job` has no shards.
   init?(of url: BaseURL, _ job: Job) {
     guard let holder = job.reportedShard(of: url), let asked = job.reportedShard else { return nil }
     (self.holder, self.asked) = (holder, asked)

@@ -3,12 +3,12 @@ import ImagePrimitives
 import Reports
 
 extension Explanation {
-  /// For a person: a fact a line.
+  /// The explanation as text, one fact per line.
   var text: String {
     var lines = [fact("URL", sentURL)]
     if url != sentURL { lines.append(fact("written", url)) }
     if let shard { lines.append(fact("shard", shard.sentence)) }
-    lines.append(fact("cache", cachePath ?? "there is none in \(missingCache)"))
+    lines.append(fact("cache", cachePath ?? "none in \(missingCache)"))
     for way in ways {
       lines.append("")
       if let title = way.variant.title { lines.append(escapedForTerminal(title)) }
@@ -23,14 +23,14 @@ private func fact(_ name: String, _ text: String) -> String { name.padded(to: 10
 
 extension ExplainedWay {
   fileprivate func facts(cached: Bool, url: String, _ shard: ExplainedShard?) -> [String] {
-    var lines = [fact("key", key ?? "not known without the cache, under whose own key credentials are hashed")]
+    var lines = [fact("key", key ?? "unknown without a cache, whose own key hashes credentials")]
     if key != nil, identity != url { lines.append(fact("identity", identity)) }
     if cached {
       if stored.first?.transform != nil || stored.isEmpty { lines.append(fact("cached", "no")) }
       for image in stored { lines += image.facts }
-      lines.append(fact("blacklist", blacklisted?.sentence ?? "not on it"))
+      lines.append(fact("blacklist", blacklisted?.sentence ?? "no"))
     }
-    lines.append(fact("a run", expectation.sentence(stored, isExpired: stored.contains(where: \.isExpired), shard)))
+    lines.append(fact("next run", expectation.sentence(stored, isExpired: stored.contains(where: \.isExpired), shard)))
     lines.append(fact("request", curl))
     return lines
   }
@@ -43,7 +43,7 @@ extension ExplainedWay.Stored {
     let frames = head.frames > 1 ? "\(grouped(UInt64(head.frames))) frames" : nil
     let image = [size, head.format?.name].compactMap(\.self).joined(separator: " ")
     let parts = [image.isEmpty ? nil : image, frames, byteCount(Double(head.bodySize)), head.proof.phrase]
-    var lines = [fact(transform == nil ? "cached" : "made of it", parts.compactMap(\.self).joined(separator: ", "))]
+    var lines = [fact(transform == nil ? "cached" : "resized", parts.compactMap(\.self).joined(separator: ", "))]
     if let transform { lines.append(fact("", "by \(transform)")) }
     lines.append(fact("", "stored \(head.storedAt.shortText), \(freshness)"))
     lines.append(fact("", file.map { "in \($0)" } ?? "in the index"))
@@ -51,7 +51,7 @@ extension ExplainedWay.Stored {
     for (name, value) in validators where !value.isEmpty {
       lines.append(fact("", "\(name): \(String(decoding: value, as: UTF8.self))"))
     }
-    if !vary.isEmpty { lines.append(fact("", "depends on \(vary.joined(separator: ", "))")) }
+    if !vary.isEmpty { lines.append(fact("", "varies by \(vary.joined(separator: ", "))")) }
     return lines
   }
 
@@ -62,10 +62,10 @@ extension ExplainedWay.Stored {
 }
 
 extension ExplainedShard {
-  /// `2/5, by its URL`, and where that is another than the one asked about: `2/5, by its host; not in 3/5`.
+  /// `2/5, by URL`; if another shard was named: `2/5, by host; not in 3/5`.
   fileprivate var sentence: String {
     let rule = holder.rule == "url" ? "URL" : holder.rule
-    let place = "\(holder.index)/\(holder.count), by its \(rule)"
+    let place = "\(holder.index)/\(holder.count), by \(rule)"
     return isOwn ? place : "\(place); not in \(asked.index)/\(asked.count)"
   }
 }
@@ -73,8 +73,8 @@ extension ExplainedShard {
 extension ProofDepth {
   fileprivate var phrase: String {
     switch self {
-    case .none: "unproven"
-    case .header: "its header proven"
+    case .none: "not verified"
+    case .header: "header verified"
     case .full: "every pixel decoded"
     }
   }
@@ -88,7 +88,7 @@ extension BlacklistRecord {
     let times =
       head.count > 1 ? "\(grouped(UInt64(head.count))) times from \(first) to \(head.lastAt.shortText)" : "once, \(first)"
     let now = TimeSource.system.wall()
-    let end = head.expiresAt.map { "\($0 <= now ? "expired" : "until") \($0.shortText)" } ?? "for ever"
+    let end = head.expiresAt.map { "\($0 <= now ? "expired" : "until") \($0.shortText)" } ?? "permanent"
     return "\(why), \(times), \(end)"
   }
 }
@@ -96,12 +96,12 @@ extension BlacklistRecord {
 extension ExplainedWay.Expectation {
   fileprivate func sentence(_ stored: [ExplainedWay.Stored], isExpired: Bool, _ shard: ExplainedShard?) -> String {
     switch self {
-    case .hit: "would find it: a hit"
-    case .blacklisted: "would not ask: it is known bad (prewarm blacklist remove; --retry-blacklisted)"
-    case .skip: "would skip it: cache.mode is only"
-    case .otherShard: "would leave it to \(shard?.holder.phrase ?? "another shard")"
-    case .fetch where stored.isEmpty: "would fetch it"
-    case .fetch: isExpired ? "would ask for it again: it has expired" : "would ask for it again"
+    case .hit: "hit"
+    case .blacklisted: "skips it: blacklisted (prewarm blacklist remove URL, or --retry-blacklisted)"
+    case .skip: "skips it: cache.mode is only"
+    case .otherShard: "leaves it to \(shard?.holder.phrase ?? "another shard")"
+    case .fetch where stored.isEmpty: "downloads it"
+    case .fetch: isExpired ? "requests it again: expired" : "requests it again"
     }
   }
 }

@@ -6,53 +6,54 @@ import Threads
 import WarmJobs
 import WorkQueues
 
-/// `prewarm enqueue`: puts a job into a queue for workers.
+/// `prewarm enqueue`: puts a job into a queue.
 struct EnqueueCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "enqueue",
-    abstract: "Put a job into a queue on Redis, for workers on many machines.",
+    abstract: "Put a job into a queue for workers on many machines",
     discussion: """
-      The job is checked as by prewarm run, its manifests are read here, and each URL goes into the queue; prewarm worker fetches them. The job's \
-      text goes there too, with its variables as they are written: each worker fills them in from its own environment. Stopped at any time, the \
-      same command goes on where it was. A queue whose job is done and reported on begins anew.
+      prewarm reads the job's lists and puts each URL into the queue on Redis; prewarm worker fetches them. Each worker fills in the job's \
+      variables from its own environment. If interrupted, run the same command again to resume.
 
-      With --wait it shows progress until all is done, then writes the job's reports and ends with the exit status of prewarm run. Else it \
-      ends when the queue is filled, and may be called again with --wait. Interrupted, it leaves the queue as it is.
+      Without --wait the command ends when the queue is filled. With --wait it shows progress until the workers are done, writes the \
+      job's reports and exits as prewarm run does.
+
+      EXAMPLES:
+        prewarm enqueue --queue redis://10.0.0.1 homepage.yaml
+        prewarm enqueue --queue redis://10.0.0.1 --wait homepage.yaml
+
+      Show rare options with --help-hidden.
       """
   )
 
-  @Argument(help: "The job file (YAML).", completion: .file(extensions: ["yaml", "yml"]))
+  @Argument(help: "Enqueue this job file (YAML)", completion: .file(extensions: ["yaml", "yml"]))
   var job: String
 
-  @OptionGroup(title: "The queue")
+  @OptionGroup(title: "Queue")
   var queue: QueueOptions
 
-  @Flag(help: "Wait until all is done, and write the job's reports.")
+  @Flag(help: "Wait for the workers, then write the job's reports")
   var wait = false
 
-  @Flag(help: "Throw away what the queue holds, whether it is done or not.")
+  @Flag(help: "Replace the job in the queue, even if it is unfinished")
   var replace = false
 
-  @OptionGroup(title: "Options that set keys of the job")
-  var keys: KeyOptions
+  @OptionGroup var keys: KeyOptions
 
   @OptionGroup(title: "Display")
   var text: TextOptions
 
   @OptionGroup(title: "Display")
-  var display: DisplayOptions
+  var displayOptions: DisplayOptions
+
+  private var display: Display { displayOptions.display }
 
   func run() throws {
-    // Signals end the process until there is something to stop.
+    // Until there is something to stop, signals end the process.
     let (loaded, contents, overrides) = try load()
     let location = try queue.location()
-    // Before anything can start a thread.
-    SignalWatcher.prepare()
-    OpenFiles.raiseLimit()
-    let control = RunControl()
-    let progress = ProgressPrinter(display)
-    // Lists and Redis are waited for with a limit.
-    try SignalWatcher.start(whileEnding: { true }) { control.stop(signal: $0) }
+    // Reading lists and waiting for Redis have time limits.
+    let (control, progress) = try SignalWatcher.setUp(display) { _ in false }
     let reports = wait ? try openReports(loaded, control) : nil
     var options = JobEnqueuer.Options()
     options.replaces = replace
@@ -70,29 +71,29 @@ struct EnqueueCommand: ParsableCommand {
     let remarks: ListRemarks
     switch try ending(
       on: control,
-      "\(location) is not filled; the same command goes on",
+      "\(location) isn't filled; run the same command again to resume",
       { () throws(QueueJobError) in
         try enqueuer.fill(progress: progress)
       }
     ) {
-    case .filled(let filled, let told):
-      (size, remarks) = (filled, told)
+    case .filled(let filled, let noted):
+      (size, remarks) = (filled, noted)
       progress.note(
-        "\(loaded.name): \(counted(size.entries, "URL")) put into \(location) in \(counted(size.messages, "message"))"
+        "\(loaded.name): put \(counted(size.entries, "URL")) into \(location) in \(counted(size.messages, "message"))"
       )
-    case .wasFull(let filled, let told):
-      (size, remarks) = (filled, told)
-      progress.note("\(loaded.name): \(location) was filled before, with \(counted(size.entries, "URL"))")
+    case .wasFull(let filled, let noted):
+      (size, remarks) = (filled, noted)
+      progress.note("\(loaded.name): \(location) is already filled with \(counted(size.entries, "URL"))")
     }
     guard let reports else {
       for warning in remarks.warnings { progress.note("\(loaded.name): \(warning)") }
       guard let breakage = remarks.breakage else { return }
-      throw CommandError(.couldNotFinish, "\(loaded.name): \(breakage); what was read before is in \(location)")
+      throw CommandError(.couldNotFinish, "\(loaded.name): \(breakage); \(location) has the URLs read before")
     }
     throw ExitCode(try report(on: loaded, at: location, of: size, reports, control, progress).rawValue)
   }
 
-  /// The job, its file's text, and its overrides; all errors are printed before this throws exit status 3.
+  /// Returns the job, the text of its file, and its overrides; prints all errors before it throws exit status 3.
   private func load() throws -> (Job, [UInt8], [JobOverride]) {
     let overrides = try keys.overrides()
     do throws(JobFileErrors) {
@@ -119,7 +120,7 @@ struct EnqueueCommand: ParsableCommand {
     }
   }
 
-  /// Waits for the workers, and writes the reports on what they did.
+  /// Waits for the workers, then writes the reports.
   private func report(
     on job: Job,
     at location: QueueLocation,
@@ -133,7 +134,7 @@ struct EnqueueCommand: ParsableCommand {
     }
     let report = try ending(
       on: control,
-      "\(location) stays as it is",
+      "\(location) is unchanged",
       { () throws(QueueJobError) in
         try follower.follow(size, progress: progress)
       }
@@ -145,18 +146,18 @@ struct EnqueueCommand: ParsableCommand {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)
     }
-    // What could not be written is written by the next try.
+    // The next call writes the reports that failed.
     if follower.isFinal, failures.isEmpty {
       try ending(
         on: control,
-        "the reports are written, but \(location) does not know",
+        "the reports are written, but \(location) isn't marked as reported",
         { () throws(QueueJobError) in try follower.close(report) }
       )
     }
     return status
   }
 
-  /// Does `body`; what it throws ends the command, a signal with `onSignal`.
+  /// Calls `body`; its errors end the command, after a signal with the sentence `onSignal`.
   private func ending<Result>(
     on control: RunControl,
     _ onSignal: String,

@@ -6,45 +6,43 @@ import QueuedJobs
 import Reports
 import WorkQueues
 
-/// `prewarm queue`: looks at queues.
+/// `prewarm queue`: shows queues.
 struct QueueCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "queue",
-    abstract: "Look at the queues of a Redis server.",
+    abstract: "Show queues on a Redis server",
     subcommands: [Status.self]
   )
 
   func run() throws {
-    throw CommandError(.misused, "name what to do with the queue: status")
+    throw CommandError(.misused, "prewarm queue needs a command: status")
   }
 
   /// `prewarm queue status`.
   struct Status: ParsableCommand {
-    /// Between two looks at a queue that is worked on, of which its speed is the difference.
+    /// The time between two looks at an active queue, which measure its speed.
     private static let interval = Duration.seconds(1)
 
     static let configuration = CommandConfiguration(
       commandName: "status",
-      abstract: "Show the jobs in queues, how far they are, and who works on them.",
+      abstract: "Show the jobs in queues, their progress and their workers",
       discussion: """
-        Shows every queue of the server, or the one of --name. URLs wait for a worker, are held by one, or are done. While workers are at \
-        it, looks twice within a second to measure how many they finish. Changes nothing.
+        Shows every queue of the server, or the one of --name. If workers are active, it looks twice within a second to measure their \
+        speed. Exits with 0 if there is a queue; with 1 if there is none or Redis can't be reached.
 
-        Exits with 0 if there is a queue, with 1 if there is none or Redis cannot be asked.
-
-        Example: prewarm queue status --queue redis://127.0.0.1:6379
+        EXAMPLES:
+          prewarm queue status --queue redis://127.0.0.1:6379
+          prewarm queue status --queue redis://10.0.0.1 --name nightly
         """
     )
 
-    @Option(
-      help: ArgumentHelp("The Redis server, as prewarm enqueue takes it.", valueName: "url")
-    )
+    @Option(help: ArgumentHelp("Use this Redis server, such as redis://10.0.0.1", valueName: "url"))
     var queue: String
 
-    @Option(help: ArgumentHelp("Show only the queue of this name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Show only the queue of this name", valueName: "name"))
     var name: String?
 
-    @Flag(help: "Print JSON, an object for each queue.")
+    @Flag(help: "Print a JSON object for each queue")
     var json = false
 
     func run() throws {
@@ -62,11 +60,11 @@ struct QueueCommand: ParsableCommand {
       }
       if isFirst {
         let what = chosen.map { "queue '\($0)'" } ?? "queue"
-        throw CommandError(.couldNotFinish, "there is no \(what) at \(address); fill one with prewarm enqueue")
+        throw CommandError(.couldNotFinish, "no \(what) at \(address); fill one with prewarm enqueue")
       }
     }
 
-    /// A queue as it is, with its speed if workers are at it.
+    /// The state of a queue, with its speed if workers are active.
     private func look(_ follower: QueueFollower) throws(QueueError) -> QueueView? {
       let start = TimeSource.system.monotonic()
       guard let first = try follower.status() else { return nil }

@@ -4,20 +4,16 @@ import RedisClient
 import Reports
 import WorkQueues
 
-/// Which queue a command is about.
+/// The queue that a command uses.
 struct QueueOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      """
-      The Redis server: redis://[user@]host[:port][/database], or redis+unix:///path[?db=number]. Its password comes from the variable REDISCLI_AUTH, as \
-      redis-cli has it, so that no list of processes shows it; redis://user:password@host works, too.
-      """,
-      valueName: "url"
-    )
-  )
+  @Option(help: ArgumentHelp("Use this Redis server, such as redis://10.0.0.1", discussion: QueueOptions.forms, valueName: "url"))
   var queue: String
 
-  /// Where the server is; an invalid URL ends the command with status 3.
+  private static let forms = """
+    redis://[user@]host[:port][/database] or redis+unix:///path[?db=number]. Set the password in REDISCLI_AUTH.
+    """
+
+  /// The address of the server; an invalid URL ends the command with status 3.
   static func address(_ queue: String) throws -> RedisAddress {
     do throws(RedisAddressError) {
       return try RedisAddress(queue, environment: JobLoading.environment())
@@ -29,13 +25,13 @@ struct QueueOptions: ParsableArguments {
   /// The name of a queue; an invalid one ends the command with status 3.
   static func queueName(_ name: String) throws -> QueueName {
     if let name = QueueName(name) { return name }
-    throw CommandError(.misused, "--name \(name): a queue's name has 1 to 64 letters, digits, '-', '_' and '.'")
+    throw CommandError(.misused, "--name \(name) isn't the name of a queue; use 1 to 64 letters, digits, '-', '_' and '.'")
   }
 
-  @Option(help: ArgumentHelp("The queue's name there: letters, digits, '-', '_' and '.'.", valueName: "name"))
+  @Option(help: ArgumentHelp("Use the queue of this name", valueName: "name"))
   var name = "default"
 
-  /// Where the queue is; an invalid one ends the command with status 3.
+  /// The server and the name of the queue; invalid ones end the command with status 3.
   func location() throws -> QueueLocation {
     let name = try Self.queueName(name)
     return QueueLocation(try Self.address(queue), name: name)

@@ -11,12 +11,12 @@ import WorkQueues
 struct QueueView {
   let status: QueueStatus
   let location: QueueLocation
-  /// How many of its URLs are finished a second; nil if that was not measured.
+  /// Finished URLs per second; nil if that wasn't measured.
   var rate: Double?
 
   private var progress: QueueProgress { status.progress }
 
-  /// What the job allows over all workers; nil if the job cannot be read here, as when it needs a variable that is missing.
+  /// The rate limits of the job over all workers; nil if the job can't be read here, for example without one of its variables.
   private var limits: (rate: Double?, perHostRate: Double?)? {
     let job = status.queue.job.job(environment: JobLoading.environment())
     return job.map { ($0.prefetch.limits.rate, $0.prefetch.limits.perHostRate) }
@@ -45,7 +45,7 @@ struct QueueView {
 
   var text: String {
     let total = progress.written.entries
-    let title = status.queue.job.title.map { "\($0)" } ?? "of another version of prewarm"
+    let title = status.queue.job.title.map { "\($0)" } ?? "written by another version of prewarm"
     var lines = [
       "queue      \(location.name) at \(location.address)",
       "job        \(title); \(statePhrase)",

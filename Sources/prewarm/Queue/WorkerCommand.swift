@@ -6,69 +6,65 @@ import Reports
 import Threads
 import WarmJobs
 
-/// `prewarm worker`: fetches what others put into a queue.
+/// `prewarm worker`: fetches the URLs of a queue.
 struct WorkerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "worker",
-    abstract: "Work on the job in a queue on Redis, beside workers on other machines.",
+    abstract: "Fetch URLs from a queue, with workers on other machines",
     discussion: """
-      The job comes from the queue, where prewarm enqueue put it; until there is one, it is waited for. Relative paths in it start at the \
-      current folder, variables come from this environment, the cache is this machine's own, and what options set holds here alone. Any number \
-      of workers may come and go: what one that died had begun, others take over; each URL is reported once.
+      The worker waits for a job that prewarm enqueue puts into the queue. It fills in the job's variables from its own environment, \
+      resolves relative paths against the current folder and uses this machine's cache. If a worker crashes, others take over its URLs.
 
-        0          nothing is left in the queue; failures are judged by prewarm enqueue --wait
-        1          it could not go on: cache unusable, Redis refuses
-        3          the job or the command line is wrong, such as a variable that is missing here
-        130, 143   interrupted by SIGINT, SIGTERM: what was in flight had 5 s to finish, the rest went back
+      EXIT STATUS:
+        0         the queue is done; enqueue --wait applies fail-on
+        1         couldn't go on: a broken cache, or Redis refuses
+        3         invalid job or command line
+        130, 143  interrupted; unfinished URLs are back in the queue
+
+      EXAMPLES:
+        prewarm worker --queue redis://10.0.0.1
+        prewarm worker --queue redis://10.0.0.1 --keep -j 64
+
+      Show rare options with --help-hidden.
       """
   )
 
-  @OptionGroup(title: "The queue")
+  @OptionGroup(title: "Queue")
   var queue: QueueOptions
 
-  @Flag(help: "Wait for the next job when one is done.")
+  @Flag(help: "Wait for the next job when one is done")
   var keep = false
 
-  @Option(
-    help: ArgumentHelp(
-      "How long what another worker holds stays its own without a sign of it; the same for all workers of a queue.",
-      valueName: "duration"
-    )
-  )
-  var takeOverAfter = "30s"
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var takeOver: TakeOverOption
 
-  @OptionGroup(title: "Options that set keys of the job, on this machine")
+  @OptionGroup(title: "Job keys on this machine")
   var limits: LimitOptions
 
-  @OptionGroup(title: "Options that set keys of the job, on this machine")
+  @OptionGroup(title: "Job keys on this machine")
   var cache: CacheDirectoryOption
 
-  @OptionGroup(title: "Options that set keys of the job, on this machine")
-  var settings: SettingOptions
+  @OptionGroup(title: "Job keys on this machine")
+  var settings: SettingOptions<WorkerKeys>
 
   @OptionGroup(title: "Display")
-  var display: DisplayOptions
+  var displayOptions: WorkerDisplayOptions
+
+  private var display: Display { displayOptions.display }
 
   func run() throws {
-    // Before anything can start a thread.
-    SignalWatcher.prepare()
-    OpenFiles.raiseLimit()
+    // Waiting for Redis has a time limit.
+    let (control, progress) = try SignalWatcher.setUp(display) { _ in true }
     let location = try queue.location()
     var options = QueueWorker.Options()
     options.keepsWaiting = keep
-    guard options.setTakeOverAfter(takeOverAfter) else {
-      throw CommandError(.misused, "--take-over-after \(takeOverAfter): write a duration of at least 1s, such as 30s")
+    guard options.setTakeOverAfter(takeOver.takeOverAfter) else {
+      let text = takeOver.takeOverAfter
+      throw CommandError(.misused, "--take-over-after \(text) isn't a duration of at least 1s; write it as 30s or 2m")
     }
     let overrides = try limits.overrides + cache.overrides + settings.overrides()
     if let refusal = overrides.compactMap(\.refusalByWorkers).first { throw CommandError(.misused, refusal) }
-    let control = RunControl()
-    let progress = ProgressPrinter(display)
     let manager: ImageManager
-    // Redis is waited for with a limit.
-    try SignalWatcher.start(whileEnding: { true }) { signal in
-      control.stop(signal: signal)
-      progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
-    }
     do {
       manager = try ImageManager()
     } catch {
@@ -86,7 +82,7 @@ struct WorkerCommand: ParsableCommand {
     )
     var status = ExitStatus.withinLimits
     do throws(QueueWorker.StartError) {
-      try worker.run(progress: progress) { status = max(status, told($0)) }
+      try worker.run(progress: progress) { status = max(status, report($0)) }
     } catch {
       throw end(of: error, control)
     }
@@ -94,16 +90,16 @@ struct WorkerCommand: ParsableCommand {
     throw ExitCode(status.rawValue)
   }
 
-  /// Prints what was done of a job, and returns the status that it ends with.
-  private func told(_ summary: WorkerSummary) -> ExitStatus {
-    if !display.quiet {
+  /// Prints the summary of a job and returns its exit status.
+  private func report(_ summary: WorkerSummary) -> ExitStatus {
+    if !display.isQuiet {
       for line in summary.lines { writeToStandardOutput("\(escapedForTerminal(line))\n") }
     }
     switch summary.ending {
     case .drained: return .withinLimits
     case .interrupted(let interruption): return interruption == .interrupt ? .interrupted : .terminated
     case .replaced:
-      Note.error("\(summary.name): the queue was deleted, or filled anew, before its job was done")
+      Note.error("\(summary.name): the queue was deleted or replaced before its job was done")
       return .couldNotFinish
     case .failed(let why):
       Note.error("\(summary.name): \(why)")
@@ -111,13 +107,27 @@ struct WorkerCommand: ParsableCommand {
     }
   }
 
-  private func end(of refusal: QueueWorker.StartError, _ control: RunControl) -> any Error {
-    switch refusal {
+  private func end(of error: QueueWorker.StartError, _ control: RunControl) -> any Error {
+    switch error {
     case .jobFile(let errors): return JobLoading.failure(errors, display)
     case .job(let name, let error): return CommandError(.couldNotFinish, "\(name): \(error)")
     case .queue(.interrupted): return ExitCode((control.signal.map(SignalWatcher.status) ?? .couldNotFinish).rawValue)
     case .queue(let error): return CommandError(.couldNotFinish, "\(error)")
     }
   }
+}
+
+struct TakeOverOption: ParsableArguments {
+  @Option(help: ArgumentHelp("Take over URLs of workers silent for this time", discussion: TakeOverOption.scope, valueName: "duration"))
+  var takeOverAfter = "30s"
+
+  private static let scope = "Use the same time for all workers of a queue."
+}
+
+/// Keys that a worker may set for itself.
+enum WorkerKeys: SettingScope {
+  static let completion = CompletionKind.list(
+    JobKeys.settings().filter { JobOverride(setting: $0)?.refusalByWorkers == nil }
+  )
 }
 #endif

@@ -8,32 +8,36 @@ extension ReportCommand {
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "diff",
-      abstract: "Say what broke, what healed and which images changed from one report to another.",
+      abstract: "Compare two reports: broken, fixed and changed URLs",
       discussion: """
-        URLs are the same by their text, variant and edge. All can be told of two JSON Lines reports; a JSON report that lists \
-        every failure tells what broke and what healed. Ends with 0, or with --exit-code with 2 where something broke.
+        Two JSON Lines reports show all differences. A JSON report that lists every failure shows broken and fixed URLs. Entries match \
+        by URL, variant and edge.
+
+        EXAMPLES:
+          prewarm report diff yesterday.jsonl today.jsonl
+          prewarm report diff old.jsonl new.jsonl --exit-code
         """
     )
 
-    @Argument(help: "The earlier report; '-' is standard input.", completion: .file())
+    @Argument(help: "Compare this earlier report; '-' is standard input", completion: .file())
     var before: String
 
-    @Argument(help: "The later report; '-' is standard input.", completion: .file())
+    @Argument(help: "Compare this later report; '-' is standard input", completion: .file())
     var after: String
 
-    @Option(help: ArgumentHelp("How many of each group are listed.", valueName: "count"))
+    @Option(help: ArgumentHelp("List at most this many URLs per group", valueName: "count"))
     var limit = 10
 
-    @Flag(help: "End with 2 where something broke.")
+    @Flag(help: "Exit with 2 if a URL is newly broken")
     var exitCode = false
 
-    @Flag(help: "Print JSON: every difference as an object a line, and the counts in the last one.")
+    @Flag(help: "Print a JSON object per difference, then one with the counts")
     var json = false
 
     func validate() throws {
-      guard limit >= 0 else { throw ValidationError("--limit \(limit): name a number from 0 on") }
+      guard limit >= 0 else { throw ValidationError("--limit \(limit) is negative; use 0 or more") }
       guard before != "-" || after != "-" else {
-        throw ValidationError("standard input holds one report; name a file for the other")
+        throw ValidationError("standard input can be read only once; name a file for the other report")
       }
     }
 
@@ -59,7 +63,7 @@ extension ReportCommand {
       }
       append(comparison.json)
       output.flush()
-      if output.hasFailed { throw CommandError(.couldNotFinish, "standard output could not be written") }
+      if output.hasFailed { throw CommandError(.couldNotFinish, "cannot write to standard output") }
       return comparison
     }
   }

@@ -7,19 +7,21 @@ extension ReportCommand {
   struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "merge",
-      abstract: "Join the reports of several runs into one.",
+      abstract: "Merge the reports of several runs or shards into one",
       discussion: """
-        JSON and JSON Lines reports may be mixed. Counts and histograms are added up exactly; the duration is the sum of all \
-        durations. Ends with the worst exit status of the reports; rows, which do not tell theirs, are judged by the default \
-        fail-on. csv, jsonl and junit are made of rows, so that each of the reports must have them.
+        JSON and JSON Lines reports may be mixed. Exits with the worst exit status of the reports; the default fail-on applies to JSON \
+        Lines. The forms csv, jsonl and junit require JSON Lines reports only.
 
-        The JSON reports of a job's shards (--shard) become the report of the whole job: its duration is that of the longest \
-        shard, and it is judged by the job's fail-on over all entries. Ends with 1 unless every shard is there once, has run \
-        to its end, and has read the same lists as the others.
+        The JSON reports of all shards of a job become the report of the whole job, and its fail-on applies to all entries. Exits with 1 \
+        if a shard is missing, repeated or unfinished, or has read other lists.
+
+        EXAMPLES:
+          prewarm report merge shards/*.json
+          prewarm report merge a.json b.json --report html=all.html
         """
     )
 
-    @Argument(help: "The reports; '-' is standard input.", completion: .file())
+    @Argument(help: "Merge these reports; '-' is standard input", completion: .file())
     var files: [String]
 
     @OptionGroup var outputs: ReportOutputs
@@ -28,12 +30,14 @@ extension ReportCommand {
     var text: TextOptions
 
     @OptionGroup(title: "Display")
-    var display: DisplayOptions
+    var displayOptions: ReportDisplayOptions
+
+    private var display: Display { displayOptions.display }
 
     func run() throws {
       let targets = try outputs.targets()
       guard files.count(where: { $0 == "-" }) < 2 else {
-        throw CommandError(.misused, "standard input holds one report; name it once")
+        throw CommandError(.misused, "standard input can be read only once; name it once")
       }
       OpenFiles.raiseLimit()
       var rows: [ReportInput] = []
@@ -60,7 +64,7 @@ extension ReportCommand {
       throw ExitCode(merged.exitStatus.rawValue)
     }
 
-    /// What is in a file; rows, which are read later, are added to `rows`.
+    /// Reads a report; adds one of rows to `rows`, which are read later.
     private func read(_ path: String, _ targets: [ReportOutputs.Target], _ rows: inout [ReportInput]) throws -> ReportPart {
       var content = ReportPart.Content.rows
       try ReportOutputs.check(targets, against: path)
@@ -77,7 +81,7 @@ extension ReportCommand {
       return ReportPart(path: path, content: content)
     }
 
-    /// Rows of all files are counted as of one run.
+    /// Counts the rows of all files as one run.
     private func count(_ rows: [ReportInput], name: String, _ journals: [any ReportJournal]) throws -> FinishedReport {
       let replay = RowReplay(
         version: PrewarmVersion.current,
@@ -93,7 +97,7 @@ extension ReportCommand {
       return try replay.finished()
     }
 
-    /// Rows do not tell their job: it is the one of the reports beside them.
+    /// The name of the job, which rows lack: that of the other reports.
     private func name(of reports: [FinishedReport], _ rows: [ReportInput]) -> String {
       if let first = reports.first {
         return reports.allSatisfy { $0.job.name == first.job.name } ? first.job.name : "merged"

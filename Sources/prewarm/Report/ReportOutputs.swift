@@ -3,14 +3,15 @@ import Glibc
 import Reports
 import WarmJobs
 
-/// Where reports go that are made of earlier ones.
+/// The reports that are written from earlier ones.
 struct ReportOutputs: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A report to write beside the text on standard output, such as html=report.html; may be repeated. One that goes to '-' "
-        + "stands in place of the text.",
+      "Write a report, such as html=report.html; repeatable",
+      discussion: "A report to '-' replaces the text on standard output.",
       valueName: "format=file"
-    )
+    ),
+    completion: KeyCompletions.reports
   )
   var report: [String] = []
 
@@ -25,7 +26,7 @@ struct ReportOutputs: ParsableArguments {
     var targets: [Target] = []
     for text in report {
       guard let equals = text.firstIndex(of: "="), equals != text.indices.last else {
-        throw CommandError(.misused, "--report \(text): write it as --report json=report.json")
+        throw CommandError(.misused, "--report \(text) isn't a pair; write --report json=report.json")
       }
       let path = String(text[text.index(after: equals)...])
       targets.append(Target(format: try Self.format(String(text[..<equals]), path: path), path: path))
@@ -33,41 +34,41 @@ struct ReportOutputs: ParsableArguments {
     let paths = targets.map(\.path)
     var files: Set<FileIdentity> = []
     for path in paths where path == "-" ? paths.count(where: { $0 == "-" }) > 1 : !files.insert(FileIdentity(path)).inserted {
-      throw CommandError(.misused, "--report: two reports go to \(path); give each a file of its own")
+      throw CommandError(.misused, "--report: two reports have the target \(path); use a different file for each")
     }
     if !paths.contains("-") { targets.insert(Target(format: .text, path: "-"), at: 0) }
     return targets
   }
 
-  /// The format that an option names for the report at `path`; throws status 3 for any other word.
+  /// The format named `word`, for the report at `path`; an unknown one ends the command with status 3.
   static func format(_ word: String, path: String) throws -> ReportFormat {
     if let format = ReportFormat(rawValue: word) { return format }
     let error = ReportFormat.error(named(word), path: named(path)) { "--report \($0.rawValue)=\($1)" }
     throw CommandError(.misused, "--report \(named(word))=\(named(path)): \(error)")
   }
 
-  /// Throws status 3 where a report of `targets` would be written over the file at `path`, which is to be read.
+  /// Throws status 3 if a report of `targets` would replace the input file at `path`.
   static func check(_ targets: [Target], against path: String) throws {
     for target in targets where target.path != "-" && FileIdentity(target.path) == Self.identity(ofInput: path) {
-      let message = "that is the file that is read; name another one"
+      let message = "this would replace the input; use another file"
       throw CommandError(.misused, "--report \(target.format.rawValue)=\(target.path): \(message)")
     }
   }
 
-  /// Throws status 3 where a report of `targets` is made of rows that `input` does not have.
+  /// Throws status 3 if a report of `targets` requires rows that `input` lacks.
   static func check(_ targets: [Target], against input: ReportInput) throws {
     for target in targets where target.format.isMadeOfRows {
       guard input.kind == .rows else {
-        let advice = "make it of the JSON Lines report of that run"
+        let advice = "use the JSON Lines report of that run"
         throw CommandError(
           .misused,
-          "\(input.path) is a JSON report, which has no rows for \(target.format.rawValue); \(advice)"
+          "\(input.path) has no rows, which \(target.format.rawValue) requires; \(advice)"
         )
       }
     }
   }
 
-  /// A terminal may be read and written, and loses nothing by it.
+  /// The identity of an input; `-` is standard input.
   private static func identity(ofInput path: String) -> FileIdentity? {
     if path == "-" { return FileIdentity(descriptor: STDIN_FILENO) }
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -76,8 +77,8 @@ struct ReportOutputs: ParsableArguments {
     return FileIdentity(descriptor: descriptor)
   }
 
-  /// Opens the reports; one that cannot be opened ends the command with status 1, or 3 while another run writes it.
-  static func open(_ targets: [Target], _ text: TextOptions, _ display: DisplayOptions) throws -> [any ReportWriter] {
+  /// Opens the reports; an error ends the command with status 1, or with 3 if another run is writing the report.
+  static func open(_ targets: [Target], _ text: TextOptions, _ display: Display) throws -> [any ReportWriter] {
     try targets.map { target in
       do throws(ReportError) {
         return try target.format.open(target.path, options: display.reportOptions(text))
@@ -87,7 +88,7 @@ struct ReportOutputs: ParsableArguments {
     }
   }
 
-  /// Writes the reports; one that cannot be written ends the command with status 1, after the others are written.
+  /// Writes all reports; an error ends the command with status 1 afterwards.
   static func finish(_ writers: [any ReportWriter], _ report: FinishedReport) throws {
     var failure: ReportError?
     for writer in writers {
@@ -102,7 +103,7 @@ struct ReportOutputs: ParsableArguments {
 }
 
 extension ReportFormat {
-  /// Whether it lists each entry, which requires the rows of a run.
+  /// Whether the form lists each entry, which requires the rows of a run.
   fileprivate var isMadeOfRows: Bool {
     switch self {
     case .jsonl, .csv, .junit: true
@@ -112,7 +113,7 @@ extension ReportFormat {
 }
 
 extension RowReplay {
-  /// What was counted; journals that could not be written end the command with status 1.
+  /// The report of all rows; a journal that can't be written ends the command with status 1.
   func finished() throws -> FinishedReport {
     do throws(ReportError) {
       return try finish()

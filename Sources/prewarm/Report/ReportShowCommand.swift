@@ -2,20 +2,20 @@ import ArgumentParser
 import Reports
 import WarmJobs
 
-/// `prewarm report`: reads reports that runs have written.
+/// `prewarm report`: reads reports of earlier runs.
 struct ReportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
-    abstract: "Show reports in other forms, join them, compare them.",
+    abstract: "Show, convert, merge and compare reports",
     subcommands: [Show.self, Merge.self, Diff.self]
   )
 
   func run() throws {
-    throw CommandError(.misused, "name what to do with reports: show, merge or diff")
+    throw CommandError(.misused, "prewarm report needs a command: show, merge or diff")
   }
 }
 
-/// Reading a report that cannot be read ends a command with status 1.
+/// Calls `body`; a report that can't be read ends the command with status 1.
 func withReadingErrors<Result>(_ body: () throws(ReportReadingError) -> Result) throws -> Result {
   do throws(ReportReadingError) {
     return try body()
@@ -24,12 +24,12 @@ func withReadingErrors<Result>(_ body: () throws(ReportReadingError) -> Result) 
   }
 }
 
-/// Says of rows what they cannot tell.
-func noteRows(_ path: String, _ display: DisplayOptions) {
-  guard !display.quiet else { return }
+/// Prints a note on what a report of rows lacks.
+func noteRows(_ path: String, _ display: Display) {
+  guard !display.isQuiet else { return }
   let name = path == "-" ? "standard input" : path
   Note.plain(
-    "\(name): rows tell neither times nor the cache nor the rules of their run; failures are judged by the default fail-on"
+    "\(name): rows have no times, no cache figures and no fail-on of their run; the default fail-on applies"
   )
 }
 
@@ -38,14 +38,18 @@ extension ReportCommand {
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Show a JSON or JSON Lines report as text, or in any other form.",
+      abstract: "Show a JSON or JSON Lines report as text or in another form",
       discussion: """
-        csv, jsonl and junit are made of rows, which only a JSON Lines report has. Rows in turn do not tell when their run began \
-        and ended, what its cache holds, and what its fail-on is. Ends with 0 where the report is shown, whatever it says.
+        The forms csv, jsonl and junit require a JSON Lines report. JSON Lines have no times, cache figures and fail-on of their run. \
+        Exits with 0 if the report is shown, even if it has failures.
+
+        EXAMPLES:
+          prewarm report show report.json
+          prewarm report show report.json --report html=report.html
         """
     )
 
-    @Argument(help: "The report; '-' is standard input.", completion: .file())
+    @Argument(help: "Show this report; '-' is standard input", completion: .file())
     var file: String
 
     @OptionGroup var outputs: ReportOutputs
@@ -54,7 +58,9 @@ extension ReportCommand {
     var text: TextOptions
 
     @OptionGroup(title: "Display")
-    var display: DisplayOptions
+    var displayOptions: ReportDisplayOptions
+
+    private var display: Display { displayOptions.display }
 
     func run() throws {
       let targets = try outputs.targets()

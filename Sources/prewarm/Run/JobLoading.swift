@@ -3,10 +3,10 @@ import Glibc
 import Reports
 import WarmJobs
 
-/// Reads job files for the commands that take them.
+/// Loads job files.
 enum JobLoading {
-  /// The jobs of `paths`; all errors of all files are printed before this throws exit status 3.
-  static func jobs(at paths: [String], overrides: [JobOverride], display: DisplayOptions) throws -> [Job] {
+  /// Returns the jobs of `paths`; prints the errors of all files before it throws exit status 3.
+  static func jobs(at paths: [String], overrides: [JobOverride], display: Display) throws -> [Job] {
     var jobs: [Job] = []
     var errors: [JobFileError] = []
     for path in paths {
@@ -20,13 +20,13 @@ enum JobLoading {
     return jobs
   }
 
-  /// The end of a command whose jobs have errors, which it prints.
-  static func failure(_ errors: JobFileErrors, _ display: DisplayOptions) -> ExitCode {
+  /// Prints the errors and returns the exit status of a command with invalid jobs.
+  static func failure(_ errors: JobFileErrors, _ display: Display) -> ExitCode {
     writeToStandardError(errors.formatted(color: display.usesColor(on: STDERR_FILENO)))
     return ExitCode(ExitStatus.misused.rawValue)
   }
 
-  /// The variables of the process.
+  /// The environment variables of the process.
   static func environment() -> [String: String] {
     var variables: [String: String] = [:]
     var entry = environ

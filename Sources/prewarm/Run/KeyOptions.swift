@@ -2,126 +2,179 @@ import ArgumentParser
 import Reports
 import WarmJobs
 
-/// The options that mirror keys of the job file; they stand above what the file says.
+/// The title of options that only `--help-hidden` shows.
+let rareOptions = "Rare options"
+
+/// Options that set keys of a job; they override the job file.
 struct KeyOptions: ParsableArguments {
   @OptionGroup var requests: RequestOptions
+
   @OptionGroup var cache: CacheKeyOptions
 
-  /// What they set; `--set` last, since it is the most exact.
-  func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() }
+  @OptionGroup(title: "Job")
+  var settings: SettingOptions<AllKeys>
+
+  /// What the options set; `--set` comes last and wins.
+  func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() + settings.overrides() }
 }
 
-/// The options that mirror keys of the job file, except those of cache and blacklist.
+/// Options that set keys of a job other than those of cache and blacklist.
 struct RequestOptions: ParsableArguments {
+  @OptionGroup(title: "Requests")
+  var limits: LimitOptions
+
+  @OptionGroup(title: "Requests")
+  var transfers: TransferOptions
+
+  @OptionGroup(title: "Verification")
+  var rules: RuleOptions
+
+  @OptionGroup(title: "Reports")
+  var reports: ReportKeyOptions
+
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var rare: RareRequestOptions
+
+  func overrides() throws -> [JobOverride] {
+    try limits.overrides + transfers.overrides() + rare.overrides + rules.overrides() + reports.overrides()
+  }
+}
+
+/// Options that limit concurrent transfers; each worker may have its own.
+struct LimitOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("prefetch.order: fifo or lifo.", valueName: "order"),
+    name: [.customShort("j", allowingJoined: true), .long],
+    help: ArgumentHelp("Limit concurrent transfers (default: 32)", valueName: "count")
+  )
+  var concurrency: String?
+
+  @Option(help: ArgumentHelp("Limit concurrent transfers per host (default: 8)", valueName: "count"))
+  var perHost: String?
+
+  var overrides: [JobOverride] {
+    JobOverride.options([
+      ("--concurrency", "prefetch.concurrency", concurrency), ("--per-host", "prefetch.per-host", perHost),
+    ])
+  }
+}
+
+/// Options that set how images are requested.
+struct TransferOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Limit requests over all hosts, such as 200/s (default: none)", valueName: "rate"))
+  var rate: String?
+
+  @Option(help: ArgumentHelp("Cancel unfinished URLs of a job after this time, such as 30m", valueName: "duration"))
+  var deadline: String?
+
+  @Option(
+    help: ArgumentHelp("Order URLs of a priority: fifo or lifo (default: fifo)", valueName: "order"),
     completion: KeyCompletions.order
   )
   var order: String?
 
-  @OptionGroup var limits: LimitOptions
-
-  @Option(help: ArgumentHelp("prefetch.rate: requests begun over all hosts, such as 200/s.", valueName: "rate"))
-  var rate: String?
-
-  @Option(help: ArgumentHelp("prefetch.per-host-rate: the same at one host.", valueName: "rate"))
-  var perHostRate: String?
-
-  @Flag(help: "prefetch.adaptive: find each host's concurrency, up to per-host.")
-  var adaptive = false
-
-  @Option(help: ArgumentHelp("prefetch.deadline: for each whole job, such as 30m.", valueName: "duration"))
-  var deadline: String?
-
-  @Option(help: ArgumentHelp("request.method: get, head or probe.", valueName: "method"), completion: KeyCompletions.method)
+  @Option(
+    help: ArgumentHelp("Request images by get, head or probe", discussion: TransferOptions.methods, valueName: "method"),
+    completion: KeyCompletions.method
+  )
   var method: String?
+
+  private static let methods = "probe requests the first 64 KiB only. prewarm check probes by default, prewarm run uses get."
 
   @Option(
     name: [.customShort("H"), .long],
-    help: ArgumentHelp(
-      "A header of each request, such as 'X-Token: abc', sent to the entry's own host only; may be repeated.",
-      valueName: "header"
-    )
+    help: ArgumentHelp("Send a header with each request; repeatable", discussion: TransferOptions.headers, valueName: "header")
   )
   var header: [String] = []
 
-  @Option(help: ArgumentHelp("request.timeout: for one transfer, redirects included.", valueName: "duration"))
+  private static let headers = "Such as -H 'X-Token: abc'. Redirects to other hosts don't get it."
+
+  @Option(help: ArgumentHelp("Limit the time of a transfer, redirects included (default: 60s)", valueName: "duration"))
   var timeout: String?
 
-  @Option(help: ArgumentHelp("request.retries: of transient failures.", valueName: "count"))
+  @Option(help: ArgumentHelp("Limit retries of a transient failure (default: 2)", valueName: "count"))
   var retries: String?
 
+  func overrides() throws -> [JobOverride] {
+    let plain = JobOverride.options([
+      ("--order", "prefetch.order", order), ("--rate", "prefetch.rate", rate), ("--deadline", "prefetch.deadline", deadline),
+      ("--method", "request.method", method), ("--timeout", "request.timeout", timeout),
+      ("--retries", "request.retries", retries),
+    ])
+    return try plain
+      + header.map { header in
+        if let override = JobOverride(header: header, origin: "--header") { return override }
+        // Without a colon, the text may be a secret.
+        throw CommandError(.misused, "--header has no colon; write --header 'Name: value'")
+      }
+  }
+}
+
+/// Options that few jobs need.
+struct RareRequestOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Limit requests per host, such as 20/s (default: none)", valueName: "rate"))
+  var perHostRate: String?
+
+  @Flag(help: "Adapt the concurrency of each host, up to --per-host")
+  var adaptive = false
+
+  var overrides: [JobOverride] {
+    JobOverride.options([
+      ("--per-host-rate", "prefetch.per-host-rate", perHostRate), ("--adaptive", "prefetch.adaptive", adaptive ? "true" : nil),
+    ])
+  }
+}
+
+/// Options that set which images and which runs are good.
+struct RuleOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("verify.decode: none, header or full.", valueName: "depth"),
+    help: ArgumentHelp("Decode images: none, header or full (default: header)", valueName: "depth"),
     completion: KeyCompletions.decode
   )
   var decode: String?
 
   @Option(
-    help: ArgumentHelp("A rule of fail-on, such as failures=1% or empty=false; may be repeated.", valueName: "rule=value"),
+    help: ArgumentHelp("Set a limit of fail-on, such as failures=1%; repeatable", valueName: "rule=value"),
     completion: KeyCompletions.rules
   )
   var failOn: [String] = []
 
-  @Option(
-    help: ArgumentHelp("A further report, such as json=report.json; may be repeated.", valueName: "format=file"),
-    completion: KeyCompletions.reports
-  )
-  var report: [String] = []
+  func overrides() throws -> [JobOverride] {
+    try JobOverride.options([("--decode", "verify.decode", decode)])
+      + failOn.map { rule in
+        let (name, value) = try optionPair(rule, option: "--fail-on", example: "failures=1%")
+        return JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)")
+      }
+  }
+}
 
+/// Options that add reports to those of a job.
+struct ReportKeyOptions: ParsableArguments {
   @Option(
     name: [.customShort("o"), .long],
-    help: ArgumentHelp(
-      "A further report in the form of the file's extension, such as report.html (txt, json, jsonl, csv, xml for JUnit, md, html, prom); may be repeated.",
-      valueName: "file"
-    ),
+    help: ArgumentHelp("Add a report in the form of the file's extension; repeatable", discussion: ReportKeyOptions.forms, valueName: "file"),
     completion: .file()
   )
   var output: [String] = []
 
-  @OptionGroup var settings: SettingOptions
+  private static let forms = "txt, json, jsonl, csv, xml (JUnit), md, html or prom: -o report.html"
 
-  /// What they set; `--set` last, since it is the most exact.
+  @Option(
+    help: ArgumentHelp("Add a report of a form, such as json=report.json; repeatable", valueName: "format=file"),
+    completion: KeyCompletions.reports
+  )
+  var report: [String] = []
+
   func overrides() throws -> [JobOverride] {
-    let plain: [(option: String, key: String, value: String?)] = [
-      ("--order", "prefetch.order", order),
-      ("--rate", "prefetch.rate", rate),
-      ("--per-host-rate", "prefetch.per-host-rate", perHostRate),
-      ("--adaptive", "prefetch.adaptive", adaptive ? "true" : nil),
-      ("--deadline", "prefetch.deadline", deadline),
-      ("--method", "request.method", method),
-      ("--timeout", "request.timeout", timeout),
-      ("--retries", "request.retries", retries),
-      ("--decode", "verify.decode", decode),
-    ]
-    var overrides =
-      limits.overrides
-      + plain.compactMap { option, key, value in
-        value.map { JobOverride(path: key, value: $0, origin: option) }
+    let named = try report.map { report in
+      let (word, file) = try optionPair(report, option: "--report", example: "json=report.json")
+      return Self.report(try ReportOutputs.format(word, path: file), file, origin: "--report \(word)")
+    }
+    return try named
+      + output.map { file in
+        if let format = ReportFormat(path: file) { return Self.report(format, file, origin: "-o \(file)") }
+        let (file, advice) = (prewarm.named(file), "no report format has this extension; write --report FORMAT=FILE")
+        throw CommandError(.misused, "-o \(file): \(advice), such as --report json=\(file)")
       }
-    for header in header {
-      guard let override = JobOverride(header: header, origin: "--header") else {
-        // Without a colon it may be a secret alone.
-        throw CommandError(.misused, "--header: write it as --header 'Name: value'")
-      }
-      overrides.append(override)
-    }
-    for rule in failOn {
-      let (name, value) = try Self.pair(rule, option: "--fail-on", example: "failures=1%")
-      overrides.append(JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)"))
-    }
-    for report in report {
-      let (word, file) = try Self.pair(report, option: "--report", example: "json=report.json")
-      overrides.append(Self.report(try ReportOutputs.format(word, path: file), file, origin: "--report \(word)"))
-    }
-    for file in output {
-      guard let format = ReportFormat(path: file) else {
-        let advice = "write --report FORMAT=\(named(file)), such as --report json=\(named(file))"
-        throw CommandError(.misused, "-o \(named(file)): no report format has this extension; \(advice)")
-      }
-      overrides.append(Self.report(format, file, origin: "-o \(file)"))
-    }
-    return try overrides + settings.overrides()
   }
 
   private static func report(_ format: ReportFormat, _ file: String, origin: String) -> JobOverride {
@@ -132,132 +185,139 @@ struct RequestOptions: ParsableArguments {
       appends: true
     )
   }
-
-  private static func pair(_ text: String, option: String, example: String) throws -> (String, String) {
-    guard let equals = text.firstIndex(of: "="), equals != text.startIndex, equals != text.indices.last else {
-      throw CommandError(.misused, "\(option) \(text): write it as \(option) \(example)")
-    }
-    return (String(text[..<equals]), String(text[text.index(after: equals)...]))
-  }
 }
 
-/// The options that mirror keys of cache and blacklist.
+/// Options that set keys of cache and blacklist.
 struct CacheKeyOptions: ParsableArguments {
-  @OptionGroup var directory: CacheDirectoryOption
+  @OptionGroup(title: "Cache")
+  var directory: CacheDirectoryOption
 
+  @OptionGroup(title: "Cache")
+  var rules: CacheRuleOptions
+
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var rare: RareCacheOptions
+
+  var overrides: [JobOverride] { directory.overrides + rules.overrides + rare.overrides }
+}
+
+struct CacheRuleOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"),
+    help: ArgumentHelp("Set the cache mode: use, bypass, only or refresh (default: use)", valueName: "mode"),
     completion: KeyCompletions.cacheMode
   )
   var cacheMode: String?
 
   @Option(
-    help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"),
+    help: ArgumentHelp("Expire entries by age or by http headers (default: age)", valueName: "rule"),
     completion: KeyCompletions.freshness
   )
   var freshness: String?
 
-  @Option(help: ArgumentHelp("cache.min-fresh: fetch again now what would expire sooner, such as 2h.", valueName: "duration"))
+  @Option(help: ArgumentHelp("Request entries that expire within this time (default: 0s)", valueName: "duration"))
   var minFresh: String?
 
-  @Flag(help: "cache.verify-hits: read every hit's body and check its sum.")
-  var verifyHits = false
-
-  @Option(help: ArgumentHelp("cache.namespace.", valueName: "name"))
+  @Option(help: ArgumentHelp("Use this namespace of the cache (default: default)", valueName: "name"))
   var namespace: String?
 
-  @Flag(help: "blacklist.retry: ask blacklisted URLs all the same.")
+  @Flag(help: "Request blacklisted URLs again")
   var retryBlacklisted = false
 
-  /// What they set.
   var overrides: [JobOverride] {
-    let plain: [(option: String, key: String, value: String?)] = [
-      ("--cache-mode", "cache.mode", cacheMode),
-      ("--freshness", "cache.freshness", freshness),
-      ("--min-fresh", "cache.min-fresh", minFresh),
-      ("--verify-hits", "cache.verify-hits", verifyHits ? "true" : nil),
-      ("--namespace", "cache.namespace", namespace),
+    JobOverride.options([
+      ("--cache-mode", "cache.mode", cacheMode), ("--freshness", "cache.freshness", freshness),
+      ("--min-fresh", "cache.min-fresh", minFresh), ("--namespace", "cache.namespace", namespace),
       ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
-    ]
-    return directory.overrides
-      + plain.compactMap { option, key, value in value.map { JobOverride(path: key, value: $0, origin: option) } }
+    ])
   }
 }
 
-/// The limits on transfers, which each machine has for itself.
-struct LimitOptions: ParsableArguments {
-  @Option(
-    name: [.customShort("j", allowingJoined: true), .long],
-    help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count")
-  )
-  var concurrency: String?
+struct RareCacheOptions: ParsableArguments {
+  @Flag(help: "Read the body of each hit and verify its checksum")
+  var verifyHits = false
 
-  @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host.", valueName: "count"))
-  var perHost: String?
-
-  /// What they set.
-  var overrides: [JobOverride] {
-    let all = [
-      concurrency.map { JobOverride(path: "prefetch.concurrency", value: $0, origin: "--concurrency") },
-      perHost.map { JobOverride(path: "prefetch.per-host", value: $0, origin: "--per-host") },
-    ]
-    return all.compactMap(\.self)
-  }
+  var overrides: [JobOverride] { JobOverride.options([("--verify-hits", "cache.verify-hits", verifyHits ? "true" : nil)]) }
 }
 
 /// The folder of caches, which each machine has for itself.
 struct CacheDirectoryOption: ParsableArguments {
-  @Option(help: ArgumentHelp("cache.directory.", valueName: "folder"), completion: .directory)
+  @Option(
+    help: ArgumentHelp("Keep caches in this folder (default: ~/.cache/prewarm)", valueName: "folder"),
+    completion: .directory
+  )
   var cacheDirectory: String?
 
-  /// What it sets.
   var overrides: [JobOverride] {
     cacheDirectory.map { [JobOverride(path: "cache.directory", text: $0, origin: "--cache-directory")] } ?? []
   }
 }
 
+/// Which keys `--set` completes to in a command.
+protocol SettingScope {
+  static var completion: CompletionKind { get }
+}
+
+enum AllKeys: SettingScope {
+  static let completion = CompletionKind.list(JobKeys.settings())
+}
+
+/// Keys that have an effect on a check, which keeps nothing.
+enum CheckKeys: SettingScope {
+  static let completion = CompletionKind.list(
+    JobKeys.settings().filter { setting in
+      !CheckedJobs.sectionsOfKeeping.contains { setting.hasPrefix("\($0).") || setting.hasPrefix("\($0)=") }
+        && !setting.hasPrefix("fail-on.evicted=")
+    }
+  )
+}
+
 /// `--set`, which sets any key of the job.
-struct SettingOptions: ParsableArguments {
+struct SettingOptions<Scope: SettingScope>: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Any key by its dotted path, such as request.max-bytes=1MiB; may be repeated.", valueName: "key=value"),
-    completion: KeyCompletions.settings
+    help: ArgumentHelp("Set a key by its path, such as request.max-bytes=1MiB; repeatable", valueName: "key=value"),
+    completion: Scope.completion
   )
   var set: [String] = []
 
-  /// What they set, in their order.
+  /// What the options set, in their order.
   func overrides() throws -> [JobOverride] {
     try set.map { setting in
-      guard let override = JobOverride(setting: setting) else {
-        throw CommandError(.misused, "--set \(setting): write KEY=VALUE, such as prefetch.order=lifo")
-      }
-      return override
+      if let override = JobOverride(setting: setting) { return override }
+      throw CommandError(.misused, "--set \(setting) isn't a pair; write --set prefetch.order=lifo")
     }
   }
+}
+
+extension JobOverride {
+  /// The overrides of the options that are given.
+  fileprivate static func options(_ all: [(option: String, key: String, value: String?)]) -> [JobOverride] {
+    all.compactMap { option, key, value in value.map { JobOverride(path: key, value: $0, origin: option) } }
+  }
+}
+
+/// The two sides of `NAME=VALUE`, both non-empty; anything else ends the command with status 3.
+private func optionPair(_ text: String, option: String, example: String) throws -> (String, String) {
+  guard let equals = text.firstIndex(of: "="), equals != text.startIndex, equals != text.indices.last else {
+    throw CommandError(.misused, "\(option) \(text) isn't a pair; write \(option) \(example)")
+  }
+  return (String(text[..<equals]), String(text[text.index(after: equals)...]))
 }
 
 /// Which part of the jobs' entries a run has.
 struct ShardOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      """
-      Run one of N parts of each job's entries, cut by the key shard-by: 2/5; or auto/5, the part that this task of an array \
-      is, by JOB_COMPLETION_INDEX (Kubernetes), SLURM_ARRAY_TASK_ID, AWS_BATCH_JOB_ARRAY_INDEX, CI_NODE_INDEX (GitLab) or \
-      PARALLEL_SEQ (GNU parallel); or auto, where Slurm, AWS Batch or GitLab say how many tasks there are. Join the JSON \
-      reports with 'prewarm report merge'.
-      """,
-      valueName: "shard"
-    )
+    help: ArgumentHelp("Run one part of each job, such as 2/5; auto/5 or auto in task arrays", valueName: "shard")
   )
   var shard: String?
 
-  /// The jobs, each with the entries of the shard alone; all of them where none is named.
+  /// The jobs, each with the entries of the chosen shard; unchanged without `--shard`.
   func parts(of jobs: [Job]) throws -> [Job] {
     guard let shard else { return jobs }
     let number = try Self.number(shard)
     return jobs.map { $0.sharded(number) }
   }
 
-  /// The shard that `text` means here.
+  /// The shard that `text` means in this environment; an invalid one ends the command with status 3.
   static func number(_ text: String) throws -> ShardNumber {
     do throws(ShardError) {
       return try ShardRequest(text).number(environment: JobLoading.environment())
@@ -267,7 +327,7 @@ struct ShardOptions: ParsableArguments {
   }
 }
 
-/// What shells offer as values of the options that set keys of the job; made once, since options are made anew for each command.
+/// Values that shells offer for options that set keys; made once, because each command makes its options anew.
 enum KeyCompletions {
   static let listFormat = CompletionKind.list(JobKeys.suggestions(for: "manifests[].format"))
   static let method = CompletionKind.list(JobKeys.suggestions(for: "request.method"))
@@ -277,5 +337,4 @@ enum KeyCompletions {
   static let freshness = CompletionKind.list(JobKeys.suggestions(for: "cache.freshness"))
   static let rules = CompletionKind.list(JobKeys.settings(in: "fail-on."))
   static let reports = CompletionKind.list(ReportFormat.allCases.map { "\($0.rawValue)=-" })
-  static let settings = CompletionKind.list(JobKeys.settings())
 }

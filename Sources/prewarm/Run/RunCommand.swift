@@ -7,51 +7,24 @@ import Reports
 import Threads
 import WarmJobs
 
-/// `prewarm run`: runs jobs, one after another, over one shared manager.
-struct RunCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "run",
-    abstract: "Warm caches from job files, lists and sitemaps.",
-    discussion: """
-      A SOURCE is a job file (.yaml, .yml), or, without a job file, what prewarm check takes: a list of URLs, a pattern of lists, '-' for \
-      standard input, the URL of a sitemap (.xml, .xml.gz) or of an image. Lists and URLs are one job named 'run' with the defaults of a \
-      job file, over the cache in the default folder. 'prewarm init' writes a job file to begin with.
-
-      Jobs run one after another over one shared manager and cache. All of them are checked, and everything they need is \
-      opened, before the first request. A report may not go to the file of another one, to a file that a job reads, or into its \
-      cache, and no other run may be writing it. Of several jobs the worst exit status counts:
-
-        0          done, within fail-on
-        1          could not run or finish: cache unusable, report unwritable, a manifest unreadable or broken midway
-        2          done, but beyond fail-on
-        3          the job file or the command line is wrong, or another run writes the same report; nothing was fetched
-        130, 143   interrupted by SIGINT, SIGTERM; a re-run goes on from the cache
-
-      PREWARM_CONCURRENCY, PREWARM_TIMEOUT, PREWARM_USER_AGENT and PREWARM_PROXY set what neither the job file nor an option sets.
-      """
-  )
-
+/// The arguments that `run` and `check` share.
+struct JobsOptions: ParsableArguments {
   @Argument(
-    help: ArgumentHelp("Job files, lists of URLs, sitemaps, URLs, or '-'.", valueName: "source"),
+    help: ArgumentHelp("Read URLs, sitemaps, lists, job files or '-' (standard input)", valueName: "source"),
     completion: .file()
   )
   var sources: [String]
 
-  @OptionGroup(title: "How lists are read")
+  @OptionGroup(title: "Lists")
   var lists: SourceOptions
 
-  @OptionGroup(title: "Options that set keys of the job")
-  var keys: KeyOptions
+  @OptionGroup var requests: RequestOptions
 
-  @OptionGroup var shards: ShardOptions
+  @OptionGroup(title: "Job")
+  var shards: ShardOptions
 
-  @Flag(
-    help: """
-      Read lists and the cache, print the URLs that would be fetched, and fetch no image. Lists with a URL are fetched. An invalid \
-      list exits as in a run. A URL that is listed more than once may be printed as often, and is fetched once.
-      """
-  )
-  var dryRun = false
+  @OptionGroup(title: "Job")
+  var dryRun: DryRunFlag
 
   @OptionGroup(title: "Display")
   var text: TextOptions
@@ -59,37 +32,79 @@ struct RunCommand: ParsableCommand {
   @OptionGroup(title: "Display")
   var display: DisplayOptions
 
-  func run() throws {
-    try JobsRun(display: display, text: text, isDryRun: dryRun).run {
-      let overrides = try keys.overrides()
-      return try shards.parts(
-        of: try lists.jobs(of: sources, name: "run", display: display) { load throws(JobFileErrors) in try load(overrides) }
-      )
+  /// Runs the jobs, which `prepare` makes from what loads them.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the job of all sources that aren't job files.
+  ///   - order: the order of text reports.
+  func run(
+    name: String,
+    order: TextReport.Order = .verdictFirst,
+    _ prepare: (@escaping SourceOptions.Loader) throws(JobFileErrors) -> Job
+  ) throws {
+    try JobsRun(display: display.display, text: text, isDryRun: dryRun.dryRun, order: order).run {
+      try shards.parts(of: try lists.jobs(of: sources, name: name, display: display.display, prepare))
     }
   }
 }
 
-/// Runs jobs for the commands that do, one after another over one shared manager.
+struct DryRunFlag: ParsableArguments {
+  @Flag(help: "Print the URLs that would be requested; request no image")
+  var dryRun = false
+}
+
+/// `prewarm run`: runs jobs, one after another, over one shared manager.
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Warm caches from job files, lists and sitemaps",
+    discussion: """
+      Sources are job files (.yaml, .yml), lists of URLs, sitemaps (.xml, .xml.gz), URLs of images, or '-' for standard input. Patterns \
+      such as 'lists/*.csv' name several lists. Job files run one after another; all other sources are one job named 'run'.
+
+      prewarm reports all errors before the first request. If interrupted, run the same command again to resume.
+
+      EXIT STATUS:
+        0         within the limits of fail-on
+        1         couldn't run or finish: a broken cache, list or report
+        2         beyond the limits of fail-on: too many bad URLs
+        3         invalid job file or command line; nothing fetched
+        130, 143  interrupted by SIGINT, SIGTERM
+
+      EXAMPLES:
+        prewarm run urls.txt
+        prewarm run homepage.yaml --report html=report.html
+        prewarm run homepage.yaml --dry-run
+
+      Show rare options with --help-hidden.
+      """
+  )
+
+  @OptionGroup var jobs: JobsOptions
+
+  @OptionGroup var cache: CacheKeyOptions
+
+  @OptionGroup(title: "Job")
+  var settings: SettingOptions<AllKeys>
+
+  func run() throws {
+    let overrides = try cache.overrides + jobs.requests.overrides() + settings.overrides()
+    try jobs.run(name: "run") { load throws(JobFileErrors) in try load(overrides) }
+  }
+}
+
+/// Runs jobs one after another over one shared manager.
 struct JobsRun {
-  let display: DisplayOptions
+  let display: Display
   let text: TextOptions
-  /// Whether it only prints what would be fetched.
+  /// Whether to print what would be fetched instead of fetching it.
   var isDryRun = false
   /// The order of text reports.
   var order = TextReport.Order.verdictFirst
 
-  /// Opens all that the jobs of `load` need, runs them, and throws the exit status: of several jobs the worst.
+  /// Opens everything that the jobs of `load` need, runs them, and throws the worst exit status.
   func run(_ load: () throws -> [Job]) throws {
-    // Before anything can start a thread.
-    SignalWatcher.prepare()
-    OpenFiles.raiseLimit()
-    let control = RunControl()
-    let progress = ProgressPrinter(display)
-    try SignalWatcher.start(whileEnding: { control.isRunning }) { signal in
-      control.stop(signal: signal)
-      guard control.isRunning else { return }
-      progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
-    }
+    let (control, progress) = try SignalWatcher.setUp(display, isEnding: \.isRunning, announces: \.isRunning)
     let jobs = try load()
     let prepared = try prepare(jobs, control)
     let manager: ImageManager
@@ -107,10 +122,10 @@ struct JobsRun {
     throw ExitCode(worst.rawValue)
   }
 
-  /// The jobs with everything open that they need.
+  /// The jobs with their caches, lists and reports opened.
   private func prepare(_ jobs: [Job], _ control: RunControl) throws -> [PreparedJob] {
     guard jobs.flatMap(\.manifests).filter(\.isStandardInput).count <= 1 else {
-      throw CommandError(.misused, "standard input is named more than once, but can be read only once")
+      throw CommandError(.misused, "standard input can be read only once; name it once")
     }
     do throws(JobClash) {
       try jobs.checkOutputs()
@@ -125,12 +140,12 @@ struct JobsRun {
           try PreparedJob(job, reportOptions: options, isDryRun: isDryRun) { control.signal != nil }
         )
       } catch {
-        // Manifests that no job file names, the command line does.
+        // Without a job file, the command line names the lists.
         if case .manifest = error, job.file == nil { throw CommandError(.misused, "\(error)") }
         throw CommandError(error, of: job)
       }
       if !isDryRun { prepared.last?.warnings.forEach { Note.error("\(job.name): \($0)") } }
-      if display.verbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
+      if display.isVerbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
     }
     return prepared
   }
@@ -139,8 +154,8 @@ struct JobsRun {
     let report = runner.run(prepared, progress: progress)
     var status = report.exitStatus
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
-    if display.verbose {
-      Note.plain("\(report.job.name): done with exit status \(report.exitStatus.rawValue)")
+    if display.isVerbose {
+      Note.plain("\(report.job.name): exits with \(report.exitStatus.rawValue)")
       for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
     }
     for error in prepared.writeReports(report) {
@@ -150,7 +165,7 @@ struct JobsRun {
     return status
   }
 
-  /// A dry run: URLs to standard output, a summary to standard error.
+  /// Prints the URLs of a dry run to standard output, and a summary to standard error.
   private func listMisses(_ prepared: PreparedJob, _ runner: JobRunner) -> ExitStatus {
     let output = LineOutput(STDOUT_FILENO)
     var misses: UInt64 = 0
@@ -160,8 +175,8 @@ struct JobsRun {
     }
     output.flush()
     let verdict = report.verdictOnLists(fetching: misses)
-    if !display.quiet {
-      let others = prepared.job.cache.mode == .only ? "filtered out or not in the cache" : "filtered out"
+    if !display.isQuiet {
+      let others = prepared.job.cache.mode == .only ? "filtered out or not cached" : "filtered out"
       Note.plain(Self.summary(of: report, misses: misses, others: others))
       for warning in report.warnings where warning != report.end.breakage { Note.plain("\(report.job.name): \(warning)") }
     }
@@ -169,11 +184,11 @@ struct JobsRun {
       Note.error("\(report.job.name): \(breakage)")
       return .couldNotFinish
     }
-    if output.hasFailed { Note.error("standard output could not be written") }
+    if output.hasFailed { Note.error("cannot write to standard output") }
     if output.hasFailed || report.end.interruption != nil { return output.hasFailed ? .couldNotFinish : report.exitStatus }
     for entry in report.failureGroups.filter({ $0.kind == .invalidURL }).flatMap(\.examples) {
       let location = entry.line > 0 ? "\(entry.manifest):\(entry.line)" : entry.url
-      Note.error("\(location): \(entry.failure?.message ?? "no valid URL")")
+      Note.error("\(location): \(entry.failure?.message ?? "not a valid URL")")
     }
     for reason in verdict.reasons { Note.error("\(report.job.name): \(reason)") }
     return verdict.exitStatus
@@ -182,11 +197,11 @@ struct JobsRun {
   private static func summary(of report: FinishedReport, misses: UInt64, others: String) -> String {
     let totals = report.totals
     let counts = [
-      (misses, "to fetch"), (totals.hits, "in the cache"), (totals.blacklisted, "known bad"), (totals.failed, "no valid URL"),
+      (misses, "to fetch"), (totals.hits, "cached"), (totals.blacklisted, "blacklisted"), (totals.failed, "invalid"),
       (totals.skipped - misses, others),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let list = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
-    return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); no image was fetched"
+    return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); nothing was fetched"
   }
 }

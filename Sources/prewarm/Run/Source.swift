@@ -4,7 +4,7 @@ import ImageURLs
 import Manifests
 import WarmJobs
 
-/// What a SOURCE on the command line means.
+/// The meaning of a SOURCE on the command line.
 enum Source {
   /// A job file: its manifests and its rules.
   case job(path: String)
@@ -13,19 +13,19 @@ enum Source {
   /// The URL of an image.
   case url(String)
 
-  /// Why an argument is no source, as one sentence.
+  /// Why an argument isn't a source, as one sentence.
   struct SourceError: Error {
     let sentence: String
   }
 
-  /// Throws if it is neither a URL of the web nor a readable file.
+  /// Throws if the argument is neither an http or https URL nor a readable file.
   init(_ argument: String) throws(SourceError) {
     if argument == "-" {
       self = .manifest(Job.Manifest(named: argument))
     } else if Self.hasScheme(argument) {
       self = try Self.source(ofURL: argument)
     } else if [".yaml", ".yml"].contains(where: argument.lowercased().hasSuffix) {
-      // Loading it finds its errors.
+      // Loading the file reports its errors.
       self = .job(path: argument)
     } else {
       try Self.checkFile(argument)
@@ -45,13 +45,13 @@ enum Source {
     }
   }
 
-  /// By the end of its path; the query does not count.
+  /// Whether the path ends as one of a sitemap; the query doesn't count.
   private static func isSitemap(_ url: BaseURL) -> Bool {
     let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
     return path.hasSuffix(".xml") || path.hasSuffix(".xml.gz")
   }
 
-  /// Whether an argument that names no command looks like a source.
+  /// Whether an argument that isn't a command looks like a source.
   static func isLikely(_ argument: String) -> Bool {
     argument == "-" || hasScheme(argument) || argument.utf8.contains(where: "./*?[".utf8.contains)
       || access(argument, F_OK) == 0
@@ -65,23 +65,23 @@ enum Source {
 
   private static func isLetter(_ byte: UInt8) -> Bool { (byte | 32) &- UInt8(ascii: "a") < 26 }
 
-  /// A pattern is looked up when the manifests are opened.
+  /// Patterns are looked up later, when the lists are opened.
   private static func checkFile(_ path: String) throws(SourceError) {
     if path.utf8.contains(where: "*?[".utf8.contains) { return }
     var status = stat()
     guard stat(path, &status) == 0 else {
-      let reason = errno == ENOENT ? "there is no such file; a URL begins with https://" : errorSentence()
-      throw SourceError(sentence: "\(named(path)): \(reason)")
+      let reason = errno == ENOENT ? "no such file; URLs start with https://" : errorSentence()
+      throw SourceError(sentence: "cannot read \(named(path)): \(reason)")
     }
     if status.st_mode & S_IFMT == S_IFDIR {
-      throw SourceError(sentence: "\(named(path)): it is a folder; name the files in it, such as '\(named(path))/*.txt'")
+      throw SourceError(sentence: "\(named(path)) is a folder; name its files, such as '\(named(path))/*.txt'")
     }
-    guard access(path, R_OK) == 0 else { throw SourceError(sentence: "\(named(path)): \(errorSentence())") }
+    guard access(path, R_OK) == 0 else { throw SourceError(sentence: "cannot read \(named(path)): \(errorSentence())") }
   }
 }
 
 extension [Source] {
-  /// The manifests of the sources that are no job files, in their order; URLs side by side are one list.
+  /// The lists of the sources other than job files, in order; adjacent URLs form one list.
   var manifests: [Job.Manifest] {
     var manifests: [Job.Manifest] = []
     var urls: [Manifest.InlineEntry] = []
@@ -92,7 +92,7 @@ extension [Source] {
     for source in self {
       switch source {
       case .job: break
-      // It is on no line of a file.
+      // It has no line in a file.
       case .url(let url): urls.append(Manifest.InlineEntry(text: url, line: 0))
       case .manifest(let manifest):
         endList()

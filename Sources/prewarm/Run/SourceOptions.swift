@@ -2,32 +2,29 @@ import ArgumentParser
 import Reports
 import WarmJobs
 
-/// How the lists are read that a command line names, and the jobs of all its sources.
+/// How lists named on the command line are read; makes the jobs of all sources.
 struct SourceOptions: ParsableArguments {
-  /// Makes a job of what the command line sets over it.
+  /// Makes a job with the given overrides.
   typealias Loader = ([JobOverride]) throws(JobFileErrors) -> Job
 
   @Option(
-    help: ArgumentHelp(
-      "How lists are written: auto, text, csv, tsv, jsonl, sitemap or combined (a web server's access log).",
-      valueName: "format"
-    ),
+    help: ArgumentHelp("Set the format of lists (default: auto)", discussion: SourceOptions.formats, valueName: "format"),
     completion: KeyCompletions.listFormat
   )
   var format: String?
 
-  @Option(help: ArgumentHelp("What relative entries of lists, such as paths of an access log, start at.", valueName: "url"))
+  private static let formats = "auto, text, csv, tsv, jsonl, sitemap or combined (a web server's access log)"
+
+  @Option(help: ArgumentHelp("Resolve relative URLs of lists against this URL", valueName: "url"))
   var baseURL: String?
 
-  @Option(
-    help: ArgumentHelp("Take only URLs that match, such as '/hero/**' or 're:[.]png$'; may be repeated.", valueName: "pattern")
-  )
+  @Option(help: ArgumentHelp("Keep URLs that match, such as '/hero/**'; repeatable", valueName: "pattern"))
   var include: [String] = []
 
-  @Option(help: ArgumentHelp("Leave out URLs that match, written like --include; may be repeated.", valueName: "pattern"))
+  @Option(help: ArgumentHelp("Skip URLs that match, such as 're:[.]svg$'; repeatable", valueName: "pattern"))
   var exclude: [String] = []
 
-  /// What they set of each list.
+  /// What the options set for each list.
   private var overrides: [JobOverride] {
     let patterns = [("include", include), ("exclude", exclude)].flatMap { name, patterns in
       patterns.map { pattern in
@@ -45,19 +42,19 @@ struct SourceOptions: ParsableArguments {
     ].compactMap(\.self) + patterns
   }
 
-  /// The jobs of what a command line names: one called `name` of all URLs and lists, and then those of the job files.
+  /// Returns the jobs of a command line: first one called `name` with all URLs and lists, then those of the job files.
   ///
-  /// All errors are printed before this throws exit status 3. `make` gets each job with a loader and returns what the loader gave it.
+  /// Prints all errors before it throws exit status 3. `make` receives a loader for each job and returns the loaded job.
   func jobs(
     of arguments: [String],
     name: String,
-    display: DisplayOptions,
+    display: Display,
     _ make: (@escaping Loader) throws(JobFileErrors) -> Job
   ) throws -> [Job] {
     let sources = try Self.read(arguments)
     let reading = overrides
     if let first = reading.first, let path = sources.jobPaths.first {
-      throw CommandError(.misused, "\(first.origin): \(named(path)) is a job file; set it in the file's manifests")
+      throw CommandError(.misused, "\(first.origin) has no effect on the job file \(named(path)); set it in the file's manifests")
     }
     let environment = JobLoading.environment()
     var jobs: [Job] = []

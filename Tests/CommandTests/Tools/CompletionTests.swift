@@ -11,10 +11,16 @@ import Testing
     ("prewarm ", "validate"), ("prewarm cac", "cache"), ("prewarm in", "init"), ("prewarm check --format js", "jsonl"),
     ("prewarm cache ", "export"), ("prewarm run --ord", "--order"),
     ("prewarm run --order ", "lifo"), ("prewarm run --decode f", "full"), ("prewarm run --cache-mode ", "refresh"),
-    ("prewarm validate --freshness ", "http"), ("prewarm run --color ", "never"), ("prewarm run --report ju", "junit=-"),
+    ("prewarm run --freshness ", "http"), ("prewarm run --color ", "never"), ("prewarm run --report ju", "junit=-"),
     ("prewarm run --fail-on unf", "unfinished=never"), ("prewarm run --set prefetch.conc", "prefetch.concurrency=32"),
     ("prewarm run --set cache.mode", "cache.mode=only"), ("prewarm run --set fail-on.e", "fail-on.empty=true"),
     ("prewarm validate jobs/", "jobs/a.yaml"), ("prewarm cache stats --job jobs/", "jobs/a.yaml"),
+  ]
+
+  /// A typed line, and something that has no effect there and isn't offered.
+  static let omissions: [(line: String, omission: String)] = [
+    ("prewarm check --set ", "cache.mode=only"), ("prewarm check --set ", "blacklist.enabled=true"),
+    ("prewarm worker --set ", "prefetch.order=lifo"), ("prewarm worker --", "--verbose"), ("prewarm validate --", "--progress"),
   ]
 
   init() async throws {
@@ -81,7 +87,8 @@ import Testing
     let path = "/usr/bin/\(shell)"
     let checked = try await Command.run(path, check, workingDirectory: folder.path)
     #expect(checked.status == 0, "\(checked.errorText)")
-    folder.write(load + Self.offers.map { "offer '\($0.line)'\n" }.joined(), to: "offer.\(shell)")
+    let lines = Self.offers.map(\.line) + Self.omissions.map(\.line)
+    folder.write(load + lines.map { "offer '\($0)'\n" }.joined(), to: "offer.\(shell)")
     let result = try await Command.run(
       path,
       ["offer.\(shell)"],
@@ -90,6 +97,10 @@ import Testing
     )
     #expect(result.status == 0, "\(result.errorText)")
     let answers = result.outputText.components(separatedBy: "\n\n").map { $0.split(separator: "\n") }
+    for (line, omission) in Self.omissions {
+      let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []
+      #expect(!answer.isEmpty && !answer.contains { $0.split(separator: "\t").first?.trimmed() == omission }, "\(line): \(answer)")
+    }
     for (line, offer) in Self.offers {
       let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []
       #expect(answer.contains { $0.split(separator: "\t").first?.trimmed() == offer }, "\(line): \(answer)")
