@@ -43,7 +43,13 @@ extension JobKeys {
       \.cache.disk.maxSize,
       "limit the size of bodies; the oldest entries are evicted"
     )
-    JobKey("cache.trim-to", .percentage, \.cache.disk.trimTo, isAdvanced: true, "the part of max-size that is left after eviction")
+    JobKey(
+      "cache.trim-to",
+      .percentage,
+      \.cache.disk.trimTo,
+      isAdvanced: true,
+      "the part of max-size that is left after eviction"
+    )
     JobKey(
       "cache.expire-by",
       .words("a time", ["modification": .modification, "access": .access]),
@@ -59,8 +65,20 @@ extension JobKeys {
       opens: { $0.cache.memory = Job.Cache.Memory() },
       "keep decoded images in memory; jobs with equal limits share it"
     )
-    JobKey("cache.memory.max-cost", .orNone(.size(1...Int.max)), \.cache.memory!.maxCost, isAdvanced: true, "limit the bytes of pixels")
-    JobKey("cache.memory.max-count", .orNone(.integer(1...Int.max)), \.cache.memory!.maxCount, isAdvanced: true, "limit the number of images")
+    JobKey(
+      "cache.memory.max-cost",
+      .orNone(.size(1...Int.max)),
+      \.cache.memory!.maxCost,
+      isAdvanced: true,
+      "limit the bytes of pixels"
+    )
+    JobKey(
+      "cache.memory.max-count",
+      .orNone(.integer(1...Int.max)),
+      \.cache.memory!.maxCount,
+      isAdvanced: true,
+      "limit the number of images"
+    )
     JobKey(
       "cache.read-only",
       .list(of: .path),
@@ -86,7 +104,13 @@ extension JobKeys {
       isAdvanced: true,
       "query parameters to ignore"
     )
-    JobKey("cache.verify-hits", .boolean, \.cache.verifiesHits, isAdvanced: true, "read the body of each hit and verify its checksum")
+    JobKey(
+      "cache.verify-hits",
+      .boolean,
+      \.cache.verifiesHits,
+      isAdvanced: true,
+      "read the body of each hit and verify its checksum"
+    )
   }
 }
 

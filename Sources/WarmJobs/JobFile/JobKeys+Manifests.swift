@@ -65,7 +65,13 @@ extension JobKeys {
       isInDigest: true,
       "the priority of entries without their own"
     )
-    JobKey("manifests[].base-url", .orNone(.webURL), \.manifest.list.baseURL, isInDigest: true, "resolve relative URLs against this URL")
+    JobKey(
+      "manifests[].base-url",
+      .orNone(.webURL),
+      \.manifest.list.baseURL,
+      isInDigest: true,
+      "resolve relative URLs against this URL"
+    )
     JobKey("manifests[].columns", "the fields of csv, tsv and jsonl")
     JobKey("manifests[].columns.url", .text(.free), \.manifest.list.columns.url, isInDigest: true, "the field with the URL")
     JobKey(
@@ -130,8 +136,19 @@ extension JobKeys {
     )
     JobKey("prefetch.rate", .orNone(.rate), \.prefetch.limits.rate, "limit requests over all hosts, evenly spaced")
     JobKey("prefetch.per-host-rate", .orNone(.rate), \.prefetch.limits.perHostRate, "limit requests per host, evenly spaced")
-    JobKey("prefetch.adaptive", .boolean, \.prefetch.limits.isAdaptive, isAdvanced: true, "adapt the concurrency of each host, up to per-host")
-    JobKey("prefetch.deadline", .orNone(.duration(minimum: .milliseconds(1))), \.prefetch.deadline, "cancel unfinished entries after this time")
+    JobKey(
+      "prefetch.adaptive",
+      .boolean,
+      \.prefetch.limits.isAdaptive,
+      isAdvanced: true,
+      "adapt the concurrency of each host, up to per-host"
+    )
+    JobKey(
+      "prefetch.deadline",
+      .orNone(.duration(minimum: .milliseconds(1))),
+      \.prefetch.deadline,
+      "cancel unfinished entries after this time"
+    )
   }
 }
 

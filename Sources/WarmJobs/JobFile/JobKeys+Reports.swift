@@ -13,7 +13,13 @@ extension JobKeys {
       "reports, each with a path or '-' (standard output)"
     )
     JobKey("report[].text", .given(.path), \.report[.text], example: #""-""#, "text for people")
-    JobKey("report[].json", .given(.path), \.report[.json], example: "reports/homepage.json", "one JSON object (prewarm.report/1)")
+    JobKey(
+      "report[].json",
+      .given(.path),
+      \.report[.json],
+      example: "reports/homepage.json",
+      "one JSON object (prewarm.report/1)"
+    )
     JobKey("report[].jsonl", .given(.path), \.report[.jsonl], example: "reports/homepage.jsonl", "a JSON object per entry")
     JobKey("report[].csv", .given(.path), \.report[.csv], example: "reports/homepage.csv", "a row per entry")
     JobKey(

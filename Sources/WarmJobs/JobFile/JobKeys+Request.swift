@@ -11,7 +11,12 @@ extension JobKeys {
       isInDigest: true,
       "probe: GET of the first 64 KiB, for format and size; head: no image"
     )
-    JobKey("request.headers", .headers, \.request.download.headers, "header fields, sent only to the scheme, host and port of the entry")
+    JobKey(
+      "request.headers",
+      .headers,
+      \.request.download.headers,
+      "header fields, sent only to the scheme, host and port of the entry"
+    )
     JobKey("request.accept", .text(.headerValue), \.request.download.accept, isAdvanced: true, "the Accept header")
     JobKey(
       "request.variants",
@@ -38,7 +43,13 @@ extension JobKeys {
       \.request.download.timeout,
       "limit the time of a transfer, redirects included"
     )
-    JobKey("request.connect-timeout", .duration(minimum: .milliseconds(1)), \.request.download.connectTimeout, isAdvanced: true, "limit the time to connect")
+    JobKey(
+      "request.connect-timeout",
+      .duration(minimum: .milliseconds(1)),
+      \.request.download.connectTimeout,
+      isAdvanced: true,
+      "limit the time to connect"
+    )
     JobKey(
       "request.stall-timeout",
       .timeLimit,
@@ -55,7 +66,13 @@ extension JobKeys {
       isAdvanced: true,
       "the maximum of the first wait"
     )
-    JobKey("request.backoff.maximum", .duration(minimum: .zero), \.request.download.backoff.maximum, isAdvanced: true, "the maximum of every wait")
+    JobKey(
+      "request.backoff.maximum",
+      .duration(minimum: .zero),
+      \.request.download.backoff.maximum,
+      isAdvanced: true,
+      "the maximum of every wait"
+    )
     JobKey(
       "request.retry-after-max",
       .duration(minimum: .zero),
@@ -63,7 +80,13 @@ extension JobKeys {
       isAdvanced: true,
       "limit an entry's waits for Retry-After, which aren't retries"
     )
-    JobKey("request.redirects", .integer(0...100), \.request.download.redirects, isAdvanced: true, "follow at most this many redirects")
+    JobKey(
+      "request.redirects",
+      .integer(0...100),
+      \.request.download.redirects,
+      isAdvanced: true,
+      "follow at most this many redirects"
+    )
     JobKey(
       "request.accept-status",
       .statuses(200...599),
@@ -152,7 +175,13 @@ extension JobKeys {
       isAdvanced: true,
       "trust these certificates instead of the system's (PEM)"
     )
-    JobKey("request.tls.client-certificate", .orNone(.path), \.request.tls.clientCertificate, isAdvanced: true, "the client certificate (PEM)")
+    JobKey(
+      "request.tls.client-certificate",
+      .orNone(.path),
+      \.request.tls.clientCertificate,
+      isAdvanced: true,
+      "the client certificate (PEM)"
+    )
     JobKey(
       "request.tls.client-key",
       .orNone(.path),

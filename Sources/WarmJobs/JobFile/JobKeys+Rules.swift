@@ -123,14 +123,25 @@ extension JobKeys {
   @JobKeyList static var blacklist: [JobKey] {
     JobKey("blacklist", "URLs that failed permanently and are skipped")
     JobKey("blacklist.enabled", .boolean, \.blacklist.isEnabled, "read and write the blacklist")
-    JobKey("blacklist.retry", .boolean, \.blacklist.retriesFailed, "request blacklisted URLs; success removes them from the blacklist")
+    JobKey(
+      "blacklist.retry",
+      .boolean,
+      \.blacklist.retriesFailed,
+      "request blacklisted URLs; success removes them from the blacklist"
+    )
     JobKey(
       "blacklist.ttl",
       .orNone(.duration(minimum: .zero)),
       \.cache.disk.blacklistTTL,
       "remove URLs from the blacklist after this time"
     )
-    JobKey("blacklist.statuses", .statuses(100...599), \.blacklist.statuses, isAdvanced: true, "HTTP statuses that count as permanent failures")
+    JobKey(
+      "blacklist.statuses",
+      .statuses(100...599),
+      \.blacklist.statuses,
+      isAdvanced: true,
+      "HTTP statuses that count as permanent failures"
+    )
   }
 }
 

@@ -64,7 +64,7 @@ struct BlacklistCommand: ParsableCommand {
         """
     )
 
-    @Argument(help: "Remove these URLs")
+    @Argument(help: ArgumentHelp("Remove these URLs", valueName: "url"))
     var urls: [String]
 
     @OptionGroup var options: CacheOptions

@@ -20,7 +20,7 @@ extension CacheCommand {
         """
     )
 
-    @Argument(help: "Remove the images of these URLs")
+    @Argument(help: ArgumentHelp("Remove the images of these URLs", valueName: "url"))
     var urls: [String]
 
     @OptionGroup var options: CacheOptions

@@ -26,7 +26,10 @@ extension CacheCommand {
         """
     )
 
-    @Argument(help: "Import from these caches, namespaces or folders of files", completion: .directory)
+    @Argument(
+      help: ArgumentHelp("Import from these caches, namespaces or folders of files", valueName: "folder"),
+      completion: .directory
+    )
     var others: [String]
 
     @OptionGroup(title: rareOptions, visibility: .hidden)

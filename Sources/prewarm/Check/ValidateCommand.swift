@@ -18,7 +18,10 @@ struct ValidateCommand: ParsableCommand {
       """
   )
 
-  @Argument(help: "Validate these job files (YAML)", completion: .file(extensions: ["yaml", "yml"]))
+  @Argument(
+    help: ArgumentHelp("Validate these job files (YAML)", valueName: "job"),
+    completion: .file(extensions: ["yaml", "yml"])
+  )
   var jobs: [String] = []
 
   @Flag(help: "Print every key with its default, values and meaning")

@@ -118,7 +118,9 @@ struct WorkerCommand: ParsableCommand {
 }
 
 struct TakeOverOption: ParsableArguments {
-  @Option(help: ArgumentHelp("Take over URLs of workers silent for this time", discussion: TakeOverOption.scope, valueName: "duration"))
+  @Option(
+    help: ArgumentHelp("Take over URLs of workers silent for this time", discussion: TakeOverOption.scope, valueName: "duration")
+  )
   var takeOverAfter = "30s"
 
   private static let scope = "Use the same time for all workers of a queue."

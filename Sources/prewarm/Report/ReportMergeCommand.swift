@@ -21,7 +21,7 @@ extension ReportCommand {
         """
     )
 
-    @Argument(help: "Merge these reports; '-' is standard input", completion: .file())
+    @Argument(help: ArgumentHelp("Merge these reports; '-' is standard input", valueName: "report"), completion: .file())
     var files: [String]
 
     @OptionGroup var outputs: ReportOutputs

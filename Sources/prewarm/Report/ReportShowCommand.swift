@@ -49,7 +49,7 @@ extension ReportCommand {
         """
     )
 
-    @Argument(help: "Show this report; '-' is standard input", completion: .file())
+    @Argument(help: ArgumentHelp("Show this report; '-' is standard input", valueName: "report"), completion: .file())
     var file: String
 
     @OptionGroup var outputs: ReportOutputs

@@ -151,7 +151,11 @@ struct RuleOptions: ParsableArguments {
 struct ReportKeyOptions: ParsableArguments {
   @Option(
     name: [.customShort("o"), .long],
-    help: ArgumentHelp("Add a report in the form of the file's extension; repeatable", discussion: ReportKeyOptions.forms, valueName: "file"),
+    help: ArgumentHelp(
+      "Add a report in the form of the file's extension; repeatable",
+      discussion: ReportKeyOptions.forms,
+      valueName: "file"
+    ),
     completion: .file()
   )
   var output: [String] = []
@@ -327,7 +331,7 @@ struct ShardOptions: ParsableArguments {
   }
 }
 
-/// Values that shells offer for options that set keys; made once, because each command makes its options anew.
+/// Values that shells offer for options that set keys; made once, because each command creates its own options.
 enum KeyCompletions {
   static let listFormat = CompletionKind.list(JobKeys.suggestions(for: "manifests[].format"))
   static let method = CompletionKind.list(JobKeys.suggestions(for: "request.method"))

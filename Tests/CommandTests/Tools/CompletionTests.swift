@@ -99,7 +99,10 @@ import Testing
     let answers = result.outputText.components(separatedBy: "\n\n").map { $0.split(separator: "\n") }
     for (line, omission) in Self.omissions {
       let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []
-      #expect(!answer.isEmpty && !answer.contains { $0.split(separator: "\t").first?.trimmed() == omission }, "\(line): \(answer)")
+      #expect(
+        !answer.isEmpty && !answer.contains { $0.split(separator: "\t").first?.trimmed() == omission },
+        "\(line): \(answer)"
+      )
     }
     for (line, offer) in Self.offers {
       let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []

@@ -128,13 +128,17 @@ import YAMLDocuments
   }
 
   @Test("the advanced part of the list of keys is valid as a job, too") func advancedKeysAreValid() throws {
-    let parts = JobKeys.reference().components(separatedBy: "\n# Advanced keys, which few jobs need; copy them into the sections above.\n#\n")
+    let parts = JobKeys.reference().components(
+      separatedBy: "\n# Advanced keys, which few jobs need; copy them into the sections above.\n#\n"
+    )
     try #require(parts.count == 2)
     let keys = parts[1].split(separator: "\n").map { $0.dropFirst(2) }
     #expect(mistakes(in: "version: 1\nname: advanced\n" + keys.joined(separator: "\n")) == [])
     for key in JobKeys.all where key.isAdvanced {
       if case .section = key.type { continue }
-      #expect(keys.contains { $0.contains("\(key.name):") } || key.path.hasPrefix("cache.memory.") || key.path.hasPrefix("cache.key."))
+      #expect(
+        keys.contains { $0.contains("\(key.name):") } || key.path.hasPrefix("cache.memory.") || key.path.hasPrefix("cache.key.")
+      )
     }
     #expect(!parts[0].contains("retry-after-max:") && keys.contains { $0.hasPrefix("  retry-after-max: 2m ") })
   }
