@@ -4,7 +4,6 @@ import ImageURLs
 import Reports
 import WarmJobs
 
-/// The command.
 @main struct Prewarm: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prewarm",

@@ -15,7 +15,6 @@ struct BlacklistCommand: ParsableCommand {
     throw CommandError(.misused, "prewarm blacklist needs a command: list, remove or clear")
   }
 
-  /// `prewarm blacklist list`.
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
@@ -51,7 +50,6 @@ struct BlacklistCommand: ParsableCommand {
     }
   }
 
-  /// `prewarm blacklist remove`.
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
@@ -83,7 +81,6 @@ struct BlacklistCommand: ParsableCommand {
     }
   }
 
-  /// `prewarm blacklist clear`.
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "clear",

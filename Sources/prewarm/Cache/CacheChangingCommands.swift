@@ -6,7 +6,6 @@ import Reports
 import WarmJobs
 
 extension CacheCommand {
-  /// `prewarm cache remove`.
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
@@ -50,7 +49,6 @@ extension CacheCommand {
     }
   }
 
-  /// `prewarm cache trim`.
   struct Trim: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "trim",
@@ -106,7 +104,6 @@ extension CacheCommand {
     }
   }
 
-  /// `prewarm cache clear`.
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "clear",

@@ -5,7 +5,6 @@ import Reports
 import WarmJobs
 
 extension CacheCommand {
-  /// `prewarm cache export`.
   struct Export: ParsableCommand {
     /// How to name files.
     enum Layout: String, ExpressibleByArgument, CaseIterable {

@@ -5,7 +5,6 @@ import Reports
 import WarmJobs
 
 extension CacheCommand {
-  /// `prewarm cache import`.
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "import",

@@ -6,7 +6,6 @@ import Reports
 import WarmJobs
 
 extension CacheCommand {
-  /// `prewarm cache stats`.
   struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "stats",
@@ -105,7 +104,6 @@ extension CacheCommand {
     }
   }
 
-  /// `prewarm cache list`.
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
@@ -135,7 +133,6 @@ extension CacheCommand {
     }
   }
 
-  /// `prewarm cache get`.
   struct Get: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "get",

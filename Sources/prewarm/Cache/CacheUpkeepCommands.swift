@@ -3,7 +3,6 @@ import ImageCaching
 import Reports
 
 extension CacheCommand {
-  /// `prewarm cache verify`.
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify",
@@ -59,7 +58,6 @@ extension CacheCommand {
     }
   }
 
-  /// `prewarm cache compact`.
   struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "compact",

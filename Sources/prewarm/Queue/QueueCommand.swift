@@ -18,7 +18,6 @@ struct QueueCommand: ParsableCommand {
     throw CommandError(.misused, "prewarm queue needs a command: status")
   }
 
-  /// `prewarm queue status`.
   struct Status: ParsableCommand {
     /// The time between two looks at an active queue, which measure its speed.
     private static let interval = Duration.seconds(1)

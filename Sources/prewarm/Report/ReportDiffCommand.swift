@@ -4,7 +4,6 @@ import ImagePrimitives
 import Reports
 
 extension ReportCommand {
-  /// `prewarm report diff`.
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "diff",

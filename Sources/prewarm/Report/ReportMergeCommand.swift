@@ -3,7 +3,6 @@ import Reports
 import WarmJobs
 
 extension ReportCommand {
-  /// `prewarm report merge`.
   struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "merge",

@@ -34,7 +34,6 @@ func noteRows(_ path: String, _ display: Display) {
 }
 
 extension ReportCommand {
-  /// `prewarm report show`.
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
