@@ -96,9 +96,17 @@ import WarmJobs
     guard let usage = help.firstRange(of: "\nUSAGE: ")?.lowerBound,
       let start = titles.compactMap({ help.firstRange(of: $0)?.lowerBound }).min(), start < usage
     else { return help }
-    let options = help[usage...].reversed().drop { $0 == "\n" }.reversed()
+    let options = shortened(help[usage...]).reversed().drop { $0 == "\n" }.reversed()
     let sections = help[start..<usage].reversed().drop { $0 == "\n" }.reversed()
     return String(help[..<start]) + String(options) + "\n" + String(sections)
+  }
+
+  /// Replaces the options in the usage by `[<options>]`: ArgumentParser writes up to a dozen on one line, however long.
+  private static func shortened(_ help: Substring) -> String {
+    let end = help.firstRange(of: "\n\n")?.lowerBound ?? help.endIndex
+    let options = /( \[-[^\]]*\])+/
+    let usage = String(help[..<end]).replacing(options, with: "\0", maxReplacements: 1).replacing(options, with: "")
+    return usage.replacing("\0", with: " [<options>]") + help[end...]
   }
 
   /// Prints what the parser reports: help and the version to standard output, errors to standard error.

@@ -33,21 +33,14 @@ struct CheckCommand: ParsableCommand {
       """
   )
 
-  @OptionGroup var jobs: JobsOptions
-
-  /// Parsed only to reject them with a hint.
-  @OptionGroup(visibility: .private)
-  var cache: CacheKeyOptions
-
-  @OptionGroup(title: "Job")
-  var settings: SettingOptions<CheckKeys>
+  @OptionGroup var jobs: JobsOptions<RejectedCacheOptions, CheckKeys>
 
   @OptionGroup(title: "Reports")
   var json: JSONReportFlag
 
   func run() throws {
-    let overrides = try jobs.requests.overrides() + settings.overrides()
-    if let kept = (cache.overrides + overrides).first(where: CheckedJobs.isAboutKeeping) {
+    let overrides = try jobs.overrides()
+    if let kept = overrides.first(where: CheckedJobs.isAboutKeeping) {
       throw CommandError(
         .misused,
         "\(kept.origin) has no effect: prewarm check uses neither cache nor blacklist; use prewarm run"
@@ -59,6 +52,14 @@ struct CheckCommand: ParsableCommand {
       return json.json ? job.printingJSON : job
     }
   }
+}
+
+/// Options of cache and blacklist, parsed only to reject them with a hint.
+struct RejectedCacheOptions: CacheOverriding {
+  @OptionGroup(visibility: .private)
+  var options: CacheKeyOptions
+
+  var overrides: [JobOverride] { options.overrides }
 }
 
 struct JSONReportFlag: ParsableArguments {

@@ -191,8 +191,12 @@ struct ReportKeyOptions: ParsableArguments {
   }
 }
 
+protocol CacheOverriding: ParsableArguments {
+  var overrides: [JobOverride] { get }
+}
+
 /// Options that set keys of cache and blacklist.
-struct CacheKeyOptions: ParsableArguments {
+struct CacheKeyOptions: CacheOverriding {
   @OptionGroup(title: "Cache")
   var directory: CacheDirectoryOption
 

@@ -7,8 +7,12 @@ import Reports
 import Threads
 import WarmJobs
 
-/// The arguments that `run` and `check` share.
-struct JobsOptions: ParsableArguments {
+/// The arguments of `run` and `check`.
+///
+/// - Parameters:
+///   - Cache: the options of cache and blacklist.
+///   - Scope: the keys to which `--set` completes.
+struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArguments {
   @Argument(
     help: ArgumentHelp("Read URLs, sitemaps, lists, job files or '-' (standard input)", valueName: "source"),
     completion: .file()
@@ -20,17 +24,25 @@ struct JobsOptions: ParsableArguments {
 
   @OptionGroup var requests: RequestOptions
 
+  @OptionGroup var cache: Cache
+
+  @OptionGroup(title: "Job")
+  var dryRun: DryRunFlag
+
   @OptionGroup(title: "Job")
   var shards: ShardOptions
 
   @OptionGroup(title: "Job")
-  var dryRun: DryRunFlag
+  var settings: SettingOptions<Scope>
 
   @OptionGroup(title: "Display")
   var text: TextOptions
 
   @OptionGroup(title: "Display")
   var display: DisplayOptions
+
+  /// What the options set; `--set` comes last and wins.
+  func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() + settings.overrides() }
 
   /// Runs the jobs, which `prepare` makes from what loads them.
   ///
@@ -80,15 +92,10 @@ struct RunCommand: ParsableCommand {
       """
   )
 
-  @OptionGroup var jobs: JobsOptions
-
-  @OptionGroup var cache: CacheKeyOptions
-
-  @OptionGroup(title: "Job")
-  var settings: SettingOptions<AllKeys>
+  @OptionGroup var jobs: JobsOptions<CacheKeyOptions, AllKeys>
 
   func run() throws {
-    let overrides = try cache.overrides + jobs.requests.overrides() + settings.overrides()
+    let overrides = try jobs.overrides()
     try jobs.run(name: "run") { load throws(JobFileErrors) in try load(overrides) }
   }
 }
