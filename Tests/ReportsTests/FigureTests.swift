@@ -129,7 +129,7 @@ private struct RandomRun {
     #expect(kinds == run.kinds)
   }
 
-  @Test("the share of hits in caches on the way is of the responses that say what they had")
+  @Test("the remote hit ratio counts only responses with a cache status")
   func remoteCaches() {
     let run = makeRun()
     func record(_ status: RemoteCacheStatus, host: String, count: Int) {
@@ -146,7 +146,7 @@ private struct RandomRun {
     #expect(html.contains(">75.0 %</td>") && !html.contains(">0.0 %</td>"))
   }
 
-  @Test("progress counts no cancelled entry as done")
+  @Test("cancelled entries don't count as done")
   func progress() {
     var totals = Totals()
     (totals.downloaded, totals.cancelled) = (20, 79)

@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// One run in every form that tells of it: outcomes, failures by kind and hosts are the same in all.
+/// One run in every form: outcomes, failures by kind and hosts are the same in all.
 @Suite struct FormsAgreeTests {
   private let folder = TemporaryDirectory()
   private let report = RichRun.report()
@@ -129,9 +129,9 @@ import Testing
         outcomes: all(".legend li").map(item => [item.childNodes[1].textContent.trim(), ...texts(item, "b")]),
         kinds: all("details.kind > summary").map(kind => [".title", "b"].map(part => texts(kind, part)[0])),
         hosts: all("#hosts tbody tr").map(row => [0, 1, 2].map(cell => row.cells[cell].textContent)),
-        failures: all("#all-failures tbody tr").length,
+        failures: all("#failures li").length,
         standings: texts(page, "#failures .note").join(),
-        variants: texts(page, "#all-failures small").filter(text => text === "webp, east").length,
+        variants: texts(page, "#failures .facts").filter(text => text.includes("webp, east")).length,
       };
       """
     )
@@ -148,7 +148,7 @@ import Testing
     let commands = try text(.github).split(separator: "\n").map { try #require(ReadCommand($0)) }
     for (title, count) in [("http-status 404", 15), ("timeout", 2), ("not-an-image", 2), ("invalid-url", 1)] {
       let own = commands.filter { $0.properties["title"] == title }
-      let more = own.compactMap { $0.message.wholeMatch(of: /(\d+) more; \d+ URLs in all/).flatMap { Int($0.1) } }
+      let more = own.compactMap { $0.message.wholeMatch(of: /(\d+) more; \d+ URLs in total/).flatMap { Int($0.1) } }
       #expect(own.count - more.count + more.reduce(0, +) == count)
     }
     #expect(commands[0].message.contains("20 of 48 URLs are bad"))

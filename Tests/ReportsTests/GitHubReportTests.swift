@@ -39,7 +39,7 @@ struct ReadCommand: Equatable {
     return try text.split(separator: "\n").map { try #require(ReadCommand($0)) }
   }
 
-  @Test("counted failures are errors with file and line, at most ten of a kind and then a count")
+  @Test("counting failures are errors with file and line, at most ten of each kind and then a count")
   func errors() throws {
     let commands = try commands(RichRun.report())
     #expect(commands.allSatisfy { $0.name == "error" || $0.name == "warning" })
@@ -157,7 +157,7 @@ struct ReadCommand: Equatable {
     }
   }
 
-  @Test("ten of a kind are listed, and then the number of others")
+  @Test("ten of each kind are listed, then the number of the others")
   func limit() throws {
     let run = makeRun()
     run.record(.failed(Failure(.reset, message: "cut")), count: 5000)

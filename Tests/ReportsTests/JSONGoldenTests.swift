@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct JSONGoldenTests {
-  @Test("the JSON report of a rich run is byte for byte the one in the fixtures, and so is what is read from that")
+  @Test("the JSON report of a rich run equals its fixture byte for byte, also after reading it")
   func richRun() throws {
     let path = Fixtures.path("reports/rich-run.json")
     if ProcessInfo.processInfo.environment["PREWARM_UPDATE_GOLDENS"] != nil {

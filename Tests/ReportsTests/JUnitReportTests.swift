@@ -44,7 +44,7 @@ import Testing
     let (slow, timeout) = try #require(cases.first { $0.0.attributes["classname"] == "slow.example.net:8443" })
     #expect(slow.attributes["name"] == "https://slow.example.net:8443/a.png?x=1&y=<2>")
     #expect(slow.attributes["time"] == "60.0")
-    // Standard input is no file of the repository.
+    // Standard input isn't a file of the repository.
     #expect(slow.attributes["file"] == nil)
     #expect(timeout[0].name == "failure" && timeout[0].attributes["type"] == "timeout")
     expectGolden(timeout[0].text)
@@ -95,7 +95,7 @@ import Testing
         }
       )
     }
-    let good = ["runs to its end", "fail-on.failures", "fail-on.empty", "fail-on.unfinished", "fail-on.evicted"]
+    let good = ["run finishes", "fail-on.failures", "fail-on.empty", "fail-on.unfinished", "fail-on.evicted"]
     let passed = try await verdict { _ in }
     #expect(passed == Dictionary(uniqueKeysWithValues: good.map { ($0, "") }))
     let empty = try await verdict { $0.isEmpty = true }
@@ -104,9 +104,9 @@ import Testing
     let late = try await verdict { ($0.isPastDeadline, $0.areManifestsRead) = (true, false) }
     #expect(late.filter { !$0.value.isEmpty }.keys.sorted() == ["fail-on.unfinished"])
     let broken = try await verdict { $0.breakage = "urls/a.csv.gz broke off" }
-    #expect(broken["runs to its end"] == "urls/a.csv.gz broke off")
+    #expect(broken["run finishes"] == "urls/a.csv.gz broke off")
     let stopped = try await verdict { $0.interruption = .terminate }
-    expectGolden(stopped["runs to its end"])
+    expectGolden(stopped["run finishes"])
   }
 
   @Test("hostile text stays in its place, and characters invalid in XML are shown")

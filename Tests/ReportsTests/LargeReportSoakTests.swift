@@ -11,7 +11,7 @@ import Testing
   private static let isLong = ProcessInfo.processInfo.environment["PREWARM_SOAK"] != nil
   private let folder = TemporaryDirectory()
 
-  /// Memory that is no file's, in bytes.
+  /// Memory without mapped files, in bytes.
   private func anonymousBytes() throws -> Int {
     let status = String(decoding: try #require(readFile("/proc/self/status")), as: UTF8.self)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
@@ -40,7 +40,7 @@ import Testing
     #expect(suite["tests"] == (successes ? "13000" : "5000"))
     #expect(suite["failures"] == "5000")
     let cut = try #require(nodes.elements.lastIndex { $0.name == "testcase" })
-    #expect(nodes.elements[cut].attributes["name"] == "what is not listed")
+    #expect(nodes.elements[cut].attributes["name"] == "omitted cases")
     let sentence = try #require(nodes.children(of: cut).first { $0.name == "failure" }?.attributes["message"])
     let counts = sentence.matches(of: /([\d,]+) further/).compactMap { Int($0.1.replacingOccurrences(of: ",", with: "")) }
     // But for the rule that is broken and this case itself.
@@ -62,7 +62,7 @@ import Testing
     #expect(cut.wholeMatch(of: /[\d,]+ further cases not listed, since .*/) != nil, "\(cut)")
   }
 
-  @Test("every form writes a large run with a tenth of failures in flat memory")
+  @Test("every form writes a large run with a tenth of failures in constant memory")
   func flatMemory() async throws {
     let rows = Self.isLong ? 1_000_000 : 5000
     let formats: [ReportFormat] = [.text, .json, .jsonl, .csv, .junit, .markdown, .github, .html, .prometheus]
@@ -88,7 +88,7 @@ import Testing
         run.record(line % 10 == 0 ? bad : good, url: "https://\(host)/products/\(line).jpg", host: host, line: UInt64(line + 1))
       }
     }
-    // What is bounded is full when that many bodies were seen.
+    // The bounded tables are full after this number of bodies.
     record(0..<rows / 2)
     let before = try anonymousBytes()
     record(rows / 2..<rows)

@@ -48,7 +48,7 @@ import Testing
       $0.remaining = nil
       $0.note = nil
     }
-    #expect(bar(70, snapshot).hasPrefix("homepage  ━━━━━━━━━━━━━━━━━ 100 %  10,000 of 10,000  1,240/s  41 MB/s\n"))
+    #expect(bar(70, snapshot) == "homepage  ━━━━━━━━━━━━━━━━━━ 100 %  10,000 of 10,000  87 bad  1,240/s")
   }
 
   @Test("an unfinished run never shows 100 %") func oneThatIsNotThereYetIsNot100Percent() {
@@ -65,20 +65,42 @@ import Testing
     expectGolden(line)
   }
 
+  @Test("the last error has a line of its own, cut to the terminal")
+  func lastError() {
+    let failing = makeSnapshot {
+      $0.note = nil
+      $0.lastFailure = "http-status 404 https://img.example.com/hero/an-old-picture.jpg"
+    }
+    let lines = ProgressRenderer(width: 60, hasColor: false).bar(failing)
+    #expect(lines.last == "  last error: http-status 404 https://img.example.com/hero/…" && lines.count == 2)
+    let line = ProgressRenderer(width: 60, hasColor: false).line(failing)
+    #expect(line.hasSuffix(", last error: http-status 404 https://img.example.com/hero/an-old-picture.jpg"))
+    #expect(ProgressRenderer(width: 60, hasColor: false).bar(makeSnapshot { $0.note = nil }).count == 1)
+  }
+
+  @Test(
+    "the remaining time is as exact as an estimate",
+    arguments: [(7.2, "8 s"), (59, "59 s"), (127, "2 min 0 s"), (1500, "25 min"), (11_999, "3 h 19 min")]
+  )
+  func remaining(_ row: (seconds: Double, text: String)) {
+    let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.remaining = .seconds(row.seconds) })
+    #expect(line.contains(", \(row.text) left,"))
+  }
+
   @Test("a log gets one line") func aLogGetsOneLine() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot())
-    let counts = "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 72 failed, 1,240/s"
+    let counts = "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 87 bad, 1,240/s, 1 s left"
     #expect(line == counts + ", img.example.com paused 12 s (429)")
   }
 
   @Test("a log line names the bottleneck") func aLineForALogTellsWhatHoldsTheRunUp() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.note = "a.example\u{1B} paused 12 s (429)" })
-    #expect(line.hasSuffix(", 1,240/s, a.example\\u{1B} paused 12 s (429)"))
+    #expect(line.hasSuffix(", 1,240/s, 1 s left, a.example\\u{1B} paused 12 s (429)"))
   }
 
   @Test("colours only emphasise what the words say") func coloursOnlyUnderlineWhatTheWordsSay() {
     let colored = bar(100, color: true, makeSnapshot())
-    #expect(colored.contains("\u{1B}[31m72 failed\u{1B}[0m"))
+    #expect(colored.contains("\u{1B}[31m87 bad\u{1B}[0m"))
     #expect(colored.contains("\u{1B}[33mimg.example.com paused 12 s (429)\u{1B}[0m"))
     #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == bar(100, makeSnapshot()))
   }

@@ -65,7 +65,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("d")) == ["o"])
   }
 
-  @Test("what a killed run left of its lock keeps no other run") func leftLock() throws {
+  @Test("the lock file of a killed run doesn't block other runs") func leftLock() throws {
     try ReportFile(path: folder.file("o")).commit()
     var file: ReportFile? = try ReportFile(path: folder.file("o"))
     let left = try #require(
@@ -79,14 +79,14 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["o"])
   }
 
-  @Test("a link to nothing yet is followed") func danglingLink() throws {
+  @Test("a dangling link is followed") func danglingLink() throws {
     symlink("real.json", folder.file("latest.json"))
     try ReportFile(path: folder.file("latest.json")).commit()
     #expect(names() == ["latest.json", "real.json"])
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("latest.json")) == "real.json")
   }
 
-  @Test("paths to one file have one identity, also before it is there") func identities() throws {
+  @Test("paths to one file have one identity, even before the file exists") func identities() throws {
     mkdir(folder.file("d"), 0o755)
     folder.write("", to: "d/a")
     symlink("d", folder.file("e"))

@@ -87,7 +87,7 @@ enum RichRun {
 }
 
 extension ReportFormat {
-  /// What a writer of this form makes of a run that `record` gives it.
+  /// The output of a writer of this form for the run that `record` records.
   func text(
     at path: String,
     options: ReportOptions = ReportOptions(),

@@ -109,7 +109,7 @@ import Testing
     run.record(.failed(Failure(.httpStatus, status: 410, message: "gone")), count: 2)
     run.record(.failed(missing), count: 3)
     run.record(.failed(missing, outcome: .blacklisted), host: "b.example.com", count: 4)
-    // A status beside another kind is no reason to tell failures apart.
+    // Statuses distinguish only failures of the kind http-status.
     run.record(.failed(Failure(.empty, status: 200, message: "no bytes")))
     run.record(.failed(Failure(.empty, status: 203, message: "no bytes")))
     run.record(EntryResult(.blacklisted))

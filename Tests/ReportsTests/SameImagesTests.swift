@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reports
 
-/// URLs with the same bytes, and images that stand for many of them.
+/// URLs with the same bytes, and images that many of them return.
 @Suite struct SameImagesTests {
   private func result(_ outcome: Outcome, _ body: Int, details: EntryResult.Details? = nil) -> EntryResult {
     .make(outcome, details: details) {

@@ -51,7 +51,7 @@ import Testing
     expectGolden(html.firstMatch(of: #/[\w ]+<b class="host">hidden\.example\.com</b>[^<]*/#).map { "\($0.output)" }, for: "HTML")
   }
 
-  @Test("hits are hits unless their title says more") func hitsAreHitsUnlessTheirTitleSaysMore() {
+  @Test("a column of hits has only hits, unless its title says more") func hitsAreHitsUnlessTheirTitleSaysMore() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     run.record(.failed(Failure(.reset, message: "")))

@@ -43,7 +43,7 @@ private func makeBrokenRun() -> RunReport {
     "empty", "truncated", "dimensions",
   ]
 
-  @Test("failures have the words of fail-on, each kind with its even part of the listed ones")
+  @Test("failures have the names of fail-on, and kinds get equal parts of the list")
   func evenParts() throws {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport().text(report))
@@ -57,7 +57,7 @@ private func makeBrokenRun() -> RunReport {
     expectGolden(page.dropFirst().prefix { !$0.hasPrefix("  http-status 410") }.joined(separator: "\n"), for: "first")
   }
 
-  @Test("as many failures are listed as asked for", arguments: [0, 1, 5, 13, 999, 1000, .max])
+  @Test("the failure limit applies", arguments: [0, 1, 5, 13, 999, 1000, .max])
   func limit(count: Int) {
     let run = makeRun()
     let missing = Failure(.httpStatus, status: 404, message: "no")
@@ -161,7 +161,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(page.count { $0.hasSuffix("   (the body is HTML)") } == 1)
   }
 
-  // MARK: What does not count
+  // MARK: Failures that don't count
 
   @Test("failures that don't count are listed separately") func failuresThatDoNotCountAreToldApart() {
     let judge = HalfKnown()

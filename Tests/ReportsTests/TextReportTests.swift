@@ -22,7 +22,7 @@ import Testing
     #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == text(makeTroubledRun(), width: 100))
   }
 
-  @Test("a good run takes one line and the cache's") func allIsWellTakesALineAndTheCache() {
+  @Test("a good run takes one line") func allIsWellTakesALineAndTheCache() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 10_000)
     let report = run.finish(

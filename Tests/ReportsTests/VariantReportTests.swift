@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// What reports tell of jobs that ask in several ways, or ask what caches on the way have.
+/// Reports of jobs with several variants, or with checks of remote caches.
 @Suite struct VariantReportTests {
   private let folder = TemporaryDirectory()
   private static let variants = [
@@ -69,7 +69,7 @@ import Testing
     #expect((try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: any Sendable]) != nil)
   }
 
-  @Test("without edges a host has one count, and without such requests none")
+  @Test("without edges a host has one count, and without checks it has none")
   func plainCounts() {
     let run = makeRun()
     run.record(result(.checked, .hit), count: 9)

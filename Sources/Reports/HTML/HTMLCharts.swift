@@ -1,13 +1,13 @@
 import Glibc
 import ImagePrimitives
 
-/// The room of a chart in the units of its SVG, and where values stand in it.
+/// The layout of a chart in the units of its SVG: maps values to coordinates.
 struct ChartFrame {
-  /// The whole picture; the style makes its letters larger where it is drawn small.
+  /// Of the whole picture; the style enlarges its letters on narrow screens.
   static let width = 440.0
   static let height = 230.0
 
-  /// The edges of the plot within the picture.
+  /// The edges of the plot inside the picture.
   var left = 52.0
   var right = width - 8
   var top = 38.0
@@ -29,7 +29,7 @@ struct ChartFrame {
   }
 }
 
-/// A step of 1, 2 or 5 times a power of ten of which `value` has two to four, or just above.
+/// Returns a step of 1, 2 or 5 times a power of ten that goes into `value` two to five times.
 func roundStep(_ value: Double) -> Double {
   let value = max(value, 1e-6)
   let power = pow(10, floor(log10(value / 2)))
@@ -46,7 +46,7 @@ extension HTMLPage {
     rule("axis", from: (frame.left, frame.bottom), to: (frame.right, frame.bottom))
   }
 
-  /// A chart with a title above and a sentence below it, and its numbers as a table for who wants them or cannot see it.
+  /// A chart with a title above and a sentence below it, and a table of its numbers, for people who can't see it, too.
   mutating func chart(
     _ title: String,
     _ sentence: String,
@@ -120,7 +120,7 @@ extension HTMLPage {
       columns: ["up to", "transfers"],
       rows: histogram.buckets.map { [latency($0.upperBound), grouped($0.count)] }
     ) { page in
-      // Half a transfer is none.
+      // Fractions of a transfer need no label.
       page.grid(chart.frame) { UInt64(exactly: $0).map { grouped($0) } ?? "" }
       for tick in chart.ticks {
         page.label(tickLatency(tick), x: chart.x(milliseconds: tick), y: chart.frame.bottom + 18)
@@ -129,7 +129,7 @@ extension HTMLPage {
         let edges = (chart.x(milliseconds: bucket.upperBound / chart.step), chart.x(milliseconds: bucket.upperBound))
         let top = min(chart.frame.y(Double(bucket.count)), chart.frame.bottom - 1)
         page.bar(
-          "o-downloaded",
+          "o-any",
           x: edges.0 + 0.5,
           y: top,
           width: max(edges.1 - edges.0 - 1, 1),
@@ -142,7 +142,7 @@ extension HTMLPage {
     }
   }
 
-  /// A line from top to bottom with words at its top, on its right unless they would not fit there.
+  /// A vertical line with words at its top: on its right, or on its left if they don't fit.
   private mutating func mark(_ words: String, at x: Double, in frame: ChartFrame, row: Int) {
     let y = 13 + 16 * Double(row)
     rule("guide", from: (x, y + 3), to: (x, frame.bottom))
@@ -152,11 +152,11 @@ extension HTMLPage {
   }
 }
 
-/// What a latency histogram looks like: bars of equal width, since its buckets grow by the same factor.
+/// The chart of a latency histogram: bars of equal width, since its buckets grow by the same factor.
 private struct LatencyChart {
-  /// From one bound to the next: four buckets an octave; see ``LatencyHistogram``.
+  /// From one bound to the next: four buckets per octave; see ``LatencyHistogram``.
   let step = exp2(0.25)
-  /// Buckets that there is room for at least, so that a few do not fill it all.
+  /// The chart has room for at least this many buckets, so that a few don't fill it.
   private static let leastBuckets = 16.0
 
   let frame: ChartFrame
@@ -186,7 +186,7 @@ private struct LatencyChart {
 
   func x(milliseconds: Double) -> Double { frame.x((log2(max(milliseconds, 0.001)) - low) / (high - low)) }
 
-  /// Round times within the range, so many as there is room for.
+  /// Round times within the range, as many as fit.
   var ticks: [Double] {
     let isWide = high - low > 7
     let decades = (-2...8).map { pow(10, Double($0)) }
@@ -195,13 +195,13 @@ private struct LatencyChart {
   }
 }
 
-/// `0.1 ms`, `5 ms`, `20 s`: a round time without decimals that say nothing.
+/// `0.1 ms`, `5 ms`, `20 s`: a round time without useless decimals.
 private func tickLatency(_ milliseconds: Double) -> String {
   milliseconds >= 1 && milliseconds < 9.5 ? fixed(milliseconds, decimals: 0) + " ms" : latency(milliseconds)
 }
 
 extension HTMLPage {
-  /// URLs a second in each step of the run, the bad ones in another colour, and bytes a second below.
+  /// URLs per second in each step of the run, bad ones in another colour, and bytes per second below.
   mutating func writeTimeline(_ timeline: Timeline, of report: FinishedReport) {
     let chart = TimelineChart(timeline, of: report)
     self.chart(
@@ -212,7 +212,7 @@ extension HTMLPage {
         [elapsed(.seconds(span.end)), grouped(step.urls), grouped(step.bad), byteCount(Double(step.receivedBytes))]
       }
     ) { page in
-      page.label("URLs a second", x: chart.frame.left, y: 15, anchor: "start", style: "strong")
+      page.label("URLs per second", x: chart.frame.left, y: 15, anchor: "start", style: "strong")
       page.grid(chart.frame) { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64(min($0, 1e18))) }
       for tick in chart.ticks {
         page.label(tickTime(tick, step: chart.tickStep), x: chart.x(seconds: tick), y: ChartFrame.height - 6)
@@ -230,11 +230,11 @@ extension HTMLPage {
     let top = chart.frame.y(Double(step.urls) / seconds)
     let bad = chart.frame.bottom - chart.frame.y(Double(step.bad) / seconds)
     let words = "until \(elapsed(.seconds(span.end))): \(rate(Double(step.urls) / seconds)), \(grouped(step.bad)) bad"
-    bar("o-disk", x: start, y: top + bad, width: width, height: max(chart.frame.bottom - top - bad, 0), tip: words)
+    bar("o-any", x: start, y: top + bad, width: width, height: max(chart.frame.bottom - top - bad, 0), tip: words)
     if step.bad > 0 { bar("o-failed", x: start, y: top, width: width, height: max(bad, 1), tip: words) }
   }
 
-  /// A strip of its own, since URLs and bytes have no scale in common.
+  /// A separate strip, since URLs and bytes don't share a scale.
   private mutating func writeBytes(_ timeline: Timeline, _ chart: TimelineChart) {
     let frame = chart.byteFrame
     rule("axis", from: (frame.left, frame.bottom), to: (frame.right, frame.bottom))
@@ -243,7 +243,7 @@ extension HTMLPage {
       let (start, end) = (chart.x(seconds: span.start), chart.x(seconds: span.end))
       let bytes = Double(step.receivedBytes) / (span.end - span.start)
       bar(
-        "o-downloaded",
+        "o-any",
         x: start,
         y: frame.y(bytes),
         width: max(end - start - (end - start > 4 ? 1 : 0), 0.5),
@@ -254,7 +254,7 @@ extension HTMLPage {
   }
 }
 
-/// What a timeline looks like: bars as wide as their steps are long, so that areas are counts.
+/// The chart of a timeline: the width of a bar is the length of its step, so that areas are counts.
 private struct TimelineChart {
   /// The start and end of a step in seconds from the start of the run.
   struct Span {
@@ -276,7 +276,7 @@ private struct TimelineChart {
     let duration = report.end.duration
     let step = timeline.step.inSeconds
     let count = timeline.steps.count
-    // The last step may have been cut; one that hardly began would show a rate of nothing but chance, unless it is the whole run.
+    // The end of the run may have cut the last step; the rate of a very short one would be chance, unless it is the whole run.
     let shortest = count == 1 ? min(step / 4, max(duration.inSeconds, 1e-6)) : step / 4
     let last = min(max(duration.inSeconds - Double(count - 1) * step, shortest), step)
     let seconds = Double(count - 1) * step + last
@@ -293,8 +293,9 @@ private struct TimelineChart {
       byteFrame.top = byteFrame.bottom - Self.byteStripHeight
     }
     let (mean, meanBytes) = (report.urlsPerSecond, report.bytesPerSecond)
-    let traffic = hasBytes ? "; \(byteCount(meanBytes))/s, at most \(byteCount(max(byteRates.max() ?? 0, meanBytes)))/s" : ""
-    sentence = "\(rate(mean)) on average, at most \(rate(max(rates.max() ?? 0, mean)))\(traffic)"
+    let traffic = hasBytes ? "; \(byteCount(meanBytes))/s, peak \(byteCount(max(byteRates.max() ?? 0, meanBytes)))/s" : ""
+    let bad = report.totals.bad > 0 ? "; bad URLs in red" : ""
+    sentence = "\(rate(mean)) on average, peak \(rate(max(rates.max() ?? 0, mean)))\(traffic)\(bad)"
     let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400]
     tickStep = steps.first { seconds / $0 <= 5 } ?? roundStep(seconds)
   }

@@ -1,13 +1,21 @@
 import ImagePrimitives
 
-/// Writes the elements of a page into a buffer; all text goes through ``OutputBuffer/appendHTML(_:)``.
+/// Writes the elements of a page to a buffer; all text goes through ``OutputBuffer/appendHTML(_:)``.
 struct HTMLPage: ~Copyable {
-  /// Names and values; one without a value is left out.
+  /// Names and values; an attribute whose value is nil is omitted.
   typealias Attributes = KeyValuePairs<StaticString, String?>
 
-  private(set) var output = OutputBuffer(capacity: 262_144)
+  /// A section that the table of contents names.
+  struct Content {
+    var id: String
+    var title: String
+  }
 
-  /// An element with what `content` writes in it.
+  private(set) var output = OutputBuffer(capacity: 262_144)
+  /// The sections so far.
+  private(set) var contents: [Content] = []
+
+  /// Writes an element with the content that `content` writes.
   mutating func element(_ name: StaticString, _ attributes: Attributes = [:], _ content: (inout HTMLPage) -> Void) {
     open(name, attributes)
     content(&self)
@@ -22,7 +30,7 @@ struct HTMLPage: ~Copyable {
 
   mutating func element(_ name: StaticString, _ text: String) { element(name, [:], text) }
 
-  /// The start of an element, which is all of it for such as have no end.
+  /// Writes a start tag, which is all of a void element.
   mutating func open(_ name: StaticString, _ attributes: Attributes = [:]) {
     output.appendLiteral("<")
     output.appendLiteral(name)
@@ -39,16 +47,27 @@ struct HTMLPage: ~Copyable {
 
   mutating func text(_ text: String) { output.appendHTML(text) }
 
-  /// Text from outside, or as much of it as `limit` scalars are.
+  /// Writes text from outside, cut to `limit` scalars.
   mutating func text(_ text: String, limit: Int) { output.appendHTML(text.shortened(to: limit)) }
 
-  /// Markup that is known when compiling.
+  /// Writes markup that is known at compile time.
   mutating func markup(_ markup: StaticString) { output.appendLiteral(markup) }
 
-  /// Markup of this module's source, which holds nothing from outside.
+  /// Writes markup of this module, in which all text from outside is escaped already.
   mutating func markup(verbatim markup: String) { output.append(markup) }
 
-  /// A picture within the page (RFC 2397).
+  /// Appends all of another page.
+  mutating func append(_ other: borrowing HTMLPage) {
+    other.output.withUnsafeBytes { output.append($0) }
+  }
+
+  /// Returns the markup so far and removes it.
+  mutating func take() -> String {
+    defer { output.removeAll() }
+    return output.text
+  }
+
+  /// Writes a picture as a data URL (RFC 2397).
   mutating func picture(_ thumbnail: Thumbnail, description: String) {
     markup("<img src=\"data:")
     text(thumbnail.pictureFormat.mediaType)
@@ -65,16 +84,19 @@ struct HTMLPage: ~Copyable {
 }
 
 extension HTMLPage {
-  mutating func section(_ id: StaticString, _ title: String, _ content: (inout HTMLPage) -> Void) {
-    element("section", ["id": "\(id)"]) { page in
-      page.element("h2", title)
+  /// Writes a section and adds it to the table of contents. If `title` is nil, `content` writes the heading, and `contents` is the title in
+  /// the table.
+  mutating func section(_ id: String, _ title: String?, in contents: String? = nil, _ content: (inout HTMLPage) -> Void) {
+    self.contents.append(Content(id: id, title: contents ?? title ?? id))
+    element("section", ["id": id]) { page in
+      if let title { page.element("h2", title) }
       content(&page)
     }
   }
 
   /// Writes rows while both limits hold, and returns how many it wrote.
   ///
-  /// - Parameter bytes: What all of them may take together; the row that passes it is the last.
+  /// - Parameter bytes: limits all rows together; the row that exceeds it is the last.
   mutating func rows<Row>(_ rows: some Collection<Row>, limit: Int, bytes: Int, _ write: (inout HTMLPage, Row) -> Void) -> Int {
     let end = output.count + bytes
     var written = 0
@@ -102,7 +124,7 @@ extension HTMLPage {
     return shown
   }
 
-  /// A line on what a list left out; nothing if it left out nothing.
+  /// Writes a line about the omitted items of a list; nothing if there are none.
   mutating func omission(_ count: UInt64, _ noun: String, plural: String? = nil, _ rest: String = "") {
     guard count > 0 else { return }
     element("p", ["class": "more"], "… \(counted(count, noun, plural: plural))\(rest)")
@@ -110,10 +132,11 @@ extension HTMLPage {
 }
 
 extension OutputBuffer {
-  /// Appends text from anywhere as HTML: the one place where text becomes part of a page.
+  /// Appends text as HTML: the only place where text becomes part of a page.
   ///
-  /// The five characters that mean something in text or in a quoted attribute are character references (HTML Standard, 13.1.4),
-  /// so one form does for both, and for SVG within the page. What is hidden or steers the order of text shows as in a terminal.
+  /// The five characters with a meaning in text or in a quoted attribute become character references (HTML Standard, 13.1.4), so
+  /// that one form serves both, and SVG as well. Invisible characters and those that change the order of text appear escaped, as in a
+  /// terminal.
   mutating func appendHTML(_ text: String) {
     appendVisible(text, replacing: Self.characterReference)
   }
@@ -131,14 +154,14 @@ extension OutputBuffer {
 }
 
 extension HTMLPage {
-  /// A table with rows while both limits hold; returns how many it has.
+  /// Writes a table with rows while both limits hold, and returns how many it wrote.
   ///
-  /// Its frame scrolls, so that the page doesn't; the script lets it sort and filter.
+  /// Its frame scrolls instead of the page. The script makes it sortable and filterable.
   ///
   /// - Parameters:
-  ///   - name: its subject, for people who can't see it.
-  ///   - titles: its columns; one that begins with `#` is of numbers.
-  ///   - sorted: the column by which its rows are sorted already, descending.
+  ///   - name: its subject, for screen readers.
+  ///   - titles: of its columns; a title that begins with `#` is of numbers.
+  ///   - sorted: the column by which the rows are sorted, descending.
   mutating func table<Row>(
     _ name: String,
     _ titles: [String],
@@ -172,36 +195,36 @@ extension HTMLPage {
     return shown
   }
 
-  /// A cell with a count; none shows as a dash.
+  /// Writes a cell with a count; 0 appears as a dash.
   mutating func number(_ value: UInt64, isBad: Bool = false) {
     let style = isBad && value > 0 ? "n bad" : "n"
     element("td", ["class": style, "data-v": String(value)], value == 0 ? "–" : grouped(value))
   }
 
-  /// A cell with a measured value as `words` has it; one that was not measured is a dash.
+  /// Writes a cell with a measured value, formatted by `words`; an unmeasured one is a dash.
   mutating func number(_ value: Double?, isBad: Bool = false, _ words: (Double) -> String) {
     let thousandths = value.map { String(UInt64(min(max($0 * 1000, 0), 1e18))) }
     element("td", ["class": isBad ? "n bad" : "n", "data-v": thousandths], value.map(words) ?? "–")
   }
 
-  /// A cell with text from outside, which names its row.
+  /// Writes a cell with text from outside that names its row.
   mutating func rowHeader(_ text: String, limit: Int) {
     element("th", ["scope": "row"]) { $0.text(text, limit: limit) }
   }
 }
 
 extension HTMLPage {
-  /// What a page shows of a URL at most, in scalars.
+  /// The limit of a URL on a page, in scalars.
   static let urlLimit = 300
 
-  /// A URL from outside: a link where following it asks just what is shown.
+  /// Writes a URL from outside: a link if following it requests exactly the URL that is shown.
   ///
-  /// - Parameter name: shown in its place; the URL is then the tooltip.
+  /// - Parameter name: shown instead of the URL, which becomes the tooltip.
   mutating func url(_ url: String, as name: String? = nil) {
     let title = name == nil ? nil : url.shortened(to: Self.urlLimit)
     let content = { (page: inout HTMLPage) in page.text(name ?? url, limit: Self.urlLimit) }
     guard url.isSafeLink else { return element("span", ["class": "url", "title": title], content) }
-    // The page sends no referrer (rel, and the policy at its head), and the server's page cannot reach back into this one.
+    // The server must not learn the page's address, and its page must not control this one.
     element(
       "a",
       ["class": "url", "href": url, "title": title, "target": "_blank", "rel": "noreferrer noopener nofollow"],
@@ -209,15 +232,15 @@ extension HTMLPage {
     )
   }
 
-  /// A line for a shell, which the script lets copy.
+  /// Writes a line for a shell; the script adds a button that copies it.
   mutating func shellLine(_ line: String) {
     element("div", ["class": "line"]) { $0.element("code", line) }
   }
 }
 
 extension String {
-  /// Whether this is the very URL of an image on a server: of http or https, not too long for a page, and with nothing in it that
-  /// is hidden, masked, or was no UTF-8.
+  /// Whether this is a complete URL of an image on a server: http or https, not too long for a page, and without invisible or masked
+  /// characters or invalid UTF-8.
   var isSafeLink: Bool {
     guard utf8.count <= 2048, hasWebScheme, !contains("***@") else { return false }
     return unicodeScalars.allSatisfy { !isHidden($0.value) && $0 != " " && $0 != "\u{FFFD}" && $0 != "\\" }

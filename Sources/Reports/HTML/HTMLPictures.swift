@@ -1,7 +1,7 @@
 import ImagePrimitives
 
 extension HTMLPage {
-  /// Images that stand for many URLs of a host, each with its picture, and URLs with the same bytes.
+  /// Placeholders, each with its picture, and how many URLs share their bytes with others.
   mutating func writeSameImages(_ report: FinishedReport) {
     let duplicates = report.duplicates.flatMap { $0.bodies > 0 ? $0 : nil }
     guard !report.placeholders.isEmpty || duplicates != nil else { return }
@@ -11,13 +11,13 @@ extension HTMLPage {
         page.element(
           "p",
           ["class": "note"],
-          "\(duplicates.isComplete ? "" : "At least ")\(bodies) came from more than one URL, from \(urls) in all"
+          "\(duplicates.isComplete ? "" : "At least ")\(bodies) came from more than one URL (\(urls) in total)"
         )
       }
       guard !report.placeholders.isEmpty else { return }
       let pictures = Dictionary(
         report.thumbnails.compactMap { thumbnail in thumbnail.checksum.map { ($0, thumbnail) } },
-        // Of two pictures of one image, the one that could be decoded.
+        // Of two pictures of the same image, keep the one that could be decoded.
         uniquingKeysWith: { $0.hasPicture ? $0 : $1 }
       )
       let shown = page.list("ul", style: "placeholders", report.placeholders, limit: 50, bytes: 120_000) { page, placeholder in
@@ -28,7 +28,7 @@ extension HTMLPage {
   }
 
   private mutating func write(_ placeholder: Placeholder, picture thumbnail: Thumbnail?) {
-    pictureOrNone(thumbnail, description: "the image that came")
+    pictureOrNone(thumbnail, description: "the placeholder")
     element("div") { page in
       page.element("p") { page in
         page.element("b", ["class": "host"]) { $0.text(placeholder.host, limit: 120) }
@@ -39,14 +39,17 @@ extension HTMLPage {
     }
   }
 
-  /// Small pictures of what came, by the reason for which they are shown.
+  /// Small pictures of received images, by the reason for which they are shown.
   mutating func writeContactSheet(_ report: FinishedReport) {
-    let groups: [(reason: Thumbnail.Reason, title: String)] = [(.latest, "Latest"), (.largest, "Largest"), (.failed, "Refused")]
-    guard report.thumbnails.contains(where: { $0.reason != .placeholder }) else { return }
-    section("pictures", "Contact sheet") { page in
+    let groups: [(reason: Thumbnail.Reason, title: String)] = [(.failed, "Refused"), (.largest, "Largest"), (.latest, "Latest")]
+    guard report.thumbnails.contains(where: { $0.reason != .placeholder && ($0.reason != .failed || $0.hasPicture) }) else {
+      return
+    }
+    section("pictures", "Pictures") { page in
       let budget = 400_000 / groups.count
       for group in groups {
-        let thumbnails = report.thumbnails.filter { $0.reason == group.reason }
+        // Failures without a picture are in their list already.
+        let thumbnails = report.thumbnails.filter { $0.reason == group.reason && (group.reason != .failed || $0.hasPicture) }
         if thumbnails.isEmpty { continue }
         page.element("h3", group.title)
         let shown = page.list("ul", style: "sheet", thumbnails, limit: 60, bytes: budget) { $0.write($1) }
@@ -78,7 +81,7 @@ extension HTMLPage {
 }
 
 extension Thumbnail {
-  /// Whether it holds a picture that is small enough for a page.
+  /// Whether it has a picture that is small enough for a page.
   var hasPicture: Bool { !picture.isEmpty && picture.count <= 16_384 }
 
   fileprivate var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }

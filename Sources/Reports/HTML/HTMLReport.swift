@@ -1,12 +1,14 @@
 import ImagePrimitives
 
-/// One page for a browser that needs nothing else: the most important comes first, and all is there without JavaScript.
+/// One self-contained page for a browser: the most important part comes first, and everything is visible without JavaScript.
 ///
-/// It holds its own style, script and pictures, and forbids itself to load or run anything else (Content Security Policy Level 3,
-/// by hash). However large the run, it stays below 3 MB: every list has a limit in rows and in bytes, and counts what it
-/// left out; a report of rows has that. Text from outside is escaped in one place, `OutputBuffer.appendHTML`.
+/// It contains its own style, script and pictures, and its policy forbids any other (Content Security Policy Level 3, by hash).
+/// It stays below 3 MB for a run of any size: every list has a limit in rows and in bytes, and counts the rest, which a report
+/// of rows has. Text from outside is escaped in one place, `OutputBuffer.appendHTML`.
 struct HTMLReport: ReportForm {
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+    var sections = HTMLPage()
+    sections.writeSections(report)
     var page = HTMLPage()
     page.markup("<!DOCTYPE html>\n")
     page.element("html", ["lang": "en"]) { page in
@@ -14,17 +16,8 @@ struct HTMLReport: ReportForm {
       page.element("body") { page in
         page.element("main") { page in
           page.writeVerdict(report)
-          page.writeFailures(report)
-          page.writeFailureTable(report)
-          page.writeCharts(report)
-          page.writeHosts(report)
-          page.writeManifests(report)
-          page.writeSameImages(report)
-          page.writeRemoteCaches(report)
-          page.writeContactSheet(report)
-          page.writeWarnings(report)
-          page.writeStores(report.end)
-          page.writeJob(report)
+          page.writeContents(sections.contents)
+          page.append(sections)
         }
         page.element("script") { $0.markup(verbatim: HTMLScript.source) }
       }
@@ -35,24 +28,45 @@ struct HTMLReport: ReportForm {
 }
 
 extension HTMLPage {
+  fileprivate mutating func writeSections(_ report: FinishedReport) {
+    writeFailures(report)
+    writeWarnings(report)
+    writeContactSheet(report)
+    writeSameImages(report)
+    writeCharts(report)
+    writeHosts(report)
+    writeLists(report)
+    writeRemoteCaches(report)
+    writeStores(report.end)
+    writeJob(report)
+  }
+
+  /// Writes the table of contents; nothing for a short page.
+  fileprivate mutating func writeContents(_ contents: [Content]) {
+    guard contents.count > 3 else { return }
+    element("nav", ["aria-label": "Contents"]) { page in
+      for content in contents { page.element("a", ["href": "#\(content.id)"], content.title) }
+    }
+  }
+
   fileprivate mutating func writeHead(_ report: FinishedReport) {
     element("head") { page in
       page.open("meta", ["charset": "utf-8"])
-      // First of all, so that it holds for all that follows.
+      // First, so that it applies to everything after it.
       page.open("meta", ["http-equiv": "Content-Security-Policy", "content": HTMLPage.securityPolicy])
       page.open("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
       page.open("meta", ["name": "color-scheme", "content": "light dark"])
       page.open("meta", ["name": "referrer", "content": "no-referrer"])
       page.open("meta", ["name": "robots", "content": "noindex, nofollow"])
       page.open("meta", ["name": "generator", "content": "prewarm \(report.version)"])
-      page.element("title") { $0.text("\(report.job.title): \(report.headline.sentence)", limit: 200) }
-      // Without it browsers ask the server of the page for one.
+      page.element("title") { $0.text("\(report.job.title) \(report.headline.sentence)", limit: 200) }
+      // Without it, browsers request an icon from the page's server.
       page.open("link", ["rel": "icon", "href": "data:,"])
       page.element("style") { $0.markup(verbatim: HTMLStyle.source) }
     }
   }
 
-  /// Nothing but this page's own style and script, by their hashes, and pictures that stand in it.
+  /// Allows only this page's own style and script, by their hashes, and pictures within it.
   private static var securityPolicy: String {
     "default-src 'none'; style-src 'sha256-\(HTMLStyle.sha256)'; script-src 'sha256-\(HTMLScript.sha256)'; img-src data:; "
       + "base-uri 'none'; form-action 'none'"
@@ -60,7 +74,7 @@ extension HTMLPage {
 }
 
 extension HTMLPage {
-  /// The first screen's upper half: the verdict, what became of the entries, and four figures.
+  /// The upper half of the first screen: the verdict, the outcomes, four figures, and the difference from an earlier run.
   mutating func writeVerdict(_ report: FinishedReport) {
     let headline = report.headline
     let style = headline.style
@@ -73,17 +87,21 @@ extension HTMLPage {
       }
       page.element("h1") { page in
         page.verdictMark(style)
-        page.element("span") { $0.text("\(report.job.title): \(headline.sentence)", limit: 600) }
+        page.element("span") { $0.text("\(report.job.title) \(headline.sentence)", limit: 600) }
       }
       if !report.job.description.isEmpty {
         page.element("p", ["class": "about"]) { $0.text(report.job.description, limit: 600) }
       }
       page.writeOutcomeBar(report.totals)
-      page.writeFigures(report)
+      page.element("div", ["class": "overview"]) { page in
+        page.writeFigures(report)
+        page.writeBeside(report)
+      }
+      page.writeDifference(report)
     }
   }
 
-  /// A tick, a warning or a cross; the words beside it say it, too.
+  /// A tick, a warning or a cross; the words beside it say the same.
   private mutating func verdictMark(_ style: TextPage.Style) {
     markup("<svg class=\"mark\" viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" cy=\"12\" r=\"12\"/>")
     switch style {
@@ -96,7 +114,7 @@ extension HTMLPage {
   private mutating func writeOutcomeBar(_ totals: Totals) {
     guard totals.urls > 0 else { return }
     let parts = totals.outcomeParts
-    // The words below tell the same, so the bar is a picture with a name.
+    // The legend below says the same, so the bar is a picture with a name.
     element("svg", ["class": "bar", "viewBox": "0 0 1000 10", "preserveAspectRatio": "none", "role": "img"]) { page in
       page.element("title", "Outcomes: " + parts.map { "\($0.name) \(grouped($0.count))" }.joined(separator: ", "))
       var start = 0.0
@@ -117,7 +135,7 @@ extension HTMLPage {
     }
   }
 
-  /// Shares of `whole`, none so narrow that it cannot be seen.
+  /// Shares of `whole`, each wide enough to see.
   static func barWidths(_ counts: [UInt64], whole: Double, least: Double) -> [Double] {
     let sum = Double(counts.reduce(0, +))
     let widths = counts.map { max(Double($0) / sum * whole, least) }
@@ -128,7 +146,7 @@ extension HTMLPage {
   private mutating func writeFigures(_ report: FinishedReport) {
     let totals = report.totals
     element("dl", ["class": "figures"]) { page in
-      var places = [counted(UInt64(report.manifests.count), "manifest")]
+      var places = [counted(UInt64(report.manifests.count), "list")]
       let hosts = UInt64(report.hosts.count) + report.hostsOmitted
       if hosts > 0 { places.append(counted(hosts, "host")) }
       page.figure("URLs", grouped(totals.urls), places.joined(separator: ", "))
@@ -139,6 +157,39 @@ extension HTMLPage {
       let bad = [percent(totals.bad, of: totals.urls), blacklisted].compactMap(\.self).joined(separator: ", ")
       page.figure("bad", grouped(totals.bad), bad, isBad: totals.bad > 0)
       page.figure("time", elapsed(report.end.duration), report.speedPhrase ?? "")
+    }
+  }
+
+  /// The cache and the bottleneck, a line each.
+  private mutating func writeBeside(_ report: FinishedReport) {
+    let blacklist = report.end.blacklist.flatMap { $0.entries > 0 ? $0.phrase : nil }
+    let facts = [
+      ("Cache", report.end.cache?.clauses.joined(separator: ", ")), ("Blacklist", blacklist),
+      ("Bottleneck", report.end.bottleneck),
+    ]
+    guard facts.contains(where: { $0.1 != nil }) else { return }
+    element("dl", ["class": "beside"]) { page in
+      for (name, value) in facts {
+        guard let value else { continue }
+        page.element("div") { page in
+          page.element("dt", name)
+          page.element("dd") { $0.text(value, limit: 400) }
+        }
+      }
+    }
+  }
+
+  /// How the failures differ from those of the run that is the baseline.
+  private mutating func writeDifference(_ report: FinishedReport) {
+    guard let baseline = report.baseline else { return }
+    element("p", ["class": "since"]) { page in
+      page.text("Since ")
+      page.element("span", ["class": "place"]) { $0.text(baseline.path, limit: 200) }
+      page.text(": ")
+      page.element("b", ["class": report.standings.counting > 0 ? "bad" : nil], "\(grouped(report.standings.counting)) new")
+      page.text(", \(grouped(report.standings.known)) known, ")
+      page.element("b", ["class": baseline.fixed > 0 ? "good" : nil], "\(grouped(baseline.fixed)) fixed")
+      if baseline.unseen > 0 { page.text(", \(grouped(baseline.unseen)) not seen in this run") }
     }
   }
 

@@ -1,9 +1,9 @@
-/// How the page looks: one column, light and dark, on paper and on a phone.
+/// The page's style: one column, light and dark, for wide and narrow screens and for paper.
 ///
-/// No rule names anything from outside, and no element has a style of its own, which the policy forbids.
+/// No rule loads anything, and no element has a style attribute: the policy forbids both.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "qB4IZyEdr5/fBQIaJ1ReU7434yNiXo+DRm0gVcmWozc="
+  static let sha256 = "mWFelz4BmvyX3l6rIIUR6mW9GLM19jOh16/R1O30u0w="
 
   /// The content of the style element, to the byte.
   static let source = """
@@ -12,14 +12,14 @@ enum HTMLStyle {
       color-scheme: light dark; --page: #fcfcfb; --card: #fff; --soft: #f3f3f1; --ink: #1b1c1e; --dim: #65686e;
       --line: #e4e4e1; --link: #1f5fae; --bad: #c2272d; --warn: #9a5b00; --good: #1c7a48; --on: #fff; --hit: #8ec5a4;
       --disk: #57a878; --revalidated: #9bc9c4; --downloaded: #5b8fca; --checked: #7ba7d8; --skipped: #c9c9c6;
-      --cancelled: #dda94a; --blacklisted: #8f2a3a; --failed: #d5454a;
+      --cancelled: #dda94a; --blacklisted: #8f2a3a; --failed: #d5454a; --any: #8b95a3;
     }
     @media screen and (prefers-color-scheme: dark) {
       :root {
         --page: #131416; --card: #1a1c1f; --soft: #212327; --ink: #e9e9e7; --dim: #9da0a6; --line: #2e3136;
         --link: #82b4f3; --bad: #ff7d78; --warn: #e6b055; --good: #5cc48d; --on: #131416; --hit: #2f6b48; --disk: #3f8d61;
         --revalidated: #4d8580; --downloaded: #4a7fbd; --checked: #5f8dc2; --skipped: #55585e; --cancelled: #b98632;
-        --blacklisted: #a34455; --failed: #e0595c;
+        --blacklisted: #a34455; --failed: #e0595c; --any: #737d8c;
       }
     }
 
@@ -83,11 +83,22 @@ enum HTMLStyle {
     .o-cancelled { color: var(--cancelled) }
     .o-blacklisted { color: var(--blacklisted) }
     .o-failed { color: var(--failed) }
-    .figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 1rem; margin-top: 1.25rem }
-    .figures dt { font-size: .8125rem; color: var(--dim) }
+    .o-any { color: var(--any) }
+    .overview { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin-top: 1.25rem }
+    .figures { flex: 3 1 32rem; display: grid; grid-template-columns: repeat(4, auto); gap: 1rem }
+    .figures dt, .beside dt { font-size: .8125rem; color: var(--dim) }
     .figures b { display: block; font-size: 1.6rem; font-weight: 600; line-height: 1.2; letter-spacing: -.015em }
     .figures small { display: block }
+    .beside { flex: 2 1 20rem; display: grid; gap: .35rem; align-content: start; font-size: .875rem; line-height: 1.4 }
+    .beside > div { display: grid; grid-template-columns: 5.2rem 1fr; gap: .5rem; align-items: baseline }
+    .beside dd { overflow-wrap: anywhere }
+    .since { margin-top: 1rem; padding: .45rem .8rem; border-radius: .4rem; background: var(--soft); font-size: .9375rem }
+    .since b { font-weight: 600 }
+    .good { color: var(--good) }
+    header.good { color: inherit }
+    nav { display: flex; flex-wrap: wrap; gap: .2rem 1.25rem; margin-top: 1.5rem; font-size: .875rem }
     header + section { margin-top: 1.9rem }
+    nav + section { margin-top: 1.5rem }
 
     /* Failures by kind. */
     .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.25rem; margin-bottom: .5rem }
@@ -112,22 +123,24 @@ enum HTMLStyle {
     .kind summary svg { width: 100%; height: .5rem; color: var(--failed); opacity: .75 }
     .kind .hosts { color: var(--dim); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
     .kind[open] .hosts { white-space: normal; overflow-wrap: anywhere }
-    .kind ol { padding: .25rem 0 .75rem 2rem }
-    .kind li { display: flex; gap: 1rem; padding: .6rem 0; border-top: 1px dashed var(--line) }
+    .kind ol { padding: .1rem 0 .75rem 2rem }
+    .kind > .message { padding: .1rem 0 .4rem 2rem; color: var(--dim) }
+    .kind li { display: flex; gap: 1rem; padding: .5rem 0; border-top: 1px dashed var(--line) }
     .kind li:first-child { border-top: 0 }
     .kind li img {
       flex: none; max-width: 6rem; max-height: 4.5rem; width: auto; height: auto; object-fit: contain;
       align-self: flex-start;
     }
-    .kind li > div { min-width: 0; flex: 1 }
+    .kind li > div { display: flex; flex-wrap: wrap; gap: 0 .9rem; min-width: 0; flex: 1 }
+    .kind li .url, .kind li .message, .kind li .curl[open] { flex: 1 0 100% }
+    .kind li .facts { min-width: 0 }
     .kind .more { margin: 0 0 1rem 2rem }
     .message { font-size: .875rem; overflow-wrap: anywhere }
-    .line { display: flex; gap: .5rem; align-items: center; margin-top: .3rem; min-width: 0 }
+    .line { display: flex; gap: .5rem; align-items: flex-start; margin: .3rem 0; min-width: 0 }
     .line code {
-      flex: 0 1 auto; min-width: 0; padding: .25rem .6rem; border-radius: .35rem; background: var(--soft);
-      white-space: pre; overflow-x: auto; user-select: all;
+      flex: 0 1 auto; min-width: 0; padding: .3rem .6rem; border-radius: .35rem; background: var(--soft);
+      white-space: pre-wrap; user-select: all;
     }
-    .failures .line { max-width: 30rem }
     .line .button { flex: none }
     img {
       border-radius: .25rem; background: repeating-conic-gradient(var(--line) 0 25%, var(--card) 0 50%) 0 0/12px 12px;
@@ -155,12 +168,7 @@ enum HTMLStyle {
     .n button::after { display: none }
     [aria-sort=ascending] button::after, .n[aria-sort=ascending] button::before { content: "↑" }
     [aria-sort=descending] button::after, .n[aria-sort=descending] button::before { content: "↓" }
-    .failures .kind { min-width: 8.5rem; color: var(--bad); border-bottom: 0 }
-    .failures .url { display: block }
-    .failures td:nth-child(2) { min-width: 18rem; width: 45% }
-    .failures .place { min-width: 10rem }
-    .failures td:nth-child(4) { min-width: 13rem; width: 26%; overflow-wrap: anywhere }
-    details.curl summary { display: inline; font-size: .8125rem; color: var(--dim); cursor: pointer }
+    details.curl summary { display: inline-block; list-style: none; font-size: .8125rem; color: var(--link); cursor: pointer }
 
     /* Controls, which the script makes. */
     .tools {
@@ -176,6 +184,20 @@ enum HTMLStyle {
       border: 1px solid var(--line); border-radius: .35rem; cursor: pointer;
     }
     .button:hover { color: var(--ink) }
+    .tools output { margin-right: auto }
+    .filters { margin-bottom: .9rem; font-size: .875rem }
+    .filters summary { color: var(--dim); cursor: pointer }
+    .chips > div { display: flex; flex-wrap: wrap; gap: .3rem .4rem; align-items: center; margin-top: .4rem }
+    .chips span { flex: 0 0 2.6rem; color: var(--dim) }
+    .chip {
+      max-width: 100%; padding: .1rem .65rem; font: inherit; color: var(--ink); background: var(--card);
+      border: 1px solid var(--line); border-radius: 1rem; cursor: pointer; overflow-wrap: anywhere;
+    }
+    .chip:hover { border-color: var(--dim) }
+    .chip[aria-pressed=true] { color: var(--page); background: var(--ink); border-color: var(--ink) }
+    .chip[aria-pressed=true] small { color: inherit }
+    .chip.more { color: var(--dim); border-style: dashed; margin: 0 }
+    .aside { position: fixed; left: -99rem }
     [hidden] { display: none !important }
 
     /* Charts. */
@@ -229,38 +251,66 @@ enum HTMLStyle {
       .over { font-size: .8125rem }
       .bar { margin: .8rem 0 .5rem }
       .legend { gap: 0 1rem; font-size: .8125rem }
-      .figures { gap: .5rem; margin-top: .8rem }
+      .overview { margin-top: .8rem; gap: .8rem }
+      .figures { gap: .5rem; flex-basis: 100% }
+      .beside { flex-basis: 100%; font-size: .8125rem }
       .figures b { font-size: 1.15rem }
       .figures small { display: none }
-      header + section { margin-top: 1.1rem }
+      nav { margin-top: 1rem; gap: .2rem 1rem }
+      header + section, nav + section { margin-top: 1.1rem }
       .head .worst { order: 1; flex-basis: 100% }
       .kind > summary { grid-template-columns: 1rem minmax(0, 1fr) auto; padding: .22rem 0 }
       .kind summary svg, .kind .hosts { display: none }
       .kind[open] .hosts { display: block; grid-column: 2/-1 }
-      .kind ol, .kind .more { padding-left: 1.25rem }
+      .kind ol, .kind .more, .kind > .message { padding-left: 1.25rem }
       .kind .more { margin-left: 0 }
-      .failures, .failures thead, .failures tbody, .failures tr, .failures td { display: block; border: 0 }
-      .failures thead tr { display: flex; flex-wrap: wrap; background: var(--soft) }
-      .failures thead th { position: static; padding: .35rem .75rem }
-      .failures tbody tr { padding: .6rem .75rem; border-top: 1px solid var(--line) }
-      .failures tbody td:nth-child(n) { padding: 0; min-width: 0; width: auto }
-      .failures .n { display: none }
-      tbody th { position: sticky; left: 0; background: var(--card) }
+      .kind li { gap: .75rem }
+      .kind li img { max-width: 4.5rem; height: auto }
+      .frame table, .frame thead, .frame tbody { display: block }
+      .frame tr { display: flex; flex-wrap: wrap; gap: .1rem .9rem; padding: .5rem .75rem; border-top: 1px solid var(--line) }
+      .frame thead tr { gap: .1rem .9rem; background: var(--soft); border: 0 }
+      .frame thead:not(:has(button)) { display: none }
+      .frame thead th { position: static; padding: .1rem 0; background: none }
+      .frame tbody th { flex: 1 0 100%; padding: 0; border: 0; min-width: 0 }
+      .frame td { padding: 0; border: 0 }
+      .frame td::before { margin-right: .3rem; color: var(--dim); font-weight: 400 }
+      .frame td:not([data-v]).n { display: none }
+      #hosts td:nth-child(2)::before, #lists td:nth-child(2)::before { content: "URLs" }
+      #hosts td:nth-child(3)::before, #lists td:nth-child(3)::before { content: "bad" }
+      #hosts td:nth-child(4)::before, #lists td:nth-child(4)::before { content: "share" }
+      #hosts td:nth-child(5)::before, #lists td:nth-child(5)::before { content: "hits" }
+      .with-304 td:nth-child(5)::before { content: "hits and 304" !important }
+      #hosts td:nth-child(6)::before, #lists td:nth-child(6)::before { content: "new" }
+      #hosts td:nth-child(7)::before { content: "received" }
+      #hosts td:nth-child(8)::before { content: "median" }
+      #hosts td:nth-child(9)::before { content: "p99" }
+      #remote-caches td:nth-child(2)::before { content: "edge" }
+      #remote-caches td:nth-child(3)::before { content: "hit" }
+      #remote-caches td:nth-child(4)::before { content: "missed" }
+      #remote-caches td:nth-child(5)::before { content: "unknown" }
+      #remote-caches td:nth-child(6)::before { content: "hit ratio" }
       .chart text { font-size: 15px }
-      .details { grid-template-columns: 1fr 1fr; gap: .75rem 1.25rem }
+      .details { grid-template-columns: 1fr; gap: .3rem }
+      .details > div { display: grid; grid-template-columns: 8rem 1fr; gap: .5rem; align-items: baseline }
+      .sheet { grid-template-columns: repeat(auto-fill, minmax(6.2rem, 1fr)); gap: .9rem .7rem }
+      .sheet .picture { height: 5rem }
     }
 
     /* On paper. */
     @media print {
-      body { font-size: 11px; background: #fff }
+      html { font-size: 11.5px }
+      body { font-size: 1rem; background: #fff }
+      thead { display: table-row-group }
       .frame { max-height: none; overflow: visible; border: 0 }
       thead th { position: static }
-      .tools, .button, .numbers, details.curl { display: none }
-      tbody th, .failures td:nth-child(n) { min-width: 0 }
+      .tools, .filters, .button, .numbers, details.curl, nav { display: none }
+      main { padding: 0; max-width: none }
+      section { margin-top: 1.75rem }
+      tbody th { min-width: 0 }
       .line code { white-space: pre-wrap }
       h2, h3 { break-after: avoid }
       tr, li, figure { break-inside: avoid }
-      details::details-content { content-visibility: visible; height: auto }
+      .kind::details-content { content-visibility: visible; height: auto }
       * { print-color-adjust: exact; -webkit-print-color-adjust: exact }
     }
     """

@@ -1,14 +1,15 @@
 import ImagePrimitives
 
 extension HTMLPage {
-  /// The hosts with most entries, those with most failures first.
+  /// The hosts with most entries; those with most failures come first.
   mutating func writeHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hostsByFailures
     let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New", "#Received", "#Median", "#p99"]
     section("hosts", "Hosts") { page in
       let sorted = report.totals.bad > 0 ? 2 : 1
-      let shown = page.table("Hosts", titles, sorted: sorted, hosts, limit: 1000, bytes: 400_000) { page, host in
+      let shown = page.table("Hosts", titles, style: report.totals.hitsStyle, sorted: sorted, hosts, limit: 1000, bytes: 400_000)
+      { page, host in
         page.rowHeader(host.host, limit: 253)
         page.counts(of: host.totals)
         page.number(host.receivedBytes > 0 ? Double(host.receivedBytes) : nil, byteCount)
@@ -19,20 +20,22 @@ extension HTMLPage {
     }
   }
 
-  /// What came of each manifest; nothing if one manifest is the whole run.
-  mutating func writeManifests(_ report: FinishedReport) {
+  /// The outcomes per list; nothing if the run has one list only.
+  mutating func writeLists(_ report: FinishedReport) {
     guard report.manifests.count > 1 else { return }
-    section("manifests", "Manifests") { page in
-      let titles = ["Manifest", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New"]
-      let shown = page.table("Manifests", titles, report.manifests, limit: 1000, bytes: 150_000) { page, manifest in
+    section("lists", "Lists") { page in
+      let titles = ["List", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New"]
+      let shown = page.table("Lists", titles, style: report.totals.hitsStyle, report.manifests, limit: 1000, bytes: 150_000) {
+        page,
+        manifest in
         page.rowHeader(manifest.path, limit: 300)
         page.counts(of: manifest.totals)
       }
-      page.omission(UInt64(report.manifests.count - shown), "more manifest")
+      page.omission(UInt64(report.manifests.count - shown), "more list")
     }
   }
 
-  /// How much the caches on the way had, by host and edge; nothing if they were not asked.
+  /// The hit ratios of remote caches by host and edge; nothing if the job doesn't check them.
   mutating func writeRemoteCaches(_ report: FinishedReport) {
     let counts = report.hosts.flatMap { host in host.remoteCaches.map { (host: host.host, count: $0) } }
     guard !counts.isEmpty else { return }
@@ -60,8 +63,11 @@ extension HTMLPage {
 }
 
 extension Totals {
-  /// The title of a column that counts what the server answered with 304 among the hits, where there is any.
+  /// The title of a column whose hits include entries that the server revalidated with 304.
   fileprivate var hitsTitle: String { revalidated > 0 ? "#Hits and 304" : "#Hits" }
+
+  /// The class of a table with that column.
+  fileprivate var hitsStyle: String? { revalidated > 0 ? "with-304" : nil }
 }
 
 extension HTMLPage {
@@ -88,12 +94,12 @@ extension HTMLPage {
   private mutating func facts(of cache: CacheSummary) {
     fact("Images", "\(grouped(cache.entries)), \(cache.sizePhrase)")
     fact("On disk", byteCount(Double(cache.diskBytes)))
-    fact("All fresh until", cache.entries > 0 ? cache.freshUntil?.shortText : nil)
+    fact("Fresh until", cache.entries > 0 ? cache.freshUntil?.shortText : nil)
     fact("Folder", cache.directory)
     fact("Namespace", cache.namespace)
     fact("Expired and removed", count: cache.expiredEntries)
     fact("Trimmed", count: cache.trimmedEntries)
-    fact("Of them from this run", count: cache.evictedFromThisRun)
+    fact("Trimmed from this run", count: cache.evictedFromThisRun)
   }
 
   mutating func writeJob(_ report: FinishedReport) {
@@ -102,7 +108,7 @@ extension HTMLPage {
       page.element("dl", ["class": "details"]) { page in
         page.fact("Job", report.job.title)
         page.fact("File", report.job.file)
-        page.fact("Began", report.startedAt?.iso8601)
+        page.fact("Started", report.startedAt?.iso8601)
         page.fact("Ended", end.finishedAt?.iso8601)
         page.fact("Took", elapsed(end.duration))
         page.fact("Requests", traffic.attempts > 0 ? traffic.requestPhrase : nil)
@@ -111,10 +117,10 @@ extension HTMLPage {
         let formats = report.formats.map { "\(grouped($0.count)) \($0.format.name)" }
         page.fact("Formats", formats.isEmpty ? nil : formats.joined(separator: ", "))
         page.fact("Bottleneck", end.bottleneck)
-        page.fact("Of its time", end.bottleneckPhrase)
-        page.fact("Most memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
-        page.fact("Not finished by workers", count: end.outstanding)
-        page.fact("Manifests read", end.areManifestsRead ? nil : "not to their end")
+        page.fact("Time held up by", end.bottleneckPhrase)
+        page.fact("Peak memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
+        page.fact("Unfinished by workers", count: end.outstanding)
+        page.fact("Lists read", end.areManifestsRead ? nil : "not to the end")
         page.fact("Exit status", report.exitStatusWords)
         page.fact("Version", "prewarm \(report.version)")
       }
@@ -133,14 +139,14 @@ extension HTMLPage {
 }
 
 extension FinishedReport {
-  /// The number and what it means.
+  /// The number and its meaning.
   fileprivate var exitStatusWords: String {
     let meaning =
       switch exitStatus {
-      case .withinLimits: "done, within \(words.rules)"
-      case .couldNotFinish: "it could not finish"
-      case .beyondLimits: "done, but beyond \(words.rules)"
-      case .misused: "the job file or the command line is wrong"
+      case .withinLimits: "finished, within the limits of \(words.rules)"
+      case .couldNotFinish: "couldn't finish"
+      case .beyondLimits: "finished, beyond the limits of \(words.rules)"
+      case .misused: "invalid job file or command line"
       case .interrupted: "interrupted by SIGINT"
       case .terminated: "interrupted by SIGTERM"
       }

@@ -1,26 +1,28 @@
 import ImagePrimitives
 
-/// How far a run is at one moment.
+/// The state of a run at one moment.
 public struct ProgressSnapshot: Sendable, Equatable {
   public var name: String
-  /// Entries brought to an end.
+  /// Finished entries.
   public var done: UInt64
-  /// All entries of the job; nil as long as the manifests are being read.
+  /// All entries of the job; nil until it is known or estimated.
   public var total: UInt64?
   /// Cached and fresh.
   public var hits: UInt64
   /// Downloaded, revalidated or checked.
   public var new: UInt64
-  public var failed: UInt64
-  public var knownBad: UInt64
-  /// Entries a second, of late.
+  /// Failed or blacklisted.
+  public var bad: UInt64
+  /// Finished entries per second over the last seconds.
   public var urlsPerSecond: Double
-  /// Received bytes a second, of late.
+  /// Received bytes per second over the last seconds.
   public var bytesPerSecond: Double
-  /// How long it may still take; nil if unknown.
+  /// The estimated remaining time; nil if unknown.
   public var remaining: Duration?
-  /// What holds it up right now, such as `img.example.com paused 12 s (429)`.
+  /// A current obstacle, such as `img.example.com paused 12 s (429)`.
   public var note: String?
+  /// The latest failure, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
+  public var lastFailure: String?
 
   public init(
     name: String,
@@ -29,27 +31,28 @@ public struct ProgressSnapshot: Sendable, Equatable {
     urlsPerSecond: Double,
     bytesPerSecond: Double,
     remaining: Duration? = nil,
-    note: String? = nil
+    note: String? = nil,
+    lastFailure: String? = nil
   ) {
     self.name = name
     done = totals.done
     self.total = total
     hits = totals.hits
     new = totals.downloaded + totals.revalidated + totals.checked
-    failed = totals.failed
-    knownBad = totals.blacklisted
+    bad = totals.bad
     self.urlsPerSecond = urlsPerSecond
     self.bytesPerSecond = bytesPerSecond
     self.remaining = remaining
     self.note = note
+    self.lastFailure = lastFailure
   }
 }
 
-/// Draws progress: two lines for a terminal, or one for a log. Pure: when and where to draw is the caller's.
+/// Draws progress for a terminal or a log. Pure: the caller decides when and where to draw.
 public struct ProgressRenderer: Sendable {
   /// Columns of the terminal; the last one stays free, since some terminals break the line there.
   public var width: Int
-  /// Whether ANSI colours underline what the words say.
+  /// Whether ANSI colours emphasise the words.
   public var hasColor: Bool
 
   private static let nameLimit = 24
@@ -60,43 +63,47 @@ public struct ProgressRenderer: Sendable {
     self.hasColor = hasColor
   }
 
-  /// The two lines of the bar, without line ends, neither wider than the terminal.
+  /// The line of the bar, and a second line if there is an obstacle or a failure; without line ends, none wider than the terminal.
   public func bar(_ snapshot: ProgressSnapshot) -> [String] {
     let page = TextPage(width: width, hasColor: hasColor)
     let room = max(width - 1, 1)
     let name = escapedForTerminal(snapshot.name).cut(to: min(Self.nameLimit, room))
-    let indent = columns(of: name) + 2
-    // What matters least goes first where the terminal is narrow.
     var fields = fields(snapshot)
-    func barWidth() -> Int { room - indent - columns(of: fields.joined(separator: "  ")) - 1 }
+    func barWidth() -> Int { room - columns(of: name) - 3 - columns(of: fields.map(\.text).joined(separator: "  ")) }
+    // The fields are in the order of their importance.
     while fields.count > 1, barWidth() < Self.minimumBarWidth { fields.removeLast() }
-    let text = fields.joined(separator: "  ")
-    guard barWidth() >= Self.minimumBarWidth else {
-      return ["\(name)  \(text)".cut(to: room), counts(snapshot).joined(separator: " ").cut(to: room)]
-    }
-    return ["\(name)  \(drawn(snapshot, barWidth(), page)) \(text)", countLine(snapshot, indent, room, page)]
+    let isNarrow = barWidth() < Self.minimumBarWidth
+    let text = fields.map { isNarrow ? $0.text : page.styled($0.text, $0.style) }.joined(separator: "  ")
+    let first = isNarrow ? "\(name)  \(text)".cut(to: room) : "\(name)  \(drawn(snapshot, barWidth(), page)) \(text)"
+    return [first] + remarks(snapshot, room, page)
   }
 
+  /// The line for a log.
   public func line(_ snapshot: ProgressSnapshot) -> String {
     let done =
       snapshot.total.map { "\(grouped(snapshot.done)) of \(grouped($0)) (\(share(snapshot.done, of: $0)) %)" }
       ?? "\(grouped(snapshot.done)) so far"
-    let counts = "\(counted(snapshot.hits, "hit")), \(grouped(snapshot.new)) new, \(grouped(snapshot.failed)) failed"
-    let note = snapshot.note.map { ", \(escapedForTerminal($0))" } ?? ""
-    return "\(escapedForTerminal(snapshot.name)): \(done), \(counts), \(rate(snapshot.urlsPerSecond))\(note)"
+    let counts = "\(counted(snapshot.hits, "hit")), \(grouped(snapshot.new)) new, \(grouped(snapshot.bad)) bad"
+    let remaining = snapshot.remaining.map { ", \(rough($0)) left" } ?? ""
+    let remarks = remarks(snapshot).map { ", \($0.text)" }.joined()
+    return "\(escapedForTerminal(snapshot.name)): \(done), \(counts), \(rate(snapshot.urlsPerSecond))\(remaining)\(remarks)"
   }
 
-  private func fields(_ snapshot: ProgressSnapshot) -> [String] {
-    var fields: [String] = []
+  private typealias Field = (text: String, style: TextPage.Style)
+
+  private func fields(_ snapshot: ProgressSnapshot) -> [Field] {
+    var fields: [Field] = []
     if let total = snapshot.total {
-      fields.append("\(String(share(snapshot.done, of: total)).rightAligned(to: 2)) %")
-      fields.append("\(grouped(snapshot.done)) of \(grouped(total))")
+      fields.append(("\(String(share(snapshot.done, of: total)).rightAligned(to: 2)) %", .plain))
+      fields.append(("\(grouped(snapshot.done)) of \(grouped(total))", .plain))
     } else {
-      fields.append("\(grouped(snapshot.done)) so far")
+      fields.append(("\(grouped(snapshot.done)) so far", .plain))
     }
-    fields.append(rate(snapshot.urlsPerSecond))
-    fields.append("\(byteCountWithoutDecimals(snapshot.bytesPerSecond))/s")
-    if let remaining = snapshot.remaining { fields.append("\(clock(remaining)) left") }
+    if snapshot.bad > 0 { fields.append(("\(grouped(snapshot.bad)) bad", .failure)) }
+    if let remaining = snapshot.remaining { fields.append(("\(rough(remaining)) left", .plain)) }
+    fields.append((rate(snapshot.urlsPerSecond), .plain))
+    fields.append(("\(byteCountWithoutDecimals(snapshot.bytesPerSecond))/s", .plain))
+    if snapshot.hits > 0 { fields.append((counted(snapshot.hits, "hit"), .plain)) }
     return fields
   }
 
@@ -108,24 +115,22 @@ public struct ProgressRenderer: Sendable {
     return body + head + page.styled(String(repeating: "─", count: width - filled), .detail)
   }
 
-  private func counts(_ snapshot: ProgressSnapshot) -> [String] {
-    var counts = [counted(snapshot.hits, "hit"), "\(grouped(snapshot.new)) new"]
-    if snapshot.failed > 0 { counts.append("\(grouped(snapshot.failed)) failed") }
-    if snapshot.knownBad > 0 { counts.append("\(grouped(snapshot.knownBad)) known bad") }
-    return counts
+  /// The obstacle, then the last failure.
+  private func remarks(_ snapshot: ProgressSnapshot) -> [Field] {
+    let failure = snapshot.lastFailure.map { "last error: \(escapedForTerminal($0))" }
+    return [snapshot.note.map { (escapedForTerminal($0), .warning) }, failure.map { ($0, .failure) }].compactMap(\.self)
   }
 
-  private func countLine(_ snapshot: ProgressSnapshot, _ indent: Int, _ room: Int, _ page: TextPage) -> String {
-    let counts = counts(snapshot)
-    let plain = counts.joined(separator: "   ")
-    let start = String(repeating: " ", count: indent)
-    guard indent + columns(of: plain) <= room else { return (start + plain).cut(to: room) }
-    let text = counts.map { page.styled($0, $0.hasSuffix(" failed") ? .failure : .plain) }.joined(separator: "   ")
-    let noteRoom = room - indent - columns(of: plain) - 3
-    guard let note = snapshot.note, noteRoom > Self.minimumBarWidth else { return start + text }
-    let shown = escapedForTerminal(note).cut(to: noteRoom)
-    let gap = String(repeating: " ", count: noteRoom - columns(of: shown) + 3)
-    return start + text + gap + page.styled(shown, .warning)
+  /// One line with all remarks; none if there is nothing to say, or no room for it.
+  private func remarks(_ snapshot: ProgressSnapshot, _ room: Int, _ page: TextPage) -> [String] {
+    var line = ""
+    var left = room
+    for remark in remarks(snapshot) where left > Self.minimumBarWidth + 2 {
+      let text = remark.text.cut(to: left - 2)
+      line += "  " + page.styled(text, remark.style)
+      left -= 2 + columns(of: text)
+    }
+    return line.isEmpty ? [] : [line]
   }
 
   /// Whole percent, rounded down, so that 100 means the end.
@@ -143,12 +148,12 @@ public struct ProgressRenderer: Sendable {
     return value / unit >= 9.95 ? (value / unit).rounded() * unit : value
   }
 
-  /// `0:01`, `12:05`, `1:02:03`.
-  private func clock(_ duration: Duration) -> String {
-    let seconds = Int(duration.inSeconds.rounded(.up))
-    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    return seconds < 3600
-      ? "\(seconds / 60):\(two(seconds % 60))"
-      : "\(seconds / 3600):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
+  /// `8 s`, `2 min 10 s`, `25 min`, `3 h 20 min`: as exact as an estimate.
+  private func rough(_ duration: Duration) -> String {
+    let seconds = UInt64(min(max(duration.inSeconds, 0), 1e9).rounded(.up))
+    if seconds < 60 { return "\(seconds) s" }
+    if seconds < 600 { return "\(seconds / 60) min \(seconds % 60 / 10 * 10) s" }
+    let minutes = seconds / 60
+    return minutes < 60 ? "\(minutes) min" : "\(grouped(minutes / 60)) h \(minutes % 60) min"
   }
 }

@@ -1,11 +1,11 @@
 import ImagePrimitives
 
-/// What is kept of failed and blacklisted entries: groups with their hosts and first examples, and the first entries whole.
+/// The failed and blacklisted entries: groups with their hosts and first examples, and the complete first entries.
 struct FailureLog {
-  /// Bytes of URLs and messages that examples take beyond the first of each group, since hosts may answer with every
-  /// status there is.
+  /// The limit of URLs and messages of examples in bytes, beyond the first of each group, since hosts may respond with every
+  /// possible status.
   static let exampleBytes = 16 << 20
-  /// Hosts counted in each group, those that failed first; the others count as elsewhere.
+  /// How many hosts each group counts, in the order of their failures; the others count as elsewhere.
   static let hostLimit = 1024
 
   private struct Group {
@@ -25,14 +25,17 @@ struct FailureLog {
     }
   }
 
-  /// How many entries are kept whole.
+  /// How many entries are kept completely.
   var listedLimit = FailureRecord.listedLimit
   private(set) var records: [FailureRecord] = []
   private(set) var standings = FailureStandings()
   private var groups: [FailureGroup.Key: Group] = [:]
   private var exampleBytesLeft = FailureLog.exampleBytes
+  private var lastKey: FailureGroup.Key?
+  /// The URL of the last failure, in memory that is reused, since there may be millions of failures.
+  private var lastURL: [UInt8] = []
 
-  /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil if it has none there.
+  /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil if the table doesn't have it.
   mutating func record(
     _ result: EntryResult,
     of entry: ReportedEntry,
@@ -62,11 +65,19 @@ struct FailureLog {
       if isExample { groups[key, default: Group(key)].summary.examples.add(record, within: &exampleBytesLeft) }
     }
     groups[key]!.count(result.outcome, host: host)
+    if result.outcome == .failed {
+      lastKey = key
+      lastURL.removeAll(keepingCapacity: true)
+      lastURL.append(contentsOf: entry.url)
+    }
     if standing == .counts { groups[key]!.summary.counting += 1 }
     standings.count(standing, kind: key.kind)
   }
 
-  /// Why the host can't be reached that most entries failed for.
+  /// The last entry that failed in this run, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
+  var lastFailure: String? { lastKey.map { "\($0.title) \(String(decoding: lastURL, as: UTF8.self))" } }
+
+  /// The most frequent reason why a host can't be reached; nil if there is none.
   var unreachable: FailureReason? {
     let reasons = groups.values.compactMap { group in
       group.summary.examples.first?.failure?.unreachableReason.map { (reason: $0, count: group.summary.count) }
@@ -85,7 +96,7 @@ struct FailureLog {
 }
 
 extension [FailureRecord] {
-  /// Adds the first one in any case, and further ones while `bytesLeft` are enough for them.
+  /// Adds the first example always, and further ones while they fit into `bytesLeft`.
   fileprivate mutating func add(_ record: FailureRecord, within bytesLeft: inout Int) {
     if !isEmpty {
       let bytes = record.url.utf8.count + (record.failure?.message.utf8.count ?? 0)

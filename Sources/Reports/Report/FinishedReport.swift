@@ -1,47 +1,49 @@
 public import ImagePrimitives
 
-/// All of a run's report, as one value.
+/// The complete report of a run.
 public struct FinishedReport: Sendable {
-  /// prewarm's own.
+  /// The version of prewarm.
   public var version: String
   public var job: JobIdentity
-  /// What sentences call rules and remedies.
+  /// The names of rules and remedies in sentences.
   public var words = ReportWords.plain
-  /// When it began, by the calendar; nil if that is unknown, as of rows alone.
+  /// When the run started; nil if that is unknown, as in rows.
   public var startedAt: Timestamp?
-  /// How the run ended as a whole, the cache and the blacklist among it.
+  /// How the run ended as a whole, with the cache and the blacklist.
   public var end: RunEnd
   public var verdict = RunVerdict()
   /// The rules it was judged by.
   public var failOn = FailOn()
   public var totals: Totals
   public var traffic = Traffic()
-  /// Fetched and good entries by format, most first.
+  /// Downloaded and checked entries by format, the most frequent first.
   public var formats: [FormatCount] = []
   public var manifests: [ManifestSummary] = []
   /// The 1,000 hosts with most entries, descending, then by name.
   public var hosts: [HostSummary] = []
-  /// How many hosts are not listed; beyond 65,536 hosts each entry of a further one counts as a host.
+  /// How many hosts aren't listed; beyond 65,536 hosts, each entry of a further one counts as a host.
   public var hostsOmitted: UInt64 = 0
   /// Failed and blacklisted entries by kind and status, the largest group first.
   public var failureGroups: [FailureGroup] = []
-  /// The first failed and blacklisted entries, of which a JSON report has 1,000.
+  /// The first failed and blacklisted entries, of which a JSON report lists 1,000.
   public var failures: [FailureRecord] = []
   public var standings = FailureStandings()
-  /// What repeats the request of an entry, by variant; empty if that is unknown.
+  /// The difference from an earlier run; nil if there was none to compare with. Only the run's own HTML report has it.
+  public var baseline: BaselineDifference?
+  /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
   public var requests: [ReportedRequest] = []
-  /// How the run went over its time; nil if that was not noted.
+  /// The progress of the run over time; nil if it wasn't recorded.
   public var timeline: Timeline?
-  /// URLs with the same bytes; nil if bodies were not compared.
+  /// How many URLs returned the same bytes as others; nil if bodies weren't compared.
   public var duplicates: Duplicates?
-  /// Images that stand for many URLs of a host, the one with most URLs first.
+  /// Images that a host returned for many URLs, the one with most URLs first.
   public var placeholders: [Placeholder] = []
-  /// Small pictures of images that came, for the HTML report; the JSON report has none.
+  /// Small pictures of received images for the HTML report; the JSON report has none.
   public var thumbnails: [Thumbnail] = []
-  /// Sentences on the run, and on entries gathered by sentence.
+  /// Sentences on the run, and on entries, which are grouped by sentence.
   public var warnings: [String] = []
 
-  /// The status that the job ends with: a signal's, else 1 where it could not finish, else the verdict's.
+  /// The exit status of the job: a signal's, or 1 if the job couldn't finish, or the verdict's.
   public var exitStatus: ExitStatus {
     switch end.interruption {
     case .interrupt: .interrupted
@@ -50,7 +52,7 @@ public struct FinishedReport: Sendable {
     }
   }
 
-  /// The verdict on the lists alone, by the report of a run that fetched no image: on lines that aren't URLs, and on entries that are missing.
+  /// Returns the verdict on the lists only, for a run that fetched no image: on invalid lines and on an empty run.
   ///
   /// - Parameter misses: how many of the skipped entries would have been fetched.
   public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
@@ -63,13 +65,13 @@ public struct FinishedReport: Sendable {
     return failOn.verdict(of: lists)
   }
 
-  /// How many failed and blacklisted entries are not listed.
+  /// How many failed and blacklisted entries aren't listed.
   public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
 
-  /// Entries brought to an end a second; 0 if the run took no time.
+  /// Finished entries per second; 0 if the run took no time.
   public var urlsPerSecond: Double { perSecond(totals.done) }
 
-  /// Received bytes a second; 0 if the run took no time.
+  /// Received bytes per second; 0 if the run took no time.
   public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
 
   func perSecond(_ amount: UInt64) -> Double {
@@ -78,36 +80,36 @@ public struct FinishedReport: Sendable {
   }
 }
 
-/// Bytes, requests and times of a run; a shared entry counts in none of them.
+/// Bytes, requests and times of a run, without entries that shared the request of another one.
 public struct Traffic: Sendable, Equatable {
   /// Bytes of bodies received from the network, failed attempts included.
   public var receivedBytes: UInt64 = 0
   /// Bytes of bodies that were hits.
   public var cachedBytes: UInt64 = 0
-  /// Bytes of the images that something new was stored of, as they came.
+  /// Bytes of the newly stored images as received.
   public var originalBytes: UInt64 = 0
-  /// Bytes of what was stored of them; an original that is kept beside what was made of it is not counted.
+  /// Bytes stored for them; an original that is kept beside its transformed image isn't counted.
   public var storedBytes: UInt64 = 0
   /// Requests, retries included, redirects not.
   public var attempts: UInt64 = 0
   /// Requests that were retries.
   public var retries: UInt64 = 0
-  /// Time that entries waited between attempts, added up.
+  /// The total time that entries waited between attempts.
   public var waitedNanoseconds: UInt64 = 0
   /// Failures that may be temporary.
   public var transientFailures: UInt64 = 0
-  /// How long transfers took, waiting between attempts not counted.
+  /// The duration of transfers, without the waits between attempts.
   public var latency = LatencyHistogram()
-  /// What of ``receivedBytes`` and ``latency`` is of entries that ended so; empty if that is unknown.
+  /// The shares of the outcomes in ``receivedBytes`` and ``latency``; empty if they are unknown.
   public var outcomes = TrafficByOutcome()
 }
 
-/// What the entries of each outcome cost; nil for outcomes of which nothing is known.
+/// The traffic of each outcome; nil if it is unknown.
 public struct TrafficByOutcome: Sendable, Equatable {
   // Indexed by outcome: each transferred entry is looked up here.
   private var values = [OutcomeTraffic?](repeating: nil, count: Outcome.allCases.count)
 
-  /// Nothing known.
+  /// Unknown traffic for all outcomes.
   public init() {}
 
   public subscript(outcome: Outcome) -> OutcomeTraffic? {
@@ -115,7 +117,7 @@ public struct TrafficByOutcome: Sendable, Equatable {
     set { values[Int(outcome.rawValue)] = newValue }
   }
 
-  /// The outcomes of which something is known, in the order of their cases.
+  /// The outcomes with known traffic, in the order of their cases.
   public var known: [(outcome: Outcome, traffic: OutcomeTraffic)] {
     Outcome.allCases.compactMap { outcome in self[outcome].map { (outcome, $0) } }
   }
@@ -128,13 +130,13 @@ public struct TrafficByOutcome: Sendable, Equatable {
   }
 }
 
-/// What the entries of one outcome cost.
+/// The traffic of the entries with one outcome.
 public struct OutcomeTraffic: Sendable, Equatable {
   /// Bytes of bodies received, failed attempts included.
   public var receivedBytes: UInt64 = 0
-  /// How long their transfers took; none is there of cancelled ones.
+  /// The duration of their transfers; those of cancelled entries aren't measured.
   public var latency = LatencyHistogram()
-  /// How many of the entries shared the request of another one, which alone counts in the figures above.
+  /// How many of the entries shared the request of another one; only that one counts above.
   public var shared: UInt64 = 0
 }
 
@@ -143,22 +145,22 @@ public struct FormatCount: Sendable, Equatable {
   public var format: ImageFormat
   public var count: UInt64
 
-  /// The order of reports: most first.
+  /// The order of reports: the most frequent first.
   func isBefore(_ other: FormatCount) -> Bool {
     (other.count, format.rawValue) < (count, other.format.rawValue)
   }
 }
 
-/// What came of one manifest.
+/// The outcomes of one manifest.
 public struct ManifestSummary: Sendable, Equatable {
   /// The path as the job names it.
   public var path = ""
-  /// The absolute path of the file that has its entries, the job file for those that are written there; nil if no file has them.
+  /// The absolute path of the file with its entries, which is the job file for entries in the job; nil if they aren't in a file.
   public var file: String?
   public var totals = Totals()
 }
 
-/// What came of one host.
+/// The outcomes of one host.
 public struct HostSummary: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
   public var host = ""
@@ -166,7 +168,7 @@ public struct HostSummary: Sendable, Equatable {
   /// Bytes of bodies received.
   public var receivedBytes: UInt64 = 0
   public var latency = LatencyHistogram()
-  /// What caches on the way had, by edge if the job names edges; empty if they weren't asked.
+  /// Hits and misses of remote caches, by edge if the job names edges; empty if they weren't checked.
   public var remoteCaches: [RemoteCacheCount] = []
 
   /// The order of reports: most entries first, then by name.
@@ -179,9 +181,9 @@ extension FinishedReport {
     hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }
   }
 
-  /// The host with most failed and blacklisted entries, and how many entries it has, where that is known.
+  /// The host with most failed and blacklisted entries, and its number of entries, if that is known.
   ///
-  /// A host that is not among those with most entries may still be the worst: then the groups that name it tell its failures.
+  /// A host that isn't among those with most entries may still be the worst; then its failures follow from the groups that name it.
   var worstHost: (host: String, bad: UInt64, urls: UInt64?)? {
     var unlisted: [String: UInt64] = [:]
     for group in failureGroups {

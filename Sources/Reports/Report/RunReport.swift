@@ -1,9 +1,9 @@
 public import ImagePrimitives
 
-/// What a run counts while it goes: every entry once, in flat memory, whatever their number.
+/// The counters of a run in progress: each entry counts once, in bounded memory.
 ///
-/// Counters, a histogram, a bounded table of hosts and the first failures are kept; each entry's own row goes to the journals at once.
-/// Owned by the driver thread. A hit costs no allocation.
+/// It keeps counters, a histogram, a bounded table of hosts and the first failures; the row of each entry goes to the journals at once.
+/// The driver thread owns it. A hit costs no allocation.
 public final class RunReport {
   /// Hosts that a finished report lists.
   static let reportedHostLimit = 1000
@@ -16,18 +16,18 @@ public final class RunReport {
   private var tally = Tally()
   private var timeline = TimelineRecorder()
 
-  /// A report on nothing yet.
+  /// Creates a report without entries.
   ///
   /// - Parameters:
-  ///   - version: prewarm's own, as reports name it.
-  ///   - words: what sentences call rules and remedies.
-  ///   - manifests: paths as the job names them; their indexes are those of ``ReportedEntry/manifest``.
-  ///   - variants: the ways in which entries are asked for beside the plain one; ``ReportedEntry/variant`` numbers them from 1.
+  ///   - version: the version of prewarm.
+  ///   - words: the names of rules and remedies in sentences.
+  ///   - manifests: paths as the job names them, in the order of ``ReportedEntry/manifest``.
+  ///   - variants: the variants of requests, without the plain one; ``ReportedEntry/variant`` numbers them from 1.
   ///   - startedAt: nil if that is unknown.
-  ///   - journals: begin now, and get a row for each entry, in order.
-  ///   - judge: decides which failures count; nil: all do.
+  ///   - journals: get a row for each entry, in order.
+  ///   - judge: decides which failures count; nil: all count.
   ///   - listedFailures: how many failures the report lists.
-  ///   - listsPlaceholders: whether images that at least ten URLs of a host share are listed.
+  ///   - listsPlaceholders: whether to list images that at least ten URLs of a host share.
   public init(
     version: String,
     job: JobIdentity,
@@ -53,7 +53,7 @@ public final class RunReport {
     for variant in variants { addVariant(variant) }
   }
 
-  /// Adds a manifest, such as a file that a glob named, and returns its index; see ``ManifestSummary/file``.
+  /// Adds a manifest, such as a file that matches a glob, and returns its index; see ``ManifestSummary/file``.
   @discardableResult
   public func addManifest(_ path: String, file: String? = nil) -> Int {
     tally.manifests.append(ManifestSummary(path: path, file: file))
@@ -61,7 +61,7 @@ public final class RunReport {
     return tally.manifests.count - 1
   }
 
-  /// Adds a way in which entries are asked for, and returns its number; see ``ReportedEntry/variant``.
+  /// Adds a variant of requests, and returns its number; see ``ReportedEntry/variant``.
   @discardableResult
   public func addVariant(_ variant: RequestVariant) -> Int {
     tally.variants.append(variant)
@@ -69,15 +69,15 @@ public final class RunReport {
     return tally.variants.count - 1
   }
 
-  /// Counts how an entry ended and writes its row; to be called once for each entry, after its commit.
+  /// Counts the result of an entry and writes its row; must be called once for each entry, after its commit.
   ///
-  /// A manifest's index that ``addManifest(_:)`` did not give is a programmer error and traps.
+  /// A manifest's index that ``addManifest(_:)`` didn't return is a programmer error and traps.
   public func record(_ result: EntryResult, of entry: ReportedEntry) {
     let standing = tally.record(result, of: entry)
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 
-  /// Records the progress of the run for its timeline; to be called every now and then.
+  /// Records the progress of the run for its timeline; the more calls, the finer.
   public func sample(elapsed: Duration) {
     timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: elapsed)
   }
@@ -87,13 +87,16 @@ public final class RunReport {
   /// Bytes of bodies received from the network so far.
   public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
 
-  /// Why the host can't be reached that most entries failed for so far; nil if all hosts can be.
+  /// The last failure so far, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
+  package var lastFailure: String? { tally.failures.lastFailure }
+
+  /// The most frequent reason so far why a host can't be reached; nil if all hosts can be.
   package var unreachable: FailureReason? { tally.failures.unreachable }
 
-  /// Until when all entries that were good so far are fresh; nil if none of them ever expires, or there are none.
+  /// When the first of the good entries so far expires; nil if none of them expires, or there are none.
   public var freshUntil: Timestamp? { tally.freshUntil }
 
-  /// Writes what the journals still hold; throws the first error that one met since the run began.
+  /// Flushes the journals; throws their first error since the start of the run.
   public func flushJournals() throws(ReportError) {
     var firstError: ReportError?
     for journal in journals {
@@ -106,7 +109,7 @@ public final class RunReport {
     if let firstError { throw firstError }
   }
 
-  /// The report as a value, judged by `failOn`; entries recorded later are not in it.
+  /// Returns the report on the entries so far, judged by `failOn`.
   public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
     let hosts = tally.hosts.hosts.indices.map { index in
       let host = tally.hosts.hosts[index]
@@ -134,6 +137,7 @@ public final class RunReport {
       failureGroups: tally.failures.summaries(hosts: tally.hosts),
       failures: tally.failures.records,
       standings: tally.failures.standings,
+      baseline: tally.judge?.difference,
       duplicates: tally.sameImages.duplicates,
       placeholders: tally.sameImages.placeholders,
       warnings: end.warnings + tally.warnings.lines

@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// The counters of a run, as one value: each entry takes one exclusive access.
+/// The counters of a run as one value, so that each entry takes one exclusive access only.
 struct Tally {
   var totals = Totals()
   var traffic = Traffic()
@@ -14,11 +14,11 @@ struct Tally {
   var sameImages = SameImagesLog()
   /// Nil: all failures count.
   var judge: (any FailureJudge)?
-  /// When the first of the good entries expires; nil if none does.
+  /// When the first of the good entries expires; nil if none of them expires.
   private(set) var freshUntil: Timestamp?
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
 
-  /// Fetched and good entries by format, most first.
+  /// Downloaded and checked entries by format, the most frequent first.
   var formatCounts: [FormatCount] {
     zip(ImageFormat.allCases, formats).filter { $0.1 > 0 }
       .map { FormatCount(format: $0, count: $1) }
@@ -77,8 +77,11 @@ struct Tally {
 
   private func standing(of entry: ReportedEntry, _ outcome: Outcome, by judge: any FailureJudge) -> FailureStanding {
     switch outcome {
-    case .failed, .blacklisted: judge.standing(of: EntryKey(url: entry.url, variant: variants[entry.variant]))
-    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked, .skipped, .cancelled: .counts
+    case .failed, .blacklisted: return judge.standing(of: EntryKey(url: entry.url, variant: variants[entry.variant]))
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
+      judge.noteGood(EntryKey(url: entry.url, variant: variants[entry.variant]))
+      return .counts
+    case .skipped, .cancelled: return .counts
     }
   }
 
@@ -88,9 +91,9 @@ struct Tally {
     traffic.retries += UInt64(result.attempts - 1)
     traffic.waitedNanoseconds += result.waitedNanoseconds
     if let host { hosts.update(host) { $0.receivedBytes += result.receivedBytes } }
-    // To the microsecond, as rows tell it, so that rows that are counted again give the same histogram.
+    // To the microsecond, as in rows, so that counting the rows gives the same histogram.
     let duration = result.durationNanoseconds / 1000 * 1000
-    // A cancelled transfer was as long as the run let it be, which says nothing of the host.
+    // The run decides when a cancelled transfer ends, so its duration says nothing about the host.
     let isTimed = duration > 0 && result.outcome != .cancelled
     traffic.outcomes.update(result.outcome) { traffic in
       traffic.receivedBytes += result.receivedBytes
@@ -103,7 +106,7 @@ struct Tally {
 }
 
 extension EntryResult {
-  /// Bytes of what this entry put into the cache; nil if it put nothing there.
+  /// The bytes that this entry stored in the cache; nil if it stored nothing.
   var newBytes: UInt64? {
     switch outcome {
     case .downloaded: storedBytes ?? bytes
@@ -113,9 +116,9 @@ extension EntryResult {
   }
 }
 
-/// Warnings of entries, gathered by their sentence, so that a thousand equal ones make one line.
+/// Warnings of entries by their sentence, so that a thousand equal ones take one line.
 struct WarningLog {
-  /// Sentences that are listed; entries with any other are counted only.
+  /// The limit of listed sentences; entries with others are only counted.
   static let sentenceLimit = 50
 
   private struct Occurrences {
@@ -140,14 +143,14 @@ struct WarningLog {
     }
   }
 
-  /// The sentences in the order of their first entries, each with its count and the first place.
+  /// The sentences in the order of their first entries, each with its count and its first location.
   var lines: [String] {
     var lines = sentences.sorted { $0.value.order < $1.value.order }.map { sentence, occurrences in
       occurrences.count == 1
         ? "\(occurrences.firstLocation): \(sentence)"
         : "\(grouped(occurrences.count)) entries, first \(occurrences.firstLocation): \(sentence)"
     }
-    if others > 0 { lines.append("\(counted(others, "further warning")) of other kinds") }
+    if others > 0 { lines.append("\(counted(others, "more warning")) of other kinds") }
     return lines
   }
 }

@@ -1,11 +1,11 @@
 import ImagePrimitives
 
 extension TextPage {
-  /// Groups beyond so many are counted only: each status of HTTP is a group of its own.
+  /// The limit of listed groups, since each HTTP status is a group of its own.
   static let groupLimit = 40
   private static let hostLimit = 3
 
-  /// Failed and blacklisted entries by kind and status, each with its hosts and its first URLs.
+  /// Writes failed and blacklisted entries by kind and status, with hosts and first URLs.
   mutating func writeFailures(_ report: FinishedReport) {
     let groups = report.failureGroups.prefix(failureLimit == .max ? .max : Self.groupLimit)
     guard !groups.isEmpty else { return }
@@ -21,7 +21,7 @@ extension TextPage {
     }
     let more = report.totals.bad - min(lists.count, report.totals.bad)
     guard more > 0 else { return }
-    let advice = lists.isCut ? ": \(report.words.failuresAdvice)" : ", which this report does not list"
+    let advice = lists.isCut ? ": \(report.words.failuresAdvice)" : ", which this report doesn't list"
     line(styled("  … \(grouped(more)) more\(advice)", .detail))
   }
 
@@ -36,7 +36,7 @@ extension TextPage {
     }
   }
 
-  /// Title, count and hosts, and the reason that all `records` have, behind them or on a line of its own.
+  /// Writes title, count and hosts, and the common reason of all `records`, on the same line if it fits.
   private mutating func write(
     _ group: FailureGroup,
     _ records: ArraySlice<FailureRecord>,
@@ -58,7 +58,7 @@ extension TextPage {
     if let reason, !isReasonShown { line("    " + styled(fitted(reason, to: width - 4), .detail)) }
   }
 
-  /// As many hosts as there is room for, and how many failures are elsewhere; a name that is too long alone is cut on a terminal.
+  /// As many hosts as fit, and the number of failures elsewhere; a single name that is too long is cut on a terminal.
   private func hostList(_ group: FailureGroup, room: Int) -> String {
     var count = min(Self.hostLimit, group.hosts.count)
     while count > 1, columns(of: hostList(group, count: count)) > room { count -= 1 }
@@ -73,22 +73,15 @@ extension TextPage {
   }
 }
 
-/// Which failures a text report lists of each group.
+/// The failures that a text report lists of each group.
 ///
-/// Groups get even parts of the limit, and what one leaves, the others get. Those that count in the verdict come first.
+/// Groups get equal parts of the limit, and share the rest of smaller groups. Failures that count in the verdict come first.
 private struct ListedFailures {
   private var known: [[FailureRecord]]
   private var shares: [Int]
 
   init(_ report: FinishedReport, groups count: Int, limit: Int) {
-    var listed: [FailureGroup.Key: [FailureRecord]] = [:]
-    for record in report.failures { listed[FailureGroup.Key(record.failure), default: []].append(record) }
-    known = report.failureGroups.prefix(count).map { group in
-      // Both begin with the first of the group; a group that others left no room in the list has more examples.
-      let records = listed[group.key] ?? []
-      let all = records.count > group.examples.count ? records : group.examples
-      return all.filter { $0.standing == .counts } + all.filter { $0.standing != .counts }
-    }
+    known = report.knownFailures(groups: count)
     shares = known.map { _ in 0 }
     var left = limit
     var open = known.indices.filter { !known[$0].isEmpty }
@@ -113,7 +106,19 @@ private struct ListedFailures {
 }
 
 extension FinishedReport {
-  /// How many of a group do not count, such as `50 known`; nil if all do.
+  /// The failures that the report knows of each of the first groups; those that count in the verdict come first.
+  func knownFailures(groups count: Int) -> [[FailureRecord]] {
+    var listed: [FailureGroup.Key: [FailureRecord]] = [:]
+    for record in failures { listed[FailureGroup.Key(record.failure), default: []].append(record) }
+    return failureGroups.prefix(count).map { group in
+      // Both begin with the first of the group; if other groups filled the list, there are more examples.
+      let records = listed[group.key] ?? []
+      let all = records.count > group.examples.count ? records : group.examples
+      return all.filter { $0.standing == .counts } + all.filter { $0.standing != .counts }
+    }
+  }
+
+  /// How many failures of a group don't count, such as `50 known`; nil if all count.
   func knownPhrase(of group: FailureGroup) -> String? {
     guard group.count > group.counting else { return nil }
     return group.counting == 0 ? "all known" : "\(grouped(group.count - group.counting)) known"
@@ -121,7 +126,7 @@ extension FinishedReport {
 }
 
 extension FailureRecord {
-  /// Its own sentence, which says more than the kind; nil if it has none, and for a status, which says as much.
+  /// Its message, which is more specific than the kind; nil if it has none, and for a status, which is as specific.
   var reason: String? {
     guard let failure, failure.kind != .httpStatus, !failure.message.isEmpty else { return nil }
     return "(\(escapedForTerminal(failure.message)))"
@@ -129,7 +134,13 @@ extension FailureRecord {
 }
 
 extension ArraySlice<FailureRecord> {
-  /// The sentence that all of them have; nil if they differ.
+  /// The message that all of several have; nil if they differ.
+  var sharedMessage: String? {
+    guard count > 1, let message = first?.failure?.message, !message.isEmpty else { return nil }
+    return allSatisfy { $0.failure?.message == message } ? message : nil
+  }
+
+  /// The reason that all of them have; nil if they differ.
   var sharedReason: String? {
     guard let reason = first?.reason, allSatisfy({ $0.failure?.message == first?.failure?.message }) else { return nil }
     return reason
@@ -140,13 +151,13 @@ extension TextPage {
   private struct Row {
     var url: String
     var place: String
-    /// Its own sentence; nil if the title has it.
+    /// Its own reason; nil if the group's line has it.
     var reason: String?
-    /// The line that makes the request again; nil if it is not to be shown.
+    /// The line that repeats the request; nil if it isn't shown.
     var curl: String?
   }
 
-  /// URL and place side by side where both fit; a longer URL has its place below it.
+  /// Writes URL and location on one line if both fit, or the location below the URL.
   fileprivate mutating func write(_ records: ArraySlice<FailureRecord>, _ report: FinishedReport) {
     let isReasonShared = records.sharedReason != nil
     let rows = records.map { row($0, report, isReasonShared: isReasonShared) }

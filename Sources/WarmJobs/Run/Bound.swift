@@ -4,14 +4,14 @@ import Reports
 
 /// The bottleneck of a run, and each part's share of it.
 struct Bound {
-  /// A part that held for less than this share of the run did not hold it down.
+  /// A part with a smaller share of the run isn't the bottleneck.
   private static let leastShare = 0.25
-  /// Nor did one that held for less than this: a run so short needs no advice.
+  /// Nor is a part with less time than this: such a short run needs no advice.
   private static let leastNanoseconds = 50e6
   /// Smaller shares aren't reported.
-  private static let leastToldShare = 0.0005
+  private static let leastReportedShare = 0.0005
 
-  /// The part of the way that a person can do something about, by the word that the report has for it.
+  /// A part of the pipeline that a person can change; raw values are its names in reports.
   enum Part: String, CaseIterable {
     case network
     case perHost = "per-host"
@@ -22,10 +22,10 @@ struct Bound {
     case processor = "cpu"
   }
 
-  /// The main bottleneck and what to do about it; nil if there was none.
+  /// The main bottleneck and its remedy; nil if there was none.
   let sentence: String?
-  /// The shares of the run in which each part held the others up, the largest first. What is left of the run nobody held up: it had not
-  /// begun, or was done.
+  /// The shares of the run in which each part was the bottleneck, the largest first. In the rest of the run, work hadn't started or had
+  /// finished.
   let shares: [BottleneckShare]
 
   /// - Parameters:
@@ -37,7 +37,7 @@ struct Bound {
       .map { part in (part, Double(part.bottlenecks.reduce(0) { $0 + times[$1] })) }
       .sorted { $0.1 > $1.1 }
     shares = parts.map { BottleneckShare(name: $0.rawValue, fraction: min(1, $1 / nanoseconds)) }
-      .filter { $0.fraction >= Self.leastToldShare }
+      .filter { $0.fraction >= Self.leastReportedShare }
     guard let (part, time) = parts.first, time > max(nanoseconds * Self.leastShare, Self.leastNanoseconds),
       let cause = part.bottlenecks.max(by: { times[$0] < times[$1] })
     else {

@@ -9,45 +9,45 @@ extension Job {
     let used = "\(min(peakRunning, prefetch.limits.concurrency)) of \(prefetch.limits.concurrency) transfers used"
     switch bottleneck {
     case .concurrency:
-      return "all \(prefetch.limits.concurrency) transfers waited for their servers; raise prefetch.concurrency"
+      return "all \(prefetch.limits.concurrency) transfers were waiting for servers; raise prefetch.concurrency"
     case .answers:
-      return "\(used), which waited for their servers; nothing else could start"
+      return "\(used), all waiting for servers; there was nothing else to start"
     case .hosts where prefetch.limits.isAdaptive:
-      return "\(used); raise prefetch.per-host, or switch prefetch.adaptive off"
+      return "\(used); raise prefetch.per-host, or disable prefetch.adaptive"
     case .hosts:
       return "\(used); raise prefetch.per-host"
     case .rate:
-      return "requests waited for their time; raise \(slowestRateKey)"
+      return "requests waited for the rate limit; raise \(slowestRateKey)"
     case .pause, .retry:
       if let advice = unreachable.flatMap(advice) { return advice }
       return waitingAdvice(bottleneck)
     case .coding:
-      return "images came faster than all cores decoded them; use more cores\(lighterVerification)"
+      return "images arrived faster than all cores could decode them; use more cores\(lighterVerification)"
     case .writing:
-      return "images came faster than the cache was written; put cache.directory on a faster disk"
+      return "images arrived faster than the disk could store them; put cache.directory on a faster disk"
     case .input:
-      return "URLs came slower than they were fetched; give them faster"
+      return "URLs arrived more slowly than prewarm fetched them; produce them faster"
     case .reading where prefetch.order == .lifo:
-      return "all URLs had to be read before the first was fetched; use prefetch.order: fifo, or give fewer"
+      return "prefetch.order: lifo reads all URLs before it fetches the first; use fifo, or fewer URLs"
     case .reading:
-      return "reading URLs took longer than all else; give fewer, or plain text"
+      return "reading URLs took the most time; use fewer URLs, or plain text"
     case .lookingUp:
-      return "the thread that looks up what is cached and writes reports was always busy; use a faster core"
+      return "the thread that looks up cached images and writes reports was always busy; use a faster core"
     case .transferring:
       return
-        "the thread that makes transfers was always busy; use a faster core, or run parts of the job in processes of their own"
+        "the transfer thread was always busy; use a faster core, or run shards of the job in separate processes"
     case .checking:
-      return "the thread that checks what came was always busy; use a faster core"
+      return "the thread that checks images was always busy; use a faster core"
     }
   }
 
   private func waitingAdvice(_ bottleneck: Bottleneck) -> String {
     bottleneck == .pause
-      ? "hosts that answered 429 or 503, or only failed, were left alone; ask them for less with prefetch.per-host-rate"
-      : "requests that failed waited for their next try; lower request.backoff or request.retries"
+      ? "hosts that returned 429 or 503, or failed repeatedly, were paused; set a lower prefetch.per-host-rate"
+      : "failed requests waited for their retries; lower request.backoff or request.retries"
   }
 
-  /// What helps with a host that can't be reached; nil for another reason.
+  /// The remedy for an unreachable host; nil for another reason.
   private func advice(_ unreachable: FailureReason) -> String? {
     switch unreachable {
     case .unresolved(let name): "\(name) doesn't resolve; check the name and DNS"
@@ -62,7 +62,7 @@ extension Job {
     return verify.rules.isStrict ? ", or verify.strict: false" : verify.rules.depth == .full ? ", or verify.decode: header" : ""
   }
 
-  /// The key of the rate that holds a run down.
+  /// The key of the rate that limits the run.
   private var slowestRateKey: String {
     switch (prefetch.limits.rate, prefetch.limits.perHostRate) {
     case (_?, nil): "prefetch.rate"

@@ -4,36 +4,39 @@ import ImagePrimitives
 import Reports
 import Threads
 
-/// The images of a run that its HTML report shows: the latest, the largest, those that were refused, and one of each placeholder.
+/// The images of a run that its HTML report shows: the latest, the largest, refused ones, and one per placeholder.
 ///
-/// The store thread shows it what came. Kept are twelve of a kind, most of them as bytes until the run has ended: at most 1 MiB of memory each, or an
-/// open file of the cache. What takes more memory is not among the latest, and for the other kinds becomes a picture at once, on a thread of its own,
-/// before which at most 16 MiB wait, or one such image. All in all that is 64 MiB, or 48 MiB and an image of `request.max-bytes`.
+/// The store thread reports each received image. The sheet keeps up to twelve per reason, most of them as bytes until the run ends: at
+/// most 1 MiB of memory each, or an open file of the cache. A larger image is never among the latest; for the other reasons a separate
+/// thread makes its picture at once. At most 16 MiB wait for that thread, or one larger image. In total, the sheet takes at most
+/// 64 MiB, or 48 MiB and an image of `request.max-bytes`.
 final class ContactSheet: ImageObserver {
-  /// So many of each kind at most.
+  /// The limit of images per reason.
   static let largestCount = 12
-  /// Bytes of memory that an image may take for long.
+  /// The limit of memory, in bytes, for an image that is kept until the end.
   static let keptBytes = 1 << 20
-  /// Bytes of larger ones that may wait for their picture.
+  /// The limit of larger images that wait for their picture, in bytes.
   static let waitingBytes = 16 << 20
-  /// Processor time for the pictures that are left when the run has ended; those that are not made then are left out.
+  /// Processor time for the pictures that remain when the run has ended; pictures that aren't finished by then are omitted.
   static let closingTime = Duration.seconds(10)
-  /// The same where the run was interrupted: who did so may not wait for long, and all other reports are written after it.
+  /// The same for an interrupted run: its user expects a fast exit, and all other reports are written afterwards.
   static let interruptedClosingTime = Duration.seconds(1)
-  /// Bodies that are told apart to find placeholders, beyond which it begins anew: three quarters of it.
+  /// Three quarters of this is the limit of distinct bodies in the search for placeholders; then the search restarts.
   private static let sightingSlots = 1 << 16
 
   fileprivate struct Candidate: Sendable {
-    /// The same where it is a candidate for several reasons.
+    /// The same number if it is a candidate for several reasons.
     let number: UInt64
     let bytes: Int
     let identity: Checksum?
-    /// nil if its picture is made on the other thread, or is there already.
+    /// Why it was refused; nil if it was good.
+    let failure: FailureKind?
+    /// nil if the other thread makes its picture, or has made it.
     var image: ArrivedImage?
     var thumbnail: Thumbnail?
   }
 
-  /// An image whose picture is to be made at once.
+  /// An image that waits for its picture.
   fileprivate struct Work: Sendable {
     let number: UInt64
     let reason: Thumbnail.Reason
@@ -46,12 +49,12 @@ final class ContactSheet: ImageObserver {
     var nextNumber: UInt64 = 0
     var sightings: DuplicateIndex?
     var work: [Work] = []
-    /// Bytes of ``work``, and of what is being made.
+    /// Bytes of ``work`` and of the image in progress.
     var waitingBytes = 0
     var isClosed = false
   }
 
-  /// So many of each kind.
+  /// The limit of images per reason in this run.
   private let countOfEach: Int
   private let maker: PictureMaker
   private let state: WaitableState<State>
@@ -60,8 +63,8 @@ final class ContactSheet: ImageObserver {
   /// An empty sheet.
   ///
   /// - Parameters:
-  ///   - findsPlaceholders: whether images count that stand for many URLs of a host.
-  ///   - openFiles: how many files this process may have open, of which it takes a sixteenth at most.
+  ///   - findsPlaceholders: whether to look for images that a host returns for many URLs.
+  ///   - openFiles: how many files this process may have open; the sheet uses at most a sixteenth of them.
   init(_ maker: PictureMaker, findsPlaceholders: Bool, openFiles: Int) {
     countOfEach = min(Self.largestCount, max(1, openFiles / (16 * Thumbnail.Reason.allCases.count)))
     var start = State()
@@ -71,17 +74,17 @@ final class ContactSheet: ImageObserver {
     do throws(ThreadError) {
       thread = try WorkerThread(name: "contact-sheet") { Self.makePictures(state, maker) }
     } catch {
-      // Then nothing becomes a candidate that it would be for.
+      // Then larger images don't become candidates.
       thread = nil
     }
   }
 
   fileprivate static func makeSightings() -> DuplicateIndex { DuplicateIndex(keepsURLs: false, maximumSlots: sightingSlots) }
 
-  /// Files that it may keep open.
+  /// How many files it may keep open.
   var openFiles: Int { countOfEach * Thumbnail.Reason.allCases.count }
 
-  // MARK: What came
+  // MARK: Received images
 
   func saw(_ image: ArrivedImage) {
     let identity = image.bodyIdentity
@@ -98,7 +101,7 @@ final class ContactSheet: ImageObserver {
       }
       return !state.work.isEmpty
     }
-    // Most images make no work, for which nobody is to wake up.
+    // Most images need no work, so the thread can sleep on.
     if hasWork { state.withLock(waking: .one) { _ in } }
   }
 
@@ -109,6 +112,7 @@ final class ContactSheet: ImageObserver {
       number: state.nextNumber,
       bytes: image.byteCount,
       identity: identity,
+      failure: image.failure?.kind,
       image: isKept ? image : nil
     )
     guard state.candidates[reason, default: []].take(candidate, reason, of: countOfEach), !isKept else { return }
@@ -116,7 +120,7 @@ final class ContactSheet: ImageObserver {
     state.work.append(Work(number: candidate.number, reason: reason, identity: identity, image: image))
   }
 
-  /// Makes pictures until the sheet is closed and nothing waits any more.
+  /// Makes pictures until the sheet is closed and no image waits.
   private static func makePictures(_ state: WaitableState<State>, _ maker: PictureMaker) {
     while true {
       let work = state.wait { state -> Work?? in
@@ -124,7 +128,7 @@ final class ContactSheet: ImageObserver {
         return state.isClosed ? .some(nil) : nil
       }
       guard let work else { return }
-      // What larger ones have pushed out meanwhile needs no picture.
+      // A larger image may have replaced it meanwhile.
       let isWanted = state.withLock(waking: .nobody) { $0.index(of: work.number, work.reason) != nil }
       let thumbnail = isWanted ? maker.thumbnail(of: work.image, work.reason, identity: work.identity) : nil
       state.withLock(waking: .nobody) { state in
@@ -137,12 +141,12 @@ final class ContactSheet: ImageObserver {
 
   // MARK: The end
 
-  /// The pictures, the latest image and the largest first; the sheet is empty then.
+  /// Returns the pictures, and empties the sheet.
   ///
   /// - Parameters:
-  ///   - placeholders: those of the report, of which it shows one picture each, under the URL that the report names.
-  ///   - isInterrupted: whether the run was; then less time is left, and what waits for its picture gets none.
-  ///   - clock: the processor time of this thread, so that a busy machine does not cut the sheet short.
+  ///   - placeholders: those of the report; each gets one picture, with the URL in the report.
+  ///   - isInterrupted: whether the run was interrupted; then there is less time, and waiting images get no picture.
+  ///   - clock: the processor time of this thread, so that a busy machine gets as many pictures as an idle one.
   func finish(_ placeholders: [Placeholder], isInterrupted: Bool, clock: () -> MonotonicInstant) -> [Thumbnail] {
     state.withLock(waking: .all) { state in
       state.isClosed = true
@@ -168,7 +172,7 @@ final class ContactSheet: ImageObserver {
         return made[candidate.number]
       }
     }
-    // What is wrong first, in case that there is no time for all.
+    // Bad images first, in case the time isn't enough for all.
     let found = thumbnails(.placeholder)
     let failed = thumbnails(.failed)
     return thumbnails(.latest) + thumbnails(.largest) + failed + placeholders.compactMap { $0.shown(in: found) }
@@ -183,7 +187,7 @@ final class ContactSheet: ImageObserver {
 }
 
 extension ContactSheet.State {
-  /// Whether a body came for many URLs of its host; so it is where the manager says so, too.
+  /// Whether a body is a placeholder: it came for many URLs of its host, or the manager refused it as one.
   fileprivate mutating func isPlaceholder(_ identity: Checksum?, of image: ArrivedImage, host: UInt32) -> Bool {
     guard var sightings, let identity, !image.host.isEmpty else { return image.failure?.kind == .placeholder }
     self.sightings = nil
@@ -195,7 +199,7 @@ extension ContactSheet.State {
     return sighting.isPlaceholder || image.failure != nil
   }
 
-  /// Whether a body of so many bytes can wait for its picture.
+  /// Whether an image of this size may wait for its picture.
   fileprivate func mayWait(_ bytes: Int) -> Bool { waitingBytes == 0 || waitingBytes + bytes <= ContactSheet.waitingBytes }
 
   fileprivate func index(of number: UInt64, _ reason: Thumbnail.Reason) -> Int? {
@@ -204,7 +208,7 @@ extension ContactSheet.State {
 }
 
 extension [ContactSheet.Candidate] {
-  /// Takes a candidate, in place of another where there are enough; false if it is no better than those.
+  /// Adds a candidate, in place of another one if the list is full; returns false if the others are preferable.
   fileprivate mutating func take(_ candidate: Element, _ reason: Thumbnail.Reason, of limit: Int) -> Bool {
     let isFull = count >= limit
     switch reason {
@@ -212,11 +216,15 @@ extension [ContactSheet.Candidate] {
       if isFull { removeFirst() }
       append(candidate)
     case .largest:
+      if let identity = candidate.identity, contains(where: { $0.identity == identity }) { return false }
       if isFull, let last, last.bytes >= candidate.bytes { return false }
       if isFull { removeLast() }
       insert(candidate, at: firstIndex { $0.bytes < candidate.bytes } ?? endIndex)
     case .failed:
-      if isFull { return false }
+      if isFull {
+        guard let index = dispensableIndex(for: candidate.failure) else { return false }
+        remove(at: index)
+      }
       append(candidate)
     case .placeholder:
       if isFull || contains(where: { $0.identity == candidate.identity }) { return false }
@@ -224,10 +232,19 @@ extension [ContactSheet.Candidate] {
     }
     return true
   }
+
+  /// The last candidate of the most frequent failure kind, if `kind` is rarer by two; so a sheet shows many kinds. Bodies that aren't
+  /// images go first, since they have no picture.
+  private func dispensableIndex(for kind: FailureKind?) -> Int? {
+    if kind != .notAnImage, let index = lastIndex(where: { $0.failure == .notAnImage }) { return index }
+    let counts = Dictionary(map { ($0.failure, 1) }, uniquingKeysWith: +)
+    guard let most = counts.values.max(), most > (counts[kind] ?? 0) + 1 else { return nil }
+    return lastIndex { counts[$0.failure] == most }
+  }
 }
 
 extension Placeholder {
-  /// The picture of it among `thumbnails`, under its first URL.
+  /// Its picture among `thumbnails`, with its first URL.
   fileprivate func shown(in thumbnails: [Thumbnail]) -> Thumbnail? {
     guard var thumbnail = thumbnails.first(where: { $0.checksum == checksum }) else { return nil }
     thumbnail.url = firstURL

@@ -79,6 +79,7 @@ public final class JobRunner {
           receivedBytes: report.receivedBytes,
           expected: reader.expectedEntries.map { $0 * max(1, variants.count) },
           note: session.pauseNote,
+          lastFailure: report.lastFailure,
           now: now
         )
       )

@@ -3,21 +3,21 @@ import ImageManaging
 import ImagePrimitives
 import Reports
 
-/// Makes small pictures of images, by the coders that judged them.
+/// Makes small pictures of images with the coders that verified them.
 struct PictureMaker: Sendable {
-  /// What a picture fits in, in pixels.
+  /// The maximum size of a picture in pixels.
   static let box = ImageSize(width: 160, height: 120)
-  /// Bytes of a picture at most.
+  /// The limit of a picture in bytes.
   static let maximumBytes = 6 << 10
   static let format = ImageFormat.webp
-  /// What came in part is decoded in full size, and so only where it has no more pixels.
+  /// The limit of incomplete images in pixels, since they are decoded in full size.
   private static let partialPixels = 16_000_000
   private static let quality = 75
 
   let coders: ImageCoderRegistry
   private let limits: DecodingLimits
 
-  /// Pictures of images of at most so many pixels, made within the memory of `budget`.
+  /// Makes pictures of images of at most `maximumPixels`, within the memory of `budget`.
   init(coders: ImageCoderRegistry, maximumPixels: Int, budget: DecodingBudget) {
     self.coders = coders
     limits = DecodingLimits(
@@ -27,8 +27,8 @@ struct PictureMaker: Sendable {
     )
   }
 
-  /// A picture of `image`, and what is known of it; with an empty picture where its bytes cannot be decoded. Nil if it is good, and too little
-  /// of it is at hand to be shown.
+  /// Returns a picture of `image` with its properties; the picture is empty if the bytes can't be decoded. Nil if the image is good, but
+  /// too few of its bytes are available to show it.
   func thumbnail(of image: ArrivedImage, _ reason: Thumbnail.Reason, identity: Checksum?) -> Thumbnail? {
     let seen = image.withBytes { look(at: $0, isWhole: image.isWhole) }
     let file = seen?.image.flatMap(file)
@@ -51,7 +51,7 @@ struct PictureMaker: Sendable {
     return thumbnail
   }
 
-  /// What the bytes show: all of it, or else as much as came before it breaks off.
+  /// Decodes the whole image, or the part before an error or the end of the bytes.
   private func look(at bytes: UnsafeRawBufferPointer, isWhole: Bool) -> (format: ImageFormat?, image: DecodedImage?) {
     guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else { return (nil, nil) }
     do throws(ImageError) {
@@ -60,7 +60,7 @@ struct PictureMaker: Sendable {
         return (format, try coder.decode(bytes, options: options, limits: limits))
       }
     } catch {
-      // Why it cannot be decoded its row tells, where that was asked for.
+      // The entry's row has the reason if the job decodes images.
     }
     var limits = limits
     limits.maximumPixels = min(limits.maximumPixels, Self.partialPixels)
@@ -73,7 +73,7 @@ struct PictureMaker: Sendable {
     }
   }
 
-  /// The picture as a file; nil if it takes too many bytes even at half its size.
+  /// Encodes the picture; nil if it takes too many bytes even at half its size.
   private func file(_ image: DecodedImage) -> (bytes: [UInt8], size: ImageSize)? {
     for box in [Self.box, ImageSize(width: Self.box.width / 2, height: Self.box.height / 2)] {
       let options = EncodingOptions(

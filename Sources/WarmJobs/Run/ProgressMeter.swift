@@ -2,11 +2,11 @@ import ImageDownloading
 package import ImagePrimitives
 public import Reports
 
-/// Measures how fast a run gets on, and how long it may still take.
+/// Measures the speed of a run and estimates its remaining time.
 package final class ProgressMeter {
-  /// At most so often progress is shown.
+  /// The least time between two updates.
   static let interval = Duration.milliseconds(100)
-  /// Rates are over about so long, so that they follow the run without flickering.
+  /// The window of rates: long enough that they don't flicker.
   static let window = Duration.seconds(5)
   /// No run is estimated to take longer: some 30,000 years.
   private static let maximumSeconds = 1e12
@@ -27,19 +27,20 @@ package final class ProgressMeter {
     nextDue = start.advanced(by: Self.interval)
   }
 
-  /// Whether it is time to show progress again.
+  /// Returns whether progress is due, and schedules the next update if it is.
   package func isDue(now: MonotonicInstant) -> Bool {
     guard now >= nextDue else { return false }
     nextDue = now.advanced(by: Self.interval)
     return true
   }
 
-  /// How far the run is, with rates over the last seconds.
+  /// Returns the state of the run, with rates over the last seconds.
   package func snapshot(
     totals: Totals,
     receivedBytes: UInt64,
     expected: Int?,
     note: String?,
+    lastFailure: String? = nil,
     now: MonotonicInstant
   ) -> ProgressSnapshot {
     let done = totals.done
@@ -48,7 +49,7 @@ package final class ProgressMeter {
     samples.append(Sample(moment: now, done: done, bytes: receivedBytes))
     let seconds = now.since(first.moment).inSeconds
     let rate = seconds > 0 ? Double(done - first.done) / seconds : 0
-    // An estimate is never less than what is done already.
+    // An estimated total is never less than the entries read so far.
     let total = expected.map { max(UInt64(clamping: $0), totals.urls) }
     return ProgressSnapshot(
       name: jobName,
@@ -56,27 +57,29 @@ package final class ProgressMeter {
       total: total,
       urlsPerSecond: rate,
       bytesPerSecond: seconds > 0 ? Double(receivedBytes - first.bytes) / seconds : 0,
+      // Only finished entries count: entries in flight still take their time.
       remaining: total.flatMap { rate > 0 ? .seconds(min(Double($0 - done) / rate, Self.maximumSeconds)) : nil },
-      note: note
+      note: note,
+      lastFailure: lastFailure
     )
   }
 }
 
-/// Shows the progress of a job; called on the driver thread.
+/// Displays the progress of a job; called on the driver thread.
 public protocol JobProgress: AnyObject {
-  /// Called about ten times a second while the job runs.
+  /// Called at most ten times per second while the job runs.
   func show(_ snapshot: ProgressSnapshot)
-  /// The job has ended; clears the screen.
+  /// Removes the display; called when the job has ended.
   func end()
 }
 
 extension DownloaderStatistics {
-  /// Which host gets no requests right now, such as `img.example.com paused 12 s (429)` or `img.example.com down (connection refused)`: the
-  /// one that is paused longest, and how many others are; nil if none is.
+  /// The host that gets no requests now, such as `img.example.com paused 12 s (429)` or `img.example.com down (connection refused)`: the
+  /// one with the longest pause, and the number of others; nil if there is none.
   var pauseNote: String? {
     guard let longest = pausedHosts.max(by: { $0.remaining < $1.remaining }) else { return nil }
     let seconds = Int64(longest.remaining.inSeconds.rounded(.up))
-    let reason = longest.status.map(String.init) ?? longest.failure?.cause ?? "it only fails"
+    let reason = longest.status.map(String.init) ?? longest.failure?.cause ?? "repeated failures"
     let others = pausedHosts.count - 1
     let state = longest.isDown ? "down" : "paused \(seconds) s"
     return "\(longest.host) \(state) (\(reason))" + (others > 0 ? " and \(others) more" : "")

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Debian's Chromium without a window, which opens a page in a frame and runs a test's script beside it.
 ///
-/// The script stands in a page around the frame, since the page's policy lets none run but its own; here files may reach into
+/// The script is in a page around the frame, since the page's policy allows only its own; here files may reach into
 /// each other's frames (`--allow-file-access-from-files`).
 struct Chromium {
   /// The size of the frame in CSS pixels.
@@ -32,7 +32,7 @@ struct Chromium {
       "--disable-background-networking",
       "--allow-file-access-from-files", "--user-data-dir=\(folder.file("profile"))", "--virtual-time-budget=60000", "--dump-dom",
     ]
-    // Its virtual time may run out before the frame has begun to load: then the script has not begun, and the page is opened anew.
+    // The virtual time may run out before the frame loads: then the script didn't start, and another attempt opens the page again.
     var (json, said) = (String?.none, "")
     for _ in 0..<5 where json == nil {
       let result = try await Command.run(executable, options + ["file://\(harness)"], timeout: .seconds(300))

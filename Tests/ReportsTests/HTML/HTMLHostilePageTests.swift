@@ -113,7 +113,7 @@ extension HTMLPageTests {
     let harmless = found[0]
     #expect(harmless.elements["script"] == 1 && harmless.elements["style"] == 1 && harmless.elements["img"] == 12)
     for (attack, page) in zip(Self.attacks, found.dropFirst()) {
-      // A line to copy stands only where it repeats the very URL.
+      // A page has a curl line only if it repeats the exact URL.
       var (expected, elements) = (harmless.elements, page.elements)
       for name in ["div", "code", "button", "details", "summary"] { (expected[name], elements[name]) = (nil, nil) }
       #expect(elements == expected, "\(attack)")
@@ -154,7 +154,7 @@ extension HTMLPageTests {
       """
     )
     #expect(
-      defence.title.hasPrefix("homepage: ") && !defence.isInjected && defence.color != "rgb(1, 2, 3)" && defence.isSorted,
+      defence.title.hasPrefix("homepage ") && !defence.isInjected && defence.color != "rgb(1, 2, 3)" && defence.isSorted,
       "\(defence)"
     )
   }

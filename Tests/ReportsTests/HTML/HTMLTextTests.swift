@@ -58,7 +58,7 @@ import Testing
       let bytes = stride(from: 0, to: 64, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16)! }
       #expect(stated == Data(bytes).base64EncodedString(), "write this into \(name).sha256")
     }
-    #expect(HTMLScript.source.utf8.count < 4096)
+    #expect(HTMLScript.source.utf8.count < 8192)
     #expect(!HTMLStyle.source.contains("</") && !HTMLScript.source.contains("</") && !HTMLStyle.source.contains("url("))
   }
 

@@ -1,4 +1,4 @@
-/// Small pictures of sixteen colours that can be told apart by eye: PNG with its pixels in one stored block (RFC 1951, 3.2.4).
+/// Small, visibly different pictures of sixteen colours: PNG with its pixels in one stored block (RFC 1951, 3.2.4).
 enum PaletteImage {
   /// A hill before a sky, in colours of that number; at most 65,535 bytes of pixels.
   static func png(_ number: Int, width: Int = 120, height: Int = 90) -> [UInt8] {

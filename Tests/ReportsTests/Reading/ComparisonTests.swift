@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// What differs between two reports.
+/// Comparisons of two reports.
 @Suite struct ComparisonTests {
   private let folder = TemporaryDirectory()
 
@@ -58,7 +58,7 @@ import Testing
     ]
   }
 
-  @Test("comparing two reports of rows shows what broke, healed and changed, and counts additions and removals")
+  @Test("comparing two reports of rows shows broken, fixed and changed entries, and counts additions and removals")
   func rows() throws {
     try folder.writeRows(old, to: "old.jsonl")
     try folder.writeRows(new, to: "new.jsonl")
@@ -73,10 +73,10 @@ import Testing
     #expect(comparison.broke == 1 && comparison.healed == 1 && comparison.changed == 4 && comparison.stillBad == 1)
     #expect(comparison.appeared == 2 && comparison.appearedBad == 1)
     #expect(comparison.disappeared == 2 && comparison.disappearedBad == 1)
-    #expect(comparison.compared == 10 && comparison.untold.isEmpty)
+    #expect(comparison.compared == 10 && comparison.notes.isEmpty)
   }
 
-  @Test("comparing JSON reports shows what broke and healed, and names what cannot be compared")
+  @Test("comparing JSON reports shows broken and fixed entries, and names the limits of the comparison")
   func reportsOfFailures() throws {
     try folder.writeRows(old, to: "old.jsonl")
     try folder.writeRows(new, to: "new.jsonl")
@@ -84,11 +84,11 @@ import Testing
     writeReport(new.filter { $0.url.hasSuffix("twice") == false }, to: "new.json")
     let bothSides = try compare("old.json", "new.json")
     #expect(bothSides.1 == ["broke new-bad ", "broke open ", "broke breaks ", "healed heals ", "healed gone-bad "])
-    #expect(bothSides.0.untold.count == 3 && bothSides.0.appeared == nil && bothSides.0.disappeared == nil)
+    #expect(bothSides.0.notes.count == 3 && bothSides.0.appeared == nil && bothSides.0.disappeared == nil)
     let earlier = try compare("old.json", "new.jsonl")
     #expect(earlier.1 == ["broke new-bad ", "broke open ", "broke breaks ", "healed heals "])
     #expect(earlier.0.disappeared == 1)
-    expectGolden(earlier.0.untold.first)
+    expectGolden(earlier.0.notes.first)
     let later = try compare("old.jsonl", "new.json")
     #expect(later.1 == ["broke breaks ", "healed heals ", "healed gone-bad "])
     #expect(later.0.appearedBad == 1 && later.0.disappeared == nil)

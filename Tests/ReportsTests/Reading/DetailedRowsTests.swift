@@ -2,7 +2,7 @@ import ImagePrimitives
 @testable import Reports
 import Testing
 
-/// Rows that go from one machine to another lose nothing that a report tells.
+/// Rows that are sent to another machine keep all facts of a report.
 @Suite struct DetailedRowsTests {
   private var results: [EntryResult] {
     var downloaded = EntryResult(.downloaded)

@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// What is no report of ours, or no longer, is told in a sentence.
+/// Errors of files that aren't prewarm reports, or are damaged.
 @Suite struct ForeignInputTests {
   private let folder = TemporaryDirectory()
   private static let totals = #""totals": {"urls": 1, "failed": 1}"#

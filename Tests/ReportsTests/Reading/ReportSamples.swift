@@ -208,7 +208,7 @@ func sentence(in folder: TemporaryDirectory, _ body: () throws -> Void) -> Strin
   }
 }
 
-/// Where two texts begin to differ; nil where they are the same. An expectation would compare them letter by letter.
+/// The start of the difference of two texts; nil if they are equal. An expectation would compare them letter by letter.
 func firstDifference(_ text: String, _ expected: String) -> String? {
   if text == expected { return nil }
   let (bytes, others) = (Array(text.utf8), Array(expected.utf8))

@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// A JSON report that is read back tells the same.
+/// Reading a JSON report keeps its content.
 @Suite struct RoundTripTests {
   private let folder = TemporaryDirectory()
 

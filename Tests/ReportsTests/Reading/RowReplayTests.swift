@@ -34,7 +34,7 @@ import Testing
     expectGolden(text.lines(with: "homepage  "))
   }
 
-  @Test("rows that are written again have the same bytes")
+  @Test("rewritten rows have the same bytes")
   func theSameRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let journal = try JSONLinesJournal(path: folder.file("again.jsonl"))
@@ -43,7 +43,7 @@ import Testing
     #expect(areTheSame)
   }
 
-  @Test("rows that break off anywhere are no report, not even at the end of a row")
+  @Test("incomplete rows are rejected, even if they end between two rows")
   func cutRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let bytes = try #require(folder.read("rows.jsonl"))

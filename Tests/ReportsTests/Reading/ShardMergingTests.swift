@@ -46,7 +46,7 @@ import Testing
     #expect(merged.end.duration == .seconds(3) && merged.end.breakage == nil && merged.exitStatus == .beyondLimits)
   }
 
-  @Test("the whole is judged, not its parts") func theWholeIsJudgedAndNotItsParts() throws {
+  @Test("the verdict is on the merged report, not on its parts") func theWholeIsJudgedAndNotItsParts() throws {
     let bad = makeRun(makeSamples()).finish(makeEnd()).totals.bad
     var rules = FailOn()
     rules.failures = .count(bad)
@@ -87,7 +87,7 @@ import Testing
     func expect(_ report: FinishedReport, _ label: String, sourceLocation: SourceLocation = #_sourceLocation) {
       #expect(report.exitStatus == .couldNotFinish, sourceLocation: sourceLocation)
       expectGolden(report.end.breakage, for: label, sourceLocation: sourceLocation)
-      // What is there is told all the same.
+      // The other shards are reported nevertheless.
       #expect(report.totals.urls > 0)
     }
     let all = try merge().totals.urls
@@ -127,7 +127,7 @@ import Testing
       ([(716, 1), (300, 2)], true),
       ([(716, 1), (716, 2)], true),
       ([(1, 1), (1, 2)], true),
-      // Most are told first; what did not note its list is passed over.
+      // The largest group comes first; shards whose list is unknown are omitted.
       ([(5, 1), (9000, 2), nil, (9000, 2)], true),
       (
         [(5, 1), (6, 2), (6, 3), (6, 2)], true

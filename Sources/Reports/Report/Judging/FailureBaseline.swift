@@ -1,21 +1,54 @@
 import ImagePrimitives
 
-/// Decides which failures count, entry by entry, while the run goes; called on the driver thread.
+/// Decides which failures count while the run is in progress; called on the driver thread, once per entry.
 public protocol FailureJudge: AnyObject {
-  /// The standing of a failed or blacklisted entry.
+  /// Returns the standing of a failed or blacklisted entry.
   func standing(of entry: EntryKey) -> FailureStanding
+  /// Notes that an entry is good.
+  func noteGood(_ entry: EntryKey)
+  /// The difference from the earlier run so far; nil if there is no earlier run.
+  var difference: BaselineDifference? { get }
+}
+
+extension FailureJudge {
+  public func noteGood(_ entry: EntryKey) {}
+  public var difference: BaselineDifference? { nil }
+}
+
+/// How the failures of a run differ from those of an earlier one, entry by entry.
+public struct BaselineDifference: Sendable, Equatable {
+  /// The earlier run's report.
+  public var path: String
+  /// Entries that failed then.
+  public var failures: UInt64
+  /// Entries that failed then and are bad now.
+  public var stillBad: UInt64
+  /// Entries that failed then and are good now.
+  public var fixed: UInt64
+  /// Entries that failed then and did not finish, were skipped, or aren't in the lists now.
+  public var unseen: UInt64 { failures - stillBad - fixed }
 }
 
 /// The failures of an earlier run, so that only new ones count.
 ///
-/// Entries are recognised by URL, variant and edge, whatever the reason was, at some 30 bytes each.
+/// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
 public final class FailureBaseline: FailureJudge {
-  private var known = EntryTable(filler: UInt8(0))
+  private enum Sighting {
+    static let none: UInt8 = 0
+    static let good: UInt8 = 1
+    static let bad: UInt8 = 2
+  }
 
-  /// Reads the report at `path`: the rows of a JSON Lines report, or a JSON report that omits no failure. nil if there is none.
+  private let path: String
+  private var known = EntryTable(filler: Sighting.none)
+  private var goodCount: UInt64 = 0
+  private var badCount: UInt64 = 0
+
+  /// Reads the report at `path`: the rows of a JSON Lines report, or a JSON report that omits no failure. nil if the file doesn't exist.
   ///
-  /// - Parameter isStopped: asked before each row; if true, the rest isn't read, since nothing will be judged any more.
+  /// - Parameter isStopped: asked before each row; if true, the rest isn't read, since the run ends before it needs a verdict.
   public init?(path: String, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
+    self.path = path
     if path != "-", InputFile.isMissing(path) { return nil }
     let input = try ReportInput(path: path)
     switch input.kind {
@@ -35,13 +68,33 @@ public final class FailureBaseline: FailureJudge {
 
   public var count: Int { known.count }
 
-  public func standing(of entry: EntryKey) -> FailureStanding { known.index(of: entry) == nil ? .counts : .known }
+  public func standing(of entry: EntryKey) -> FailureStanding {
+    guard let index = known.index(of: entry) else { return .counts }
+    switch known[index] {
+    case Sighting.bad: return .known
+    case Sighting.good: goodCount -= 1
+    default: break
+    }
+    known[index] = Sighting.bad
+    badCount += 1
+    return .known
+  }
+
+  public func noteGood(_ entry: EntryKey) {
+    guard let index = known.index(of: entry), known[index] == Sighting.none else { return }
+    known[index] = Sighting.good
+    goodCount += 1
+  }
+
+  public var difference: BaselineDifference? {
+    BaselineDifference(path: path, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
+  }
 
   private func add(_ key: EntryKey) { _ = known.indexAdding(key) }
 }
 
 extension FinishedReport {
-  /// Throws where failures are counted only, with what to do.
+  /// Throws if the report counts failures that it doesn't list; the error names the remedy.
   func checkThatAllFailuresAreListed(path: String) throws(ReportReadingError) {
     guard failuresOmitted > 0 else { return }
     let counts = "\(grouped(UInt64(failures.count))) of \(counted(totals.bad, "failure"))"
@@ -50,7 +103,7 @@ extension FinishedReport {
 }
 
 extension FailureRecord {
-  /// What its entry is recognised by.
+  /// The identity of its entry.
   var key: EntryKey {
     var url = url
     return url.withUTF8 { EntryKey(url: UnsafeRawBufferPointer($0), variant: variant) }
