@@ -2,17 +2,17 @@ import ImagePrimitives
 
 /// Annotations of a run on GitHub Actions, as workflow commands.
 ///
-/// An `error` is the run that does not end with exit status 0, and each failure that counts if the rule for all failures or for its
-/// kind is broken; a `warning` each failure that is allowed or known, each placeholder, and what
-/// else the run warns of. Of a kind at most ten are listed, then the number of the others. GitHub shows the first ten errors and warnings of
-/// a step alone, so the first of each kind come before the second of any.
+/// An `error` annotates a run with an exit status other than 0, and each failure that counts if it breaks the rule for all failures
+/// or for its kind. A `warning` annotates each allowed or known failure, each placeholder, and each other warning of the run. At most ten
+/// of each kind are listed, then the number of the others. GitHub shows only the first ten errors and warnings of a step, so the
+/// first of each kind come before the second of any.
 ///
-/// A place has a file where that lies below ``workspace``, since GitHub shows none but the repository's; the message names it always.
+/// An annotation names a file if it lies below ``workspace``, since GitHub shows only the repository's; the message always names it.
 struct GitHubReport: ReportForm {
-  /// Commands of a kind, but for the count.
+  /// The limit of commands per kind, without the one that counts the others.
   static let limit = 10
 
-  /// The repository's folder; nil: no place has a file.
+  /// The repository's folder; nil: no annotation names a file.
   var workspace: String?
 
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
@@ -45,17 +45,17 @@ struct GitHubReport: ReportForm {
   ) -> (errors: [WorkflowCommand], warnings: [WorkflowCommand]) {
     func commands(_ level: WorkflowCommand.Level, _ examples: [FailureRecord], of count: UInt64) -> [WorkflowCommand] {
       var commands = examples.prefix(Self.limit).map { command(level, $0, title: group.title, files: files) }
-      // A report that was read back may count less than it shows.
+      // A report from a file may count fewer failures than it shows.
       let more = count - min(count, UInt64(commands.count))
       if more > 0 { commands.append(rest(level, title: group.title, more: more, of: count, "URL")) }
       return commands
     }
     guard isBroken else { return ([], commands(.warning, group.examples, of: group.count)) }
     let counting = group.examples.filter { $0.standing == .counts }
-    let borne = group.examples.filter { $0.standing != .counts }
+    let excused = group.examples.filter { $0.standing != .counts }
     return (
       commands(.error, counting, of: group.counting),
-      commands(.warning, borne, of: group.count - min(group.count, group.counting))
+      commands(.warning, excused, of: group.count - min(group.count, group.counting))
     )
   }
 
@@ -102,12 +102,12 @@ struct GitHubReport: ReportForm {
     _ noun: String
   ) -> WorkflowCommand {
     let all = noun == "URL" ? counted(count, noun) : "\(grouped(count)) \(noun)"
-    return WorkflowCommand(level: level, title: title, message: "\(grouped(more)) more; \(all) in all")
+    return WorkflowCommand(level: level, title: title, message: "\(grouped(more)) more; \(all) in total")
   }
 }
 
 extension FinishedReport {
-  /// Whether the run ends as it does for failures such as these.
+  /// Whether failures such as these break a rule.
   fileprivate func breaksRule(_ group: FailureGroup) -> Bool {
     guard !verdict.reasons.isEmpty else { return false }
     return failOn.reason(.failures, in: self) != nil || group.kind.flatMap { failOn.reason(.kind($0), in: self) } != nil
@@ -116,8 +116,8 @@ extension FinishedReport {
 
 /// A workflow command of GitHub Actions (GitHub's documentation, "Workflow commands"; the runner's `ActionCommand.cs`).
 ///
-/// Escaped, nothing in it can end its line or its properties, so no text from outside can begin a command of its own, and the commands of a
-/// report need no `::stop-commands::` around them.
+/// Escaped text can't end its line or its property, so that text from outside can't start a command, and the commands of a report
+/// need no `::stop-commands::` around them.
 struct WorkflowCommand {
   enum Level {
     case error, warning
@@ -125,13 +125,13 @@ struct WorkflowCommand {
 
   var level: Level
   var title: String
-  /// The path in the repository; nil if the message is of no file of it.
+  /// The path in the repository; nil if the message is about no file of it.
   var file: String?
-  /// The line in the file; 0 for none.
+  /// The line in the file; 0 if there is none.
   var line: UInt64 = 0
   var message: String
 
-  /// Bytes that a message is cut at; GitHub takes 64 KB of an annotation.
+  /// The limit of a message in bytes; GitHub accepts 64 KB per annotation.
   private static let messageLimit = 4000
 
   func write(to output: inout OutputBuffer) {
@@ -145,7 +145,7 @@ struct WorkflowCommand {
     output.appendLiteral("title=")
     output.appendVisible(title, limit: 200, replacing: escapedInProperty)
     output.appendLiteral("::")
-    // The end of a line would be escaped as %0A; it is shown as `\n` already.
+    // A line end would be escaped as %0A, but the text shows it as `\n` already.
     output.appendVisible(message, limit: Self.messageLimit) { $0 == UInt8(ascii: "%") ? "%25" : nil }
     output.appendLiteral("\n")
   }

@@ -12,7 +12,7 @@ final class GitHubWriter: ReportWriter {
     summary = options.stepSummaryPath.map(StepSummary.init)
   }
 
-  /// Writes both; an error with the one does not keep the other from being written.
+  /// Writes both, even if one of them fails.
   func finish(_ report: FinishedReport) throws(ReportError) {
     let summaryError: ReportError?
     do throws(ReportError) {
@@ -26,9 +26,9 @@ final class GitHubWriter: ReportWriter {
   }
 }
 
-/// The file of a step's summary on GitHub Actions, which commands of the step add Markdown to one after another.
+/// The file of a step's summary on GitHub Actions, to which the commands of the step append Markdown.
 struct StepSummary {
-  /// What GitHub takes of a step, in bytes (the runner's `CreateStepSummaryCommand`); of a longer file it shows nothing.
+  /// GitHub's limit per step in bytes (the runner's `CreateStepSummaryCommand`); GitHub shows nothing of a longer file.
   static let maximumBytes = 1_048_576
 
   let path: String
@@ -37,7 +37,7 @@ struct StepSummary {
     var status = stat()
     let taken = stat(path, &status) == 0 ? Int(status.st_size) : 0
     var output = OutputBuffer(capacity: 16_384)
-    // What is there may not have ended its last line, and a heading needs a line of its own.
+    // The last line in the file may have no end, and a heading needs a line of its own.
     if taken > 0 { output.append("\n\n") }
     let start = output.count
     MarkdownReport(maximumBytes: Self.maximumBytes - 1 - taken - start).write(report, to: &output)
@@ -51,13 +51,13 @@ struct StepSummary {
   }
 }
 
-/// The path of a file as the repository in the folder `workspace` names it; nil if it lies elsewhere, or no folder is known.
+/// Returns the path of a file relative to the repository's folder `workspace`; nil if it lies elsewhere, or the folder is unknown.
 ///
-/// Both are absolute.
+/// Both paths are absolute.
 func pathInWorkspace(_ file: String, _ workspace: String?) -> String? {
   guard var folder = workspace, !folder.isEmpty else { return nil }
   if folder.utf8.last != UInt8(ascii: "/") { folder += "/" }
-  // By bytes: a name may begin with a character that joins the slash before it.
+  // By bytes: a name may begin with a combining character, which would join the slash before it.
   guard file.utf8.starts(with: folder.utf8), file.utf8.count > folder.utf8.count else { return nil }
   let path = file.utf8.dropFirst(folder.utf8.count)
   guard !path.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else { return nil }

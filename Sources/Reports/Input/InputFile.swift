@@ -1,15 +1,15 @@
 import ImagePrimitives
 import Glibc
 
-/// The bytes of a file or a stream, read in pieces and looked at from the place that was not taken yet.
+/// The bytes of a file or a stream, read in pieces; a caller sees those that it hasn't consumed yet.
 final class InputFile {
   private static let pieceBytes = 64 << 10
 
-  /// The path as it was given; `-` is standard input.
+  /// The path as given; `-` is standard input.
   let path: String
   private let descriptor: Int32
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 8)
-  /// What of `buffer` is filled and was not taken yet.
+  /// The part of `buffer` that is filled and not consumed yet.
   private var filled = 0..<0
   private(set) var isAtEnd = false
 
@@ -19,7 +19,7 @@ final class InputFile {
     guard descriptor >= 0 else { throw Self.error(path, errno) }
   }
 
-  /// Whether nothing has that name.
+  /// Whether no file has that name.
   static func isMissing(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) != 0 && errno == ENOENT
@@ -32,7 +32,7 @@ final class InputFile {
 
   var count: Int { filled.count }
 
-  /// Calls `body` with what is there, valid for the call.
+  /// Calls `body` with the bytes in memory, which are valid during the call only.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -41,7 +41,7 @@ final class InputFile {
 
   func take(_ count: Int) { filled = filled.lowerBound + count..<filled.upperBound }
 
-  /// Reads more, and returns whether there was more.
+  /// Reads more bytes, and returns false at the end of the file.
   func fill() throws(ReportReadingError) -> Bool {
     guard !isAtEnd else { return false }
     makeRoom()
@@ -54,7 +54,7 @@ final class InputFile {
     return count > 0
   }
 
-  /// Moves what is there to the start, into twice the memory where that is mostly full.
+  /// Moves the bytes to the start of the memory, which doubles if it is mostly full.
   private func makeRoom() {
     let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[filled])
     if filled.count > buffer.count / 2 {
@@ -68,15 +68,15 @@ final class InputFile {
     filled = 0..<filled.count
   }
 
-  /// A line that is there to be looked at.
+  /// A line in memory.
   struct Line {
-    /// Its length in bytes, without its feed.
+    /// Its length in bytes, without the line feed.
     var length: Int
-    /// Whether it has a feed; the last one may have none.
+    /// Whether a line feed ends it; the last line may have none.
     var isWhole: Bool
   }
 
-  /// The next line, which is to be taken before the one after it; nil at the end.
+  /// The next line, which the caller must consume before it asks for another; nil at the end.
   func nextLine(maximum: Int) throws(ReportReadingError) -> Line? {
     var searched = 0
     while true {
@@ -87,7 +87,7 @@ final class InputFile {
       if let feed { return Line(length: feed, isWhole: true) }
       searched = count
       guard searched <= maximum else {
-        throw ReportReadingError(path: path, message: "has a line longer than \(maximum >> 10) KiB, as none of ours is")
+        throw ReportReadingError(path: path, message: "has a line longer than \(maximum >> 10) KiB, so it isn't a prewarm report")
       }
       guard try fill() else { return count > 0 ? Line(length: count, isWhole: false) : nil }
     }
@@ -96,7 +96,7 @@ final class InputFile {
   func take(_ line: Line) { take(line.length + (line.isWhole ? 1 : 0)) }
 
   private static func error(_ path: String, _ code: Int32) -> ReportReadingError {
-    let message = code == EISDIR ? "is a folder; name the report in it" : "cannot be read: \(errorSentence(code))"
+    let message = code == EISDIR ? "is a folder; name the report in it" : "can't be read: \(errorSentence(code))"
     return ReportReadingError(path: path, message: message)
   }
 }

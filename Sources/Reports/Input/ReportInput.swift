@@ -1,25 +1,25 @@
 import ImagePrimitives
 import ImageURLs
 
-/// A report that a run has written: a JSON report, or the rows of a JSON Lines report.
+/// A report of an earlier run: a JSON report, or the rows of a JSON Lines report.
 ///
-/// Rows are read as they are asked for, in flat memory. A JSON report is read at once and may have ``maximumReportBytes``.
+/// Rows are read one at a time, in constant memory. A JSON report is read as a whole and has at most ``maximumReportBytes``.
 public final class ReportInput {
-  /// What a JSON report may have at most: ours have some hundred kilobytes, and a few megabytes with thousands of manifests.
+  /// The limit of a JSON report: prewarm's have some hundred kilobytes, or a few megabytes with thousands of manifests.
   public static let maximumReportBytes = 64 << 20
-  /// What a row may have at most. A URL has 64 KiB at most, as a line of a manifest that is none, and six times that when escaped.
+  /// The limit of a row. An invalid line of a manifest has at most 64 KiB, and six times as much when escaped.
   public static let maximumRowBytes = 1 << 20
 
   public enum Kind: Sendable {
     /// One object, `prewarm.report/1`.
     case report
-    /// An object a line.
+    /// One object per line.
     case rows
   }
 
-  /// The path as it was given; `-` is standard input.
+  /// The path as given; `-` is standard input.
   public var path: String { file.path }
-  /// What is in it, by its beginning.
+  /// Recognised by the beginning of the file.
   public let kind: Kind
   private let file: InputFile
 
@@ -28,14 +28,17 @@ public final class ReportInput {
     kind = try Self.kind(of: file)
   }
 
-  /// The JSON report; to be called once.
+  /// Reads the JSON report; must be called once only.
   ///
-  /// A report of rows is a programmer error and traps: see ``RowReplay``.
+  /// A report of rows is a programmer error and traps; use ``RowReplay`` for one.
   public func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
     trap(unless: kind == .report, "\(path) has rows, which a RowReplay counts")
     while try file.fill() {
       if file.count > Self.maximumReportBytes {
-        throw ReportReadingError(path: path, message: "is larger than \(Self.maximumReportBytes >> 20) MiB, as no report is")
+        throw ReportReadingError(
+          path: path,
+          message: "is larger than \(Self.maximumReportBytes >> 20) MiB, so it isn't a prewarm report"
+        )
       }
     }
     do throws(JSONError) {
@@ -50,11 +53,12 @@ public final class ReportInput {
     }
   }
 
-  /// Calls `body` with each row in turn, valid for the call; to be called once.
+  /// Calls `body` with each row in turn, which is valid during the call; must be called once only.
   ///
-  /// A last line without its feed is of a report that is not whole, and throws.
+  /// A last line without a line feed means that the report is incomplete, and throws.
   ///
-  /// What `body` throws ends the reading, with the place of its row; where `isStopped` says so, asked before each row, the rest is not read.
+  /// An error of `body` ends the reading and gets the location of its row. `isStopped` is asked before each row; if it returns true, the
+  /// rest isn't read.
   func rows(
     isStopped: () -> Bool = { false },
     _ body: (ReportRow) throws(JSONError) -> Void
@@ -67,7 +71,7 @@ public final class ReportInput {
           let text = UnsafeRawBufferPointer(rebasing: bytes[..<line.length])
           guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return }
           guard line.isWhole else {
-            throw JSONError("the report ends here, but isn't complete: its run was killed, or is still writing it")
+            throw JSONError("the report is incomplete: its run was killed, or is still writing it")
           }
           try Self.read(text, body)
         }
@@ -88,14 +92,14 @@ public final class ReportInput {
     } catch {
       throw JSONError("the row \(error.message)")
     }
-    guard document.root.isObject else { throw JSONError("the row is no object") }
+    guard document.root.isObject else { throw JSONError("the row isn't an object") }
     try body(ReportRow(value: document.root))
   }
 }
 
 extension ReportInput {
-  /// Rows begin with their URL, as ours do, or are at least a whole object in the first line that names no schema, and, in a file that
-  /// is called a JSON report, names a URL.
+  /// Rows begin with their URL, as prewarm writes them. Otherwise the first line must be a whole object without a schema and, in a file
+  /// whose name says JSON, with a URL.
   private static func kind(of file: InputFile) throws(ReportReadingError) -> Kind {
     var isMore = true
     while isMore, file.count <= maximumRowBytes, !file.withBytes({ $0.contains(UInt8(ascii: "\n")) }) { isMore = try file.fill() }
@@ -109,11 +113,11 @@ extension ReportInput {
     switch beginning {
     case .object(let isRow): return isRow ? .rows : .report
     case .compressed: throw ReportReadingError(path: file.path, message: "is compressed with gzip; uncompress it first")
-    case .foreign: throw ReportReadingError(path: file.path, message: "is no report of prewarm: neither JSON nor JSON Lines")
+    case .foreign: throw ReportReadingError(path: file.path, message: "isn't a prewarm report: neither JSON nor JSON Lines")
     case .nothing(let isWhole):
-      // A run over an empty list leaves no row, but a feed.
+      // A run over an empty list writes a line feed only.
       if isWhole, file.path.hasSuffix(".jsonl") || file.path.hasSuffix(".ndjson") { return .rows }
-      throw ReportReadingError(path: file.path, message: "is empty; a run may have been killed before it could write its report")
+      throw ReportReadingError(path: file.path, message: "is empty; its run may have been killed before it wrote the report")
     }
   }
 
@@ -134,13 +138,13 @@ extension ReportInput {
   }
 }
 
-/// Why an earlier report, or what was kept of one, could not be read, as one sentence that names the file.
+/// A report, or a saved part of one, can't be read; the description names the file.
 public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The path as it was given; `-` is standard input.
+  /// The path as given; `-` is standard input.
   public var path: String
-  /// The line that is wrong, from 1; nil if the file as a whole is.
+  /// The invalid line, from 1; nil if the error is about the whole file.
   public var line: UInt64?
-  /// What is wrong, as it follows the name: `is empty`.
+  /// The cause, as it follows the name: `is empty`.
   public var message: String
 
   public init(path: String, line: UInt64? = nil, message: String) {

@@ -5,8 +5,8 @@ protocol JSONCodable {
 
 /// An object of fixed fields, described once for both directions.
 ///
-/// Fields are written in the order of the description. Fields that are missing keep the value of `init()`; others are ignored, as in
-/// reports of newer versions.
+/// Fields are written in the order of the description. Missing fields keep the value of `init()`; unknown fields, such as those of newer
+/// versions, are ignored.
 protocol JSONSection: JSONCodable, JSONFieldGroup {
   init()
 }
@@ -29,21 +29,21 @@ extension JSONSection {
   }
 }
 
-/// The fields of an object in one direction: ``JSONValue`` reads them, ``JSONWriter`` writes them and leaves values as they are.
+/// The fields of an object in one direction: ``JSONValue`` reads them, ``JSONWriter`` writes them and doesn't change the values.
 protocol JSONFields: ~Copyable {
   associatedtype Failure: Error
   static var isReading: Bool { get }
 
   mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool) throws(Failure)
-  /// nil is null, or no field at all if it `isOmitted`.
+  /// A field that is null if its value is nil, or missing if it `isOmitted`.
   mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool) throws(Failure)
   mutating func list<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value], _ layout: JSONWriter.Layout)
     throws(Failure)
-  /// An object with some fields of a larger type.
+  /// A nested object with some fields of the type.
   mutating func group<Group: JSONFieldGroup>(_ key: StaticString, _ group: inout Group) throws(Failure)
-  /// What follows from other fields: it is written for readers of JSON, and not read.
+  /// A field that follows from other fields: written for readers of JSON, and not read.
   mutating func derived<Value: JSONCodable>(_ key: StaticString, _ value: @autoclosure () -> Value)
-  /// Fails if what was read doesn't hold.
+  /// Throws if a condition of the read fields doesn't hold.
   mutating func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(Failure)
 }
 
@@ -60,7 +60,7 @@ extension JSONFields where Self: ~Copyable {
     try list(key, &values, .inline)
   }
 
-  /// A field whose value is written in another form.
+  /// A field whose value has another form in JSON.
   mutating func field<Value, Form: JSONCodable>(
     _ key: StaticString,
     _ value: inout Value,
@@ -73,7 +73,7 @@ extension JSONFields where Self: ~Copyable {
     if Self.isReading { value = read(form) }
   }
 
-  /// The same for a value that may be missing in its JSON form.
+  /// The same for a value that may be missing in JSON.
   mutating func field<Value, Form: JSONCodable>(
     _ key: StaticString,
     _ value: inout Value,

@@ -15,10 +15,10 @@ extension Totals: JSONSection {
     try json.field("blacklisted", &blacklisted)
     try json.field("skipped", &skipped)
     try json.field("cancelled", &cancelled)
-    try json.check(urls == self.urls, "do not add up to urls")
+    try json.check(urls == self.urls, "don't add up to urls")
   }
 
-  /// What manifests and hosts tell of their totals: hits on disk are the rest of the hits.
+  /// The totals of a manifest or a host: hits on disk are the rest of the hits.
   mutating func codePart<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     var (urls, hits) = (urls, hits)
     try json.field("urls", &urls)
@@ -73,7 +73,7 @@ extension OutcomeTraffic: JSONSection {
   }
 }
 
-/// Some points of a distribution for people, then all that it takes to make it again.
+/// Some percentiles for people, then all buckets, from which a reader restores the distribution.
 struct LatencyFields: JSONSection {
   enum Owner { case run, host }
 
@@ -96,8 +96,8 @@ struct LatencyFields: JSONSection {
     try json.list("buckets", &buckets)
     guard Fields.isReading else { return }
     // The scale has 113 buckets.
-    try json.check(buckets.count <= 1000, "has more buckets than the scale")
-    try json.check(buckets.reduce(0) { $0 + $1.count } <= JSONValue.maximumCount, "counts more values than there can be")
+    try json.check(buckets.count <= 1000, "has more buckets than the scale has")
+    try json.check(buckets.reduce(0) { $0 + $1.count } <= JSONValue.maximumCount, "counts more values than possible")
     histogram = LatencyHistogram(
       buckets: buckets.map { ($0.upperBound, $0.count) },
       maximumNanoseconds: nanoseconds(maximum?.value ?? 0),
@@ -120,7 +120,7 @@ private struct LatencyBucket: JSONCodable {
 
   init(json: JSONValue) throws(JSONError) {
     let pair = try json.elements()
-    guard pair.count == 2 else { throw json.problem("is no pair of an upper bound and a count") }
+    guard pair.count == 2 else { throw json.problem("isn't a pair of an upper bound and a count") }
     (upperBound, count) = (try pair[0].number(), try pair[1].count())
   }
 
@@ -173,7 +173,7 @@ extension HostSummary: JSONSection {
   }
 }
 
-/// One count, or one an edge by the edges' names.
+/// One count, or one per edge, by the edges' names.
 private struct RemoteCaches: JSONCodable {
   var counts: [RemoteCacheCount]
 
@@ -200,7 +200,7 @@ private struct RemoteCaches: JSONCodable {
 
   private static func count(_ json: JSONValue, edge: String?) throws(JSONError) -> RemoteCacheCount {
     var count = RemoteCacheCount(edge: edge)
-    // An edge may have such a name itself.
+    // An edge may have such a name.
     func number(_ key: StaticString) throws(JSONError) -> UInt64 {
       guard let value = try json.value(key), !value.isObject else { return 0 }
       return try value.count()

@@ -43,28 +43,28 @@ struct JSONNumber: JSONCodable {
   init(json: JSONValue) throws(JSONError) { value = try json.number() }
   func write(to json: inout JSONWriter) { json.value(value, decimals: decimals) }
 
-  /// Seconds to the nanosecond: the rates that follow from it come out the same when it is read back.
+  /// Seconds to the nanosecond, so that a reader computes the same rates.
   init(seconds: Duration) { self.init(seconds.inSeconds, decimals: 9) }
 
-  /// Beyond a century it is no run's.
+  /// No run takes longer than a century.
   var seconds: Duration { .nanoseconds(Int64((min(value, 4e9) * 1e9).rounded())) }
 }
 
-/// A value that JSON names, as a string or as the key of a ``JSONMap``.
+/// A value with a name in JSON: a string or the key of a ``JSONMap``.
 protocol JSONNamed: JSONCodable {
   var jsonName: String { get }
   init?(jsonName: String)
-  /// What is said of a key that is none of them.
+  /// The error for any other key.
   static var refusal: String { get }
 }
 
 extension JSONNamed {
-  static var refusal: String { "is not known" }
+  static var refusal: String { "is unknown" }
 
   init(json: JSONValue) throws(JSONError) {
     let name = try json.string()
     guard let value = Self(jsonName: name) else {
-      throw json.problem("is '\(name.quotable)', which this version does not know")
+      throw json.problem("is '\(name.quotable)', which this version doesn't know")
     }
     self = value
   }
@@ -83,19 +83,19 @@ extension String: JSONNamed {
 }
 
 extension FailureKind: JSONNamed {
-  static var refusal: String { "is no kind of failure that this version knows" }
+  static var refusal: String { "isn't a failure kind that this version knows" }
   var jsonName: String { name }
   init?(jsonName: String) { self.init(name: jsonName) }
 }
 
 extension ImageFormat: JSONNamed {
-  static var refusal: String { "is no format that this version knows" }
+  static var refusal: String { "isn't a format that this version knows" }
   var jsonName: String { name }
   init?(jsonName: String) { self.init(name: jsonName) }
 }
 
 extension FailOn.Percentile: JSONNamed {
-  static var refusal: String { "is no percentile of p50, p90, p99, max" }
+  static var refusal: String { "isn't a percentile: use p50, p90, p99 or max" }
 }
 
 extension Priority: JSONNamed {
@@ -107,7 +107,7 @@ extension RemoteCacheStatus: JSONNamed {}
 extension FailureStanding: JSONNamed {}
 extension Interruption: JSONNamed {}
 
-/// The outcomes that a list of failures holds.
+/// The outcomes that occur in a list of failures.
 struct BadOutcome: JSONNamed {
   var outcome: Outcome
   var jsonName: String { outcome.name }
@@ -118,7 +118,7 @@ struct BadOutcome: JSONNamed {
   }
 }
 
-/// An object whose keys are only known at run time, in order.
+/// An object whose keys are known at run time only, in order.
 struct JSONMap<Key: JSONNamed, Value: JSONCodable>: JSONCodable {
   var members: [(key: Key, value: Value)]
 
@@ -145,7 +145,7 @@ struct JSONMap<Key: JSONNamed, Value: JSONCodable>: JSONCodable {
 extension Timestamp: JSONCodable {
   init(json: JSONValue) throws(JSONError) {
     guard let timestamp = Timestamp(iso8601: try json.bytes()) else {
-      throw json.problem("is no moment such as 2026-11-21T09:00:00.000Z")
+      throw json.problem("isn't a time such as 2026-11-21T09:00:00.000Z")
     }
     self = timestamp
   }
@@ -153,7 +153,7 @@ extension Timestamp: JSONCodable {
   func write(to json: inout JSONWriter) { json.value(iso8601) }
 }
 
-/// A moment to the second.
+/// A time to the second.
 struct WholeSecond: JSONCodable {
   var timestamp: Timestamp
   init(_ timestamp: Timestamp) { self.timestamp = timestamp }
@@ -163,7 +163,9 @@ struct WholeSecond: JSONCodable {
 
 extension Checksum: JSONCodable {
   init(json: JSONValue) throws(JSONError) {
-    guard let checksum = Checksum(hexadecimal: try json.bytes()) else { throw json.problem("is no hash of 32 digits") }
+    guard let checksum = Checksum(hexadecimal: try json.bytes()) else {
+      throw json.problem("isn't a hash of 32 hexadecimal digits")
+    }
     self = checksum
   }
 
@@ -177,7 +179,7 @@ struct Fingerprint: JSONCodable {
 
   init(json: JSONValue) throws(JSONError) {
     guard let number = UInt64(hexadecimal: try json.bytes()[...]) else {
-      throw json.problem("is no number of 16 hexadecimal digits")
+      throw json.problem("isn't a number of 16 hexadecimal digits")
     }
     self.number = number
   }
@@ -191,9 +193,9 @@ struct HTTPStatus: JSONCodable {
   init(_ code: Int) { self.code = code }
 
   init(json: JSONValue) throws(JSONError) {
-    // Three digits (RFC 9110, section 15); each other number would be a group of its own.
+    // Three digits (RFC 9110, section 15): each further number would become a group of its own.
     let status = try json.count()
-    guard (100...999).contains(status) else { throw json.problem("is no HTTP status") }
+    guard (100...999).contains(status) else { throw json.problem("isn't an HTTP status") }
     code = Int(status)
   }
 

@@ -2,25 +2,26 @@ import ImagePrimitives
 
 /// The JSON report, `prewarm.report/1`: its keys in a fixed order, a line for each of them and for each element of the long lists.
 ///
-/// It has all of a ``FinishedReport`` but the thumbnails, so that it can be read back and rendered in every other form.
+/// It contains all of a ``FinishedReport`` except the thumbnails and the difference from a baseline, so that every other form can be
+/// rendered from it.
 ///
-/// Unknown values are null. `hit_ratio` is hits among all entries, 0 if there are none. `failures_by_kind` and
-/// `failures_by_status` count what failed in this run, not what was blacklisted before. `bytes` and `attempts` count a shared transfer
-/// once. `formats` counts what was fetched and good. Durations and rates are by the monotonic clock.
+/// Unknown values are null. `hit_ratio` is the share of hits among all entries, 0 without entries. `failures_by_kind` and
+/// `failures_by_status` count entries that failed in this run, without those that were blacklisted before. `bytes` and `attempts` count
+/// a shared transfer once. `formats` counts downloaded and checked images. Durations and rates are by the monotonic clock.
 ///
-/// - `job.shard` is the part of the job's entries that the run had, null where it had all: its `entries` are those of all shards
-///   together, bad and filtered ones among them, and its `fingerprint` follows from them; both are there where all were read.
-///   `job.digest` is the same for reports of the same job and rules.
-/// - `signal` is the name of what interrupted the run; `breakage` a sentence on why it could not finish.
-/// - `outstanding` are entries of a queue that workers had not finished when the wait for them ended.
-/// - `fail_on` are the rules: a limit is a count, `{"fraction": 0.01}`, or null where the rule is off. `verdict` names those that were
-///   broken, and `standings` how many failures counted, and how many were let off.
+/// - `job.shard` is the run's part of the job's entries, null if it had all: its `entries` are those of all shards together, invalid
+///   and filtered ones included, and its `fingerprint` follows from them; both are present if the run read all of them.
+///   `job.digest` is equal in reports of the same job with the same rules.
+/// - `signal` is the name of the signal that interrupted the run; `breakage` is a sentence on why it couldn't finish.
+/// - `outstanding` counts entries of a queue that workers hadn't finished when the wait for them ended.
+/// - `fail_on` has the rules: a limit is a count, `{"fraction": 0.01}`, or null if the rule is off. `verdict` has a sentence for each
+///   broken rule, and `standings` says how many failures counted, and how many were known.
 /// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
-/// - `bounded_by` says what held the run up longest and what to do; `bound_shares` for how much of the run each part did, the largest
-///   first. The rest are its start and its end.
-/// - `outcomes` has what of `bytes.downloaded` and `latency_ms` is of entries with that outcome, and how many of these `shared` the request
-///   of another entry.
-/// - `timeline` has what was done in each step of the run; `requests` what repeats the request of an entry, by variant and edge.
+/// - `bounded_by` is the main bottleneck and its remedy; `bound_shares` says for how much of the run each part was the bottleneck, the
+///   largest first. The rest of the run had none.
+/// - `outcomes` has the share of each outcome in `bytes.downloaded` and `latency_ms`, and how many of its entries `shared` the request of
+///   another entry.
+/// - `timeline` has counts for each step of the run; `requests` has the command that repeats an entry's request, by variant and edge.
 public struct JSONReport: ReportForm {
   static let schema = "prewarm.report/1"
 
@@ -36,17 +37,17 @@ public struct JSONReport: ReportForm {
 
   static func read(_ json: JSONValue) throws(JSONError) -> FinishedReport {
     guard json.isObject, let schema = try json.string("schema") else {
-      throw json.problem("is no report of prewarm: it names no schema")
+      throw json.problem("isn't a prewarm report: it has no schema")
     }
     guard schema == Self.schema else {
-      throw json.problem("is of the schema '\(schema.quotable)', and this version reads \(Self.schema)")
+      throw json.problem("has the schema '\(schema.quotable)'; this version reads \(Self.schema)")
     }
     let report = try FinishedReport(json: json)
     if let value = try json.value("exit_status") {
       guard let number = Int32(exactly: try value.count()), let status = ExitStatus(rawValue: number) else {
-        throw value.problem("is no exit status of prewarm")
+        throw value.problem("isn't an exit status of prewarm")
       }
-      guard status == report.exitStatus else { throw value.problem("does not follow from the rest of the report") }
+      guard status == report.exitStatus else { throw value.problem("doesn't follow from the rest of the report") }
     }
     try checkSums(of: report)
     return report
@@ -102,14 +103,14 @@ extension FinishedReport: JSONSection {
     try json.list("hosts", &hosts, .lines)
     try json.field("hosts_omitted", &hostsOmitted)
     try json.list("failure_groups", &failureGroups, .lines)
-    // A text report may list more of a run than it is wise to keep.
+    // A text report may list more failures than a JSON report should.
     var listed = Fields.isReading ? [] : Array(failures.prefix(FailureRecord.listedLimit))
     try json.list("failures", &listed, .lines)
     if Fields.isReading { failures = listed }
     json.derived("failures_omitted", totals.bad - Swift.min(totals.bad, UInt64(listed.count)))
     try json.list("placeholders", &placeholders, .lines)
     try json.list("requests", &requests, .lines)
-    // A line is there to be copied, and a report may come from anyone.
+    // Users copy such lines, and a report may come from anyone.
     if Fields.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
     try json.list("warnings", &warnings)
     try end.codeResources(&json)
@@ -140,7 +141,7 @@ extension JSONReport {
     let standings = report.standings
     try check(
       standings.counting + standings.known == totals.bad,
-      "has standings that do not add up to failed and blacklisted"
+      "has standings that don't add up to failed and blacklisted"
     )
     try checkSum(report.manifests, \.totals.urls, atMost: totals.urls, "has manifests with more entries than its totals count")
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
@@ -148,26 +149,26 @@ extension JSONReport {
     let outcomes = report.traffic.outcomes.known
     try checkSum(outcomes, \.traffic.receivedBytes, atMost: bytes, "has outcomes with more bytes than it downloaded")
     for (outcome, traffic) in outcomes {
-      try check(traffic.shared <= totals[outcome], "has more shared entries than there are of their outcome")
+      try check(traffic.shared <= totals[outcome], "has more shared entries than entries of their outcome")
     }
     try checkSum(report.hosts, \.receivedBytes, atMost: bytes, "has hosts with more bytes than it downloaded")
     for host in report.hosts {
       let counts = host.remoteCaches.flatMap { [$0.hits, $0.misses, $0.unknown] }
-      try checkSum(counts, \.self, atMost: host.totals.urls, "has a host of which caches on the way had more than its entries")
+      try checkSum(counts, \.self, atMost: host.totals.urls, "has a host with more entries in remote caches than it has in total")
     }
     try check(Set(report.hosts.map(\.host)).count == report.hosts.count, "names a host twice")
     try checkSum(report.failureGroups, \.count, atMost: totals.bad, "has groups with more failures than its totals count")
     for group in report.failureGroups {
-      try check(group.counting <= group.count, "has a group of which more failures count than it has")
+      try check(group.counting <= group.count, "has a group with more counting failures than failures")
       try check(UInt64(group.examples.count) <= group.count, "has a group with more examples than failures")
       let listed = group.hosts + [HostCount(host: "", count: group.elsewhere)]
-      try checkSum(listed, \.count, atMost: group.count, "has a group with more failures by host than it has")
+      try checkSum(listed, \.count, atMost: group.count, "has a group with more failures by host than in total")
     }
     guard let timeline = report.timeline else { return }
     let steps = timeline.steps
     try check(steps.count <= Timeline.maximumSteps, "has a timeline of more than \(Timeline.maximumSteps) steps")
     try check(!steps.isEmpty, "has a timeline without steps")
-    // Shorter ones would have rates beyond all counters.
+    // Shorter steps would have rates that overflow.
     try check(timeline.step >= .milliseconds(1), "has a timeline of steps shorter than a millisecond")
     try check(steps.allSatisfy { $0.bad <= $0.urls }, "has a step of its timeline with more failures than entries")
   }

@@ -21,7 +21,7 @@ extension ReportedShard: JSONSection {
     var (index, count) = (UInt64(clamping: index), UInt64(clamping: count))
     try json.field("index", &index)
     try json.field("count", &count)
-    try json.check(count <= 1 << 16 && index >= 1 && index <= count, "is shard \(index) of \(count), as none is")
+    try json.check(count <= 1 << 16 && index >= 1 && index <= count, "is shard \(index) of \(count), which is impossible")
     (self.index, self.count) = (Int(index), Int(count))
     try json.field("by", &rule, isRequired: true)
     var (entries, fingerprint) = (list?.entries, list.map { Fingerprint($0.fingerprint) })
@@ -99,7 +99,7 @@ extension BlacklistSummary: JSONSection {
 
 extension FailOn: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
-    // A limit of null is no limit.
+    // A limit of null means that there is none.
     if Fields.isReading { failures = .never }
     try json.field("failures", &failures)
     try json.field("kinds", &kinds) { kinds in
@@ -166,7 +166,7 @@ extension FailureStandings: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     try json.field("counting", &counting)
     try json.field("known", &known)
-    // A rule that is no more let some failures off.
+    // Readers of the schema expect the field of a removed rule.
     json.derived("in_grace", 0 as UInt64)
     try json.field("counting_by_kind", &countingByKind) { counts in
       JSONMap(counts.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) })

@@ -1,4 +1,4 @@
-/// A JSON value (RFC 8259) whose objects keep their members in order, to be written.
+/// A JSON value to write (RFC 8259), whose objects keep the order of their members.
 package indirect enum JSONTree: Sendable {
   package typealias Member = (name: String, value: JSONTree)
 
@@ -11,12 +11,12 @@ package indirect enum JSONTree: Sendable {
 
   package static func strings(_ texts: some Sequence<String>) -> JSONTree { .array(texts.map { .string($0) }) }
 
-  /// An object of what is not nil, sorted by name.
+  /// An object of the members that aren't nil, sorted by name.
   package static func sorted(_ members: KeyValuePairs<String, (any JSONTreeConvertible)?>) -> JSONTree {
     .object(members.compactMap { name, value in value.map { (name, $0.jsonTree) } }.sorted { $0.name < $1.name })
   }
 
-  /// The value as text of several lines: a member a line, and a list of single values on one.
+  /// The value as text of several lines: one member per line, and a list of scalars on one line.
   package var text: String { text(.inline) + "\n" }
 
   /// The value on one line, without white space.
@@ -54,7 +54,7 @@ package indirect enum JSONTree: Sendable {
   }
 }
 
-/// What a row that is printed as JSON may hold.
+/// A value in a row that is printed as JSON.
 package protocol JSONTreeConvertible {
   var jsonTree: JSONTree { get }
 }

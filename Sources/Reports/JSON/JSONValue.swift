@@ -1,14 +1,14 @@
 import CJansson
 import ImagePrimitives
 
-/// A value of a JSON text, borrowed from its document, and its location, for sentences.
+/// A value of a JSON text, borrowed from its document, with its location for error messages.
 ///
-/// Every question that the value cannot answer is a ``JSONError``, since what is read may come from anywhere.
+/// A value of another type is a ``JSONError``, since the text may come from anywhere.
 struct JSONValue {
-  /// Counts beyond it are no report's, and would overflow where reports are joined: some 10^15.
+  /// The limit of counts, about 10^15: larger ones could overflow when reports are merged.
   static let maximumCount: UInt64 = 1 << 50
 
-  /// Most are a row's own, whose names cost nothing this way.
+  /// Most are members of a row, whose names cost nothing this way.
   enum Location {
     case whole
     case key(StaticString)
@@ -26,12 +26,12 @@ struct JSONValue {
 
   var isObject: Bool { pointer.pointee.type == JSON_OBJECT }
 
-  /// Whether it is null, which only ``members()`` hands out.
+  /// Whether it is null, which only ``members()`` returns.
   var isNull: Bool { pointer.pointee.type == JSON_NULL }
 
-  /// The bytes of a string, valid as long as the document.
+  /// The bytes of a string, valid for the lifetime of the document.
   func bytes() throws(JSONError) -> UnsafeRawBufferPointer {
-    guard pointer.pointee.type == JSON_STRING, let start = json_string_value(pointer) else { throw problem("is no string") }
+    guard pointer.pointee.type == JSON_STRING, let start = json_string_value(pointer) else { throw problem("isn't a string") }
     return UnsafeRawBufferPointer(start: start, count: json_string_length(pointer))
   }
 
@@ -48,28 +48,28 @@ struct JSONValue {
   /// A whole number that is not negative.
   func count() throws(JSONError) -> UInt64 {
     guard pointer.pointee.type == JSON_INTEGER, let count = UInt64(exactly: json_integer_value(pointer)) else {
-      throw problem("is no whole number from 0 on")
+      throw problem("isn't a whole number from 0")
     }
-    guard count <= Self.maximumCount else { throw problem("is too large a number") }
+    guard count <= Self.maximumCount else { throw problem("is too large") }
     return count
   }
 
   /// Any number that is not negative.
   func number() throws(JSONError) -> Double {
-    guard pointer.pointee.type == JSON_INTEGER || pointer.pointee.type == JSON_REAL else { throw problem("is no number") }
+    guard pointer.pointee.type == JSON_INTEGER || pointer.pointee.type == JSON_REAL else { throw problem("isn't a number") }
     let number = json_number_value(pointer)
     guard number >= 0 else { throw problem("is negative") }
-    guard number <= Double(Self.maximumCount) else { throw problem("is too large a number") }
+    guard number <= Double(Self.maximumCount) else { throw problem("is too large") }
     return number
   }
 
   func elements() throws(JSONError) -> [JSONValue] {
-    guard pointer.pointee.type == JSON_ARRAY else { throw problem("is no array") }
+    guard pointer.pointee.type == JSON_ARRAY else { throw problem("isn't an array") }
     return (0..<json_array_size(pointer)).map { JSONValue(json_array_get(pointer, $0), at: .path("\(path)[\($0)]")) }
   }
 
   func members() throws(JSONError) -> [(key: String, value: JSONValue)] {
-    guard isObject else { throw problem("is no object") }
+    guard isObject else { throw problem("isn't an object") }
     var members: [(key: String, value: JSONValue)] = []
     var position = json_object_iter(pointer)
     while position != nil {
@@ -100,7 +100,7 @@ extension JSONValue {
   /// The value of a key; nil if there is none, or null.
   @inline(__always)
   func value(_ key: StaticString) throws(JSONError) -> JSONValue? {
-    guard isObject else { throw problem("is no object") }
+    guard isObject else { throw problem("isn't an object") }
     let value = key.utf8Start.withMemoryRebound(to: CChar.self, capacity: key.utf8CodeUnitCount + 1) {
       json_object_getn(pointer, $0, key.utf8CodeUnitCount)
     }
@@ -108,7 +108,7 @@ extension JSONValue {
     return JSONValue(value, at: isWhole ? .key(key) : .path("\(path).\(key)"))
   }
 
-  /// The value of a key that no report of ours lacks.
+  /// The value of a key that every prewarm report has.
   func required(_ key: StaticString) throws(JSONError) -> JSONValue {
     guard let value = try value(key) else { throw problem(isWhole ? "has no \(key)" : "lacks \(key)") }
     return value
@@ -117,15 +117,15 @@ extension JSONValue {
   func string(_ key: StaticString) throws(JSONError) -> String? { try value(key)?.string() }
 }
 
-/// A JSON text read into a tree, which goes with it.
+/// A JSON text, parsed into a tree that it owns.
 struct JSONDocument: ~Copyable {
-  /// The text's value; valid as long as the document.
+  /// The text's value; valid for the lifetime of the document.
   let root: JSONValue
 
-  /// Reads a whole text. jansson bounds its depth (2,048) and refuses numbers that it cannot hold; a key may stand once in an object.
+  /// Parses a whole text. jansson limits the depth to 2,048 and rejects numbers that it can't represent; keys of an object must be unique.
   init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
     var error = json_error_t()
-    // URLs of bad lines may hold a NUL, and rows write it as an escape.
+    // URLs of invalid lines may contain a NUL, which rows write as an escape.
     let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
     guard let pointer = json_loadb(text.baseAddress, text.count, flags, &error) else {
       throw JSONError(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
@@ -137,15 +137,15 @@ struct JSONDocument: ~Copyable {
 
   private static func sentence(of error: json_error_t) -> String {
     let text = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    return "is no valid JSON: \(text)"
+    return "isn't valid JSON: \(text)"
   }
 }
 
-/// What is wrong with a JSON text, without the name of its file.
+/// A JSON text is invalid; the message doesn't name its file.
 struct JSONError: Error {
-  /// What follows the file's name: `is no valid JSON: …`.
+  /// The part after the file's name: `isn't valid JSON: …`.
   var message: String
-  /// The line in the text, from 1; nil if the text as a whole is meant.
+  /// The line in the text, from 1; nil if the error is about the whole text.
   var line: UInt64?
 
   init(_ message: String, line: UInt64? = nil) {

@@ -1,4 +1,4 @@
-/// Writes JSON into a buffer and puts the commas; keys come in the order in which they are written.
+/// Writes JSON to a buffer and inserts the commas; keys keep the order of the calls.
 package struct JSONWriter: ~Copyable {
   /// How the elements of an object or array are laid out.
   package enum Layout {
@@ -6,7 +6,7 @@ package struct JSONWriter: ~Copyable {
     case inline
     /// All on one line without white space.
     case compact
-    /// Each on a line of its own, indented by its depth.
+    /// One line each, indented by depth.
     case lines
   }
 
@@ -15,7 +15,7 @@ package struct JSONWriter: ~Copyable {
   private var layout: Layout
   private var isFirst = true
 
-  /// - Parameter layout: `compact` makes all within compact.
+  /// - Parameter layout: `compact` applies to everything inside, too.
   package init(output: consuming OutputBuffer, layout: Layout = .inline) {
     self.output = output
     self.layout = layout
@@ -27,14 +27,14 @@ package struct JSONWriter: ~Copyable {
 
   mutating func value(_ number: Double, decimals: Int) { output.append(number, decimals: decimals) }
 
-  /// A value that is JSON already.
+  /// Writes a value that is JSON already.
   package mutating func value(literal: String) { output.append(literal) }
 
   package mutating func object(_ layout: Layout = .inline, _ body: (inout JSONWriter) -> Void) {
     nest("{", "}", layout, body)
   }
 
-  /// An array, an element a call of `body`; `[]` if there is none.
+  /// Writes an array with one element per call of `body`; `[]` if there is none.
   package mutating func array<Element>(
     _ elements: [Element],
     _ layout: Layout = .inline,
@@ -48,7 +48,7 @@ package struct JSONWriter: ~Copyable {
     }
   }
 
-  /// The key of the value that is written next.
+  /// Writes the key of the next value.
   mutating func write(_ key: StaticString) {
     separate()
     output.appendLiteral("\"")
@@ -56,7 +56,7 @@ package struct JSONWriter: ~Copyable {
     output.append(layout == .compact ? "\":" : "\": ")
   }
 
-  /// The same for a key that is known only at run time.
+  /// The same for a key that is known at run time only.
   package mutating func write(key: String) {
     separate()
     output.appendJSON(key)
@@ -97,7 +97,7 @@ package struct JSONWriter: ~Copyable {
 extension OutputBuffer {
   /// Appends a JSON string of UTF-8 `bytes` with its quotes (RFC 8259, section 7); bytes that aren't UTF-8 become U+FFFD.
   ///
-  /// Beyond what the RFC asks, invisible characters and those that steer a terminal are escaped too: a report may be shown as is.
+  /// Unlike the RFC, this also escapes invisible characters and those that control a terminal, since a report may be printed as is.
   mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count + 2)
     append(UInt8(ascii: "\""))

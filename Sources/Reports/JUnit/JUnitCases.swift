@@ -1,11 +1,11 @@
 import ImagePrimitives
 
-/// Test cases of entries that are waiting to be written, and how many were left out.
+/// Test cases of entries that wait to be written, and the number of omitted ones.
 ///
-/// `classname` is the host and `name` the URL, with the names of its variant and edge, so that a server knows a case again in the next
-/// run. Two cases of one name would count as one there, so every further one has its number behind it: `https://… (2)`.
+/// `classname` is the host and `name` the URL with the names of its variant and edge, so that a CI server recognises a case in the next
+/// run. The server would count two cases with the same name as one, so further ones get a number: `https://… (2)`.
 struct JUnitCases: ~Copyable {
-  /// What shown texts are cut at, in bytes: far longer ones would take the place of other cases.
+  /// The limit of texts in bytes: much longer ones would take the place of other cases.
   static let textLimit = 2000
 
   var buffer: OutputBuffer
@@ -13,7 +13,7 @@ struct JUnitCases: ~Copyable {
   private let workspace: String?
   private var manifests: [(path: String, file: String?)] = []
   private var variants = [RequestVariant.plain]
-  /// How many cases had a name, by its hash: one that collides only gets a number that it would not need.
+  /// How many cases had a name, by its hash: a collision only adds a number that the case wouldn't need.
   private var names: [UInt64: UInt32] = [:]
 
   init(capacity: Int, listsSuccesses: Bool, workspace: String?) {
@@ -48,8 +48,8 @@ struct JUnitCases: ~Copyable {
       buffer.appendLiteral(">\n")
       appendFailure(result, of: entry, manifest: manifest.path, standing: standing)
       buffer.appendLiteral("    </testcase>\n")
-    case .skipped: buffer.appendLiteral("><skipped message=\"filtered out, or not cached and not asked for\"/></testcase>\n")
-    case .cancelled: buffer.appendLiteral("><skipped message=\"not finished when the run was stopped\"/></testcase>\n")
+    case .skipped: buffer.appendLiteral("><skipped message=\"filtered out, or not cached and not requested\"/></testcase>\n")
+    case .cancelled: buffer.appendLiteral("><skipped message=\"not finished when the run stopped\"/></testcase>\n")
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: buffer.appendLiteral("/>\n")
     }
   }
@@ -71,7 +71,7 @@ struct JUnitCases: ~Copyable {
     buffer.appendLiteral(")")
   }
 
-  /// What does not count is skipped, as other test runners report tests that are expected to fail: it is seen, and nothing turns red.
+  /// A failure that doesn't count is skipped, as other test runners report tests that are expected to fail: visible, but not red.
   private mutating func appendFailure(
     _ result: EntryResult,
     of entry: ReportedEntry,
@@ -92,14 +92,14 @@ struct JUnitCases: ~Copyable {
     buffer.appendXML(manifest, limit: Self.textLimit)
     if entry.line > 0 { buffer.append(":\(entry.line)") }
     buffer.appendLiteral(": ")
-    // GitLab shows this text alone.
+    // GitLab shows only this text.
     buffer.appendXML(message, limit: Self.textLimit)
     var facts: [String] = []
     if let status = failure?.status { facts.append("HTTP status \(status)") }
     if result.attempts > 0 { facts.append(counted(UInt64(result.attempts), "attempt")) }
     if let sentence = standing.sentence { facts.append(sentence) }
-    if result.outcome == .blacklisted { facts.append("not asked, since it is on the blacklist") }
-    if result.outcome == .failed, result.details?.isBlacklisted == true { facts.append("on the blacklist now") }
+    if result.outcome == .blacklisted { facts.append("blacklisted, not requested") }
+    if result.outcome == .failed, result.details?.isBlacklisted == true { facts.append("blacklisted now") }
     if !facts.isEmpty { buffer.append("\n" + facts.joined(separator: ", ")) }
     buffer.appendLiteral("</")
     buffer.appendLiteral(element)
@@ -110,8 +110,8 @@ struct JUnitCases: ~Copyable {
 extension OutputBuffer {
   /// Appends text from outside as the content of an element or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3).
   ///
-  /// What XML cannot hold, such as control characters and U+FFFE, appears as ``escapedForTerminal(_:)`` has it, and so does the end of a
-  /// line, which an attribute would lose.
+  /// Characters that XML can't represent, such as controls and U+FFFE, appear as in ``escapedForTerminal(_:)``, and so do line ends,
+  /// which an attribute would lose.
   mutating func appendXML(_ bytes: UnsafeRawBufferPointer, limit: Int) {
     appendVisible(bytes, limit: limit, replacing: xmlReference)
   }
@@ -146,7 +146,7 @@ private func xmlReference(_ byte: UInt8) -> StaticString? {
   switch byte {
   case UInt8(ascii: "&"): "&amp;"
   case UInt8(ascii: "<"): "&lt;"
-  // In an element's text `]]>` must not stand.
+  // An element's text must not contain `]]>`.
   case UInt8(ascii: ">"): "&gt;"
   case UInt8(ascii: "\""): "&quot;"
   default: nil

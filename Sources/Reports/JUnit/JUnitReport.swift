@@ -2,32 +2,32 @@ import ImagePrimitives
 
 /// A JUnit report as GitLab (`lib/gitlab/ci/parsers/test/junit.rb`) and Jenkins (`hudson.tasks.junit.CaseResult`) read it.
 ///
-/// The suite that is named like the job has a case for each failed and blacklisted entry, timeouts included, and for all others
-/// where successes are asked for. Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run itself and
-/// for each rule of `fail-on` that is switched on, beside the job's description and the run's warnings, so that there always is a case, as Jenkins wants it, and one fails whenever the exit
-/// status is not 0. A failure that does not count in the verdict is `skipped`, with its sentence.
+/// The suite with the job's name has a case for each failed and blacklisted entry, and for all others if the report lists successes.
+/// Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run and for each enabled rule of
+/// `fail-on`, and the job's description and the run's warnings: so the file always has a case, which Jenkins requires, and
+/// one fails if the exit status isn't 0. A failure that doesn't count in the verdict is `skipped`, with its message.
 ///
-/// Cases are spooled as they come, since the counts stand above them. The file stays below 30 MB, GitLab's limit: what is beyond is counted
-/// in a last case, which fails where one that it stands for would. Successes take two thirds of that at most.
+/// Cases are spooled during the run, since the counts precede them in the file. The file stays below 30 MB, GitLab's limit: a last case
+/// counts the omitted ones, and fails if one of them would. Successes take at most two thirds of the limit.
 final class JUnitWriter: ReportWriter, ReportJournal {
   private let file: ReportFile
-  /// Bytes of cases beyond which no more is listed.
+  /// The limit of cases in bytes.
   private let caseBytesLimit: Int
   private var cases: JUnitCases
   private var spool: ReportSpool
   private var pieces = RowPieces()
   private var left = LeftOut()
 
-  /// Cases that are not listed for the file's size.
+  /// Cases that the limit omits.
   struct LeftOut {
-    /// Those that would fail.
+    /// Those of them that would fail.
     var failures: UInt64 = 0
     var others: UInt64 = 0
   }
 
-  /// A report that goes to `file`; nothing is written there before ``finish(_:)``.
+  /// Creates a report in `file`, which stays unchanged until ``finish(_:)``.
   ///
-  /// - Parameter caseBytesLimit: limits the file but for the text around the cases, which is far less than 1 MB.
+  /// - Parameter caseBytesLimit: limits the cases; the rest of the file has far less than 1 MB.
   init(
     file: ReportFile,
     listsSuccesses: Bool,
@@ -127,16 +127,16 @@ extension OutputBuffer {
 
   mutating func appendJUnitEnd(_ report: FinishedReport, leftOut: JUnitWriter.LeftOut, listsSuccesses: Bool) {
     if leftOut.failures + leftOut.others > 0 {
-      let failures = leftOut.failures > 0 ? counted(leftOut.failures, "further failure") : nil
-      let others = leftOut.others > 0 ? counted(leftOut.others, "further case") : nil
+      let failures = leftOut.failures > 0 ? counted(leftOut.failures, "more failure") : nil
+      let others = leftOut.others > 0 ? counted(leftOut.others, "more case") : nil
       let cases = [failures, others].compactMap(\.self).joined(separator: " and ")
-      let sentence = "\(cases) not listed, since this file stays below 30 MB"
-      appendJUnit(VerdictCase(className: "(cut)", name: "what is not listed", reason: sentence, isFailure: leftOut.failures > 0))
+      let sentence = "\(cases) omitted: this file is limited to 30 MB"
+      appendJUnit(VerdictCase(className: "(cut)", name: "omitted cases", reason: sentence, isFailure: leftOut.failures > 0))
     }
     if !listsSuccesses {
       let listed = report.totals.bad - min(report.totals.bad, leftOut.failures + leftOut.others)
       appendLiteral("    <system-out>")
-      append("\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) did not fail; ")
+      append("\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) didn't fail; ")
       append("\(counted(listed, "case")) listed\n")
       appendLiteral("</system-out>\n")
     }
@@ -171,23 +171,23 @@ extension OutputBuffer {
   }
 }
 
-/// A case that is of no entry.
+/// A case that isn't of an entry.
 private struct VerdictCase {
   var className: String
   var name: String
-  /// Why it did not pass; nil if it did.
+  /// Why it failed; nil if it passed.
   var reason: String?
   var isFailure = true
 }
 
 extension FinishedReport {
-  /// Entries of which nothing new is known, and failures that do not count.
+  /// Entries without a result, and failures that don't count.
   fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known }
 
   /// The run itself, then the rules.
   fileprivate var verdictCases: [VerdictCase] {
     let stop = end.interruption.map { "interrupted by \($0.signalName)" } ?? end.breakage
-    let run = VerdictCase(className: "run", name: "runs to its end", reason: stop)
+    let run = VerdictCase(className: "run", name: "run finishes", reason: stop)
     return [run]
       + failOn.rules.map { rule in
         VerdictCase(className: words.rules, name: words.key(rule), reason: failOn.reason(rule, in: self))

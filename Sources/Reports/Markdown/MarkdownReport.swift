@@ -1,19 +1,19 @@
 import ImagePrimitives
 
-/// The report in GitHub-flavoured Markdown, for comments on pull requests and for summaries of steps.
+/// The report in GitHub-flavoured Markdown, for comments on pull requests and step summaries.
 ///
-/// The verdict, outcomes, failures by kind with hosts and first examples, the hosts with most failures, placeholders, warnings and the
-/// cache, in this order. Every list is bounded and every text cut, each with a count or an ellipsis; the JSON report has them whole.
+/// It has the verdict, outcomes, failures by kind with hosts and first examples, the hosts with most failures, placeholders, warnings and
+/// the cache, in this order. Every list and every text has a limit, and shows what it omits by a count or an ellipsis.
 struct MarkdownReport: ReportForm {
-  /// What texts from outside are cut at, in bytes.
+  /// The limit of texts from outside, in bytes.
   static let textLimit = 300
 
-  /// What the report must not exceed, in bytes; 1,000,000 by default, below the 1 MiB that GitHub takes of a step. Sections that do not
-  /// fit are left out from the first on, and so is the whole where not even the verdict fits.
+  /// The limit of the report in bytes; 1,000,000 by default, below GitHub's limit of 1 MiB per step. The first section that doesn't fit
+  /// and all later ones are omitted; the report is empty if not even the verdict fits.
   var maximumBytes = 1_000_000
 
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    let note = "\n… the rest is left out, since it would be too long\n"
+    let note = "\n… the rest is omitted: the report is too long\n"
     let start = output.count
     for (index, section) in Self.sections.enumerated() {
       var page = OutputBuffer()
@@ -46,7 +46,7 @@ extension OutputBuffer {
       appendMarkdown(sentence)
       appendLiteral("**\n")
     } else {
-      // It is in the words of others, too, as is a verdict that was read or joined.
+      // A breakage, or a verdict from a file, may contain text from outside.
       appendCode(sentence, limit: 2000)
       appendLiteral("\n")
     }
@@ -83,7 +83,7 @@ extension OutputBuffer {
   }
 }
 
-/// The lists of a Markdown report: each has a limit, and counts what it leaves out.
+/// The lists of a Markdown report: each has a limit, and counts the omitted rows.
 extension OutputBuffer {
   private static let groupLimit = 30
   private static let groupHostLimit = 3
@@ -92,7 +92,7 @@ extension OutputBuffer {
   private static let placeholderLimit = 20
   private static let warningLimit = 20
 
-  /// A row a kind and status, the most frequent first.
+  /// One row per kind and status, the most frequent first.
   mutating func appendMarkdownFailures(_ report: FinishedReport) {
     guard !report.failureGroups.isEmpty else { return }
     appendLiteral("\n### Failures\n\n| Failure | URLs | Hosts |\n|:--|--:|:--|\n")
@@ -114,10 +114,10 @@ extension OutputBuffer {
     if let standings = report.standings.phrase { append("\n\(standings)\n") }
   }
 
-  /// The first failures of each kind, folded up.
+  /// The first failures of each kind, collapsed.
   mutating func appendMarkdownExamples(_ report: FinishedReport) {
     for group in report.failureGroups.prefix(Self.groupLimit) where !group.examples.isEmpty {
-      // Between tags, Markdown is read again after a blank line only; a title is of our own words.
+      // Between tags, Markdown begins again after a blank line only; titles contain no text from outside.
       append("\n<details><summary>\(group.title): \(counted(group.count, "URL"))</summary>\n\n")
       for example in group.examples.prefix(Self.exampleLimit) {
         appendLiteral("- ")
@@ -140,7 +140,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Those with most failures first, then those with most entries.
+  /// The hosts with most failures first, then those with most entries.
   mutating func appendMarkdownHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hostsByFailures
@@ -162,7 +162,7 @@ extension OutputBuffer {
 
   mutating func appendMarkdownPlaceholders(_ report: FinishedReport) {
     guard !report.placeholders.isEmpty else { return }
-    appendLiteral("\n### Placeholders\n\n| Host | URLs | The one image for them | First |\n|:--|--:|:--|:--|\n")
+    appendLiteral("\n### Placeholders\n\n| Host | URLs | Shared image | First URL |\n|:--|--:|:--|:--|\n")
     for placeholder in report.placeholders.prefix(Self.placeholderLimit) {
       appendLiteral("| ")
       appendCode(placeholder.host)
@@ -189,21 +189,21 @@ extension OutputBuffer {
   }
 }
 
-/// Text from outside as GitHub-flavoured Markdown takes it.
+/// Text from outside in GitHub-flavoured Markdown.
 ///
-/// It stands in code spans alone: there nothing is a link, a mention, a reference to an issue, an emoji or HTML, which escapes by backslash
-/// would leave to what GitHub looks for after Markdown is done (GFM, sections 6.3 and 6.9).
+/// It appears in code spans only, in which GitHub finds no links, mentions, issue references, emoji or HTML. Backslash escapes don't
+/// prevent those that GitHub looks for after Markdown (GFM, sections 6.3 and 6.9).
 extension OutputBuffer {
-  /// Appends a code span that shows `text`; fit for a cell of a table.
+  /// Appends a code span that shows `text`; usable in a table cell.
   ///
-  /// A pipe would end a cell even in code, so it appears as `\u{7C}`; what is empty appears as `""`.
+  /// A pipe would end a cell even in code, so it appears as `\u{7C}`; empty text appears as `""`.
   mutating func appendCode(_ text: String, limit: Int = MarkdownReport.textLimit) {
     var span = OutputBuffer(capacity: min(text.utf8.count + 16, limit + 64))
     span.appendVisible(text.isEmpty ? "\"\"" : text, limit: limit) { $0 == UInt8(ascii: "|") ? "\\u{7C}" : nil }
     span.withUnsafeBytes { bytes in
-      // A span is delimited by a run of backticks that it does not hold itself.
+      // The delimiter is a run of backticks that doesn't occur in the span.
       let fence = String(repeating: "`", count: longestRun(of: UInt8(ascii: "`"), in: bytes) + 1)
-      // A space at both ends is dropped; it is needed beside a backtick, and where the text has spaces at its own ends.
+      // Markdown strips a space at both ends; a backtick or a space at an end of the text needs one.
       let edges = [UInt8(ascii: "`"), UInt8(ascii: " ")]
       let isPadded = edges.contains(bytes.first ?? 0) || edges.contains(bytes.last ?? 0)
       append(fence)
@@ -214,7 +214,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a sentence of our own, in which punctuation means nothing to Markdown.
+  /// Appends a sentence of prewarm with its punctuation escaped.
   mutating func appendMarkdown(_ sentence: String) {
     for byte in sentence.utf8 {
       if "\\`*_[]<>#|~&@".utf8.contains(byte) { append(UInt8(ascii: "\\")) }

@@ -1,27 +1,27 @@
 import Glibc
 
-/// Which file a path leads to, whatever it is called: paths of one identity are one file, or would become one.
+/// The file to which a path leads: paths with equal identities lead to the same file, even if it doesn't exist yet.
 ///
-/// Symbolic links are followed, also those that lead to nothing yet. Hard links of a file have its identity.
+/// Symbolic links are followed, dangling ones too. Hard links of a file have its identity.
 package struct FileIdentity: Hashable {
   private var device: UInt64
   private var inode: UInt64
-  /// The names below it that nothing has yet.
+  /// The components below it that don't exist yet.
   private var missing: [Substring] = []
 
   private init(_ status: stat) { (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino)) }
 
-  /// The file at `path`, or that will be there.
+  /// The identity of the existing or future file at `path`.
   package init(_ path: String) { self = Self.chain(path)[0] }
 
-  /// The open file; nil unless it is a regular one.
+  /// The identity of an open file; nil if it isn't a regular one.
   package init?(descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     self.init(status)
   }
 
-  /// Whether a path leads to `folder`, or to something in it, also by another hard link.
+  /// Whether a path leads to `folder` or into it, also by another hard link.
   package static func isInside(_ path: String, _ folder: String) -> Bool {
     if chain(path).contains(FileIdentity(folder)) { return true }
     var status = stat()
@@ -29,7 +29,7 @@ package struct FileIdentity: Hashable {
     return hasLink(to: FileIdentity(status), in: folder)
   }
 
-  /// A path's own identity, then those of the folders that it lies in.
+  /// The identity of a path, then those of its folders.
   private static func chain(_ path: String) -> [FileIdentity] {
     var path = resolvedPath(path)
     var missing: [Substring] = []
@@ -44,7 +44,7 @@ package struct FileIdentity: Hashable {
       } else if name != "." {
         missing.insert(name, at: 0)
         guard missing.dropFirst().first == ".." else { continue }
-        // The folder will be made, so that this leads back to the one above it, where the rest may be there.
+        // The folder will be created, so `..` leads to its parent, which may contain the rest.
         let rest = missing.dropFirst(2).joined(separator: "/")
         path = resolvedPath(path == "." && !rest.isEmpty ? rest : path + rest)
         missing = []
@@ -79,7 +79,7 @@ package struct FileIdentity: Hashable {
   }
 }
 
-/// Where a link leads, also to what is not there yet, so that renaming replaces the file and not the link; else `path` itself.
+/// Returns the target of a link, even of a dangling one, so that renaming replaces the file and not the link; otherwise `path`.
 func resolvedPath(_ path: String) -> String {
   var path = path
   // As many links as Linux follows (path_resolution(7)).

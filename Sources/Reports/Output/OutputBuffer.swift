@@ -1,8 +1,8 @@
 import Glibc
 
-/// Bytes of a report that are waiting to be written: memory of its own that grows by doubling and is kept when emptied.
+/// Bytes of a report that wait to be written, in memory that grows by doubling and stays allocated when emptied.
 ///
-/// Appending costs a comparison and a copy, no reference counting, since a row of the journal is made of many small pieces.
+/// Appending costs a comparison and a copy and no reference counting, since a row of a journal has many small pieces.
 public struct OutputBuffer: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
@@ -41,18 +41,18 @@ public struct OutputBuffer: ~Copyable {
     count += 1
   }
 
-  /// Appends text that is known when compiling, at the cost of a copy.
+  /// Appends text that is known at compile time, at the cost of a copy.
   @inline(__always)
   mutating func appendLiteral(_ text: StaticString) {
     append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Forgets all bytes and keeps the memory.
+  /// Removes all bytes and keeps the memory.
   public mutating func removeAll() { count = 0 }
 
-  /// Takes back the last bytes, of which there are so many at least.
+  /// Removes the last bytes; the buffer must have at least `byteCount`.
   mutating func removeLast(_ byteCount: Int) {
-    precondition(byteCount <= count, "the buffer has less")
+    precondition(byteCount <= count, "the buffer has fewer bytes")
     count -= byteCount
   }
 
@@ -70,7 +70,7 @@ public struct OutputBuffer: ~Copyable {
     memory = larger
   }
 
-  /// Calls `body` with `byteCount` bytes of room at the end, all of which it must write.
+  /// Calls `body` with room for `byteCount` bytes at the end, all of which it must write.
   @inline(__always)
   mutating func appendUninitialized(_ byteCount: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Void) {
     reserve(byteCount)
@@ -102,9 +102,9 @@ extension OutputBuffer {
     append(digitsOf: value, length: length)
   }
 
-  /// Appends `value` with as many decimals, rounded half up; what is not finite or is negative counts as 0.
+  /// Appends `value` with at most `decimals` decimals, rounded half up; infinite, undefined and negative values count as 0.
   ///
-  /// Trailing zeros are dropped down to one decimal, so that 310 reads `310.0`, as a floating-point number does in JSON.
+  /// Trailing zeros are dropped down to one decimal, so that 310 becomes `310.0`, a floating-point number in JSON.
   mutating func append(_ value: Double, decimals: Int) {
     var scale: UInt64 = 1
     for _ in 0..<decimals { scale *= 10 }
@@ -126,7 +126,7 @@ extension OutputBuffer {
     appendUninitialized(length) { digits in
       var rest = value
       var position = length
-      // Two digits a step: the divisions wait for each other, and these are half as many.
+      // Two digits per step halve the number of divisions, each of which waits for the one before.
       while position >= 2 {
         let pair = UInt8(truncatingIfNeeded: rest % 100)
         rest /= 100
@@ -150,10 +150,10 @@ extension OutputBuffer {
 }
 
 extension OutputBuffer {
-  /// Appends text from outside as ``escapedForTerminal(_:)`` shows it, and puts what `replacement` gives in place of ASCII bytes that
-  /// mean something there.
+  /// Appends text from outside as ``escapedForTerminal(_:)`` shows it; `replacement` returns the escaped form of ASCII bytes with a
+  /// meaning in the output.
   ///
-  /// - Parameter limit: ends the text with an ellipsis where it would take more bytes than so many, by some.
+  /// - Parameter limit: cuts the text with an ellipsis at about this number of bytes.
   @inline(__always)
   mutating func appendVisible(
     _ bytes: UnsafeRawBufferPointer,

@@ -1,18 +1,18 @@
 import ImagePrimitives
 import Glibc
 
-/// Why a report could not be written, as one sentence that names the file.
+/// A report can't be written; the description names the file.
 public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Step: Sendable, Hashable {
     case makeFolder, open, write, commit
-    /// Keeping other runs from it, of which one writes it.
+    /// Locking it: another run is writing it.
     case lock
-    /// Keeping parts of it in the folder for temporary files.
+    /// Storing parts of it in the folder for temporary files.
     case spool
   }
 
   public var step: Step
-  /// The path as the job names it; `-` is standard output. For ``Step/spool`` it is the folder for temporary files.
+  /// The path as the job names it; `-` is standard output. For ``Step/spool`` the folder for temporary files.
   public var path: String
   public var code: Int32
 
@@ -29,19 +29,19 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
       switch code {
       case ENOSPC, EDQUOT: "; free some space and run again"
       case EACCES, EPERM, EROFS: "; choose a path that this user may write"
-      case ENXIO: "; start the program that reads this pipe first"
+      case ENXIO: "; first start the program that reads this pipe"
       case EISDIR: "; name a file in it"
       case ENOTDIR: "; a part of the path is a file"
       default: ""
       }
     return switch step {
-    case .makeFolder: "cannot make the folder of the report \(place): \(reason)\(advice)"
-    case .lock: "cannot open the report \(place): another run is writing it; wait until that ends, or name another file"
-    case .open: "cannot open the report \(place): \(reason)\(advice)"
-    case .write: "cannot write the report \(place): \(reason)\(advice)"
+    case .makeFolder: "cannot create the folder of report \(place): \(reason)\(advice)"
+    case .lock: "cannot open report \(place): another run is writing it; wait for that run, or name another file"
+    case .open: "cannot open report \(place): \(reason)\(advice)"
+    case .write: "cannot write report \(place): \(reason)\(advice)"
     case .spool:
-      "cannot keep parts of a report in \(place): \(reason); let TMPDIR name a folder that has room and that this user may write"
-    case .commit: "cannot put the finished report in its place at \(place): \(reason)\(advice)"
+      "cannot store parts of a report in \(place): \(reason); set TMPDIR to a writable folder with free space"
+    case .commit: "cannot move the finished report to \(place): \(reason)\(advice)"
     }
   }
 }

@@ -1,26 +1,26 @@
 import Glibc
 import ImagePrimitives
 
-/// The file of a report: opened before the run, so that a bad path is known at once, and put in its place when it is whole.
+/// The file of a report: opened before the run, so that an invalid path fails early, and renamed to its path when it is complete.
 ///
-/// A regular file has no name in its folder until ``commit()`` gives it one, so that readers see the old report or the new one,
-/// never half of one, and a killed run leaves nothing; where the file system knows no such files it has a temporary name until
-/// then. A link is followed. While it is open, no other run can open a report at the same path. Anything but a regular file (`-`, a pipe, a device) is written as is.
+/// A regular file has no name until ``commit()``, so that readers see the old report or the new one, never half of one, and a killed run
+/// leaves nothing; a file system without unnamed files gives it a temporary name. Links are followed. While it is open, no other run
+/// can open a report at the same path. Anything else (`-`, a pipe, a device) is written directly.
 final class ReportFile {
   /// The path as the job names it; `-` is standard output.
   let path: String
   private let descriptor: OutputDescriptor
-  /// The name it gets when it is committed; nil if it is written as is, or has it.
+  /// The name that it gets when it is committed; nil if it is written directly, or has its name already.
   private var target: String?
-  /// The name it has until then; nil if it has none.
+  /// The name until then; nil if it has none.
   private var temporaryName: String?
   private let growsInPlace: Bool
-  /// Keeps other runs from the same file; nil for what is none.
+  /// Excludes other runs from the same file; nil if it isn't a regular file.
   private let lock: ReportLock?
 
-  /// Opens the report at `path`, makes the folders above it, and touches nothing that is there already.
+  /// Opens the report at `path` and creates the folders above it; an existing report stays unchanged.
   ///
-  /// - Parameter growsInPlace: whether what is written is seen at once; then ``commit()`` does nothing.
+  /// - Parameter growsInPlace: whether readers see the report while it grows; then ``commit()`` does nothing.
   init(path: String, growsInPlace: Bool = false) throws(ReportError) {
     self.path = path
     self.growsInPlace = growsInPlace
@@ -79,7 +79,7 @@ final class ReportFile {
     }
   }
 
-  /// Gives the written file its name; without it nothing is left behind.
+  /// Gives the written file its name; without this call, no file remains.
   func commit() throws(ReportError) {
     guard let target else { return }
     do {
@@ -95,7 +95,7 @@ final class ReportFile {
     self.target = nil
   }
 
-  /// A link replaces nothing that is there; then the file gets a name beside it first, which is there for a moment only.
+  /// A link can't replace an existing file, so the file first gets a temporary name beside it.
   private func nameUnnamed(_ target: String) throws(SystemError) {
     do {
       return try descriptor.link(to: target)
@@ -113,7 +113,7 @@ final class ReportFile {
   }
 }
 
-/// Whether something other than a regular file is at `path`; a folder counts, so that opening it fails with the reason.
+/// Whether `path` names anything but a regular file; a folder counts, so that opening it fails with the reason.
 private func isSpecialFile(_ path: String) -> Bool {
   var status = stat()
   return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
@@ -123,7 +123,7 @@ private func renameFile(_ path: String, to target: String) throws(SystemError) {
   guard rename(path, target) == 0 else { throw SystemError(code: errno) }
 }
 
-/// A name that no other run of ours takes; short, since the report's own name may be as long as names can be.
+/// A name that no other run uses; short, since the report's own name may have the maximum length.
 private func makeTemporaryName(beside path: String) -> String {
   "\(folder(of: path)).prewarm-report-\(String(UInt64.random(in: .min ... .max), radix: 36))"
 }
@@ -131,7 +131,7 @@ private func makeTemporaryName(beside path: String) -> String {
 /// O_TMPFILE of Linux (asm-generic/fcntl.h), which Swift does not import.
 private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
 
-/// A file descriptor for writing, closed when its owner goes.
+/// A file descriptor for writing, closed with its owner.
 struct OutputDescriptor: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
@@ -144,9 +144,9 @@ struct OutputDescriptor: ~Copyable {
 
   /// Opens `path` for writing with `flags` of open(2); a new file gets the mode that the umask leaves.
   ///
-  /// The error number is thrown as it is, since only the caller knows what the path was for.
+  /// Throws the error number, since only the caller knows the path's purpose.
   init(opening path: String, flags: Int32) throws(SystemError) {
-    // A pipe that no program reads yet is refused (ENXIO) in place of a wait for its reader.
+    // A pipe without a reader fails with ENXIO instead of blocking.
     let result = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0o666)
     guard result >= 0 else { throw SystemError(code: errno) }
     _ = fcntl(result, F_SETFL, fcntl(result, F_GETFL) & ~O_NONBLOCK)
@@ -154,13 +154,13 @@ struct OutputDescriptor: ~Copyable {
     isOwned = true
   }
 
-  /// Makes a file without a name in `folder`, which goes with its descriptor unless ``link(to:)`` names it.
+  /// Creates an unnamed file in `folder`, which disappears with its descriptor unless ``link(to:)`` names it.
   ///
-  /// Nil if there are no such files (open(2), O_TMPFILE), or naming one cannot work.
+  /// Nil if the file system has no unnamed files (open(2), O_TMPFILE), or they can't be named.
   init?(unnamedIn folder: String) {
     let result = open(folder, unnamedFile | O_WRONLY | O_CLOEXEC, 0o666)
     guard result >= 0 else { return nil }
-    // Without /proc it could get no name.
+    // Naming it needs /proc.
     guard access(Self.linkPath(of: result), F_OK) == 0 else {
       close(result)
       return nil
@@ -173,7 +173,7 @@ struct OutputDescriptor: ~Copyable {
     if isOwned { close(descriptor) }
   }
 
-  /// Names the file of ``init(unnamedIn:)``; `EEXIST` where the name is taken.
+  /// Names the file of ``init(unnamedIn:)``; throws `EEXIST` if the name is taken.
   borrowing func link(to path: String) throws(SystemError) {
     guard linkat(AT_FDCWD, Self.linkPath(of: descriptor), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
       throw SystemError(code: errno)
@@ -198,7 +198,7 @@ struct SystemError: Error {
   var code: Int32
 }
 
-/// Makes the folders above `path`, each with the mode that the umask leaves, and minds none that is there already.
+/// Creates the missing folders above `path`, each with the mode that the umask leaves.
 func makeParentFolders(of path: String) throws(SystemError) {
   var position = path.utf8.startIndex
   while let slash = path.utf8[position...].firstIndex(of: UInt8(ascii: "/")) {
@@ -206,7 +206,7 @@ func makeParentFolders(of path: String) throws(SystemError) {
     let folder = String(path[..<slash])
     if !folder.isEmpty, mkdir(folder, 0o777) != 0, errno != EEXIST {
       let code = errno
-      // A read-only or forbidden parent says so before it says that the folder is there.
+      // A read-only or forbidden parent is reported before the fact that the folder exists.
       guard access(folder, F_OK) == 0 else { throw SystemError(code: code) }
     }
   }

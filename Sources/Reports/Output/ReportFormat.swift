@@ -1,25 +1,25 @@
-/// The forms in which a report can be written; the names are those of job files and options.
+/// The forms of reports; raw values are the names in job files and options.
 public enum ReportFormat: String, Sendable, CaseIterable {
   /// For a person at a terminal.
   case text
   /// `prewarm.report/1`.
   case json
-  /// A JSON object an entry.
+  /// One JSON object per entry.
   case jsonl
-  /// A row an entry.
+  /// One row per entry.
   case csv
-  /// JUnit's XML, as GitLab and Jenkins read it.
+  /// JUnit XML for GitLab and Jenkins.
   case junit
-  /// For pull requests and summaries.
+  /// For pull requests and step summaries.
   case markdown
   /// Workflow commands of GitHub Actions.
   case github
-  /// One page that needs nothing else.
+  /// One self-contained page.
   case html
   /// For the node exporter's text-file collector.
   case prometheus
 
-  /// The form of files with this extension, in lower case, without the dot; nil if it is none's.
+  /// The form of files with this extension, in lower case, without the dot; nil if there is none.
   public init?(fileExtension: some StringProtocol) {
     switch fileExtension {
     case "txt", "text": self = .text
@@ -40,8 +40,8 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     self.init(fileExtension: path[path.index(after: dot)...].lowercased())
   }
 
-  /// Opens a report of this form at `path`, where `-` is standard output; makes the folders above it, and touches nothing that
-  /// is there already.
+  /// Opens a report of this form at `path`, where `-` is standard output, and creates the folders above it; an existing report stays
+  /// unchanged.
   public func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
     switch self {
     case .jsonl: try JSONLinesJournal(path: path)
@@ -62,21 +62,21 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   }
 }
 
-/// What is known of the place where reports are written.
+/// Options that depend on the environment of the command, not on the job.
 public struct ReportOptions: Sendable {
-  /// Lays out a text report on standard output; in a file the same has 80 columns and no colours.
+  /// The layout of a text report on standard output; in a file it has 80 columns and no colours.
   public var terminal = TextReport()
-  /// Whether a JUnit report lists what was good, too; no by default.
+  /// Whether a JUnit report lists good entries, too; no by default.
   public var listsSuccesses = false
-  /// The file of a GitHub step's summary, which a report for GitHub adds to; nil if there is none.
+  /// The file of a GitHub step's summary, to which a report for GitHub appends; nil if there is none.
   public var stepSummaryPath: String?
-  /// The absolute path of the repository's folder, to which paths in reports for GitHub and of JUnit are relative; nil: they name no file.
+  /// The absolute path of the repository's folder, to which paths in GitHub and JUnit reports are relative; nil: they name no file.
   public var workspace: String?
 
   public init() {}
 }
 
-/// A form of the finished report: what it looks like, wherever it goes.
+/// A form of the finished report, whatever its destination.
 protocol ReportForm: Sendable {
   func write(_ report: FinishedReport, to output: inout OutputBuffer)
 }
@@ -90,14 +90,14 @@ extension ReportForm {
   }
 }
 
-/// Writes one report into one file: opened before the run, given each entry if it has a journal, and finished after it.
+/// Writes one report to one file: opened before the run, given each entry if it has a journal, and finished after the run.
 ///
 /// Owned by one thread at a time.
 public protocol ReportWriter: AnyObject {
-  /// Gets a row for each entry while the run goes; nil if the report is made of the finished run alone.
+  /// Gets a row for each entry during the run; nil if the report needs the finished run only.
   var journal: (any ReportJournal)? { get }
 
-  /// Writes what is left and puts the file in its place; to be called once, after the run.
+  /// Writes the rest and commits the file; must be called once, after the run.
   func finish(_ report: FinishedReport) throws(ReportError)
 }
 
@@ -105,7 +105,7 @@ extension ReportWriter {
   public var journal: (any ReportJournal)? { nil }
 }
 
-/// A report that is made of the finished run alone.
+/// A report that needs the finished run only.
 final class FormWriter: ReportWriter {
   private let form: any ReportForm
   private let file: ReportFile

@@ -1,24 +1,24 @@
 internal import CXXHash
 import Glibc
 
-/// Keeps other runs from writing the same report, until it is released or its process ends, however that happens.
+/// Prevents other runs from writing the same report until it is released or its process ends in any way.
 ///
-/// The lock (flock(2)) is on an empty hidden file beside the report, which is removed with it; the one of a killed run stays, and the
-/// next run takes it over. On a file system without such locks there is none.
+/// The lock (flock(2)) is on an empty hidden file beside the report, and releasing it removes the file. The file of a killed run
+/// stays, and the next run uses it. A file system without such locks gives no protection.
 final class ReportLock {
   private let name: String
   private let descriptor: Int32
 
-  /// Locks the report at `target`, which the job calls `path`; nil if that cannot be done.
+  /// Locks the report at `target`, which the job calls `path`; nil if the file system doesn't allow it.
   ///
-  /// - Throws: if another run has it.
+  /// - Throws: ``ReportError`` if another run has the lock.
   init?(target: String, path: String) throws(ReportError) {
     var file = target.utf8.split(separator: UInt8(ascii: "/")).last.map { Array($0) } ?? []
     let hash = file.withUnsafeMutableBytes { XXH3_64bits($0.baseAddress, $0.count) }
-    // Short, since the report's own name may be as long as names can be.
+    // Short, since the report's own name may have the maximum length.
     name = "\(folder(of: target)).prewarm-lock-\(String(hash, radix: 36))"
     while true {
-      // What another user has left can be locked, but need not be writable.
+      // The file of another user can be locked even if it isn't writable.
       let existing = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
       let opened = existing >= 0 ? existing : open(name, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
       guard opened >= 0 else { return nil }
@@ -29,7 +29,7 @@ final class ReportLock {
         guard code == EWOULDBLOCK else { return nil }
         throw ReportError(.lock, path: path, code: code)
       }
-      // Its owner may have removed it in between.
+      // Its owner may have removed it meanwhile.
       var (held, named) = (stat(), stat())
       if fstat(opened, &held) == 0, stat(name, &named) == 0, held.st_ino == named.st_ino, held.st_dev == named.st_dev {
         descriptor = opened

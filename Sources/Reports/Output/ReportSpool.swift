@@ -1,9 +1,9 @@
 import Glibc
 import ImagePrimitives
 
-/// A file without a name for parts of a report that can be put in their place only when the run has ended.
+/// An unnamed file for parts of a report whose place in it is known only after the run.
 ///
-/// It lies in the folder that TMPDIR names, else in /tmp, and goes with its descriptor.
+/// It lies in the folder of TMPDIR, by default /tmp, and disappears with its descriptor.
 struct ReportSpool: ~Copyable {
   private static let pieceBytes = 65_536
 
@@ -11,7 +11,7 @@ struct ReportSpool: ~Copyable {
   private let folder: String
   private(set) var count = 0
 
-  /// - Parameter folder: where the file lies while it is made.
+  /// - Parameter folder: the folder for the file.
   init(folder: String = temporaryFolder()) throws(ReportError) {
     self.folder = folder
     var template = Array("\(folder)/.prewarm-report-XXXXXX".utf8CString)
@@ -30,7 +30,7 @@ struct ReportSpool: ~Copyable {
     count += bytes.count
   }
 
-  /// Calls `body` with all that was appended, in pieces.
+  /// Calls `body` with all appended bytes, in pieces.
   borrowing func read(_ body: (UnsafeRawBufferPointer) throws(ReportError) -> Void) throws(ReportError) {
     let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 8)
     defer { piece.deallocate() }
@@ -47,7 +47,7 @@ struct ReportSpool: ~Copyable {
   }
 }
 
-/// The folder that TMPDIR names, else /tmp.
+/// The folder of TMPDIR, by default /tmp.
 package func temporaryFolder() -> String {
   let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
   return folder.isEmpty ? "/tmp" : folder

@@ -1,11 +1,11 @@
 import ImagePrimitives
 
-/// A run's figures in Prometheus' text format, for the text-file collector of the node exporter.
+/// The metrics of a run in Prometheus' text format, for the text-file collector of the node exporter.
 ///
-/// All are gauges of the last run, but for the histogram, whose buckets are always the same; a job has the same series after every run,
-/// zeros included, unless its file changes: those of the cache and the blacklist are there where it uses them. None has a time of its own,
-/// which the collector refuses; `prewarm_completion_timestamp_seconds` has it. Give each job a file of its own, with a name that ends
-/// in `.prom`: until it is whole, it has no name that does. A shard's series have its number (`prewarm_shard`).
+/// All are gauges of the last run, except the histogram, whose buckets never change. A job has the same series after every run, zeros
+/// included, unless its file changes: the metrics of the cache and the blacklist exist if the job uses them. No sample has a timestamp,
+/// since the collector rejects them; `prewarm_completion_timestamp_seconds` has the time. Give each job its own file with the extension
+/// `.prom`; an incomplete file never has that extension. Series of a shard have its number as a label (`prewarm_shard`).
 struct PrometheusReport: ReportForm {
   /// Upper bounds of the histogram in powers of two of a millisecond, from 1 ms to 131 s: bounds of ``LatencyHistogram``, so that its
   /// counts are exact.
@@ -14,35 +14,35 @@ struct PrometheusReport: ReportForm {
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     var page = PrometheusPage(job: report.job)
     let (totals, traffic, end) = (report.totals, report.traffic, report.end)
-    page.family("urls", "URLs of the last run by outcome.") { page in
+    page.family("urls", "URLs in the last run, by outcome.") { page in
       for outcome in Outcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
     }
     let failed = Dictionary(
       report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },
       uniquingKeysWith: +
     )
-    page.family("failures", "URLs that failed in the last run by kind, without those that were on the blacklist before.") {
+    page.family("failures", "URLs that failed in the last run, by kind, without blacklisted ones.") {
       page in
       for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
     }
-    page.gauge("received_bytes", "Bytes of bodies received in the last run.", traffic.receivedBytes)
-    page.gauge("cached_bytes", "Bytes of bodies that were in the cache in the last run.", traffic.cachedBytes)
-    page.gauge("stored_bytes", "Bytes put into the cache in the last run.", traffic.storedBytes)
-    page.histogram("transfer_duration_seconds", "How long transfers of the last run took.", traffic.latency)
-    page.gauge("attempts", "Requests of the last run, retries included.", traffic.attempts)
-    page.gauge("retries", "Requests of the last run that were retries.", traffic.retries)
+    page.gauge("received_bytes", "Body bytes received in the last run.", traffic.receivedBytes)
+    page.gauge("cached_bytes", "Body bytes of cache hits in the last run.", traffic.cachedBytes)
+    page.gauge("stored_bytes", "Bytes stored in the cache in the last run.", traffic.storedBytes)
+    page.histogram("transfer_duration_seconds", "Duration of transfers in the last run.", traffic.latency)
+    page.gauge("attempts", "Requests in the last run, including retries.", traffic.attempts)
+    page.gauge("retries", "Retries in the last run.", traffic.retries)
     if let cache = end.cache {
       page.gauge("cache_entries", "Images in the cache.", cache.entries)
-      page.gauge("cache_bytes", "Bytes of the bodies in the cache.", cache.bodyBytes)
-      page.gauge("cache_disk_bytes", "Bytes that the cache takes on disk.", cache.diskBytes)
+      page.gauge("cache_bytes", "Body bytes in the cache.", cache.bodyBytes)
+      page.gauge("cache_disk_bytes", "Disk space of the cache in bytes.", cache.diskBytes)
     }
     if let blacklist = end.blacklist { page.gauge("blacklist_entries", "URLs on the blacklist.", blacklist.entries) }
-    page.gauge("run_duration_seconds", "How long the last run took.", seconds: end.duration.inSeconds)
+    page.gauge("run_duration_seconds", "Duration of the last run.", seconds: end.duration.inSeconds)
     if let moment = end.finishedAt {
       let seconds = Double(moment.milliseconds) / 1000
-      page.gauge("completion_timestamp_seconds", "When the last run ended, in seconds since 1970.", seconds: seconds)
+      page.gauge("completion_timestamp_seconds", "Time at which the last run ended, in seconds since 1970.", seconds: seconds)
     }
-    page.gauge("exit_status", "The exit status of the last run; 0 is good.", UInt64(report.exitStatus.rawValue))
+    page.gauge("exit_status", "Exit status of the last run; 0 is success.", UInt64(report.exitStatus.rawValue))
     page.output.withUnsafeBytes { output.append($0) }
   }
 }
@@ -75,7 +75,7 @@ private struct PrometheusPage: ~Copyable {
     family(name, help) { $0.sample(name, seconds: seconds) }
   }
 
-  /// Every bucket counts what those below it count, too.
+  /// Buckets are cumulative.
   mutating func histogram(_ name: StaticString, _ help: StaticString, _ latency: LatencyHistogram) {
     family(name, help, type: "histogram") { page in
       for exponent in PrometheusReport.bucketExponents {

@@ -1,24 +1,24 @@
 public import ImagePrimitives
 
-/// The curl command that makes the request of an entry again, secrets masked.
+/// The curl command that repeats the request of an entry, with secrets masked.
 public struct CurlCommand: Sendable, Hashable {
   /// The words between `curl` and the URL, with `***` in place of secrets.
   public var options: [String]
 
   public init(options: [String]) { self.options = options }
 
-  /// The line for a URL as reports show it, which is written as it is sent: what may not stand in a URL is percent-encoded.
+  /// The line for a URL as reports show it; characters that URLs must not contain are percent-encoded, as in the request.
   public func line(for url: String) -> String {
     let sent = sentForm(of: url)
     var words = ["curl"] + options
     if hasPattern(sent) { words.append("--globoff") }
-    // What is no URL must not be an option either.
+    // Text that isn't a URL must not become an option.
     if sent.hasPrefix("-") { words.append("--url") }
     return (words + [sent]).map(shellQuoted).joined(separator: " ")
   }
 
-  /// The line for a failure; nil if there was no request, as of a bad line, or the line would ask for something else than it
-  /// shows: URL or options have characters that cannot be seen, or the URL was not UTF-8.
+  /// The line for a failure; nil if there was no request, such as for an invalid line, or if the line would request something else than
+  /// it shows: URL or options contain invisible characters, or the URL wasn't UTF-8.
   func line(of failure: FailureRecord) -> String? {
     guard failure.failure?.kind != .invalidURL, isWebAddress(failure.url) else { return nil }
     guard (options + [failure.url]).allSatisfy(showsItself) else { return nil }
@@ -27,8 +27,8 @@ public struct CurlCommand: Sendable, Hashable {
 }
 
 extension FinishedReport {
-  /// The line that makes the request of a failure again; nil if that is unknown, there was none, as of a bad line, or it
-  /// cannot be shown.
+  /// The line that repeats the request of a failure; nil if the request is unknown, there was none, such as for an invalid line, or it
+  /// can't be shown.
   public func curlLine(of failure: FailureRecord) -> String? {
     requests.first { $0.variant == failure.variant }?.curl.line(of: failure)
   }
@@ -44,7 +44,7 @@ public struct ReportedRequest: Sendable, Hashable {
   }
 }
 
-/// Text as one word of a POSIX shell: as it is where it holds nothing that means something there, else in single quotes.
+/// Text as one word of a POSIX shell: in single quotes if it contains special characters.
 public func shellQuoted(_ text: String) -> String {
   let plain = text.utf8.allSatisfy { byte in
     switch byte {
@@ -56,16 +56,16 @@ public func shellQuoted(_ text: String) -> String {
   return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
 }
 
-/// Whether all of a text can be seen.
+/// Whether a text has no invisible characters.
 private func showsItself(_ text: String) -> Bool { text.unicodeScalars.allSatisfy { !isHidden($0.value) && $0 != "\u{FFFD}" } }
 
-/// Whether curl asks a web server for it.
+/// Whether curl requests it from a web server.
 private func isWebAddress(_ url: String) -> Bool {
   ["http://", "https://"].contains { url.utf8.count > $0.utf8.count && url.prefix($0.count).lowercased() == $0 }
 }
 
-/// The URL with spaces, hidden characters and bytes beyond ASCII as a request line has them, and encodings in normal form (RFC 3986,
-/// section 6.2.2); a host's name stays as it is, in which curl reads letters of all languages. curl removes dot segments itself.
+/// The URL with spaces, invisible characters and non-ASCII bytes encoded as in a request line, and encodings in normal form (RFC 3986,
+/// section 6.2.2). A host name stays as it is, since curl accepts letters of all languages there. curl removes dot segments itself.
 private func sentForm(of url: String) -> String {
   let scalars = url.unicodeScalars
   let authorityEnd = pathStart(of: url)
@@ -92,14 +92,14 @@ private func sentForm(of url: String) -> String {
 
 private func percentEncoding(of byte: UInt8) -> String { (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true) }
 
-/// The byte that a percent sign and the two hexadecimal digits behind it stand for; nil if there are none.
+/// The byte that a percent sign and two hexadecimal digits encode; nil if there are none.
 private func encodedByte(_ text: Substring.UnicodeScalarView) -> UInt8? {
   let digits = text.dropFirst().prefix(2)
   guard digits.count == 2, digits.allSatisfy({ $0.isASCII && $0.properties.isASCIIHexDigit }) else { return nil }
   return UInt8(String(digits), radix: 16)
 }
 
-/// Whether a byte means the same encoded or not (RFC 3986, section 2.3).
+/// Whether a byte has the same meaning encoded or not (RFC 3986, section 2.3).
 private func isUnreserved(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
@@ -107,12 +107,12 @@ private func isUnreserved(_ byte: UInt8) -> Bool {
   }
 }
 
-/// Whether curl would read a pattern in it: brackets and braces are some (curl(1), "Globbing"), but not those of an IPv6 address.
+/// Whether curl would find a pattern in it: brackets or braces (curl(1), "Globbing"), except those of an IPv6 address.
 private func hasPattern(_ url: String) -> Bool {
   url.unicodeScalars[pathStart(of: url)...].contains { "[]{}".unicodeScalars.contains($0) }
 }
 
-/// Where scheme and host of a URL end.
+/// The end of a URL's scheme and host.
 private func pathStart(of url: String) -> String.Index {
   let scalars = url.unicodeScalars
   let slashes = url.firstRange(of: "://")?.upperBound ?? scalars.startIndex
@@ -120,9 +120,9 @@ private func pathStart(of url: String) -> String.Index {
 }
 
 extension CurlCommand {
-  /// Options that are followed by a value, which may be any.
+  /// Options with a value, which may be any text.
   ///
-  /// What a value of these makes curl do is ask other servers, in another way: none reads a file to send it, or writes one.
+  /// At worst, a value makes curl request other servers in another way; none reads a file to send it, or writes one.
   private static let withAnyValue: Set<String> = [
     "--cacert", "--capath", "--cert", "--connect-timeout", "--connect-to", "--key", "--max-redirs", "--max-time", "--noproxy",
     "--proxy", "--range", "--user",
@@ -130,19 +130,19 @@ extension CurlCommand {
   private static let withoutValue: Set<String> = [
     "-sS", "--head", "--http1.1", "--http2-prior-knowledge", "--insecure", "--location",
   ]
-  /// Those of which other values would write a file, or read one.
+  /// Options with fixed values, since other values would write or read a file.
   private static let withOneValue = ["-D": "-", "-o": "/dev/null", "--cookie": ""]
 
-  /// Whether all of its options are those of runs, so that its line does nothing but request an image.
+  /// Whether all of its options are those of runs, so that its line only requests an image.
   ///
-  /// A report may come from anyone, and a line is there to be copied: quoting does not help against `--upload-file`.
+  /// A report may come from anyone, and users copy such lines: quoting doesn't help against `--upload-file`.
   var hasOurOptionsOnly: Bool {
     var rest = options[...]
     while let option = rest.popFirst() {
       if Self.withoutValue.contains(option) { continue }
       guard let value = rest.popFirst() else { return false }
       switch option {
-      // A field that begins with an @ names a file of fields (curl(1), `--header`).
+      // A field that starts with an @ names a file of fields (curl(1), `--header`).
       case "-H": if value.hasPrefix("@") { return false }
       case _ where Self.withAnyValue.contains(option): break
       default: if Self.withOneValue[option] != value { return false }

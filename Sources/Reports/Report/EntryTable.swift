@@ -1,9 +1,9 @@
 internal import CXXHash
 import ImagePrimitives
 
-/// What an entry is recognised by from run to run: a hash of its URL, as reports show it, and of its variant and edge.
+/// The identity of an entry across runs: a hash of its URL, as reports show it, and of its variant and edge.
 ///
-/// XXH3 with 128 bits and seed 0, so that every run on every machine comes to the same.
+/// XXH3 with 128 bits and seed 0, so that all machines compute the same.
 public struct EntryKey: Sendable, Hashable {
   let high: UInt64
   let low: UInt64
@@ -21,7 +21,7 @@ extension EntryKey {
     self.init(shown: url, variant)
   }
 
-  /// Entries come by the million, so that nothing is allocated here.
+  /// There may be millions of entries, so this doesn't allocate.
   private init(shown url: UnsafeRawBufferPointer, _ variant: RequestVariant) {
     guard variant.name != nil || variant.edge != nil else {
       self.init(hashing: url)
@@ -34,7 +34,7 @@ extension EntryKey {
         UnsafeMutableRawBufferPointer(rebasing: bytes[end...]).copyBytes(from: part)
         end += part.count
       }
-      // A URL holds no line feed, so the parts cannot run into each other.
+      // A URL contains no line feed, so the parts stay distinct.
       append(url)
       append(CollectionOfOne(UInt8(ascii: "\n")))
       append(name)
@@ -61,10 +61,10 @@ private func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   return true
 }
 
-/// Values by the keys of entries, in flat memory.
+/// Values by the keys of entries, in contiguous memory.
 ///
-/// A slot costs 16 bytes and the value's own; between 3/8 and 3/4 of the slots are used. URLs come from outside, and anyone can compute
-/// the hash that keys are, so that indices follow from a secret of the process: chosen collisions must not slow a run.
+/// A slot takes 16 bytes and those of the value; between 3/8 and 3/4 of the slots are used. URLs come from outside and anyone can
+/// compute their keys, so indices depend on a secret of the process: chosen collisions must not slow down a run.
 struct EntryTable<Value: BitwiseCopyable & Sendable> {
   /// The key of a free slot is zero.
   private struct Slot: ProbedSlot {
@@ -86,13 +86,13 @@ struct EntryTable<Value: BitwiseCopyable & Sendable> {
 
   var count: Int { slots.used }
 
-  /// The index of a key; nil if it is not there. Valid until a key is added.
+  /// Returns the index of a key; nil if the table doesn't have it. Valid until a key is added.
   func index(of key: EntryKey) -> Int? {
     let index = search(key)
     return slots[index].isFree ? nil : index
   }
 
-  /// The index of a key, which is added with the filler as its value if it is not there.
+  /// Returns the index of a key, which is added with the filler as its value if it is missing.
   mutating func indexAdding(_ key: EntryKey) -> (index: Int, isNew: Bool) {
     let index = search(key)
     guard slots[index].isFree else { return (index, false) }
@@ -107,7 +107,7 @@ struct EntryTable<Value: BitwiseCopyable & Sendable> {
     set { slots[index].value = newValue }
   }
 
-  /// Calls `body` with every key and its value, in no order.
+  /// Calls `body` with every key and its value, in undefined order.
   func forEach(_ body: (EntryKey, Value) -> Void) {
     for slot in slots.slots where !slot.isFree { body(EntryKey(high: slot.high, low: slot.low), slot.value) }
   }
@@ -117,7 +117,7 @@ struct EntryTable<Value: BitwiseCopyable & Sendable> {
     return slots.index(hash: Self.hash(high, low, seeds)) { $0.high == high && $0.low == low }
   }
 
-  /// Both halves of the product, after a secret was added to each factor (as wyhash mixes).
+  /// Mixes both halves of the product, after a secret was mixed into each factor (as in wyhash).
   private static func hash(_ high: UInt64, _ low: UInt64, _ seeds: (UInt64, UInt64)) -> UInt64 {
     let product = (high ^ seeds.0).multipliedFullWidth(by: low ^ seeds.1)
     return product.high ^ product.low

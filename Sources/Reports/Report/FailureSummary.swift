@@ -2,24 +2,24 @@ public import ImagePrimitives
 
 /// A failed or blacklisted entry, as the report lists it.
 public struct FailureRecord: Sendable, Equatable {
-  /// How many a JSON report lists, and any other that is not asked for more.
+  /// How many a report lists by default; a JSON report never lists more.
   public static let listedLimit = 1000
 
-  /// The URL as written and resolved, credentials masked; bytes that aren't UTF-8 became U+FFFD.
+  /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
   public var url = ""
   /// The manifest's path, as the job names it.
   public var manifest = ""
-  /// From 1; 0 if it is on no line.
+  /// From 1; 0 if it has no line.
   public var line: UInt64 = 0
   public var priority = Priority.normal
   public var variant = RequestVariant.plain
   /// `failed` or `blacklisted`.
   public var outcome = Outcome.failed
-  /// Why; nil if nothing is known.
+  /// The reason; nil if it is unknown.
   public var failure: Failure?
-  /// Requests made for it.
+  /// How many requests were made for it.
   public var attempts: UInt32 = 0
-  /// What caches on the way had of it; nil if they weren't asked.
+  /// The status of remote caches; nil if it wasn't checked.
   public var remoteCache: RemoteCacheStatus?
   /// Whether its URL is on the blacklist now.
   public var isBlacklisted = false
@@ -27,11 +27,11 @@ public struct FailureRecord: Sendable, Equatable {
 }
 
 extension FailureRecord {
-  /// Such as `urls/hero.txt:17`; a path that is very long is cut.
+  /// Such as `urls/hero.txt:17`; a very long path is cut.
   var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
 }
 
-/// Entries that failed alike: the same kind and, for `http-status`, the same status.
+/// Entries with the same kind of failure and, for `http-status`, the same status.
 public struct FailureGroup: Sendable, Equatable {
   /// How many examples a report has of each.
   static let exampleLimit = 10
@@ -43,17 +43,17 @@ public struct FailureGroup: Sendable, Equatable {
     var status: Int?
   }
 
-  /// Nil for blacklisted entries of which no reason is known.
+  /// Nil for blacklisted entries whose reason is unknown.
   public var kind: FailureKind?
   /// The HTTP status, for the kind `http-status` only.
   public var status: Int?
   /// How many failed in this run.
   public var failed: UInt64 = 0
-  /// How many were on the blacklist for this reason.
+  /// How many weren't requested since they were blacklisted for this reason.
   public var blacklisted: UInt64 = 0
   /// The hosts with most of them, descending.
   public var hosts: [HostCount] = []
-  /// How many are of hosts that aren't listed.
+  /// How many belong to hosts that aren't listed.
   public var elsewhere: UInt64 = 0
   /// How many of both count in the verdict.
   public var counting: UInt64 = 0
@@ -64,7 +64,7 @@ public struct FailureGroup: Sendable, Equatable {
 
   var key: Key { Key(kind: kind, status: status) }
 
-  /// The order of reports: hosts that are down, for which all of their URLs failed; then the largest first, then by name.
+  /// The order of reports: hosts that are down come first, then the largest groups, then by name.
   func isBefore(_ other: FailureGroup) -> Bool {
     if (kind == .hostDown) != (other.kind == .hostDown) { return kind == .hostDown }
     return (other.count, sortingName) < (count, other.sortingName)
@@ -72,7 +72,7 @@ public struct FailureGroup: Sendable, Equatable {
 
   private var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
 
-  /// Lists the hosts with most failures; those of the others are elsewhere.
+  /// Lists the hosts with most failures; failures of the others count as elsewhere.
   mutating func list(_ counts: [HostCount]) {
     let sorted = counts.sorted { ($1.count, $0.host) < ($0.count, $1.host) }
     hosts = Array(sorted.prefix(Self.hostLimit))
@@ -94,7 +94,7 @@ public struct HostCount: Sendable, Equatable {
   public var count: UInt64 = 0
 }
 
-/// How many failed and blacklisted entries count in the verdict, and why others don't.
+/// How many failed and blacklisted entries count in the verdict.
 public struct FailureStandings: Sendable, Equatable {
   public var counting: UInt64 = 0
   /// Those that failed in an earlier report, too.
@@ -114,6 +114,6 @@ public struct FailureStandings: Sendable, Equatable {
 /// Whether a failure counts in the verdict; the raw value is the name in reports.
 public enum FailureStanding: String, Sendable {
   case counts
-  /// It failed in the report that is the baseline, too.
+  /// It failed in the baseline, too.
   case known
 }

@@ -1,9 +1,9 @@
 import Glibc
 import ImagePrimitives
 
-/// What is counted of a host: flat, since there may be as many as ``HostTable/hostLimit``.
+/// The counters of a host, without references, since there may be ``HostTable/hostLimit`` of them.
 struct HostCounters {
-  /// Where the host's name lies in ``HostTable/names``.
+  /// The range of the host's name in ``HostTable/names``.
   var nameStart: Int
   var nameLength: Int
   var hash: UInt64
@@ -13,23 +13,23 @@ struct HostCounters {
   var latency = LatencyHistogram()
 }
 
-/// Counters by host, found by the bytes of its name: an open-addressing hash table with linear probing over flat memory.
+/// Counters by the name of a host: a hash table with open addressing and linear probing in contiguous memory.
 ///
-/// Manifests mostly name one host many times in a row, so the host found last is compared first. Hashing is Swift's seeded SipHash:
-/// names come from outside, and chosen collisions must not slow a run.
+/// Manifests mostly name one host many times in a row, so a look-up compares the last host first. Hashing is Swift's seeded SipHash:
+/// names come from outside, and chosen collisions must not slow down a run.
 struct HostTable {
-  /// Further hosts are counted together; some 12 MB at most.
+  /// Further hosts are counted together; the table takes at most about 12 MB.
   static let hostLimit = 65_536
 
   private(set) var hosts: [HostCounters] = []
-  /// How many entries were of hosts beyond the limit.
+  /// How many entries belong to hosts beyond the limit.
   private(set) var entriesBeyondLimit: UInt64 = 0
   private var names: [UInt8] = []
   /// Index + 1 into `hosts`.
   private var slots = ProbedTable<UInt32>(free: 0)
   private var last = -1
 
-  /// The index of that host, which is added if it is new; nil if the name is empty or the table is full.
+  /// Returns the index of a host, which is added if it is new; nil if the name is empty or the table is full.
   @inline(__always)
   mutating func index(of name: UnsafeRawBufferPointer) -> Int? {
     if last >= 0, isHost(last, named: name) { return last }
@@ -77,18 +77,18 @@ struct HostTable {
   }
 }
 
-/// What caches on the way to a host, or to one edge of it, had of the images that they were asked for a second time.
+/// Hits and misses of the remote caches of a host, or of one of its edges, for images that were requested a second time.
 public struct RemoteCacheCount: Sendable, Equatable {
   /// The edge's name; nil if the job names no edges.
   public var edge: String?
   public var hits: UInt64 = 0
   public var misses: UInt64 = 0
-  /// Responses that don't say, or didn't come.
+  /// Responses without a cache status, and missing ones.
   public var unknown: UInt64 = 0
 
   public var total: UInt64 { hits + misses + unknown }
 
-  /// Responses that say what the cache had.
+  /// Responses with a cache status.
   public var known: UInt64 { hits + misses }
 
   mutating func add(_ status: RemoteCacheStatus) {
@@ -100,7 +100,7 @@ public struct RemoteCacheCount: Sendable, Equatable {
   }
 }
 
-/// Counts by host and edge; empty unless they were asked for.
+/// Counts by host and edge; empty unless remote caches were checked.
 struct RemoteCacheTable {
   private var counts: [Int: [RemoteCacheCount]] = [:]
 
@@ -113,14 +113,14 @@ struct RemoteCacheTable {
     counts[host] = list
   }
 
-  /// What was counted of a host, in the order of its edges' names.
+  /// The counts of a host, in the order of its edges' names.
   func summary(ofHost host: Int) -> [RemoteCacheCount] {
     (counts[host] ?? []).sorted { ($0.edge ?? "") < ($1.edge ?? "") }
   }
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether both hold the same bytes; the caller has compared the counts.
+  /// Whether both have the same bytes; the caller has compared the counts.
   @inline(__always)
   func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     guard let left = baseAddress, let right = other.baseAddress else { return true }

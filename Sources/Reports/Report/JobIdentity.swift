@@ -1,16 +1,15 @@
-/// Which job a report is of, and which part of it.
+/// The job of a report, and its part of the job.
 public struct JobIdentity: Sendable, Equatable {
   public var name: String
   /// The job file's path; nil if the job came from the command line alone.
   public var file: String?
-  /// A sentence on what it is for; empty: there is none.
+  /// A sentence on its purpose; empty if there is none.
   public var description: String
-  /// The part of the job's entries that the report covers; nil: all of them.
+  /// The part of the job's entries that the report covers; nil for all.
   public var shard: ReportedShard?
-  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil if that is not
-  /// known.
+  /// 32 hexadecimal digits that follow from the settings that select the job's entries and judge them; nil if unknown.
   ///
-  /// Two reports of one job with different digests are of different lists, or were judged by different rules.
+  /// Reports of one job with different digests have different lists or different rules.
   public var digest: String?
 
   public init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
@@ -21,20 +20,20 @@ public struct JobIdentity: Sendable, Equatable {
     self.digest = digest
   }
 
-  /// What people call it: the name, and which shard: `homepage, shard 2 of 5`.
+  /// The name and the shard, for people: `homepage, shard 2 of 5`.
   public var title: String { shard.map { "\(name), \($0.phrase)" } ?? name }
 }
 
-/// One of the parts that a job's entries were cut into, to be run each by itself.
+/// One of the parts of a job's entries that separate runs handle.
 public struct ReportedShard: Sendable, Hashable {
-  /// Which one it is, from 1.
+  /// From 1.
   public var index: Int
-  /// How many there are.
+  /// The number of shards.
   public var count: Int
-  /// What they were cut by: `url` or `host`.
+  /// The key that divides entries: `url` or `host`.
   public var rule: String
 
-  /// What the run has read of the entries of all shards; nil if it did not read all of them, or that is not known.
+  /// The entries of all shards as the run read them; nil if it didn't read all of them, or if that is unknown.
   public var list: ReportedList?
 
   public init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
@@ -48,11 +47,11 @@ public struct ReportedShard: Sendable, Hashable {
   public var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
 }
 
-/// By what shards know whether all of them have read the same lists.
+/// Shards with equal values have read the same lists.
 public struct ReportedList: Sendable, Hashable {
-  /// How many entries all shards together have, bad lines and those that filters left out among them.
+  /// How many entries all shards have together, including invalid and filtered ones.
   public var entries: UInt64
-  /// A number that follows from them, whatever their order.
+  /// A number that follows from them and doesn't depend on their order.
   public var fingerprint: UInt64
 
   public init(entries: UInt64, fingerprint: UInt64) {

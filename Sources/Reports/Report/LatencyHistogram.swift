@@ -1,17 +1,17 @@
 import Glibc
 
-/// How long transfers took, counted in buckets of a fixed logarithmic scale, so that histograms of hosts, runs and machines merge
+/// A histogram of the durations of transfers with a fixed logarithmic scale, so that histograms of hosts, runs and machines merge
 /// exactly.
 ///
-/// The upper bounds are 2^(i/4) ms, from 0.0625 ms (2^-4) to 4.7 hours (2^24 ms): four buckets an octave, so a percentile is off by at
-/// most 19 %. A value belongs to the lowest bucket whose bound is not below it; a longer one counts in the last bucket. Only the
-/// buckets from the first used to the last used are kept, so a host with few entries costs some ten bytes.
+/// The upper bounds are 2^(i/4) ms, from 0.0625 ms (2^-4) to 4.7 hours (2^24 ms): four buckets per octave, so a percentile is off by
+/// at most 19 %. A value belongs to the lowest bucket whose bound isn't below it; longer values count in the last bucket. Only the
+/// buckets from the first used to the last used are kept, so a host with few entries takes about ten bytes.
 public struct LatencyHistogram: Sendable, Equatable {
   /// How many values there are.
   public private(set) var count: UInt64 = 0
-  /// The longest, exact, in nanoseconds; 0 if there is none.
+  /// The exact maximum in nanoseconds; 0 if there are no values.
   public private(set) var maximumNanoseconds: UInt64 = 0
-  /// All of them added up, in nanoseconds.
+  /// The sum of all values in nanoseconds.
   public private(set) var sumNanoseconds: UInt64 = 0
   /// The position on the scale of the first of `counts`.
   private var first = 0
@@ -27,17 +27,17 @@ public struct LatencyHistogram: Sendable, Equatable {
     sumNanoseconds &+= nanoseconds
   }
 
-  /// Counts all that `other` counted; the order of merging makes no difference.
+  /// Adds all counts of `other`; the order of merging doesn't matter.
   public mutating func merge(_ other: LatencyHistogram) {
     for (offset, count) in other.counts.enumerated() where count > 0 { add(count, toBucket: other.first + offset) }
     maximumNanoseconds = max(maximumNanoseconds, other.maximumNanoseconds)
     sumNanoseconds &+= other.sumNanoseconds
   }
 
-  /// A histogram from its ``buckets``; one that the scale doesn't have counts in the next larger.
+  /// Creates a histogram from its ``buckets``; a bound that isn't on the scale counts in the next larger bucket.
   public init(buckets: [(upperBound: Double, count: UInt64)], maximumNanoseconds: UInt64, sumNanoseconds: UInt64) {
     for bucket in buckets where bucket.count > 0 {
-      // Reports round bounds to some decimals.
+      // Reports round bounds.
       let nanoseconds = UInt64(min(max(bucket.upperBound, 0) * 0.999 * 1e6, 1e18))
       add(bucket.count, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
     }
@@ -45,8 +45,8 @@ public struct LatencyHistogram: Sendable, Equatable {
     self.sumNanoseconds = sumNanoseconds
   }
 
-  /// The value that a `fraction` (0…1) of all values does not exceed, in milliseconds: linear within its bucket, never above the
-  /// longest; nil if there is none.
+  /// Returns the value in milliseconds that a `fraction` (0…1) of all values doesn't exceed, interpolated within its bucket and never
+  /// above the maximum; nil if there are no values.
   public func percentile(_ fraction: Double) -> Double? {
     guard count > 0 else { return nil }
     let rank = min(max((fraction * Double(count)).rounded(.up), 1), Double(count))
@@ -64,10 +64,10 @@ public struct LatencyHistogram: Sendable, Equatable {
     return maximumMilliseconds
   }
 
-  /// The longest in milliseconds; 0 if there is none.
+  /// The maximum in milliseconds; 0 if there are no values.
   public var maximumMilliseconds: Double { Double(maximumNanoseconds) / 1e6 }
 
-  /// Upper bound in milliseconds and count of the buckets from the first used to the last used, gaps included.
+  /// Upper bounds in milliseconds and counts of the buckets from the first used to the last used, including empty ones.
   public var buckets: [(upperBound: Double, count: UInt64)] {
     counts.enumerated().map { (Self.bounds[first + $0].milliseconds, $1) }
   }
@@ -88,7 +88,7 @@ public struct LatencyHistogram: Sendable, Equatable {
 }
 
 extension LatencyHistogram {
-  /// An upper bound in both units; whole nanoseconds decide, so that every machine sorts alike.
+  /// An upper bound in both units; whole nanoseconds decide, so that all machines choose the same bucket.
   private struct Bound {
     var nanoseconds: UInt64
     var milliseconds: Double

@@ -1,20 +1,20 @@
 public import ImagePrimitives
 
-/// One entry of a manifest, as rows of reports tell of it; its bytes are borrowed for the length of a call.
+/// One entry of a manifest, as reports name it; its bytes are valid during a call only.
 public struct ReportedEntry {
-  /// The URL as written, resolved against the manifest's base, with credentials masked; for a bad line, the line as it is.
+  /// The URL as written, resolved against the manifest's base, with credentials masked; the text of an invalid line.
   public var url: UnsafeRawBufferPointer
   /// The index that ``RunReport/addManifest(_:)`` gave.
   public var manifest: Int
   /// The line in the manifest, from 1; 0 if it has none.
   public var line: UInt64
-  /// The class it ran in.
+  /// The priority of its request.
   public var priority: Priority
-  /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for a bad line.
+  /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for an invalid line.
   public var host: UnsafeRawBufferPointer
-  /// Which of the job's ways to ask: 0 is the plain one, and n the one at n - 1 of those that ``RunReport`` was made with.
+  /// The variant of the request: 0 is the plain one, and n the one at index n - 1 of the variants of ``RunReport``.
   public var variant: Int
-  /// Identifies its image, made by `DuplicateIndex.hash`; nil: the URL up to its fragment does.
+  /// Identifies its image, by `DuplicateIndex.hash`; nil: the URL without its fragment does.
   public var imageHash: UInt64?
 
   public init(

@@ -1,7 +1,7 @@
 import Glibc
 public import ImagePrimitives
 
-/// How many URLs had the bytes of another one.
+/// How many URLs returned the same bytes as others.
 public struct Duplicates: Sendable, Equatable {
   /// Bodies that came from more than one URL.
   public var bodies: UInt64 = 0
@@ -11,18 +11,18 @@ public struct Duplicates: Sendable, Equatable {
   public var isComplete = true
 }
 
-/// An image that a host gave for so many URLs that it is likely to stand for one that is missing.
+/// An image that a host returned for so many URLs that it is probably a substitute for missing ones.
 public struct Placeholder: Sendable, Equatable {
-  /// How many a report lists, those of most URLs.
+  /// How many a report lists, those with most URLs.
   static let listedLimit = 100
 
   /// Host and port, if it isn't the scheme's own.
   public var host = ""
   /// Of the body.
   public var checksum = Checksum(high: 0, low: 0)
-  /// URLs that got it.
+  /// URLs that returned it.
   public var urls: UInt64 = 0
-  /// As its row shows it.
+  /// As in its row.
   public var firstURL = ""
   /// Nil if unknown.
   public var format: ImageFormat?
@@ -37,9 +37,9 @@ public struct Placeholder: Sendable, Equatable {
   func isBefore(_ other: Placeholder) -> Bool { (other.urls, firstURL) < (urls, other.firstURL) }
 }
 
-/// Finds URLs with the same bytes, and images that stand for many URLs of a host.
+/// Finds URLs with the same bytes, and images that a host returns for many URLs.
 struct SameImagesLog {
-  /// Placeholders that are kept in mind; what becomes one later is not.
+  /// The limit of placeholders that are recorded; later ones aren't.
   static let placeholderLimit = 4096
 
   private var sightings: DuplicateIndex
@@ -52,7 +52,7 @@ struct SameImagesLog {
     sightings = DuplicateIndex(keepsURLs: listsPlaceholders)
   }
 
-  /// Takes an entry whose image is good, or nothing but a placeholder; `host` is its index in the host table, nil if it has none there.
+  /// Records an entry whose image is good or a placeholder; `host` is its index in the host table, nil if the table doesn't have it.
   mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?) {
     guard !result.isShared, let body = result.bodyIdentity else { return }
     let url = entry.imageHash ?? Self.hash(ofURL: entry.url)
@@ -84,7 +84,7 @@ struct SameImagesLog {
     return Array(all.sorted { $0.isBefore($1) }.prefix(Placeholder.listedLimit))
   }
 
-  /// A fragment is never sent, so that it makes no other image (RFC 9110, section 4.2.5).
+  /// A fragment is never sent, so it doesn't select another image (RFC 9110, section 4.2.5).
   private static func hash(ofURL url: UnsafeRawBufferPointer) -> UInt64 {
     guard let start = url.baseAddress, let mark = memchr(start, Int32(UInt8(ascii: "#")), url.count) else {
       return DuplicateIndex.hash(url)

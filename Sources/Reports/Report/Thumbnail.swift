@@ -1,28 +1,28 @@
 public import ImagePrimitives
 
-/// A small picture of an image that came in the run, for the HTML report.
+/// A small picture of a received image, for the HTML report.
 public struct Thumbnail: Sendable, Equatable {
-  /// Why it is shown.
+  /// The reason for showing an image.
   public enum Reason: String, Sendable, CaseIterable {
-    /// Among the last that came.
+    /// One of the last received images.
     case latest
-    /// Among those with most bytes.
+    /// One of those with most bytes.
     case largest
-    /// It came and was refused.
+    /// It was received and refused.
     case failed
-    /// Many URLs of a host got it.
+    /// Many URLs of a host returned it.
     case placeholder
   }
 
   public var reason: Reason
-  /// As its row shows it.
+  /// As in its row.
   public var url: String
-  /// The picture as a whole file in ``pictureFormat``; empty if the image's bytes could not be decoded.
+  /// The picture as a file in ``pictureFormat``; empty if the image couldn't be decoded.
   public var picture: [UInt8]
   public var pictureFormat: ImageFormat
   public var pictureWidth: UInt32
   public var pictureHeight: UInt32
-  /// The image's own format; nil if its bytes are of none.
+  /// The image's own format; nil if its bytes have no known format.
   public var format: ImageFormat?
   /// Pixels of the image; 0 if unknown.
   public var width: UInt32 = 0
@@ -35,7 +35,7 @@ public struct Thumbnail: Sendable, Equatable {
   /// The body's hash; nil if unknown.
   public var checksum: Checksum?
 
-  /// A thumbnail of an image of which nothing more is known.
+  /// Creates a thumbnail whose other properties are unknown.
   public init(
     _ reason: Reason,
     url: String,

@@ -1,10 +1,10 @@
 import ImagePrimitives
 
-/// How a run went over its time: what was done in each of some steps of equal length.
+/// The progress of a run over time, in steps of equal length.
 public struct Timeline: Sendable, Equatable {
-  /// What was done in one step.
+  /// The progress in one step.
   public struct Step: Sendable, Equatable {
-    /// Entries that ended.
+    /// Finished entries.
     public var urls: UInt64 = 0
     /// Those of them that failed or were blacklisted.
     public var bad: UInt64 = 0
@@ -20,26 +20,26 @@ public struct Timeline: Sendable, Equatable {
 
   static let maximumSteps = 120
 
-  /// How long each step is.
+  /// The length of each step.
   public var step = Duration.zero
-  /// From the start of the run on; its end may have cut the last.
+  /// From the start of the run; its end may have cut the last step.
   public var steps: [Step] = []
 }
 
-/// Notes how a run goes, in steps of equal length that double whenever there are too many: however long it takes, a bounded number of them.
+/// Records the progress of a run in a bounded number of steps: their length doubles when there are too many.
 ///
-/// What ended since the last sample counts in the step that the next one falls into, so that their sums are the totals.
+/// Entries that finished since the last sample count in the step of the next one, so that the steps add up to the totals.
 struct TimelineRecorder {
-  /// The length of a step at first.
+  /// The initial length of a step.
   static let firstStep = Duration.milliseconds(250)
 
   private var step = Self.firstStep
   private var steps: [Timeline.Step] = []
-  /// What was noted so far.
+  /// The counts so far.
   private var noted = Timeline.Step()
 
-  /// Takes the counts of the whole run, so long after its start; one that is earlier than the last counts as that. Cancelled entries did
-  /// not end.
+  /// Records the counts of the whole run at a time after its start; a time before the last sample counts as that sample's. Cancelled
+  /// entries aren't finished.
   mutating func sample(_ totals: Totals, receivedBytes: UInt64, elapsed: Duration) {
     let index = max(index(of: elapsed), steps.count - 1)
     if index >= steps.count { steps.append(contentsOf: repeatElement(Timeline.Step(), count: index + 1 - steps.count)) }
@@ -51,10 +51,10 @@ struct TimelineRecorder {
     noted = sum
   }
 
-  /// All of it; nil if nothing was noted.
+  /// The recorded timeline; nil if there was no sample.
   var timeline: Timeline? { steps.isEmpty ? nil : Timeline(step: step, steps: steps) }
 
-  /// The step that a moment falls into, which is below the limit.
+  /// Returns the step of a time, which is below the limit.
   private mutating func index(of elapsed: Duration) -> Int {
     while elapsed >= step * Timeline.maximumSteps { double() }
     return Int(max(.zero, elapsed) / step)

@@ -1,24 +1,24 @@
 public import ImagePrimitives
 
-/// How many entries ended in which outcome; ``urls`` is their sum by construction.
+/// The number of entries by outcome; ``urls`` is always their sum.
 public struct Totals: Sendable, Hashable {
   /// Cached in memory, fresh and good.
   public var hitMemory: UInt64 = 0
   /// Cached on disk, fresh and good.
   public var hitDisk: UInt64 = 0
-  /// Fetched, good, and committed.
+  /// Fetched, good, and stored.
   public var downloaded: UInt64 = 0
-  /// The server answered 304.
+  /// The server returned 304.
   public var revalidated: UInt64 = 0
-  /// Fetched and good, not meant to be kept.
+  /// Fetched and good, but not stored.
   public var checked: UInt64 = 0
   /// Failed in this run.
   public var failed: UInt64 = 0
-  /// Known bad and not cached: not asked.
+  /// Known bad and not cached, so not requested.
   public var blacklisted: UInt64 = 0
-  /// Filtered out, or a miss where the network is not to be asked.
+  /// Filtered out, or a miss in a run that uses no network.
   public var skipped: UInt64 = 0
-  /// Read, but not finished when the run was stopped.
+  /// Read, but not finished when the run stopped.
   public var cancelled: UInt64 = 0
 
   public init() {}
@@ -34,16 +34,16 @@ public struct Totals: Sendable, Hashable {
   /// Failed or known bad.
   public var bad: UInt64 { failed + blacklisted }
 
-  /// Brought to an end: all but the cancelled.
+  /// Finished: all except cancelled ones.
   public var done: UInt64 { urls - cancelled }
 
-  /// Neither skipped nor cancelled: what the percentages of rules are of.
+  /// Neither skipped nor cancelled; percentages of rules refer to these.
   public var considered: UInt64 { urls - skipped - cancelled }
 
-  /// Hits among all entries, 0…1; 0 if there are none.
+  /// The share of hits among all entries, 0…1; 0 without entries.
   public var hitRatio: Double { urls == 0 ? 0 : Double(hits) / Double(urls) }
 
-  /// Counts `amount` more entries with that outcome.
+  /// Adds `amount` entries with that outcome.
   @inline(__always)
   public mutating func add(_ outcome: Outcome, _ amount: UInt64 = 1) {
     switch outcome {

@@ -1,10 +1,10 @@
 import ImagePrimitives
 
-/// A CSV report: a header row, then a row per entry with the columns of JSON Lines in their order, written as the run goes.
+/// A CSV report: a header row, then a row per entry with the columns of JSON Lines in their order, written during the run.
 ///
-/// It is RFC 4180 but for the end of a line, a line feed alone, which every reader of CSV accepts and which leaves no carriage return
-/// in the last column for those that split lines and commas. An apostrophe before a field says that it would be a formula without it;
-/// several warnings of an entry are joined by `; `. The file gets its name when the run has ended, even by a signal.
+/// It follows RFC 4180 except for the line ends, which are line feeds: every reader accepts them, and simple ones get no carriage return in
+/// the last column. An apostrophe precedes fields that would be formulas. Warnings of an entry are joined by `; `. The file gets
+/// its name when the run has ended, even by a signal.
 final class CSVJournal: ReportWriter, ReportJournal {
   private var output: RowOutput<CSVRow>
 
@@ -28,7 +28,7 @@ final class CSVJournal: ReportWriter, ReportJournal {
   func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
 }
 
-/// A row as RFC 4180 has it, ended by a line feed alone; what is not known is an empty field.
+/// A row by RFC 4180, ended by a line feed; unknown values are empty fields.
 enum CSVRow: RowSyntax {
   static var quote: StaticString { "" }
 
@@ -48,7 +48,7 @@ enum CSVRow: RowSyntax {
   @inline(__always)
   static func end(in output: inout OutputBuffer) { output.append(UInt8(ascii: "\n")) }
 
-  /// The row of the columns' names.
+  /// The row with the names of the columns.
   static func appendHeader(to output: inout OutputBuffer) {
     for column in RowColumn.allCases {
       begin(column, in: &output)
@@ -59,11 +59,11 @@ enum CSVRow: RowSyntax {
 }
 
 extension OutputBuffer {
-  /// Appends UTF-8 `bytes` as one field; bytes that aren't UTF-8 become U+FFFD.
+  /// Appends UTF-8 `bytes` as one field; invalid bytes become U+FFFD.
   ///
-  /// A field that a spreadsheet could take for a formula gets an apostrophe before it (OWASP, "CSV Injection"). A field with a comma,
-  /// a quote or the end of a line is quoted. Other characters that are invisible or steer a terminal appear as in
-  /// ``escapedForTerminal(_:)``, since a file may be shown as is.
+  /// An apostrophe precedes a field that a spreadsheet could take for a formula (OWASP, "CSV Injection"). A field with a comma, a quote
+  /// or a line end is quoted. Other characters that are invisible or control a terminal appear as in ``escapedForTerminal(_:)``, since
+  /// a file may be printed as is.
   mutating func appendCSV(_ bytes: UnsafeRawBufferPointer) {
     let isFormula = bytes.startsFormula
     guard endOfPlainText(in: bytes, from: 0, but: UInt8(ascii: ",")) < bytes.count else {
@@ -90,9 +90,9 @@ extension OutputBuffer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether a spreadsheet might compute this field: `=`, `+`, `-`, `@`, also at full width, or white space that it drops before them.
+  /// Whether a spreadsheet might evaluate this field: it starts with `=`, `+`, `-` or `@`, also in full width or after white space.
   ///
-  /// A dash alone, which means standard input, computes nothing.
+  /// A single dash, which means standard input, is safe.
   @inline(__always)
   fileprivate var startsFormula: Bool {
     guard let first else { return false }

@@ -1,24 +1,24 @@
 public import ImagePrimitives
 
-/// Rows with all that a report needs to know of their entries, for who counts them on another machine.
+/// Rows with all facts that a report needs, for counting on another machine.
 ///
-/// Each is a row of a JSON Lines report with further members, each only where it is not 0, false or unknown: `received_bytes`, `waited_ns`, `transient`,
-/// `known_bad`, `left_out` (of what filters left out), `joined_blacklist`, `left_blacklist`, and `prefix_hash` in hexadecimal digits. `manifest` is the
-/// manifest's index.
+/// Each is a row of a JSON Lines report with more members, which are omitted if they are 0, false or unknown: `received_bytes`,
+/// `waited_ns`, `transient`, `known_bad`, `left_out` (filtered), `joined_blacklist`, `left_blacklist`, and `prefix_hash` in hexadecimal
+/// digits. `manifest` is the manifest's index.
 public struct DetailedRows: ~Copyable {
-  /// Manifests whose rows can be written.
+  /// The limit of manifests.
   public static let maximumManifests = 100_000
 
-  /// The effects of an entry beside its result.
+  /// The facts about an entry beside its result.
   public struct Remarks: Sendable {
-    /// Whether `include` and `exclude` left the entry out.
+    /// Whether `include` and `exclude` filtered the entry out.
     public var isLeftOut = false
-    /// Whether its failure put its URL on the blacklist, where it was not before.
+    /// Whether its failure added its URL to the blacklist.
     public var joinedBlacklist = false
-    /// Whether its success took its URL off the blacklist.
+    /// Whether its success removed its URL from the blacklist.
     public var leftBlacklist = false
 
-    /// Nothing of note.
+    /// No further facts.
     public init() {}
   }
 
@@ -37,14 +37,14 @@ public struct DetailedRows: ~Copyable {
   private var rows = JournalRows<JSONRow>(capacity: 4096)
   private var manifestCount = 0
 
-  /// No row yet, of entries that are asked for in those ways; ``ReportedEntry/variant`` numbers them from 1.
+  /// Creates an empty buffer for entries with those variants; ``ReportedEntry/variant`` numbers them from 1.
   public init(variants: [RequestVariant]) {
     for variant in variants { rows.addVariant(variant) }
   }
 
-  /// Adds the row of an entry; a manifest's index from ``maximumManifests`` on is a programmer error and traps.
+  /// Adds the row of an entry; a manifest's index of ``maximumManifests`` or more is a programmer error and traps.
   public mutating func append(_ result: EntryResult, of entry: ReportedEntry, _ remarks: Remarks = Remarks()) {
-    trap(unless: entry.manifest < Self.maximumManifests, "there are rows of \(Self.maximumManifests) manifests only")
+    trap(unless: entry.manifest < Self.maximumManifests, "rows can name \(Self.maximumManifests) manifests only")
     while manifestCount <= entry.manifest {
       rows.addManifest(String(manifestCount))
       manifestCount += 1
@@ -88,12 +88,12 @@ public struct DetailedRows: ~Copyable {
     rows.buffer.appendLiteral("true")
   }
 
-  /// Calls `body` with all rows, each with its line feed; valid during the call only.
+  /// Calls `body` with all rows and their line feeds, which are valid during the call only.
   public borrowing func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     rows.buffer.withUnsafeBytes(body)
   }
 
-  /// Forgets all rows.
+  /// Removes all rows.
   public mutating func removeAll() { rows.buffer.removeAll() }
 }
 
@@ -106,7 +106,7 @@ extension ReportRow {
     return remarks
   }
 
-  /// The result as it was on the machine where the row was made.
+  /// The result as on the machine that wrote the row.
   func detailedResult() throws(JSONError) -> EntryResult {
     var result = try result()
     result.receivedBytes = try read(DetailedRows.Detail.receivedBytes) ?? 0

@@ -1,13 +1,13 @@
 import ImagePrimitives
 
-/// A JSON Lines report: one object per entry and line, written as the run goes.
+/// A JSON Lines report: one object per entry and line, written during the run.
 ///
-/// An older report in the file stays until the run begins. The file grows in place, so a killed run leaves its rows, the last of
-/// them perhaps cut, and without a feed. After an error nothing more is written: the file then ends with a cut row at worst, never with a gap.
+/// An older report in the file stays until the run starts. The file grows in place, so a killed run leaves its rows; the last one may be
+/// cut and has no line feed. After an error, nothing more is written: the file may end with a cut row, but never has a gap.
 final class JSONLinesJournal: ReportWriter, ReportJournal {
   private var output: RowOutput<JSONRow>
 
-  /// Opens the report at `path`, makes the folders above it, and touches nothing that is there already.
+  /// Opens the report at `path` and creates the folders above it; an existing report stays unchanged.
   init(path: String) throws(ReportError) { output = RowOutput(file: try ReportFile(path: path, growsInPlace: true)) }
 
   var journal: (any ReportJournal)? { self }
@@ -25,7 +25,7 @@ final class JSONLinesJournal: ReportWriter, ReportJournal {
   func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
 }
 
-/// A row as a JSON object on a line; what is not known is left out.
+/// A row as a JSON object on a line; unknown values are omitted.
 enum JSONRow: RowSyntax {
   static var quote: StaticString { "\"" }
 

@@ -1,11 +1,11 @@
 import ImagePrimitives
 
-/// Rows of a report, an entry each, that are waiting to be written.
+/// Rows of a report, one per entry, that wait to be written.
 ///
-/// A value of its own, so that a row of some twenty pieces takes one exclusive access to its owner instead of twenty.
+/// A separate value, so that a row of about twenty pieces takes one exclusive access to its owner instead of twenty.
 struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   var buffer: OutputBuffer
-  /// The columns of few values, made once.
+  /// Columns with few values, made once.
   private let priorities = FixedColumn<Syntax>(.priority, Priority.allCases.map(\.name))
   private let outcomes = FixedColumn<Syntax>(.outcome, Outcome.allCases.map(\.name))
   private let formats = FixedColumn<Syntax>(.format, ImageFormat.allCases.map(\.name))
@@ -54,7 +54,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     appendDuration(result.durationNanoseconds)
     remoteCaches.append(result.remoteCache?.number, to: &buffer)
     append(.message, failure?.message)
-    // Zero is written if something came, since without it all of that counts as stored.
+    // Zero is written if bytes came, since without it all of them count as stored.
     append(.storedBytes, known: result.newBytes.flatMap { $0 > 0 || result.bytes > 0 ? $0 : nil })
     appendShared(result.isShared)
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
@@ -120,7 +120,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
 }
 
 extension RemoteCacheStatus {
-  /// Its place among all.
+  /// Its index among all.
   fileprivate var number: Int {
     switch self {
     case .hit: 0
@@ -130,7 +130,7 @@ extension RemoteCacheStatus {
   }
 }
 
-/// A column whose values are known before the rows: each is kept as the bytes of its whole column, one after another.
+/// A column whose values are known before the rows: for each value, the bytes of the whole column, one after another.
 private struct FixedColumn<Syntax: RowSyntax> {
   private let column: RowColumn
   private var bytes: [UInt8] = []

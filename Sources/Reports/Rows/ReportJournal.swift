@@ -1,14 +1,14 @@
 public import ImagePrimitives
 
-/// A report that grows with the run: a row for each entry.
+/// A report that grows during the run by a row for each entry.
 public protocol ReportJournal: AnyObject {
-  /// The run begins: an older report is emptied; an error is kept for ``flush()``.
+  /// Called when the run starts; empties an older report. An error is kept for ``flush()``.
   func begin()
 
-  /// A manifest was added; its index is the number of those added before, `file` what ``ManifestSummary/file`` says.
+  /// Called for each added manifest; its index is the number of those before. See ``ManifestSummary/file``.
   func addManifest(_ path: String, file: String?)
 
-  /// A way to ask was added; its number is 1 and that of those added before.
+  /// Called for each added variant; numbers start at 1.
   func addVariant(_ variant: RequestVariant)
 
   /// Writes the row of an entry, now or with the next flush; an error is kept for ``flush()``.
@@ -16,14 +16,14 @@ public protocol ReportJournal: AnyObject {
   /// - Parameter standing: whether a failed or blacklisted entry counts in the verdict; ``FailureStanding/counts`` for all others.
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding)
 
-  /// Writes all rows so far; throws the first error that was met, now or before, and again each time.
+  /// Writes all rows so far; throws the first error, now or earlier, and again each time.
   func flush() throws(ReportError)
 }
 
-/// Rows on their way into a file.
+/// Rows on their way to a file.
 ///
-/// The feed behind the last row is written when the report is whole, so that its readers know one that a killed run has left, or that a
-/// run still writes. A file without rows has the feed alone.
+/// The line feed after the last row is written when the report is complete, so that readers recognise a report of a killed run, or one
+/// that a run is still writing. A complete file without rows has only the line feed.
 struct RowOutput<Syntax: RowSyntax>: ~Copyable {
   var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
   private var pieces = RowPieces()
@@ -63,21 +63,21 @@ struct RowOutput<Syntax: RowSyntax>: ~Copyable {
   }
 }
 
-/// Writes rows in pieces; after an error nothing more, so that a file never has a gap.
+/// Writes rows in pieces, and nothing more after an error, so that a file never has a gap.
 struct RowPieces {
-  /// How many are gathered before they are written.
+  /// How many bytes are collected before they are written.
   static let bytes = 65_536
 
   /// The first error.
   private(set) var error: ReportError?
 
-  /// Writes the gathered rows with `body`, and empties the buffer.
+  /// Writes the collected rows with `body`, and empties the buffer.
   mutating func write(_ buffer: inout OutputBuffer, _ body: (UnsafeRawBufferPointer) throws(ReportError) -> Void) {
     attempt { () throws(ReportError) in try buffer.withUnsafeBytes(body) }
     buffer.removeAll()
   }
 
-  /// Calls `body`, and keeps its error; not after an error.
+  /// Calls `body` and keeps its error; does nothing after an error.
   mutating func attempt(_ body: () throws(ReportError) -> Void) {
     guard error == nil else { return }
     do throws(ReportError) {

@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// A row of a JSON Lines report, valid as long as its line.
+/// A row of a JSON Lines report, valid for the lifetime of its line.
 struct ReportRow {
   let value: JSONValue
 
@@ -31,7 +31,7 @@ struct ReportRow {
     return outcome
   }
 
-  /// All that the row says of how the entry ended.
+  /// The result of the entry, as far as the row has it.
   func result() throws(JSONError) -> EntryResult {
     let outcome = try outcome()
     var result = EntryResult(outcome)
@@ -43,7 +43,7 @@ struct ReportRow {
     result.height = try read(.height) ?? 0
     result.bytes = try read(.bytes) ?? 0
     result.storedBytes = try read(.storedBytes)
-    // Rows don't say what came over the network; of an image that was fetched whole in one go it is the body.
+    // Rows don't have the received bytes; for an image that was fetched as a whole, they are the body.
     if outcome == .downloaded || outcome == .checked, result.attempts > 0 { result.receivedBytes = result.bytes }
     if let milliseconds: JSONNumber = try read(.duration) {
       // Rows have microseconds; no transfer takes as long as a month.
@@ -91,8 +91,7 @@ extension Outcome: JSONNamed {
 }
 
 extension Failure {
-  /// Rows don't say whether a failure may be temporary; it follows from its kind and status. A certificate that TLS rejected doesn't
-  /// change.
+  /// Whether it may be temporary, which rows don't say: this follows from its kind and status. A rejected certificate is permanent.
   fileprivate var isUsuallyTransient: Bool {
     switch kind {
     case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown: true

@@ -1,4 +1,4 @@
-/// The columns of a row, in their order; a form leaves out or leaves empty what is not known of an entry.
+/// The columns of a row, in their order; unknown values are omitted or empty, depending on the form.
 enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
@@ -33,15 +33,15 @@ enum RowColumn: CaseIterable {
   }
 }
 
-/// How a form writes rows. Numbers and `true` look alike in all.
+/// The syntax of rows in a form. Numbers and `true` are the same in all.
 protocol RowSyntax {
-  /// Encloses text that needs no escape.
+  /// The enclosing quote of text that needs no escape.
   static var quote: StaticString { get }
 
   /// Begins a column whose value is known.
   static func begin(_ column: RowColumn, in output: inout OutputBuffer)
 
-  /// Passes over a column whose value is unknown.
+  /// Skips a column whose value is unknown.
   static func skip(_ column: RowColumn, in output: inout OutputBuffer)
 
   static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer)

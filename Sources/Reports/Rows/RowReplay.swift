@@ -1,15 +1,14 @@
 import ImagePrimitives
 public import ImageURLs
 
-/// Counts the rows of JSON Lines reports once more, as the runs did that wrote them: totals, hosts, failures and the histogram of
-/// latencies come out the same.
+/// Counts the rows of JSON Lines reports, with the same totals, hosts, failures and latencies as the runs that wrote them.
 ///
-/// What rows do not tell is not in the report: when the run began and ended, its rules, the cache and the blacklist, bytes of attempts
-/// that failed. Rows of several files are counted as of one run. Manifests come in the order of their first rows.
+/// The report lacks the facts that rows don't have: start and end of the run, its rules, the cache and the blacklist, and bytes of
+/// failed attempts. Rows of several files count as one run. Manifests are in the order of their first rows.
 public final class RowReplay {
-  /// Manifests that rows may name; a run over more has a JSON report.
+  /// The limit of manifests in rows; a run with more of them needs a JSON report.
   public static let maximumManifests = 100_000
-  /// Variants and edges that rows may name.
+  /// The limit of variants and edges in rows.
   public static let maximumVariants = 4096
 
   private let report: RunReport
@@ -18,16 +17,16 @@ public final class RowReplay {
   private var variants: [RequestVariant: Int] = [:]
   private var lastManifest: (path: [UInt8], index: Int)?
   private var normalized: [UInt8] = []
-  /// Sums of the rows so far, so that none overflows.
+  /// Sums over the rows so far, which prevent overflows.
   private var claimedBytes: UInt64 = 0
   private var claimedWaits: UInt64 = 0
 
-  /// Identifies the image of a normalised URL, see ``ReportedEntry/imageHash``; nil: the URL does.
+  /// Identifies the image of a normalised URL, see ``ReportedEntry/imageHash``; nil: the URL identifies it.
   public var imageHash: ((UnsafeRawBufferPointer, URLParts) -> UInt64)?
   /// The remarks of ``DetailedRows``.
   public private(set) var remarks = RemarkCounts()
 
-  /// Rows that are counted for a report on a job of that name; `journals` get every row again.
+  /// Creates a report on a job of that name; `journals` get every row again.
   public convenience init(
     version: String,
     job: JobIdentity,
@@ -47,19 +46,19 @@ public final class RowReplay {
     )
   }
 
-  /// Rows that are counted for `report`, which its owner finishes. It begins without manifests and variants.
+  /// Counts rows for `report`, which its owner finishes. It must not have manifests or variants yet.
   public init(into report: RunReport) { self.report = report }
 
-  /// Adds a manifest to the report, which rows name by `key`; see ``RunReport/addManifest(_:file:)``.
+  /// Adds a manifest that rows name by `key`; see ``RunReport/addManifest(_:file:)``.
   public func addManifest(_ path: String, file: String?, key: String) {
     manifests[key] = report.addManifest(path, file: file)
     lastManifest = nil
   }
 
-  /// Whether rows may name a manifest by `key`, so that it keeps its name.
+  /// Whether rows may name a manifest by `key`.
   public func knowsManifest(_ key: String) -> Bool { manifests[key] != nil }
 
-  /// Counts ``DetailedRows``, which `origin` gave; where one of them is none, those before it are counted.
+  /// Counts ``DetailedRows`` from `origin`; an invalid row throws, after the ones before it were counted.
   public func add(_ rows: UnsafeRawBufferPointer, from origin: String) throws(ReportReadingError) {
     for line in rows.split(separator: UInt8(ascii: "\n")) {
       do throws(JSONError) {
@@ -73,21 +72,21 @@ public final class RowReplay {
     }
   }
 
-  /// Counts the rows of a file; a JSON report is a programmer error and traps.
+  /// Counts the rows of a file; passing a JSON report is a programmer error and traps.
   public func add(_ input: ReportInput) throws(ReportReadingError) {
     trap(unless: input.kind == .rows, "\(input.path) has no rows")
     try input.rows { row throws(JSONError) in try record(row) }
   }
 
-  /// What was counted; journals are written to their end.
+  /// Returns the report, and finishes the journals.
   ///
-  /// - Parameter failOn: the rules it is judged by.
+  /// - Parameter failOn: the rules that judge it.
   public func finish(failOn: FailOn = FailOn()) throws(ReportError) -> FinishedReport {
     try report.flushJournals()
     return report.finish(RunEnd(finishedAt: nil, duration: .zero), failOn: failOn)
   }
 
-  /// What a report on the rows of a file is called, which do not tell their job's name: the file's name without its extension.
+  /// The name of a report on the rows of a file, which don't name their job: the file's name without its extension.
   public static func name(ofFile path: String) -> String {
     if path == "-" { return "report" }
     let file = path.split(separator: "/").last.map(String.init) ?? path
@@ -122,13 +121,13 @@ public final class RowReplay {
 
   private func claim(_ result: EntryResult) throws(JSONError) {
     claimedBytes += result.bytes + (result.storedBytes ?? 0) + result.receivedBytes
-    guard claimedBytes <= JSONValue.maximumCount else { throw JSONError("the rows tell of more bytes than there can be") }
+    guard claimedBytes <= JSONValue.maximumCount else { throw JSONError("the rows add up to more bytes than possible") }
     let (waits, overflows) = claimedWaits.addingReportingOverflow(result.waitedNanoseconds)
-    guard !overflows else { throw JSONError("the rows tell of longer waits than there can be") }
+    guard !overflows else { throw JSONError("the rows add up to longer waits than possible") }
     claimedWaits = waits
   }
 
-  /// Where the parts of the URL lie in `normalized` afterwards; empty for what is no URL.
+  /// Normalises a URL into `normalized` and returns the ranges of its parts; empty for an invalid URL.
   private func normalize(_ url: UnsafeRawBufferPointer) -> URLParts {
     normalized.removeAll(keepingCapacity: true)
     do throws(InvalidURL) {
@@ -166,7 +165,7 @@ public final class RowReplay {
     guard variant.name != nil || variant.edge != nil else { return 0 }
     if let known = variants[variant] { return known }
     guard variants.count < Self.maximumVariants else {
-      throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, as no run has")
+      throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, more than any run has")
     }
     let index = report.addVariant(variant)
     variants[variant] = index
@@ -174,13 +173,13 @@ public final class RowReplay {
   }
 }
 
-/// How many entries were remarked upon, see ``DetailedRows/Remarks``.
+/// The number of entries with each of ``DetailedRows/Remarks``.
 public struct RemarkCounts: Sendable, Hashable {
-  /// Rows of entries that `include` and `exclude` left.
+  /// Rows of entries that passed `include` and `exclude`.
   public var kept: UInt64 = 0
-  /// Failures that put URLs on the blacklist.
+  /// Failures that added URLs to the blacklist.
   public var joinedBlacklist: UInt64 = 0
-  /// Successes that took URLs off it.
+  /// Successes that removed URLs from it.
   public var leftBlacklist: UInt64 = 0
 
   mutating func add(_ remarks: DetailedRows.Remarks) {

@@ -1,41 +1,41 @@
 import ImagePrimitives
 
-/// The report for a person: the verdict in one line, then what they need to act on it, the most urgent first.
+/// The report for a person: the verdict in one line, then the facts that require action, the most urgent first.
 ///
-/// A run in which all is well takes a line. Otherwise outcomes come first, then failures by kind, each with its first URLs. Text from
-/// outside is escaped; on a terminal, what does not fit its width is cut.
+/// A run without findings takes one line. Otherwise outcomes come first, then failures by kind with their first URLs. Text from
+/// outside is escaped, and cut to the width of a terminal.
 public struct TextReport: ReportForm {
   public enum Order: Sendable, Hashable {
-    /// The verdict, as a run's report is read from its top.
+    /// The verdict comes first, as in a file.
     case verdictFirst
-    /// The failures; the verdict is the last line, where the eye is when a command at a terminal has ended.
+    /// Failures come first; the verdict is the last line, above the terminal's prompt.
     case failuresFirst
   }
 
   public enum Detail: Sendable, Hashable {
-    /// The verdict and the failures of a run that failed, or has failures that count; nothing of another one.
+    /// The verdict and the failures of a run that failed or has counting failures; nothing for other runs.
     case failures
     case normal
-    /// Hosts, speed, bottleneck, and a curl line for each failure, too.
+    /// Also hosts, speed, the bottleneck, and a curl line for each failure.
     case all
   }
 
-  /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
+  /// The minimum width of the layout; a narrower terminal wraps lines.
   static let minimumWidth = 20
-  /// The width of a page where no terminal has one.
+  /// The width of the layout without a terminal.
   public static let defaultWidth = 80
   /// How many failures are listed by default.
   public static let defaultFailureLimit = 20
 
-  /// Columns to lay out for.
+  /// The width of the layout in columns.
   public var width: Int
-  /// Whether texts that are wider are cut, as on a terminal; what reads a pipe or a file gets them whole.
+  /// Whether wider texts are cut, as on a terminal; pipes and files get complete texts.
   public var isCut: Bool
-  /// Whether ANSI colours underline what the words say; no by default.
+  /// Whether ANSI colours emphasise the words; no by default.
   public var hasColor: Bool
   public var order: Order
   public var detail: Detail
-  /// How many failures are listed; `.max`: all.
+  /// How many failures are listed; `.max` for all.
   public var failureLimit: Int
 
   public init(
@@ -54,7 +54,7 @@ public struct TextReport: ReportForm {
     self.failureLimit = failureLimit
   }
 
-  /// The same for a file: 80 columns, nothing cut, no colours.
+  /// The same report for a file: 80 columns, uncut, without colours.
   var forFile: TextReport { TextReport(order: order, detail: detail == .all ? .all : .normal, failureLimit: failureLimit) }
 
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
@@ -67,7 +67,7 @@ public struct TextReport: ReportForm {
       page.writeHeadline(report)
       page.append(findings)
     case .failuresFirst:
-      // The blank line above the first part parts it from nothing.
+      // The first part needs no blank line above it.
       page.append(String(findings.text.drop { $0 == "\n" }))
       if !page.text.isEmpty { page.line() }
       page.writeHeadline(report)
@@ -81,7 +81,7 @@ public struct TextReport: ReportForm {
 }
 
 extension TextPage {
-  /// `homepage  FAILED  102 of 10,000 URLs are bad (limit 0)  8.1 s`, and the job's description below it.
+  /// `homepage  FAILED  102 of 10,000 URLs are bad (limit 0)  8.1 s`, and the job's description below it unless all is well.
   fileprivate mutating func writeHeadline(_ report: FinishedReport) {
     let headline = report.headline
     let name = escapedForTerminal(report.job.title)
@@ -92,10 +92,11 @@ extension TextPage {
     } else {
       paragraph("", [start + parts], indent: 0, style: headline.style)
     }
-    if !report.job.description.isEmpty { paragraph("", [escapedForTerminal(report.job.description)], indent: 0, style: .detail) }
+    guard !report.job.description.isEmpty, !report.isAllGood || detail == .all else { return }
+    paragraph("", [escapedForTerminal(report.job.description)], indent: 0, style: .detail)
   }
 
-  /// All but the verdict, with a blank line above each part.
+  /// Writes all but the verdict, with a blank line above each part.
   fileprivate mutating func writeFindings(_ report: FinishedReport, _ order: TextReport.Order) {
     if detail == .failures {
       writeFailures(report)
@@ -117,7 +118,7 @@ extension TextPage {
     }
   }
 
-  /// Paragraphs with labels.
+  /// Writes the paragraphs with labels.
   private mutating func writeFooter(_ write: (inout TextPage) -> Void) {
     var footer = self
     footer.removeAll()
@@ -159,9 +160,9 @@ extension LatencyHistogram {
   }
 }
 
-/// Lines of text for a terminal of some width: pieces with colours, whose columns are counted without them.
+/// Lines of text for a terminal; colours don't count as columns.
 struct TextPage {
-  /// What a colour underlines.
+  /// The meaning of a colour.
   enum Style: String {
     case plain = ""
     case failure = "\u{1B}[31m"
@@ -192,7 +193,7 @@ struct TextPage {
     self.failureLimit = failureLimit
   }
 
-  /// This text, cut where that is asked for.
+  /// Returns the text, cut to `width` if the page cuts texts.
   func fitted(_ text: String, to width: Int) -> String { isCut ? text.cut(to: max(width, 1)) : text }
 
   mutating func removeAll() { text = "" }
@@ -212,7 +213,7 @@ struct TextPage {
 
   mutating func append(_ other: String) { text += other }
 
-  /// Writes clauses after a label, separated by commas, with line breaks between words where the width ends, aligned after the label.
+  /// Writes clauses after a label, separated by commas, wrapped at the width and aligned after the label.
   mutating func paragraph(_ label: String, _ clauses: [String], indent: Int = 11, style: Style = .plain) {
     let words = clauses.joined(separator: ", ").split(separator: " ", omittingEmptySubsequences: false)
     var prefix = label.padded(to: indent)

@@ -1,7 +1,7 @@
 import ImagePrimitives
 
 extension TextPage {
-  /// A line for each outcome that occurred: count, share, and what it means here.
+  /// Writes a line for each outcome that occurred: count, share, and details.
   mutating func writeOutcomes(_ report: FinishedReport) {
     let totals = report.totals
     guard totals.urls > 0 else { return }
@@ -42,7 +42,7 @@ extension TextPage {
 extension TextPage {
   private static let hostRowLimit = 10
 
-  /// The hosts with most failures, then those with most entries: what came of them, and how fast they were.
+  /// Writes the hosts with most failures, then those with most entries: their outcomes and latencies.
   mutating func writeHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
     let shown = report.hostsByFailures.prefix(Self.hostRowLimit)
@@ -80,14 +80,14 @@ extension TextPage {
 }
 
 extension FinishedReport {
-  /// Whether caches on the way were asked what they have.
+  /// Whether the job checked remote caches.
   var asksRemoteCaches: Bool { hosts.contains { !$0.remoteCaches.isEmpty } }
 }
 
 extension TextPage {
   private static let remoteCacheRowLimit = 10
 
-  /// How much the caches on the way had, by host and edge; nothing if they were not asked.
+  /// Writes the hit ratios of remote caches by host and edge; nothing if the job doesn't check them.
   mutating func writeRemoteCaches(_ report: FinishedReport) {
     let rows = report.hosts.flatMap { host in
       host.remoteCaches.map { count in (name: ([host.host] + (count.edge.map { [$0] } ?? [])).joined(separator: ", "), count) }
@@ -109,7 +109,7 @@ extension TextPage {
 extension TextPage {
   private static let placeholderLimit = 10
 
-  /// Images that stand for many URLs of a host: how many, what each is, and the first URL that got it.
+  /// Writes the placeholders: how many URLs returned each image, its properties, and the first URL.
   mutating func writePlaceholders(_ report: FinishedReport) {
     guard !report.placeholders.isEmpty else { return }
     let shown = report.placeholders.prefix(Self.placeholderLimit)
@@ -132,7 +132,7 @@ extension TextPage {
     if others > 0 { line(styled("  … \(grouped(UInt64(others))) more", .detail)) }
   }
 
-  /// How many URLs gave bytes that another one gave, too.
+  /// Writes how many URLs returned the same bytes as others.
   mutating func writeDuplicates(_ duplicates: Duplicates?) {
     guard let duplicates, duplicates.bodies > 0 else { return }
     let least = duplicates.isComplete ? "" : "at least "

@@ -1,12 +1,12 @@
 import ImagePrimitives
 
-/// The verdict on a run as every form for people has it: a word, what it follows from, and how long the run took.
+/// The verdict on a run, the same in every form for people: a word, the reason, and the duration.
 struct Headline {
   /// `OK`, `FAILED` or `INTERRUPTED`.
   var word: String
-  /// Why, such as `102 of 10,000 URLs are bad (limit 0)`.
+  /// The reason, such as `102 of 10,000 URLs are bad (limit 0)`.
   var detail: String
-  /// How long the run took; nil if ``detail`` says so, or it is unknown.
+  /// The duration of the run; nil if ``detail`` has it, or it is unknown.
   var time: String?
   var style: TextPage.Style
 
@@ -15,10 +15,10 @@ struct Headline {
 }
 
 extension FinishedReport {
-  /// Whether the run went to its end and nothing in it was bad or left out.
+  /// Whether the run finished without a bad entry.
   var isAllGood: Bool { exitStatus == .withinLimits && totals.bad == 0 && totals.cancelled == 0 && end.areManifestsRead }
 
-  /// The verdict: what went wrong with the run as a whole first, then which rules it broke.
+  /// The verdict: first the errors of the run as a whole, then the broken rules.
   var headline: Headline {
     let time = end.duration > .zero ? elapsed(end.duration) : nil
     func headline(_ word: String, _ parts: [String?], _ style: TextPage.Style) -> Headline {
@@ -33,9 +33,9 @@ extension FinishedReport {
       return headline("FAILED", [escapedForTerminal(breakage), bad ?? counted(totals.urls, "URL")], .failure)
     }
     if !verdict.reasons.isEmpty {
-      // Of a report that was read, they are in the words of others.
+      // The reasons of a report from a file are text from outside.
       let reasons = verdict.reasons.map { escapedForTerminal($0) }
-      // What is bad is part of its own reason.
+      // The reason of this rule includes the bad entries.
       let isSaid = bad == nil || failOn.reason(.failures, in: self) != nil
       return headline("FAILED", reasons + [isSaid ? nil : bad], .failure)
     }

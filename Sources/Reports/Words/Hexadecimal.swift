@@ -1,7 +1,7 @@
 import ImagePrimitives
 
 extension UInt64 {
-  /// The number of 16 hexadecimal digits; nil for anything else.
+  /// Parses 16 hexadecimal digits; nil for anything else.
   init?(hexadecimal digits: Slice<UnsafeRawBufferPointer>) {
     guard digits.count == 16 else { return nil }
     var value: UInt64 = 0

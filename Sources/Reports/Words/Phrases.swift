@@ -3,28 +3,28 @@ import ImagePrimitives
 extension FailureStanding {
   var phrase: String? { self == .known ? "known" : nil }
 
-  var sentence: String? { self == .known ? "known: it failed before, too" : nil }
+  var sentence: String? { self == .known ? "known: also failed in the baseline" : nil }
 }
 
 extension FailureStandings {
-  /// What counts and why the others do not, such as `18 count in the verdict; 2 known: they failed before, too`; nil if all count.
+  /// How many failures count, such as `18 count in the verdict; 2 are known from the baseline`; nil if all count.
   var phrase: String? {
     guard known > 0 else { return nil }
     return "\(grouped(counting)) \(counting == 1 ? "counts" : "count") in the verdict; "
-      + "\(grouped(known)) known: \(known == 1 ? "it" : "they") failed before, too"
+      + "\(grouped(known)) \(known == 1 ? "is" : "are") known from the baseline"
   }
 }
 
 extension Placeholder {
-  /// What its host did: `gave one image for 12 URLs`.
-  var findingPhrase: String { "gave one image for \(counted(urls, "URL"))" }
+  /// The host's behaviour: `returned one image for 12 URLs`.
+  var findingPhrase: String { "returned one image for \(counted(urls, "URL"))" }
 
-  /// What the image is, such as `png, 1 × 1, 68 B`.
+  /// The properties of the image, such as `png, 1 × 1, 68 B`.
   var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
 }
 
 extension RemoteCacheCount {
-  /// Hits among the responses that say what the cache had, `80.0 %`; a dash if none does.
+  /// The share of hits among the responses with a cache status, `80.0 %`; a dash if there are none.
   var hitShare: String { known > 0 ? percent(hits, of: known) : "–" }
 
   /// `8 of 10 hit, 2 unknown`.
@@ -36,7 +36,7 @@ extension RemoteCacheCount {
 }
 
 extension FinishedReport {
-  /// What the entries of an outcome cost, `71.2 MB, 12 ms median, 310 ms p99`; empty if that is unknown.
+  /// The traffic of an outcome, `71.2 MB, 12 ms median, 310 ms p99`; empty if unknown.
   func costs(of outcome: Outcome) -> String {
     guard let traffic = traffic.outcomes[outcome] else { return "" }
     let isTransfer = traffic.receivedBytes > 0 || traffic.latency.count > 0
@@ -44,7 +44,7 @@ extension FinishedReport {
     return [bytes, traffic.latency.summary, sharedPhrase(of: outcome)].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// `12 shared a request`, where an outcome counts more entries than requests.
+  /// `12 shared a request`; nil if each entry of the outcome had its own.
   func sharedPhrase(of outcome: Outcome) -> String? {
     guard let shared = traffic.outcomes[outcome]?.shared, shared > 0 else { return nil }
     return "\(grouped(shared)) shared a request"
@@ -68,12 +68,12 @@ extension Traffic {
 }
 
 extension CacheSummary {
-  /// `1.1 GB of 2 GB`, or `1.1 GB` where there is no limit.
+  /// `1.1 GB of 2 GB`, or `1.1 GB` without a limit.
   var sizePhrase: String {
     byteCount(Double(bodyBytes)) + (maximumBytes.map { " of \(byteCount(Double($0)))" } ?? "")
   }
 
-  /// What it holds, until when that is fresh, and what was removed.
+  /// Its content and freshness, and the removed entries.
   var clauses: [String] {
     var clauses = ["\(counted(entries, "image")), \(sizePhrase)"]
     if let moment = freshUntil, entries > 0 { clauses.append("fresh until \(moment.shortText)") }
@@ -85,15 +85,15 @@ extension CacheSummary {
 }
 
 extension BlacklistSummary {
-  /// `102 URLs, 87 new, 3 taken off`.
+  /// `102 URLs, 87 new, 3 removed`.
   var phrase: String {
-    let takenOff = removed > 0 ? ", \(grouped(removed)) taken off" : ""
-    return "\(counted(entries, "URL")), \(grouped(added)) new\(takenOff)"
+    let removal = removed > 0 ? ", \(grouped(removed)) removed" : ""
+    return "\(counted(entries, "URL")), \(grouped(added)) new\(removal)"
   }
 }
 
 extension RunEnd {
-  /// For how much of the run each part held up all else, `71 % per-host, 20 % cpu`; nil if that is unknown.
+  /// The shares of the parts that were the bottleneck, `71 % per-host, 20 % cpu`; nil if unknown.
   var bottleneckPhrase: String? {
     let words = bottlenecks.compactMap { share in
       let percent = Int((min(1, share.fraction) * 100).rounded())
@@ -104,7 +104,7 @@ extension RunEnd {
 }
 
 extension FailureGroup {
-  /// The word of its kind that `fail-on` and JSON use, with the status: `http-status 404`, `not-an-image`.
+  /// The name of its kind as in `fail-on` and JSON, with the status: `http-status 404`, `not-an-image`.
   var title: String { key.title }
 }
 

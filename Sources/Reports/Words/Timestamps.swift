@@ -4,7 +4,7 @@ extension Timestamp {
   /// `2026-11-21T09:00:00.000Z` (ISO 8601, UTC).
   package var iso8601: String { "\(date)T\(minute):\(digits(secondOfDay % 60)).\(digits(millisecond, width: 3))Z" }
 
-  /// `2026-11-21T09:00:00Z`: for moments that are known to the second only.
+  /// `2026-11-21T09:00:00Z`: for times that are known to the second only.
   var iso8601Seconds: String { "\(date)T\(minute):\(digits(secondOfDay % 60))Z" }
 
   /// `2026-11-21 09:00 UTC`: for a person.
@@ -13,7 +13,7 @@ extension Timestamp {
   /// The years 1 to 9999, in milliseconds: the only ones with four digits, which readers expect.
   private static let writable: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
-  /// Clamped, so that ``init(iso8601:)`` reads whatever is written.
+  /// Clamped, so that ``init(iso8601:)`` can read every written time.
   private var written: Int64 { min(max(milliseconds, Self.writable.lowerBound), Self.writable.upperBound) }
   private var millisecond: Int64 { written - floorDivision(written, 1000) * 1000 }
   private var secondOfDay: Int64 {
@@ -48,7 +48,7 @@ private func digits(_ value: Int64, width: Int = 2) -> String {
 }
 
 extension Timestamp {
-  /// The moment of `2026-11-21T09:00:00.000Z` or `2026-11-21T09:00:00Z`, as reports write it; nil for anything else.
+  /// Parses `2026-11-21T09:00:00.000Z` or `2026-11-21T09:00:00Z`, as reports write times; nil for anything else.
   init?(iso8601 text: UnsafeRawBufferPointer) {
     guard text.count == 20 || text.count == 24 else { return nil }
     let layout = text.count == 20 ? "0000-00-00T00:00:00Z" : "0000-00-00T00:00:00.000Z"
@@ -66,7 +66,7 @@ extension Timestamp {
     self.init(milliseconds: (days * 86_400 + seconds) * 1000 + (text.count == 24 ? number(20..<23) : 0))
   }
 
-  /// Days since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`), for years from 0 on.
+  /// Days since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`), for years from 0.
   private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shiftedYear = month <= 2 ? year - 1 : year
     let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

@@ -1,7 +1,7 @@
 import ImagePrimitives
 
-/// Text from outside as it may be shown in a terminal: control characters, bidirectional overrides, invisible characters and bytes
-/// that are not UTF-8 appear as `\n`, `\u{202E}` or `\xFF`; all else stays as it is.
+/// Returns text from outside in a form that is safe for a terminal: control characters, bidirectional overrides, invisible characters
+/// and invalid UTF-8 appear as `\n`, `\u{202E}` or `\xFF`; other characters don't change.
 public func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
   var text = ""
   var position = 0
@@ -22,7 +22,7 @@ public func escapedForTerminal(_ text: String) -> String {
   return text.withUTF8 { escapedForTerminal(UnsafeRawBufferPointer($0)) }
 }
 
-/// The visible form of a hidden scalar, such as `\n` and `\u{202E}`.
+/// The visible form of an invisible scalar, such as `\n` and `\u{202E}`.
 func visibleEscape(of scalar: UInt32) -> String {
   switch scalar {
   case 0x0A: "\\n"
@@ -35,12 +35,12 @@ func visibleEscape(of scalar: UInt32) -> String {
 /// The visible form of a byte that isn't UTF-8, such as `\xFF`.
 func visibleEscape(ofByte byte: UInt8) -> String { "\\x" + hexadecimal(UInt64(byte), digits: 2, isUppercase: true) }
 
-/// How many columns of a terminal `text` takes: two for East Asian wide characters and emoji, none for combining marks.
+/// The width of `text` in a terminal: two columns for East Asian wide characters and emoji, none for combining marks.
 func columns(of text: String) -> Int {
   text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
 }
 
-/// How many columns a scalar takes; the wide ranges follow Unicode's EastAsianWidth (W, F) closely enough to line up.
+/// The width of a scalar; the wide ranges follow Unicode's EastAsianWidth (W, F) closely enough to line up.
 private func columns(of scalar: Unicode.Scalar) -> Int {
   switch scalar.value {
   case ..<0x300: return 1
@@ -62,7 +62,7 @@ extension String {
   /// This text with spaces before it up to `width` columns.
   package func rightAligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - columns(of: self))) + self }
 
-  /// This text, or as much of it as fits `width` columns with an ellipsis at the end.
+  /// This text, cut with an ellipsis to at most `width` columns.
   func cut(to width: Int) -> String {
     guard columns(of: self) > width else { return self }
     guard width > 0 else { return "" }
@@ -77,8 +77,9 @@ extension String {
   }
 }
 
-/// Whether a scalar beyond ASCII is invisible or steers the terminal or the order of text: controls, bidirectional overrides and
-/// isolates, zero-width and format characters, line separators (Unicode categories Cc, Cf, Zl, Zp, as far as they matter); or none, as U+FFFE.
+/// Whether a scalar is invisible, or controls the terminal or the order of text: controls, bidirectional overrides and isolates,
+/// zero-width and format characters, line separators (Unicode categories Cc, Cf, Zl, Zp, as far as they matter), and noncharacters such
+/// as U+FFFE.
 @inline(__always)
 func isHidden(_ scalar: UInt32) -> Bool {
   switch scalar {
@@ -89,8 +90,8 @@ func isHidden(_ scalar: UInt32) -> Bool {
   }
 }
 
-/// The scalar that starts at `position` and how many bytes it takes; nil as its value where the bytes are not UTF-8, then with the
-/// count of bytes that one U+FFFD stands for (Unicode 15, table 3-7 and "maximal subpart").
+/// Returns the scalar at `position` and its length in bytes. Invalid UTF-8 gives nil and the number of bytes that one U+FFFD replaces
+/// (Unicode 15, table 3-7 and "maximal subpart").
 func decodeScalar(_ bytes: UnsafeRawBufferPointer, at position: Int) -> (value: UInt32?, length: Int) {
   let first = bytes[position]
   var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -117,10 +118,10 @@ func decodeScalar(_ bytes: UnsafeRawBufferPointer, at position: Int) -> (value: 
   return (value, length)
 }
 
-/// The first position from `start` on whose byte is not plain: a quote, `other`, a control character, or beyond ASCII.
+/// Returns the first position from `start` whose byte isn't plain: a quote, `other`, a control character, or not ASCII.
 ///
-/// Looks at eight bytes at a time ("Bit Twiddling Hacks", Sean Anderson, "Determine if a word has a byte less than n"): the lowest
-/// byte that a test marks is always right, since a wrong mark needs a borrow from a lower marked byte.
+/// It tests eight bytes at a time ("Bit Twiddling Hacks", Sean Anderson, "Determine if a word has a byte less than n"): the lowest
+/// marked byte is always correct, since a false mark requires a borrow from a lower marked byte.
 @inline(__always)
 func endOfPlainText(in bytes: UnsafeRawBufferPointer, from start: Int, but other: UInt8) -> Int {
   let ones: UInt64 = 0x0101_0101_0101_0101

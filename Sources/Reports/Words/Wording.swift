@@ -16,7 +16,7 @@ package func counted(_ value: UInt64, _ noun: String, plural: String? = nil) -> 
   "\(grouped(value)) \(value == 1 ? noun : plural ?? noun + "s")"
 }
 
-/// A number with `decimals` decimals, rounded half up; nothing is dropped.
+/// A number with exactly `decimals` decimals, rounded half up.
 func fixed(_ value: Double, decimals: Int) -> String {
   var scale = 1.0
   for _ in 0..<decimals { scale *= 10 }
@@ -26,13 +26,13 @@ func fixed(_ value: Double, decimals: Int) -> String {
   return grouped(scaled / UInt64(scale)) + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
 }
 
-/// A number with one decimal where it is below 100, unless that is 0.
+/// A number with one decimal if it is below 100 and the decimal isn't 0.
 private func short(_ value: Double) -> String {
   let text = fixed(value, decimals: value < 99.95 ? 1 : 0)
   return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
 }
 
-/// A share in percent with one decimal; what rounds to 0 or 100 and is not says so.
+/// A share in percent with one decimal; `<0.1 %` and `>99.9 %` for shares that would wrongly round to 0 or 100.
 package func percent(_ part: UInt64, of whole: UInt64) -> String {
   guard whole > 0 else { return "0.0 %" }
   let share = Double(part) / Double(whole) * 100
@@ -41,7 +41,7 @@ package func percent(_ part: UInt64, of whole: UInt64) -> String {
   return fixed(share, decimals: 1) + " %"
 }
 
-/// A share in percent that is above a limit, with as many decimals as show that.
+/// A share in percent above a limit, with enough decimals to differ from it.
 func percent(_ part: UInt64, of whole: UInt64, beyond limit: Double) -> String {
   let share = percent(part, of: whole)
   let exact = Double(part) / Double(max(whole, 1))
@@ -49,7 +49,7 @@ func percent(_ part: UInt64, of whole: UInt64, beyond limit: Double) -> String {
   return percent(exact)
 }
 
-/// A limit in percent with as many decimals as it needs, up to four.
+/// A limit in percent with up to four decimals.
 func percent(_ fraction: Double) -> String {
   var text = fixed(fraction * 100, decimals: 4)
   while text.hasSuffix("0") { text.removeLast() }
@@ -74,7 +74,7 @@ package func rate(_ perSecond: Double) -> String {
   return fixed(perSecond, decimals: perSecond < 9.95 && perSecond > 0 ? 1 : 0) + "/s"
 }
 
-/// How long something took, such as `4 ms`, `0.4 s`, `2 min 5 s`, `3 h 12 min`.
+/// A duration, such as `4 ms`, `0.4 s`, `2 min 5 s`, `3 h 12 min`.
 package func elapsed(_ duration: Duration) -> String {
   let seconds = max(duration.inSeconds, 0)
   if seconds < 0.0995 { return fixed(seconds * 1000, decimals: 0) + " ms" }
@@ -91,7 +91,7 @@ func latency(_ milliseconds: Double) -> String {
   return short(milliseconds / 1000) + " s"
 }
 
-/// What an image is, as far as that is known, such as `jpeg, 1,200 × 800, 120 kB`.
+/// The known properties of an image, such as `jpeg, 1,200 × 800, 120 kB`.
 package func imagePhrase(format: ImageFormat?, width: UInt32, height: UInt32, bytes: UInt64) -> String {
   let size = width > 0 && height > 0 ? "\(grouped(UInt64(width))) × \(grouped(UInt64(height)))" : nil
   let parts = [format?.name, size, bytes > 0 ? byteCount(Double(bytes)) : nil]
@@ -99,7 +99,7 @@ package func imagePhrase(format: ImageFormat?, width: UInt32, height: UInt32, by
 }
 
 extension String {
-  /// This text, or so many of its first scalars, an ellipsis, and how long it is.
+  /// This text, or its first `limit` scalars, an ellipsis and its length.
   func shortened(to limit: Int) -> String {
     guard utf8.count > limit else { return self }
     let start = unicodeScalars.prefix(limit)

@@ -111,7 +111,7 @@ extension ReportComparison {
       "appeared_bad": appearedBad,
       "disappeared": disappeared,
       "disappeared_bad": disappearedBad,
-      "notes": untold,
+      "notes": notes,
     ])
   }
 }

@@ -1,12 +1,12 @@
 import ImagePrimitives
 
-/// One of two reports that are compared, entry by entry: rows, or what a JSON report lists of failures.
+/// One of two compared reports, entry by entry: rows, or the failures that a JSON report lists.
 struct ComparedSide {
-  /// An entry, valid for a call.
+  /// An entry, valid during a call only.
   struct Entry {
     var key: EntryKey
     var facts: EntryFacts
-    /// Makes its description, if it is needed.
+    /// Makes its description on demand.
     var describe: () throws(JSONError) -> Description
   }
 
@@ -18,7 +18,7 @@ struct ComparedSide {
   }
 
   let path: String
-  /// nil: there are rows.
+  /// nil: the report has rows.
   private let failures: [FailureRecord]?
   private let input: ReportInput
 
@@ -34,10 +34,10 @@ struct ComparedSide {
     failures = report.failures
   }
 
-  /// Rows list good entries, too.
+  /// Whether it has rows, which list good entries, too.
   var hasRows: Bool { failures == nil }
 
-  /// Calls `body` with every entry; rows can be gone through once.
+  /// Calls `body` with every entry; rows can be read only once.
   func forEach(_ body: (Entry) throws(JSONError) -> Void) throws(ReportReadingError) {
     do throws(JSONError) {
       for failure in failures ?? [] {
@@ -53,13 +53,13 @@ struct ComparedSide {
     }
   }
 
-  /// The same report, to be gone through again.
+  /// Opens the same report again.
   func reopened() throws(ReportReadingError) -> ComparedSide {
     guard hasRows else { return self }
     guard path != "-" else {
       throw ReportReadingError(
         path: path,
-        message: "cannot be read twice, as comparing rows with a JSON report asks for; name a file"
+        message: "can't be read twice, which comparing rows with a JSON report requires; name a file"
       )
     }
     return try ComparedSide(path: path)
@@ -81,12 +81,12 @@ extension ComparedSide.Description {
   }
 }
 
-/// How an entry ended in one of two reports, in 32 bytes.
+/// The result of an entry in one of two reports, in 32 bytes.
 struct EntryFacts: BitwiseCopyable {
   enum State: UInt8 {
-    /// The report does not have it.
+    /// The report doesn't have it.
     case absent
-    /// Skipped or cancelled: nothing is known of it.
+    /// Skipped or cancelled: its result is unknown.
     case open
     case good
     case bad
@@ -106,7 +106,7 @@ struct EntryFacts: BitwiseCopyable {
   private var formatNumber = none
   /// Whether the other report lists the entry, too.
   var isListed = false
-  /// Whether the two ends were compared, which they are once.
+  /// Whether the two results were compared, which happens once.
   var isCompared = false
 
   init() {}
@@ -127,11 +127,11 @@ struct EntryFacts: BitwiseCopyable {
     formatNumber = result.format?.rawValue ?? Self.none
   }
 
-  /// A failure, whose reason may not be known.
+  /// A failure, whose reason may be unknown.
   init(_ failure: Failure?) {
     state = .bad
     kindNumber = failure?.kind.rawValue ?? Self.none
-    // What is no status would make groups without end.
+    // An invalid status would make an unbounded number of groups.
     status = failure?.status.flatMap { (100...999).contains($0) ? UInt16($0) : nil } ?? 0
   }
 

@@ -1,8 +1,8 @@
 import ImagePrimitives
 
-/// Differences as a person reads them: counts first, then what broke, healed and changed, grouped by reason, with the first of each.
+/// Differences for a person: counts first, then new failures, fixed entries and changed images, grouped by reason, with examples.
 ///
-/// Text from outside is escaped. What is kept is bounded by the number of reasons times `limit`.
+/// Text from outside is escaped. Memory is bounded by the number of reasons times `limit`.
 public struct ComparisonText {
   private struct Title: Hashable {
     var change: ReportDifference.Change
@@ -19,10 +19,10 @@ public struct ComparisonText {
   private let width: Int
   private var groups: [Title: Group] = [:]
 
-  /// Nothing so far.
+  /// A text without differences so far.
   ///
   /// - Parameters:
-  ///   - limit: how many of each group are listed.
+  ///   - limit: how many examples a group lists.
   ///   - width: columns to lay out for.
   public init(limit: Int, width: Int = 80) {
     self.limit = limit
@@ -47,19 +47,19 @@ public struct ComparisonText {
       lines += ["", change.title]
       for group in groups { lines += self.lines(group) }
     }
-    if !comparison.untold.isEmpty { lines.append("") }
-    lines += comparison.untold.map { "Note: \(escapedForTerminal($0))" }
+    if !comparison.notes.isEmpty { lines.append("") }
+    lines += comparison.notes.map { "Note: \(escapedForTerminal($0))" }
     return lines.map { "\($0)\n" }.joined()
   }
 
   private func headline(_ comparison: ReportComparison, _ names: String) -> String {
-    let parts = [(comparison.broke, "broke"), (comparison.healed, "healed"), (comparison.changed, "changed")]
+    let parts = [(comparison.broke, "broken"), (comparison.healed, "fixed"), (comparison.changed, "changed")]
       .filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
-    return "\(names): \(parts.isEmpty ? "nothing broke, healed or changed" : parts.joined(separator: ", "))"
+    return "\(names): \(parts.isEmpty ? "no differences" : parts.joined(separator: ", "))"
   }
 
   private func counts(_ comparison: ReportComparison) -> [String] {
-    var rows: [(String, UInt64, String)] = [("in both", comparison.compared, "URLs of which both tell how they ended")]
+    var rows: [(String, UInt64, String)] = [("in both", comparison.compared, "URLs with a result in both reports")]
     if comparison.stillBad > 0 { rows.append(("still bad", comparison.stillBad, "")) }
     func detail(_ bad: UInt64, _ verb: String) -> String { bad > 0 ? "\(grouped(bad)) of them \(verb) bad" : "" }
     if let appeared = comparison.appeared, appeared > 0 {
@@ -85,7 +85,7 @@ public struct ComparisonText {
     return lines
   }
 
-  /// URL and place side by side where both fit.
+  /// URL and location on one line if both fit.
   private func lines(_ difference: ReportDifference) -> [String] {
     let names = [difference.variant.name, difference.variant.edge].compactMap { $0 }.joined(separator: ", ")
     let url = escapedForTerminal(difference.url) + (names.isEmpty ? "" : " (\(escapedForTerminal(names)))")
@@ -105,15 +105,15 @@ public struct ComparisonText {
 extension ReportDifference.Change {
   fileprivate var title: String {
     switch self {
-    case .broke: "Broke"
-    case .healed: "Healed"
+    case .broke: "Broken"
+    case .healed: "Fixed"
     case .changed: "Changed"
     }
   }
 }
 
 extension ReportDifference {
-  /// What it has in common with others: why it is bad, why it was, or what differs.
+  /// The title of its group: why it is bad, why it was, or the difference of the images.
   fileprivate var groupTitle: String {
     switch change {
     case .broke: return after.reason

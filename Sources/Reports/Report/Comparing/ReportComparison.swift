@@ -1,12 +1,12 @@
 import ImagePrimitives
 
-/// What differs between an earlier report and a later one, entry by entry: what broke, healed, or is another image.
+/// The differences between an earlier report and a later one, entry by entry: entries that broke, were fixed, or are other images.
 ///
-/// Entries are the same by URL, variant and edge; one that a list has more than once is compared by its first end that is good
-/// or bad. The earlier report's entries are kept at 48 bytes each, some 64 to 128 MB for a million; the later one's go by.
+/// Entries are the same by URL, variant and edge; of repeated entries the first good or bad result counts. The earlier report's entries
+/// take 48 bytes each, or 64 to 128 MB for a million; the later report's aren't kept.
 ///
-/// A JSON report lists failures only. Beside one, what broke may also be new in the lists, what healed may also have gone from
-/// them, and images that changed are unknown.
+/// A JSON report lists failures only. Compared with one, a broken entry may also be new in the lists, a fixed one may be gone from
+/// them, and changed images are unknown.
 public struct ReportComparison: Sendable, Equatable {
   /// Entries that were good and are bad.
   public private(set) var broke: UInt64 = 0
@@ -14,9 +14,9 @@ public struct ReportComparison: Sendable, Equatable {
   public private(set) var healed: UInt64 = 0
   /// Entries that are another image.
   public private(set) var changed: UInt64 = 0
-  /// Entries that were bad and are.
+  /// Entries that were bad and still are.
   public private(set) var stillBad: UInt64 = 0
-  /// Entries of which both reports say how they ended.
+  /// Entries with a result in both reports.
   public private(set) var compared: UInt64 = 0
   /// Entries that only the later report has; nil if unknown.
   public private(set) var appeared: UInt64?
@@ -26,8 +26,8 @@ public struct ReportComparison: Sendable, Equatable {
   public private(set) var disappeared: UInt64?
   /// Those of them that were bad.
   public private(set) var disappearedBad: UInt64 = 0
-  /// Sentences on what such reports don't say.
-  public private(set) var untold: [String] = []
+  /// Sentences on what the reports leave unknown.
+  public private(set) var notes: [String] = []
 
   /// Compares two reports; `-` is standard input.
   ///
@@ -70,14 +70,14 @@ public struct ReportComparison: Sendable, Equatable {
     table[index].isCompared = true
     switch (before.state, after.state) {
     case (.absent, .bad) where !isOldComplete:
-      // What an earlier JSON report does not list was good, or not there.
-      try tell(.broke, entry, before, after, each)
+      // An entry that an earlier JSON report doesn't list was good, or missing.
+      try report(.broke, entry, before, after, each)
     case (.absent, .bad): appearedBad += 1
-    case (.good, .bad): try tell(.broke, entry, before, after, each)
-    case (.bad, .good): try tell(.healed, entry, before, after, each)
+    case (.good, .bad): try report(.broke, entry, before, after, each)
+    case (.bad, .good): try report(.healed, entry, before, after, each)
     case (.bad, .bad): stillBad += 1
     case (.good, .good):
-      if !after.aspects(differingFrom: before).isEmpty { try tell(.changed, entry, before, after, each) }
+      if !after.aspects(differingFrom: before).isEmpty { try report(.changed, entry, before, after, each) }
     default: return
     }
     if before.state != .absent { compared += 1 }
@@ -93,7 +93,7 @@ public struct ReportComparison: Sendable, Equatable {
     (disappeared, disappearedBad) = (gone, goneBad)
   }
 
-  /// What a later JSON report does not list is good, or not there.
+  /// An entry that a later JSON report doesn't list is good, or missing.
   private mutating func countHealed(
     _ entry: ComparedSide.Entry,
     _ table: inout EntryTable<EntryFacts>,
@@ -101,10 +101,10 @@ public struct ReportComparison: Sendable, Equatable {
   ) throws(JSONError) {
     guard let index = table.index(of: entry.key), table[index].state == .bad, !table[index].isListed else { return }
     table[index].isListed = true
-    try tell(.healed, entry, table[index], EntryFacts(), each)
+    try report(.healed, entry, table[index], EntryFacts(), each)
   }
 
-  private mutating func tell(
+  private mutating func report(
     _ change: ReportDifference.Change,
     _ entry: ComparedSide.Entry,
     _ before: EntryFacts,
@@ -134,11 +134,11 @@ public struct ReportComparison: Sendable, Equatable {
   private mutating func explain(_ old: ComparedSide, _ new: ComparedSide) {
     func name(_ side: ComparedSide) -> String { side.path == "-" ? "standard input" : side.path }
     if !old.hasRows {
-      untold.append("\(name(old)) lists failures only: what broke may also be new in the lists")
+      notes.append("\(name(old)) lists failures only: broken URLs may also be new in the lists")
     }
     if !new.hasRows {
-      untold.append("\(name(new)) lists failures only: what healed may also be in the lists no more, or was not asked for")
+      notes.append("\(name(new)) lists failures only: fixed URLs may also be gone from the lists, or weren't requested")
     }
-    if !untold.isEmpty { untold.append("which images changed can be told of two JSON Lines reports only") }
+    if !notes.isEmpty { notes.append("changed images are found only by comparing two JSON Lines reports") }
   }
 }

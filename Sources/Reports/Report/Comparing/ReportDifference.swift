@@ -1,23 +1,23 @@
 public import ImagePrimitives
 
-/// An entry that ended in another way than in the earlier report.
+/// An entry whose result differs from that in the earlier report.
 public struct ReportDifference: Sendable, Equatable {
   public enum Change: String, Sendable, CaseIterable {
     /// It was good and is bad.
     case broke
     /// It was bad and is good.
     case healed
-    /// It was good and is, and is another image.
+    /// It was good and still is, but is another image.
     case changed
   }
 
-  /// How the entry ended in one of the reports.
+  /// The result of the entry in one of the reports.
   public struct End: Sendable, Equatable {
     /// Why it was bad; nil if it was good, or that is unknown.
     public var kind: FailureKind?
-    /// The HTTP status, where it was bad and a server gave one.
+    /// The HTTP status of a bad entry; nil if the server sent none.
     public var status: Int?
-    /// The image's format, where it was good.
+    /// The image's format, if it was good.
     public var format: ImageFormat?
     /// In pixels; 0 if unknown.
     public var width: UInt32
@@ -33,7 +33,7 @@ public struct ReportDifference: Sendable, Equatable {
     public static let format = Aspects(rawValue: 1)
     public static let size = Aspects(rawValue: 2)
     public static let bytes = Aspects(rawValue: 4)
-    /// Other bytes, of the same number.
+    /// Other bytes of the same length.
     public static let content = Aspects(rawValue: 8)
 
     public var names: [String] {
@@ -42,7 +42,7 @@ public struct ReportDifference: Sendable, Equatable {
   }
 
   public var change: Change
-  /// What of the image differs; empty unless it ``Change/changed``.
+  /// The differing properties of the image; empty unless it ``Change/changed``.
   public var aspects: Aspects
   public var url: String
   public var variant: RequestVariant
@@ -63,7 +63,7 @@ extension ReportDifference.End {
 }
 
 extension EntryFacts {
-  /// What differs of two good ends, as far as both tell it.
+  /// The properties in which two good results differ, as far as both are known.
   func aspects(differingFrom other: EntryFacts) -> ReportDifference.Aspects {
     var aspects: ReportDifference.Aspects = []
     if let format, let otherFormat = other.format, format != otherFormat { aspects.insert(.format) }

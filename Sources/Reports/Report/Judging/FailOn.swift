@@ -1,6 +1,6 @@
 public import ImagePrimitives
 
-/// The rules that make a finished run end with ``ExitStatus/beyondLimits``: any one broken does.
+/// The rules of a finished run: it exits with ``ExitStatus/beyondLimits`` if it breaks one of them.
 public struct FailOn: Sendable, Hashable {
   /// How many failures are acceptable.
   public enum Limit: Sendable, Hashable {
@@ -12,23 +12,23 @@ public struct FailOn: Sendable, Hashable {
     case never
   }
 
-  /// A point of the distribution of latencies.
+  /// A percentile of the latencies.
   public enum Percentile: String, Sendable, CaseIterable {
     case p50, p90, p99, max
   }
 
-  /// Of failed and blacklisted entries.
+  /// The limit of failed and blacklisted entries.
   public var failures = Limit.count(0)
-  /// Of failed and blacklisted entries of a kind, beside ``failures``; other kinds have no rule of their own.
+  /// Limits of failed and blacklisted entries by kind, in addition to ``failures``; other kinds have no rule of their own.
   public var kinds: [FailureKind: Limit] = [:]
-  /// How long transfers may take at a percentile, which is that of the report: off by at most 19 %, but for the exact maximum (see
+  /// The limits of the latency by percentile. Percentiles are those of the report: exact for the maximum, within 19 % otherwise (see
   /// ``LatencyHistogram``).
   public var latency: [Percentile: Duration] = [:]
-  /// Whether a run without entries breaks a rule.
+  /// Whether a run without entries fails.
   public var empty = true
-  /// Whether entries that the deadline cut off break a rule.
+  /// Whether a run that its deadline stopped fails.
   public var unfinished = true
-  /// Whether trimming that removed what this run stored breaks a rule.
+  /// Whether a run fails if trimming removed images that it had stored.
   public var evicted = true
 
   public init() {}
@@ -52,7 +52,7 @@ extension FailOn {
     }
   }
 
-  /// The rules that are switched on.
+  /// The enabled rules.
   var rules: [Rule] {
     let kinds = kinds.filter { $0.value != .never }.keys.sorted { $0.name < $1.name }
     let percentiles = Percentile.allCases.filter { latency[$0] != nil }
@@ -61,10 +61,10 @@ extension FailOn {
       + others.filter(\.1).map(\.0)
   }
 
-  /// Judges a run by all of its report but the verdict.
+  /// Judges a run by its report without the verdict.
   ///
-  /// Only failures that ``FinishedReport/standings`` counts can break a rule; percentages are of the entries that were neither skipped
-  /// nor cancelled. If no transfer was measured, no rule on latency is broken.
+  /// Only failures that ``FinishedReport/standings`` counts can break a rule. Percentages refer to the entries that were neither skipped
+  /// nor cancelled. Without measured transfers, all rules on latency hold.
   func verdict(of report: FinishedReport) -> RunVerdict {
     let rules =
       [.unfinished, .empty, .failures] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency) + [.evicted]
@@ -99,7 +99,7 @@ extension FailOn {
       else { return nil }
       let allowed = limit * 1000
       guard value > allowed else { return nil }
-      // As many digits as tell them apart.
+      // As many digits as it takes to distinguish them.
       var texts = (Reports.latency(value), Reports.latency(allowed))
       if texts.0 == texts.1 { texts = (fixed(value, decimals: 3) + " ms", fixed(allowed, decimals: 3) + " ms") }
       let name = percentile == .max ? "the longest transfer" : "\(percentile.rawValue) of transfers"
@@ -109,7 +109,7 @@ extension FailOn {
 }
 
 extension FailOn.Percentile {
-  /// The part of all transfers that took no longer.
+  /// The fraction of transfers that took at most this long.
   fileprivate var fraction: Double {
     switch self {
     case .p50: 0.5
@@ -121,13 +121,13 @@ extension FailOn.Percentile {
 }
 
 extension FailOn.Limit {
-  /// What sentences say of a count above the limit: `limit 5`, or `3.1 %, limit 1 %`; nil if it is not.
+  /// A phrase about a count above the limit, `limit 5` or `3.1 %, limit 1 %`; nil if the count is within the limit.
   fileprivate func excess(of count: UInt64, in whole: UInt64) -> String? {
     switch self {
     case .never: return nil
     case .count(let limit): return count > limit ? "limit \(grouped(limit))" : nil
     case .fraction(let limit):
-      // 0.29 × 100 is a little less than 29 in binary; a limit that is just reached is not broken.
+      // 0.29 × 100 is a little less than 29 in binary, and a count equal to the limit is within it.
       let allowed = (limit + 1e-9) * Double(whole)
       guard Double(count) > allowed else { return nil }
       return "\(percent(count, of: whole, beyond: limit)), limit \(percent(limit))"
@@ -137,13 +137,13 @@ extension FailOn.Limit {
 
 /// The names of rules and remedies in the user's configuration.
 public struct ReportWords: Sendable, Hashable {
-  /// The rules; a dot and its name follow for one of them.
+  /// The rules; for a single rule, a dot and its name follow.
   var rules: String
-  /// What leaves entries out of a run.
+  /// The filters of entries.
   var filters: String
-  /// What to do if trimming removed what the run stored.
+  /// The remedy if trimming removed images that the run had stored.
   var evictionAdvice: String
-  /// How to see what is blacklisted.
+  /// How to see blacklisted URLs.
   var blacklistAdvice: String
   /// How to see all failures.
   var failuresAdvice: String
@@ -156,7 +156,7 @@ public struct ReportWords: Sendable, Hashable {
     self.failuresAdvice = failuresAdvice
   }
 
-  /// Words without a configuration.
+  /// Words for users without a configuration.
   public static let plain = ReportWords(
     rules: "limits",
     filters: "filtering",
@@ -176,19 +176,19 @@ public struct RunVerdict: Sendable, Hashable {
   public var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
 }
 
-/// How a run ended; the cases are in the order of severity, so that of several jobs the greatest counts.
+/// How a run ended; the cases are in the order of severity, so that the greatest one is the status of several jobs.
 public enum ExitStatus: Int32, Sendable, Comparable, CaseIterable {
   /// Done, within the limits.
   case withinLimits = 0
   /// Done, but beyond the limits.
   case beyondLimits = 2
-  /// It could not run or finish: cache unusable, report unwritable, a manifest unreadable or broken midway.
+  /// It couldn't run or finish: the cache is unusable, a report is unwritable, or a manifest is unreadable or broken.
   case couldNotFinish = 1
-  /// The job file or the command line is wrong; nothing was fetched.
+  /// The job file or the command line is invalid; nothing was fetched.
   case misused = 3
-  /// Stopped by SIGINT; a re-run goes on from the cache.
+  /// Stopped by SIGINT; another run resumes from the cache.
   case interrupted = 130
-  /// Stopped by SIGTERM; a re-run goes on from the cache.
+  /// Stopped by SIGTERM; another run resumes from the cache.
   case terminated = 143
 
   public static func < (left: ExitStatus, right: ExitStatus) -> Bool {

@@ -1,19 +1,19 @@
 import ImagePrimitives
 
 extension FinishedReport {
-  /// One report of several runs, such as those of a week; see ``init(mergingShards:)`` for those of a job's shards.
+  /// Merges the reports of several runs, such as those of a week; see ``init(mergingShards:)`` for the shards of a job.
   ///
-  /// - Counts, bytes, requests and histograms are added up exactly; manifests of the same path and hosts of the same name are joined.
-  ///   The 1,000 hosts with most entries and ten examples of each group are kept, the others counted as omitted:
-  ///   a host that several of them omit as often.
-  /// - It begins with the first of them and ends with the last. The duration is the sum of theirs, so that rates are those of a run,
-  ///   whether they ran at once or one after another; it is unknown, zero, where one of theirs is.
-  /// - It was interrupted where one was, lacks what one lacks, and breaks every rule that one broke: the exit status is the worst.
-  /// - The job's name is theirs, or `merged` where they differ. The cache is that of the last, where all had the same one.
-  /// - Figures that several runs don't add up to are left out: duplicates, since runs may share them, and the timeline. Of a placeholder the
-  ///   largest count is kept.
+  /// - Counts, bytes, requests and histograms are added exactly; manifests with the same path and hosts with the same name are merged.
+  ///   The 1,000 hosts with most entries and ten examples of each group are kept. The others count as omitted: a host once for each
+  ///   report that omits it.
+  /// - It starts with the first run and ends with the last. Its duration is the sum of theirs, so that rates are those of one run, even
+  ///   if they ran at the same time. It is zero (unknown) if one of theirs is.
+  /// - It is interrupted if one run was, incomplete if one was, and breaks every rule that one broke: the exit status is the worst.
+  /// - The job's name is theirs, or `merged` if they differ. The cache is that of the last run, if all runs used the same cache.
+  /// - Figures that can't be added are omitted: duplicates, since runs may share them, and the timeline. A placeholder has its
+  ///   largest count.
   ///
-  /// No report at all is a programmer error and traps.
+  /// An empty list of reports is a programmer error and traps.
   public init(merging reports: [FinishedReport]) {
     trap(unless: !reports.isEmpty, "no report to merge")
     let ends = reports.map(\.end)
@@ -50,7 +50,7 @@ extension FinishedReport {
     verdict = joinedVerdict(of: reports)
   }
 
-  /// The sums judged by the rules that all runs had; if they break none, or rules differ, the verdicts of the runs.
+  /// Judges the sums by the rules if all runs have the same; if they break none, or rules differ, returns the verdicts of the runs.
   private func joinedVerdict(of reports: [FinishedReport]) -> RunVerdict {
     let judged = reports.common(\.failOn).map { $0.verdict(of: self) }
     if let judged, judged.exitStatus != .withinLimits { return judged }
@@ -59,7 +59,7 @@ extension FinishedReport {
 }
 
 extension RunEnd {
-  /// The end of several runs as of one.
+  /// The end of several runs as if they were one.
   fileprivate init(merging ends: [RunEnd]) {
     let durations = ends.map(\.duration)
     self.init(
@@ -77,7 +77,7 @@ extension RunEnd {
     mergeStores(ends.sorted { ($0.finishedAt ?? .distantPast) < ($1.finishedAt ?? .distantPast) })
   }
 
-  /// The cache and the blacklist as the last run left them, where all runs had the same.
+  /// The cache and the blacklist after the last run, if all runs used the same.
   private mutating func mergeStores(_ ends: [RunEnd]) {
     let caches = ends.compactMap(\.cache)
     guard caches.count == ends.count, var cache = caches.last, caches.common(\.directory) != nil,
@@ -99,7 +99,7 @@ extension Timestamp {
 }
 
 extension [FinishedReport] {
-  /// Sentences of each, once, with the job's name where the jobs differ.
+  /// The distinct sentences of all reports, with the job's name if the jobs differ.
   fileprivate func sentences(_ read: (FinishedReport) -> [String]) -> [String] {
     let differ = common(\.job.name) == nil
     return flatMap { report in read(report).map { differ ? "\(report.job.name): \($0)" : $0 } }.distinct
@@ -107,7 +107,7 @@ extension [FinishedReport] {
 }
 
 extension Array {
-  /// What all elements have alike; nil if they differ, or there are none.
+  /// The common value of all elements; nil if they differ, or there are none.
   func common<Value: Equatable>(_ path: KeyPath<Element, Value>) -> Value? {
     guard let first = first?[keyPath: path], allSatisfy({ $0[keyPath: path] == first }) else { return nil }
     return first
@@ -117,7 +117,7 @@ extension Array {
 }
 
 extension [String] {
-  /// Each once, in the order of the first.
+  /// The distinct elements, in the order of their first occurrence.
   fileprivate var distinct: [String] {
     var seen: Set<String> = []
     return filter { seen.insert($0).inserted }
@@ -125,8 +125,7 @@ extension [String] {
 }
 
 extension BottleneckShare {
-  /// The shares of several runs as of one that took as long as all of them: each counts by its duration, which has to be known of every
-  /// one, as have the shares.
+  /// The shares of several runs as if they were one run, weighted by duration; empty if a duration or the shares of a run are unknown.
   static func merged(_ ends: [RunEnd]) -> [BottleneckShare] {
     guard ends.allSatisfy({ !$0.bottlenecks.isEmpty && $0.duration > .zero }) else { return [] }
     let whole = ends.reduce(0) { $0 + $1.duration.inSeconds }
@@ -175,7 +174,7 @@ extension FailureStandings {
 }
 
 extension Array {
-  /// The elements joined that have the same key, in the order of the first of each.
+  /// Merges the elements with the same key, in the order of their first occurrence.
   fileprivate func joined<Key: Hashable>(by key: (Element) -> Key, _ add: (inout Element, Element) -> Void) -> [Element] {
     var places: [Key: Int] = [:]
     var result: [Element] = []
@@ -201,7 +200,7 @@ extension ManifestSummary {
 }
 
 extension HostSummary {
-  /// Those with most entries first, then by name, as in the report of one run.
+  /// Merges hosts; those with most entries come first, then by name, as in the report of one run.
   static func merged(_ hosts: [HostSummary]) -> [HostSummary] {
     hosts.joined(by: \.host) { host, other in
       host.totals.add(other.totals)
@@ -217,7 +216,7 @@ extension HostSummary {
 }
 
 extension FailureGroup {
-  /// The largest first, as in the report of one run. A host that only some of the reports name counts elsewhere for the others.
+  /// Merges groups, the largest first, as in the report of one run. A host that only some reports name counts as elsewhere in the others.
   static func merged(_ groups: [FailureGroup]) -> [FailureGroup] {
     groups.joined(by: \.key) { group, other in
       group.failed += other.failed
@@ -240,8 +239,8 @@ extension Placeholder {
     var checksum: Checksum
   }
 
-  /// The one with most URLs first; `adding` makes one count of two. Runs may have met the same URLs, so that the largest is kept
-  /// by default.
+  /// Merges placeholders, the one with most URLs first. `adding` merges two counts: by default the larger one is kept, since runs may have
+  /// requested the same URLs.
   static func merged(_ placeholders: [Placeholder], adding: (UInt64, UInt64) -> UInt64 = max) -> [Placeholder] {
     let joined = placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
       placeholder.urls = adding(placeholder.urls, other.urls)

@@ -1,20 +1,19 @@
 import ImagePrimitives
 
 extension FinishedReport {
-  /// One report of a job whose shards were run each by itself: what one run of all entries would have reported, but for what is
-  /// named below. nil if none of the files is the report of a shard.
+  /// Merges the reports of a job's shards into the report of one run of all entries, with the exceptions below. Nil if none of the
+  /// files is the report of a shard.
   ///
-  /// - Counts, bytes, requests and histograms are added up exactly; manifests, hosts and groups of failures are joined; see
-  ///   ``init(merging:)``. Since no URL is in two shards, those of a placeholder are added up, too. Where shards are cut by
-  ///   URL, the count is a lower bound: a shard that met it at fewer than ten URLs doesn't list it.
-  /// - It begins with the first shard. The shards ran side by side: the duration is that of the longest.
-  /// - It is judged by the job's own rules over the joined counts. The verdicts of the shards don't matter.
-  /// - It names no shard, so that it compares with the report of a run of all entries.
-  /// - Left out are the cache and the blacklist, as shards may have one together or each its own; duplicates, and the timeline.
+  /// - Counts, bytes, requests and histograms are added exactly; manifests, hosts and groups of failures are merged; see
+  ///   ``init(merging:)``. Since no URL is in two shards, the URLs of a placeholder are added, too. If entries are divided by URL, that
+  ///   count is a lower bound: a shard that received it for fewer than ten URLs doesn't list it.
+  /// - It starts with the first shard. Shards run at the same time, so the duration is the longest one.
+  /// - The job's rules judge the merged counts. The verdicts of the shards don't matter.
+  /// - It names no shard, so that it is comparable with the report of a run of all entries.
+  /// - It omits the cache and the blacklist, since shards may share them or not, duplicates, and the timeline.
   ///
-  /// Unless every shard is there once and went to its end, or to the job's own deadline, and all have read the same lists, the report
-  /// has a breakage that says which did not, and so exit status 1. Of what is there twice the first counts; what is of another job,
-  /// or names no shard, is left out.
+  /// The report has a breakage, and so exit status 1, unless each shard is present once and finished or reached the job's deadline, and all
+  /// have read the same lists. The first of two reports of a shard counts; reports of other jobs or without a shard are omitted.
   public init?(mergingShards parts: [ReportPart]) {
     guard let gathering = ShardGathering(parts) else { return nil }
     let reports = gathering.reports
@@ -29,7 +28,7 @@ extension FinishedReport {
     end.blacklist = nil
   }
 
-  /// By the shards' common rules, where trimming removed so many of the images that they had stored.
+  /// Judges by the shards' common rules; `evicted` images that the shards had stored were trimmed.
   private func verdict(evicted: UInt64) -> RunVerdict {
     var judged = self
     judged.end.cache = CacheSummary(directory: "", namespace: "", entries: 0, bodyBytes: 0, diskBytes: 0)
@@ -38,38 +37,38 @@ extension FinishedReport {
   }
 }
 
-/// A file that is to be merged with others.
+/// A file to merge with others.
 public struct ReportPart: Sendable {
-  /// What is in it.
+  /// The content of a file.
   public enum Content: Sendable {
     /// A JSON report.
     case report(FinishedReport)
-    /// Rows, which do not tell their job.
+    /// Rows, which don't name their job.
     case rows
-    /// Nothing that can be read, and why.
+    /// The error of an unreadable file.
     case unreadable(ReportReadingError)
   }
 
-  /// The path as it was given; `-` is standard input.
+  /// The path as given; `-` is standard input.
   public var path: String
-  /// What is in it.
+  /// The content.
   public var content: Content
 
-  /// A file and what is in it.
+  /// A file and its content.
   public init(path: String, content: Content) {
     self.path = path
     self.content = content
   }
 
-  /// What sentences call it.
+  /// Its name in sentences.
   var name: String { path == "-" ? "standard input" : path }
 
   var report: FinishedReport? { if case .report(let report) = content { report } else { nil } }
 }
 
-/// The reports of a job's shards, and what keeps them from being the whole job.
+/// The reports of a job's shards, and the reasons why they aren't the complete job.
 struct ShardGathering {
-  /// What the reports of one job's shards have in common.
+  /// The common properties of the reports of one job's shards.
   private struct Kin: Hashable {
     var name: String
     var digest: String?
@@ -82,15 +81,15 @@ struct ShardGathering {
     }
   }
 
-  /// How many sentences a breakage has at most.
-  private static let toldLimit = 10
+  /// The limit of sentences in a breakage.
+  private static let listedLimit = 10
 
   private let kin: Kin
   /// By the number of the shard.
   private var taken: [Int: (name: String, report: FinishedReport)] = [:]
   private var problems: [String] = []
 
-  /// Gathers those that have most in common, the earlier where there are as many of two kinds; nil if no report names a shard.
+  /// Collects the largest set of reports with common properties, the earlier of equal ones; nil if no report names a shard.
   init?(_ parts: [ReportPart]) {
     var counts: [Kin: Int] = [:]
     let kins = parts.compactMap { Kin($0.report) }
@@ -105,24 +104,24 @@ struct ShardGathering {
   /// In the order of the shards.
   var reports: [FinishedReport] { taken.sorted { $0.key < $1.key }.map(\.value.report) }
 
-  /// Why the reports are not the whole job; nil if they are.
+  /// Why the reports aren't the complete job; nil if they are.
   var breakage: String? {
     guard !problems.isEmpty else { return nil }
-    let more = problems.count - Self.toldLimit
-    return problems.prefix(Self.toldLimit).joined(separator: "; ") + (more > 0 ? "; and \(more) more of the kind" : "")
+    let more = problems.count - Self.listedLimit
+    return problems.prefix(Self.listedLimit).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
   }
 
   private mutating func add(_ part: ReportPart) {
     switch part.content {
     case .unreadable(let error): problems.append("\(error)")
-    case .rows: problems.append("\(part.name) has rows, which tell no shard; name the JSON report of that run")
+    case .rows: problems.append("\(part.name) has rows, which don't name their shard; name the JSON report of that run")
     case .report(let report): add(report, part.name)
     }
   }
 
   private mutating func add(_ report: FinishedReport, _ name: String) {
     guard let other = Kin(report), let shard = report.job.shard else {
-      problems.append("\(name) is of a run of all entries, and of no shard")
+      problems.append("\(name) is from a run of all entries, not from a shard")
       return
     }
     guard other == kin else {
@@ -131,7 +130,7 @@ struct ShardGathering {
     }
     if let first = taken[shard.index] {
       let isOne = first.name == name
-      problems.append(isOne ? "\(name) is named twice" : "\(shard.phrase) is there twice, as \(first.name) and as \(name)")
+      problems.append(isOne ? "\(name) is named twice" : "\(shard.phrase) is present twice, as \(first.name) and \(name)")
       return
     }
     taken[shard.index] = (name, report)
@@ -139,10 +138,10 @@ struct ShardGathering {
   }
 
   private func difference(of other: Kin, _ shard: ReportedShard) -> String {
-    if other.name != kin.name { return "is of the job '\(other.name)', the others of '\(kin.name)'" }
-    if other.count != kin.count { return "is \(shard.phrase), and the others are of \(kin.count)" }
-    if other.rule != kin.rule { return "is cut by \(other.rule), and the others by \(kin.rule)" }
-    return "is of another version of the job: its lists or rules differ from the others' (job.digest)"
+    if other.name != kin.name { return "is from the job '\(other.name)', the others from '\(kin.name)'" }
+    if other.count != kin.count { return "is \(shard.phrase), but the others are shards of \(kin.count)" }
+    if other.rule != kin.rule { return "is divided by \(other.rule), the others by \(kin.rule)" }
+    return "is from another version of the job: its lists or rules differ (job.digest)"
   }
 
   private mutating func addMissing() {
@@ -157,26 +156,26 @@ struct ShardGathering {
 }
 
 extension RunEnd {
-  /// What kept the run from its end, as it follows the run's name; nil if nothing did, or the job's own deadline, which has
-  /// its rule.
+  /// Why the run didn't finish, as it follows the run's name; nil if it finished or reached the job's deadline, which has a rule of
+  /// its own.
   fileprivate var problem: String? {
     if let interruption { return "was interrupted by \(interruption.signalName)" }
-    if let breakage { return "could not finish: \(breakage)" }
-    return areManifestsRead || isPastDeadline ? nil : "did not read its manifests to their end"
+    if let breakage { return "couldn't finish: \(breakage)" }
+    return areManifestsRead || isPastDeadline ? nil : "didn't read its manifests to the end"
   }
 }
 
-/// What each shard has read of the entries of all of them: the same, unless a list changed meanwhile, or one has an old copy of it.
+/// The lists as each shard read them: the same, unless a list changed meanwhile, or a shard has an old copy of it.
 ///
-/// Each shard leaves entries to the others by its own list, so that an entry may be lost if lists differ.
+/// Each shard leaves entries to the others by its own list, so entries may be lost if lists differ.
 struct ShardLists {
-  /// The most lists that a sentence names.
-  private static let toldLimit = 10
+  /// The limit of lists in a sentence.
+  private static let listedLimit = 10
 
-  /// Those that have read the same, by their numbers; the most of them first.
+  /// The numbers of the shards that have read the same list, the largest set first.
   private let groups: [(list: ReportedList, shards: [Int])]
 
-  /// The lists of shards by their number; what did not note its list is passed over.
+  /// Groups shards by their lists; shards whose list is unknown are omitted.
   init(_ reports: [Int: FinishedReport]) {
     var shards: [ReportedList: [Int]] = [:]
     for (index, report) in reports.sorted(by: { $0.key < $1.key }) {
@@ -186,21 +185,21 @@ struct ShardLists {
       .sorted { ($1.shards.count, $0.shards[0]) < ($0.shards.count, $1.shards[0]) }
   }
 
-  /// One sentence on the lists that shards have read; nil if all have read the same.
+  /// A sentence about the lists that the shards have read; nil if all have read the same.
   var difference: String? {
     guard groups.count > 1 else { return nil }
     let (list, shards) = groups[0]
     let verb = shards.count == 1 ? "has" : "have"
     let first = "\(names(of: shards)) \(verb) read \(grouped(list.entries)) \(list.entries == 1 ? "entry" : "entries")"
     var counts: Set = [list.entries]
-    var others = groups.dropFirst().prefix(Self.toldLimit - 1).map { list, shards in
+    var others = groups.dropFirst().prefix(Self.listedLimit - 1).map { list, shards in
       let isCountNew = counts.insert(list.entries).inserted
       return "\(names(of: shards)) \(grouped(list.entries))\(isCountNew ? "" : list.entries == 1 ? " other one" : " other ones")"
     }
     let more = groups.count - 1 - others.count
-    if more > 0 { others.append("the rest \(more) further lists") }
+    if more > 0 { others.append("the rest \(more) other lists") }
     let last = others.removeLast()
-    return "\(([first] + others).joined(separator: ", ")), and \(last): their lists were not the same"
+    return "\(([first] + others).joined(separator: ", ")), and \(last): the lists differ"
   }
 
   private func names(of shards: [Int]) -> String {
@@ -208,9 +207,9 @@ struct ShardLists {
   }
 }
 
-/// Numbers of shards in a sentence, ten of them at most.
+/// Numbers of shards in a sentence, at most ten of them.
 func numbers(of shards: [Int]) -> String {
-  let told = shards.prefix(10)
-  let more = shards.count - told.count
-  return told.map { "\($0)" }.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+  let listed = shards.prefix(10)
+  let more = shards.count - listed.count
+  return listed.map { "\($0)" }.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
 }
