@@ -10,47 +10,47 @@ import Testing
   @Test(
     "a failure by a rule names the key to change",
     arguments: [
-      (.tooFewBytes(5, minimum: 10), "the image has 5 bytes, and verify.bytes.min is 10"),
-      (.tooManyBytes(50, maximum: 10), "the image has 50 bytes, and verify.bytes.max is 10"),
-      (.format(.gif, allowed: [.jpeg, .png]), "the image is gif, and verify.formats allows jpeg, png"),
+      (.tooFewBytes(5, minimum: 10), "the image has 5 bytes; verify.bytes.min is 10"),
+      (.tooManyBytes(50, maximum: 10), "the image has 50 bytes; verify.bytes.max is 10"),
+      (.format(.gif, allowed: [.jpeg, .png]), "the image is gif; verify.formats allows jpeg, png"),
       (
         .unnamedFormat(contentType: "image/*"),
-        "the content type image/* names no image format, and verify.formats asks for some"
+        "the content type image/* names no image format; verify.formats requires one"
       ),
       (
-        .unnamedFormat(contentType: nil), "the response has no content type, and verify.formats asks for some"
+        .unnamedFormat(contentType: nil), "the response has no content type; verify.formats requires one"
       ),
       (
         .undecoded(.jpegXL),
-        "the image is jpeg-xl, which can't be decoded; verify.decode: none takes it as it is"
+        "the image is jpeg-xl, which can't be decoded; verify.decode: none accepts it unchecked"
       ),
-      (.animated, "the image is animated, and verify.animated is forbid"),
-      (.still, "the image isn't animated, and verify.animated is require"),
-      (.decoderWarning("extra bytes"), "verify.strict allows no warnings: extra bytes"),
-      (.width(size, minimum: 50, maximum: nil), "the image is 40 x 30 pixels, and verify.width asks for at least 50"),
-      (.height(size, minimum: 1, maximum: 20), "the image is 40 x 30 pixels, and verify.height asks for 1 to 20"),
-      (.tooManyPixels(size, maximum: 1000), "the image is 40 x 30 pixels, and verify.max-pixels is 1000"),
+      (.animated, "the image is animated; verify.animated is forbid"),
+      (.still, "the image isn't animated; verify.animated is require"),
+      (.decoderWarning("extra bytes"), "verify.strict forbids warnings: extra bytes"),
+      (.width(size, minimum: 50, maximum: nil), "the image is 40 x 30 pixels; verify.width requires at least 50"),
+      (.height(size, minimum: 1, maximum: 20), "the image is 40 x 30 pixels; verify.height requires 1 to 20"),
+      (.tooManyPixels(size, maximum: 1000), "the image is 40 x 30 pixels; verify.max-pixels is 1000"),
       (
         .transformTooLarge(size, frames: 1, maximum: 1000),
-        "the transform would make an image of 40 x 30 pixels, and verify.max-pixels is 1000"
+        "the transform would make an image of 40 x 30 pixels; verify.max-pixels is 1000"
       ),
       (
         .transformTooLarge(size, frames: 3, maximum: 1000),
-        "the transform would make 3 frames of 40 x 30 pixels, and verify.max-pixels is 1000"
+        "the transform would make 3 frames of 40 x 30 pixels; verify.max-pixels is 1000"
       ),
       (
         .placeholder(urls: 3, host: "a.example", first: "https://a.example/1"),
-        "3 URLs of a.example have returned the same bytes, first https://a.example/1: "
-          + "by verify.placeholders they stand for an image that is missing"
+        "3 URLs of a.example have returned the same bytes, first https://a.example/1; "
+          + "verify.placeholders rejects such images"
       ),
       (
         .secondRequest(failure: "the server answered 500"),
-        "the second request failed, and verify.remote-cache asks for a hit: the server answered 500"
+        "the second request failed; verify.remote-cache requires a hit: the server answered 500"
       ),
-      (.noRemoteHit(evidence: nil), "the second response has no cache header, and verify.remote-cache asks for a hit"),
+      (.noRemoteHit(evidence: nil), "the second response has no cache header; verify.remote-cache requires a hit"),
       (
         .noRemoteHit(evidence: "X-Cache: MISS"),
-        "the second response isn't a cache hit ('X-Cache: MISS'), and verify.remote-cache asks for a hit"
+        "the second response isn't a cache hit ('X-Cache: MISS'); verify.remote-cache requires a hit"
       ),
       (
         .waitTooLong(finding: "a.example:443 answered 503 and asks to wait 300 s", maximum: .seconds(120), wasRequested: true),
@@ -76,11 +76,11 @@ import Testing
   @Test("an error of the cache names the key to change, if there is one")
   func cacheErrors() {
     #expect(
-      CacheError.diskFull(path: "/c").jobSentence == "no space is left for the cache at /c; free space, or limit it with max-size"
+      CacheError.diskFull(path: "/c").jobSentence == "no space left for the cache at /c; free disk space, or set cache.max-size"
     )
     #expect(
       CacheError.tooManyOpenFiles(path: "/c").jobSentence
-        == "too many files are open for the cache at /c; raise the limit (ulimit -n), or lower prefetch.concurrency"
+        == "too many open files for the cache at /c; raise the limit (ulimit -n), or lower prefetch.concurrency"
     )
     let missing = CacheError.missing(path: "/c")
     #expect(missing.jobSentence == "\(missing)")

@@ -3,7 +3,7 @@
 /// It reads only the page and creates its controls itself, so that a page without JavaScript has no dead controls.
 enum HTMLScript {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "CaAFeB2WrlnsLFtbUv9fPleLpa+DTqmsW25IJKhbRe8="
+  static let sha256 = "hZHCRbhVLezIGZNgaME+iM+hZPw8nLzNUSW+xx/ZdEw="
 
   /// The content of the script element, to the byte.
   static let source = #"""
@@ -146,9 +146,10 @@ enum HTMLScript {
           chips.append(row);
         }
 
-        const open = make("button", {type: "button", className: "button"}, "Open all");
+        const isClosed = () => kinds.some(kind => !kind.open);
+        const open = make("button", {type: "button", className: "button"}, isClosed() ? "Open all" : "Close all");
         open.addEventListener("click", () => {
-          const isOpening = kinds.some(kind => !kind.open);
+          const isOpening = isClosed();
           kinds.forEach(kind => { kind.open = isOpening; });
           open.textContent = isOpening ? "Close all" : "Open all";
         });
