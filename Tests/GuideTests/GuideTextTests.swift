@@ -15,18 +15,14 @@ import Testing
     #expect(try shown == Set(Guide.examples()))
   }
 
-  @Test("the README shows the first example") func theReadmeShowsTheFirstExample() throws {
-    #expect(try Guide.blocks(ofArticle: "README.md").last == Guide.blocks(ofExamples: "GettingStarted.swift").last)
-  }
-
-  @Test("the README names the packages that the script installs") func theReadmeNamesWhatTheScriptInstalls() throws {
+  @Test("CONTRIBUTING.md names the packages that the script installs") func packages() throws {
     let script = try text(of: "scripts/install-dependencies")
     let start = try #require(script.range(of: "build)\n    packages+=("))
     let end = try #require(script.range(of: ")", range: start.upperBound..<script.endIndex))
     let packages = script[start.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace)
-    let section = try #require(text(of: "README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("As a library") })
+    let contributing = try text(of: "CONTRIBUTING.md")
     #expect(packages.count > 5)
-    for package in packages { #expect(section.contains(package), "README names no \(package)") }
+    for package in packages { #expect(contributing.contains(package), "\(package) is missing") }
   }
 
   private func text(of path: String) throws -> String { try String(contentsOfFile: "\(Guide.root)/\(path)", encoding: .utf8) }

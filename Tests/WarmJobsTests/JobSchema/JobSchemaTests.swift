@@ -16,9 +16,13 @@ import WarmJobs
         if text.contains("\nversion: 1\n") { documents.append(text) }
       }
     }
-    let readme = try String(contentsOfFile: "\(repository)/README.md", encoding: .utf8)
-    documents += readme.components(separatedBy: "```yaml\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
-      .filter { $0.hasPrefix("version: 1") }
+    let guides = "Sources/prewarm/Documentation.docc"
+    let pages = try FileManager.default.contentsOfDirectory(atPath: "\(repository)/\(guides)").sorted().map { "\(guides)/\($0)" }
+    for page in ["README.md"] + pages where page.hasSuffix(".md") {
+      let text = try String(contentsOfFile: "\(repository)/\(page)", encoding: .utf8)
+      documents += text.components(separatedBy: "```yaml\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        .filter { $0.contains("version: 1\n") && $0.contains("\nmanifests:") }
+    }
     #expect(documents.count > 12)
     for (document, verdict) in zip(documents, try await schemaVerdicts(on: documents)) {
       #expect(verdict == nil, "\(document.prefix(300))")
