@@ -6,7 +6,7 @@ public final class Certificates: Sendable {
 
   /// The authority's certificate.
   public var authority: String { folder.file("authority.pem") }
-  /// A server's certificate for 127.0.0.1, localhost, image.test, a.test and b.test.
+  /// A server's certificate for 127.0.0.1, localhost, image.test, a.test, b.test and further hosts.
   public var server: String { folder.file("server.pem") }
   /// Its key.
   public var serverKey: String { folder.file("server.key") }
@@ -17,15 +17,17 @@ public final class Certificates: Sendable {
 
   /// Creates them with the `openssl` command.
   ///
+  /// - Parameter hosts: further names of the server, such as `*.example.com`.
   /// - Throws: `SpawnFailure`, or ``CertificateFailure`` with openssl's output.
-  public init() async throws {
+  public init(hosts: [String] = []) async throws {
+    let hostNames = hosts.map { ",DNS:\($0)" }.joined()
     let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     try await openssl(
       ["req", "-x509"] + newKey
         + ["-subj", "/CN=authority", "-days", "2", "-keyout", folder.file("authority.key"), "-out", authority]
     )
     for (name, names) in [
-      ("server", "IP:127.0.0.1,DNS:localhost,DNS:image.test,DNS:a.test,DNS:b.test"), ("client", "DNS:client"),
+      ("server", "IP:127.0.0.1,DNS:localhost,DNS:image.test,DNS:a.test,DNS:b.test\(hostNames)"), ("client", "DNS:client"),
     ] {
       let (request, signed) = (folder.file("\(name).csr"), folder.file("\(name).pem"))
       let extensions = folder.write("subjectAltName=\(names)\n", to: "\(name).txt")

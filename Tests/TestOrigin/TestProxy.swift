@@ -8,8 +8,10 @@ public final class TestProxy: Sendable {
 
   /// Listens on an ephemeral port.
   ///
-  /// - Parameter refusal: the status line of responses to CONNECT, such as `407 Proxy Authentication Required`.
-  public init(refusal: String? = nil) {
+  /// - Parameters:
+  ///   - refusal: the status line of responses to CONNECT, such as `407 Proxy Authentication Required`.
+  ///   - target: the port of HTTP tunnels; nil: the one that CONNECT names.
+  public init(refusal: String? = nil, target: Int? = nil) {
     let requests = Watched<[String]>([])
     self.requests = requests
     server = LoopbackServer { client in
@@ -17,7 +19,7 @@ public final class TestProxy: Sendable {
       switch first {
       case 4: Self.socks4(client, requests)
       case 5: Self.socks5(client, requests)
-      default: Self.http(client, first, refusal, requests)
+      default: Self.http(client, first, refusal, target, requests)
       }
     }
   }
@@ -33,7 +35,13 @@ public final class TestProxy: Sendable {
 
   // MARK: HTTP
 
-  private static func http(_ client: LoopbackStream, _ first: UInt8, _ refusal: String?, _ requests: Watched<[String]>) {
+  private static func http(
+    _ client: LoopbackStream,
+    _ first: UInt8,
+    _ refusal: String?,
+    _ target: Int?,
+    _ requests: Watched<[String]>
+  ) {
     var upstream: LoopbackStream?
     var start = String(UnicodeScalar(first))
     while let rest = client.readHead() {
@@ -51,7 +59,7 @@ public final class TestProxy: Sendable {
       let authority = isTunnel ? words[1] : words[1].components(separatedBy: "/")[2]
       guard let port = authority.split(separator: ":").last.flatMap({ Int($0) }) else { return }
       if isTunnel {
-        guard let server = LoopbackStream(to: port) else { return _ = client.write("HTTP/1.1 502 Bad Gateway\r\n\r\n") }
+        guard let server = LoopbackStream(to: target ?? port) else { return _ = client.write("HTTP/1.1 502 Bad Gateway\r\n\r\n") }
         client.write("HTTP/1.1 200 Connection established\r\nX-Proxy: tunnel\r\nContent-Type: text/html\r\n\r\n")
         return relay(client, server)
       }
