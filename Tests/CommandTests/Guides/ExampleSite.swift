@@ -31,7 +31,10 @@ struct ExampleSite {
     tools.write(
       """
       #!/bin/sh
-      case $1 in run | check | worker) set -- "$@" \(options) ;; esac
+      case $1 in
+      run | check | worker) set -- "$@" --progress none \(options) ;;
+      enqueue) set -- "$@" --progress none ;;
+      esac
       exec '\(BuiltCommand.path)' "$@"
 
       """,
