@@ -58,4 +58,21 @@ import Testing
     expectGolden(error)
   }
 
+  @Test("the HTML report counts new, known and fixed failures since the baseline, each entry once")
+  func difference() throws {
+    try folder.writeRows(["bad", "mixed", "fixed", "gone"].map { failure($0) }, to: "rows.jsonl")
+    let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
+    func good(_ name: String) -> Sample {
+      Sample(result: EntryResult(.checked), url: "https://a.example/\(name)", host: "a.example")
+    }
+    let samples = [
+      failure("bad"), failure("bad"), failure("new"), good("mixed"), failure("mixed"), good("fixed"), good("fixed"), good("good"),
+    ]
+    let report = makeRun(samples, judge: baseline).finish(makeEnd())
+    let expected = BaselineDifference(path: folder.file("rows.jsonl"), failures: 4, stillBad: 2, fixed: 1)
+    #expect(report.baseline == expected && expected.unseen == 1)
+    let page = HTMLReport().text(report)
+    #expect(page.contains(">1 new</b>, 3 known, <b class=\"good\">1 fixed</b>, 1 not seen in this run</p>"))
+    #expect(!HTMLReport().text(makeRun(samples).finish(makeEnd())).contains("class=\"since\""))
+  }
 }
