@@ -86,6 +86,7 @@ public indirect enum JobValueType: Sendable {
     case .section, .entries: ""
     case .text(let form): form.synopsis
     case .boolean: "true | false"
+    case .integer(let range) where range.lowerBound == range.upperBound: "\(range.lowerBound)"
     case .integer(let range): range.upperBound == .max ? "COUNT" : "\(range.lowerBound)…\(range.upperBound)"
     case .size: "SIZE"
     case .pixels: "PIXELS"

@@ -160,7 +160,7 @@ struct ReportKeyOptions: ParsableArguments {
   )
   var output: [String] = []
 
-  private static let forms = "txt, json, jsonl, csv, xml (JUnit), md, html or prom: -o report.html"
+  private static let forms = "Extensions: txt, json, jsonl, csv, xml (JUnit), md, html and prom."
 
   @Option(
     help: ArgumentHelp("Add a report of a form, such as json=report.json; repeatable", valueName: "format=file"),
