@@ -51,7 +51,7 @@ import Testing
     "if a hit is required anything else fails, and is neither stored nor remembered",
     arguments: [
       (HeaderFields([("X-Cache", "MISS from edge")]), RemoteCacheStatus.miss, "X-Cache: MISS from edge"),
-      (HeaderFields(), .unknown, "no header"),
+      (HeaderFields(), .unknown, "no cache header"),
     ]
   )
   func missesFail(headers: HeaderFields, status: RemoteCacheStatus, text: String) async throws {
