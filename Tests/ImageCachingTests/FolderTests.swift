@@ -115,6 +115,25 @@ import Testing
     }
   }
 
+  @Test("an index that lacks more pages than its free list can have is truncated", arguments: [24, 34]) func lackingTooMany(
+    bits: Int
+  ) throws {
+    do {
+      let cache = try makeCache(directory)
+      for number in 0..<5 { try cache.put("\(number)", body(20_000)) }
+    }
+    var index = try #require(directory.read("default/index.mdb"))
+    // The last page, in both meta pages.
+    for place in [136, 4096 + 136] {
+      index.replaceSubrange(place..<place + 8, with: withUnsafeBytes(of: (1 << bits).littleEndian, Array.init))
+    }
+    directory.write(index, to: "default/index.mdb")
+    guard case .cut? = refusal() else {
+      Issue.record("not refused as cut")
+      return
+    }
+  }
+
   @Test("a file that isn't an index is rejected") func whatIsNoIndexIsRefused() throws {
     directory.write("1\n", to: "default/VERSION")
     directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")

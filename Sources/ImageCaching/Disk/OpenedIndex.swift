@@ -170,7 +170,12 @@ enum IndexFile {
     let (expected, overflow) = (newest.lastPage &+ 1).multipliedReportingOverflow(by: pageSize)
     if metas.count == 2, !overflow, actual < expected, actual >= 2 * pageSize {
       let free = IndexFreePages(file: file.number, pageSize: pageSize)
-      if free.contain(actual / pageSize..<newest.lastPage + 1, root: newest.freeRoot) { return }
+      // The list of free pages takes 8 bytes for each.
+      if newest.lastPage < actual / pageSize + actual / 8,
+        free.contain(actual / pageSize..<newest.lastPage + 1, root: newest.freeRoot)
+      {
+        return
+      }
     }
     guard metas.count == 2, !overflow, actual >= expected else {
       let least = overflow ? .max : max(expected, 2 * pageSize)
