@@ -42,7 +42,7 @@ import Testing
     let cut = try #require(nodes.elements.lastIndex { $0.name == "testcase" })
     #expect(nodes.elements[cut].attributes["name"] == "omitted cases")
     let sentence = try #require(nodes.children(of: cut).first { $0.name == "failure" }?.attributes["message"])
-    let counts = sentence.matches(of: /([\d,]+) further/).compactMap { Int($0.1.replacingOccurrences(of: ",", with: "")) }
+    let counts = sentence.matches(of: /([\d,]+) more/).compactMap { Int($0.1.replacingOccurrences(of: ",", with: "")) }
     // But for the rule that is broken and this case itself.
     let failures = nodes.named("failure").count - 2
     #expect(failures + counts[0] == 5000)

@@ -80,7 +80,7 @@ import Testing
 
   @Test(
     "the remaining time is as exact as an estimate",
-    arguments: [(7.2, "8 s"), (59, "59 s"), (127, "2 min 0 s"), (1500, "25 min"), (11_999, "3 h 19 min")]
+    arguments: [(7.2, "8 s"), (59, "59 s"), (127, "2 min"), (135, "2 min 10 s"), (1500, "25 min"), (11_999, "3 h 19 min")]
   )
   func remaining(_ row: (seconds: Double, text: String)) {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.remaining = .seconds(row.seconds) })

@@ -5,7 +5,7 @@ extension HTMLPage {
   mutating func writeSameImages(_ report: FinishedReport) {
     let duplicates = report.duplicates.flatMap { $0.bodies > 0 ? $0 : nil }
     guard !report.placeholders.isEmpty || duplicates != nil else { return }
-    section("same-images", "Placeholders and duplicates") { page in
+    section("same-images", "Placeholders and duplicates", in: "Placeholders") { page in
       if let duplicates {
         let (bodies, urls) = (counted(duplicates.bodies, "image"), counted(duplicates.urls, "URL"))
         page.element(

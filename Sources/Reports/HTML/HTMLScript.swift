@@ -3,7 +3,7 @@
 /// It reads only the page and creates its controls itself, so that a page without JavaScript has no dead controls.
 enum HTMLScript {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "hZHCRbhVLezIGZNgaME+iM+hZPw8nLzNUSW+xx/ZdEw="
+  static let sha256 = "7Finnc/eXrEGeyn0HPNMZ037Qs3xB0dqx3gCh0Y5vS0="
 
   /// The content of the script element, to the byte.
   static let source = #"""
@@ -95,7 +95,9 @@ enum HTMLScript {
       const failures = kinds.flatMap(kind => all("li", kind).map(item => {
         const {host, list, since} = item.dataset;
         const title = kind.querySelector(".title").textContent;
-        return {item, text: title.toLowerCase() + " " + plainText(item), Kind: title, Host: host, List: list, Since: since ?? "new"};
+        const message = kind.querySelector(":scope > .message")?.textContent ?? "";
+        const text = (title + " " + message).toLowerCase() + " " + plainText(item);
+        return {item, text, Kind: title, Host: host, List: list, Since: since ?? "new"};
       }));
       if (failures.length > 1) {
         const chosen = {}, shown = make("output", {});
@@ -112,7 +114,7 @@ enum HTMLScript {
             kind.hidden = isFiltered && !kind.querySelector("li:not([hidden])");
             if (isFiltered) kind.open = true;
           }
-          shown.textContent = count(total) + " of " + count(failures.length) + " listed";
+          shown.textContent = count(total) + " of " + count(failures.length);
         };
         const visible = selector => () => failures.filter(({item}) => !item.hidden).map(({item}) => {
           const element = item.querySelector(selector);

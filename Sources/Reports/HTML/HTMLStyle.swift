@@ -3,7 +3,7 @@
 /// No rule loads anything, and no element has a style attribute: the policy forbids both.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "mWFelz4BmvyX3l6rIIUR6mW9GLM19jOh16/R1O30u0w="
+  static let sha256 = "2yeBNiaumrSDa1Feep+7obMyngGNP8xD5oAqJzYaaX4="
 
   /// The content of the style element, to the byte.
   static let source = """
@@ -257,6 +257,9 @@ enum HTMLStyle {
       .figures b { font-size: 1.15rem }
       .figures small { display: none }
       nav { margin-top: 1rem; gap: .2rem 1rem }
+      .tools { gap: .35rem .45rem }
+      .tools input { flex: 1 0 100% }
+      .tools .button { padding: .1rem .4rem }
       header + section, nav + section { margin-top: 1.1rem }
       .head .worst { order: 1; flex-basis: 100% }
       .kind > summary { grid-template-columns: 1rem minmax(0, 1fr) auto; padding: .22rem 0 }

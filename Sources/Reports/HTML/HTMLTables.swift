@@ -81,7 +81,7 @@ extension HTMLPage {
 
   mutating func writeStores(_ end: RunEnd) {
     guard end.cache != nil || end.blacklist != nil else { return }
-    section("cache", "Cache and blacklist") { page in
+    section("cache", "Cache and blacklist", in: "Cache") { page in
       page.element("dl", ["class": "details"]) { page in
         if let cache = end.cache { page.facts(of: cache) }
         if let blacklist = end.blacklist {
@@ -104,7 +104,7 @@ extension HTMLPage {
 
   mutating func writeJob(_ report: FinishedReport) {
     let (end, traffic) = (report.end, report.traffic)
-    section("job", "The job as it ran") { page in
+    section("job", "The job as it ran", in: "Job") { page in
       page.element("dl", ["class": "details"]) { page in
         page.fact("Job", report.job.title)
         page.fact("File", report.job.file)

@@ -152,8 +152,8 @@ public struct ProgressRenderer: Sendable {
   private func rough(_ duration: Duration) -> String {
     let seconds = UInt64(min(max(duration.inSeconds, 0), 1e9).rounded(.up))
     if seconds < 60 { return "\(seconds) s" }
-    if seconds < 600 { return "\(seconds / 60) min \(seconds % 60 / 10 * 10) s" }
-    let minutes = seconds / 60
+    let (minutes, tens) = (seconds / 60, seconds % 60 / 10 * 10)
+    if seconds < 600, tens > 0 { return "\(minutes) min \(tens) s" }
     return minutes < 60 ? "\(minutes) min" : "\(grouped(minutes / 60)) h \(minutes % 60) min"
   }
 }
