@@ -138,7 +138,7 @@ import Testing
     origin.set("/images/2.jpg", .file(Fixtures.path("images/good/animated.png")))
     _ = try await job.runJob()
     let text = try await job.prewarm("report", "diff", "old-rows.jsonl", "rows.jsonl")
-    #expect(text.status == 0 && text.outputText.contains("1 broke, 1 healed, 1 changed"), "\(text.outputText)\(text.errorText)")
+    #expect(text.status == 0 && text.outputText.contains("1 broken, 1 fixed, 1 changed"), "\(text.outputText)\(text.errorText)")
     #expect(
       text.outputText.contains("http-status 410") && text.outputText.contains("was http-status 500")
         && text.outputText.contains("jpeg → png")
@@ -151,7 +151,7 @@ import Testing
     #expect(Set(objects.compactMap { $0["difference"] as? String }) == ["broke", "healed", "changed"] && objects.count == 4)
     #expect(objects.last?["compared"] as? Int == 4)
     let failures = try await job.prewarm("report", "diff", "old-report.json", "report.json")
-    #expect(failures.status == 0 && failures.outputText.contains("1 broke, 1 healed") && failures.outputText.contains("Note: "))
+    #expect(failures.status == 0 && failures.outputText.contains("1 broken, 1 fixed") && failures.outputText.contains("Note: "))
     #expect(try await job.prewarm("report", "diff", "--exit-code", "rows.jsonl", "rows.jsonl").status == 0)
   }
 }
