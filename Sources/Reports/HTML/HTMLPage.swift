@@ -160,7 +160,7 @@ extension HTMLPage {
   ///
   /// - Parameters:
   ///   - name: its subject, for screen readers.
-  ///   - titles: of its columns; a title that begins with `#` is of numbers.
+  ///   - titles: of its columns; a title that starts with `#` is of a column of numbers.
   ///   - sorted: the column by which the rows are sorted, descending.
   mutating func table<Row>(
     _ name: String,

@@ -20,7 +20,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
 
   /// Cases that the limit omits.
   struct LeftOut {
-    /// Those of them that would fail.
+    /// How many of them would fail.
     var failures: UInt64 = 0
     var others: UInt64 = 0
   }

@@ -97,7 +97,7 @@ public struct HostCount: Sendable, Equatable {
 /// How many failed and blacklisted entries count in the verdict.
 public struct FailureStandings: Sendable, Equatable {
   public var counting: UInt64 = 0
-  /// Those that failed in an earlier report, too.
+  /// How many failed in the baseline, too.
   public var known: UInt64 = 0
   public var countingByKind: [FailureKind: UInt64] = [:]
 

@@ -6,7 +6,7 @@ public struct Timeline: Sendable, Equatable {
   public struct Step: Sendable, Equatable {
     /// Finished entries.
     public var urls: UInt64 = 0
-    /// Those of them that failed or were blacklisted.
+    /// How many of them failed or were blacklisted.
     public var bad: UInt64 = 0
     /// Bytes of bodies received.
     public var receivedBytes: UInt64 = 0

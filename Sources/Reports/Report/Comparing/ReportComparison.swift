@@ -20,11 +20,11 @@ public struct ReportComparison: Sendable, Equatable {
   public private(set) var compared: UInt64 = 0
   /// Entries that only the later report has; nil if unknown.
   public private(set) var appeared: UInt64?
-  /// Those of them that are bad.
+  /// How many of them are bad.
   public private(set) var appearedBad: UInt64 = 0
   /// Entries that only the earlier report has; nil if unknown.
   public private(set) var disappeared: UInt64?
-  /// Those of them that were bad.
+  /// How many of them were bad.
   public private(set) var disappearedBad: UInt64 = 0
   /// Sentences on what the reports leave unknown.
   public private(set) var notes: [String] = []

@@ -51,7 +51,6 @@ public struct ReportPart: Sendable {
 
   /// The path as given; `-` is standard input.
   public var path: String
-  /// The content.
   public var content: Content
 
   /// A file and its content.
