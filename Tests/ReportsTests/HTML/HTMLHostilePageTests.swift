@@ -90,7 +90,7 @@ extension HTMLPageTests {
       for (const attribute of element.attributes) {
         if (attribute.name.startsWith("on") || attribute.name === "style") answer.handlers += 1;
       }
-      if (element.localName === "a") answer.links.push(element.protocol);
+      if (element.localName === "a" && !element.getAttribute("href").startsWith("#")) answer.links.push(element.protocol);
       if (element.src) answer.sources.push(element.src.slice(0, 15));
       element.dispatchEvent(new Event("mouseover"));
     }
