@@ -153,7 +153,7 @@ import Testing
       """
     )
     for fit in fits {
-      #expect(fit.overhang == [0, 0])
+      #expect(fit.overhang.allSatisfy { $0 <= 0 })
       #expect(fit.cut.isEmpty)
     }
   }
