@@ -128,7 +128,7 @@ import Testing
       index.replaceSubrange(place..<place + 8, with: withUnsafeBytes(of: (1 << bits).littleEndian, Array.init))
     }
     directory.write(index, to: "default/index.mdb")
-    guard case .cut? = refusal() else {
+    guard case .cut? = rejection() else {
       Issue.record("not refused as cut")
       return
     }
