@@ -15,7 +15,7 @@ extension CacheCommand {
 
         EXAMPLES:
           prewarm cache remove https://img.example.com/a.jpg
-          prewarm cache remove --job job.yaml https://example.com/a.png
+          prewarm cache remove --job a.yaml https://example.com/a
         """
     )
 

@@ -19,8 +19,8 @@ struct EnqueueCommand: ParsableCommand {
       job's reports and exits as prewarm run does.
 
       EXAMPLES:
-        prewarm enqueue --queue redis://10.0.0.1 homepage.yaml
-        prewarm enqueue --queue redis://10.0.0.1 --wait homepage.yaml
+        prewarm enqueue --queue redis://10.0.0.1 job.yaml
+        prewarm enqueue --queue redis://10.0.0.1 --wait job.yaml
 
       Show rare options with --help-hidden.
       """

@@ -31,7 +31,7 @@ struct QueueCommand: ParsableCommand {
 
         EXAMPLES:
           prewarm queue status --queue redis://127.0.0.1:6379
-          prewarm queue status --queue redis://10.0.0.1 --name nightly
+          prewarm queue status --queue redis://10.0.0.1 --name shop
         """
     )
 

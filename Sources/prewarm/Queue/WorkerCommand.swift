@@ -16,10 +16,10 @@ struct WorkerCommand: ParsableCommand {
       resolves relative paths against the current folder and uses this machine's cache. If a worker crashes, others take over its URLs.
 
       EXIT STATUS:
-        0         the queue is done; enqueue --wait applies fail-on
-        1         couldn't go on: a broken cache, or Redis refuses
+        0         queue done; enqueue --wait applies fail-on
+        1         couldn't go on: broken cache or Redis error
         3         invalid job or command line
-        130, 143  interrupted; unfinished URLs are back in the queue
+        130, 143  interrupted; unfinished URLs are requeued
 
       EXAMPLES:
         prewarm worker --queue redis://10.0.0.1
