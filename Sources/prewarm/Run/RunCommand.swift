@@ -78,7 +78,7 @@ struct RunCommand: ParsableCommand {
 
       EXIT STATUS:
         0         within the limits of fail-on
-        1         couldn't run or finish: broken cache, list or report
+        1         couldn't run: broken cache, list or report
         2         beyond the limits of fail-on: too many bad URLs
         3         invalid job or command line; nothing fetched
         130, 143  interrupted by SIGINT, SIGTERM
