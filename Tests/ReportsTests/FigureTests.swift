@@ -89,9 +89,9 @@ private struct RandomRun {
     #expect(TextReport(detail: .all).text(report).contains("\nSpeed      \(urls.dropLast(2)) URLs/s"))
     let html = HTMLReport().text(report)
     #expect(html.contains("<small>\(urls.dropLast(2)) URLs/s"))
-    #expect(html.contains("\(urls) on average, at most "))
+    #expect(html.contains("\(urls) on average, peak "))
     if report.traffic.receivedBytes > 0 {
-      #expect(html.contains("; \(bytes)/s, at most ") && html.contains(", \(bytes)/s</small>"))
+      #expect(html.contains("; \(bytes)/s, peak ") && html.contains(", \(bytes)/s</small>"))
     }
     let json = try #require(try JSONSerialization.jsonObject(with: Data(JSONReport().text(report).utf8)) as? [String: Any])
     let shown = try #require((json["throughput"] as? [String: Double])?["urls_per_second"])

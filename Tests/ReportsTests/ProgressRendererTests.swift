@@ -72,7 +72,7 @@ import Testing
       $0.lastFailure = "http-status 404 https://img.example.com/hero/an-old-picture.jpg"
     }
     let lines = ProgressRenderer(width: 60, hasColor: false).bar(failing)
-    #expect(lines.last == "  last error: http-status 404 https://img.example.com/hero/…" && lines.count == 2)
+    #expect(lines.last == "  last error: http-status 404 https://img.example.com/hero…" && lines.count == 2)
     let line = ProgressRenderer(width: 60, hasColor: false).line(failing)
     #expect(line.hasSuffix(", last error: http-status 404 https://img.example.com/hero/an-old-picture.jpg"))
     #expect(ProgressRenderer(width: 60, hasColor: false).bar(makeSnapshot { $0.note = nil }).count == 1)

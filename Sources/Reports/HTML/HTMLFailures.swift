@@ -100,7 +100,7 @@ private struct FailureLists {
   }
 
   private static let limit: UInt64 = 1000
-  private static let byteLimit = 1_350_000
+  private static let byteLimit = 1_250_000
 
   private(set) var lists: [List] = []
 
