@@ -21,7 +21,7 @@ struct PrometheusReport: ReportForm {
       report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },
       uniquingKeysWith: +
     )
-    page.family("failures", "URLs that failed in the last run, by kind, without blacklisted ones.") {
+    page.family("failures", "URLs that failed in the last run, by kind, without those blacklisted before.") {
       page in
       for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
     }
