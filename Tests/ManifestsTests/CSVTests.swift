@@ -68,7 +68,7 @@ import Testing
   @Test(
     "a file whose header lacks the column isn't read",
     arguments: [
-      ("", 1, "empty"), ("a,b\n1,2\n", 1, "“url”"), ("\r\nURL\nx\n", 2, "“url”"), ("url,url\n", 1, "several"),
+      ("", 1, "empty"), ("a,b\n1,2\n", 1, "'url'"), ("\r\nURL\nx\n", 2, "'url'"), ("url,url\n", 1, "more than once"),
       ("\"url\n", 1, "quote"),
     ]
   )

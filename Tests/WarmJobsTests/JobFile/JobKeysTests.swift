@@ -149,11 +149,6 @@ import YAMLDocuments
     }
   }
 
-  @Test("the README contains the list of keys") func theREADMEHoldsTheListOfKeys() throws {
-    let readme = try String(contentsOfFile: "\(repository)/README.md", encoding: .utf8)
-    #expect(readme.contains(JobKeys.reference()), "copy the output of: prewarm validate --list-keys")
-  }
-
   @Test("the examples are valid jobs") func theExamplesAreGoodJobs() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: "\(repository)/jobs").filter { $0.hasSuffix(".yaml") }
     #expect(files.count > 5)
