@@ -114,7 +114,7 @@ struct SecondRequestTests {
 
   @Test("a failed second request leaves the image good, reports why, and isn't retried")
   func secondFails() throws {
-    for (second, text) in [(Behaviour.status(503), "503"), (.reset, "connection"), (.redirect(to: "/b"), "elsewhere")] {
+    for (second, text) in [(Behaviour.status(503), "503"), (.reset, "connection"), (.redirect(to: "/b"), "redirects")] {
       let origin = try origin(plain(), then: second)
       let end = try Fetcher().fetch(origin.url("/a"), options: options(retries: 3))
       let answer = try #require(end.image?.remoteCache)

@@ -13,7 +13,7 @@ import Testing
       _ = ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
     }
     let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("concurrency of 0"))
+    #expect(said.contains("maxConcurrent of at least 1"))
   }
 
   @Test("an observer gets the end of each request once") func eachEndIsTold() async throws {

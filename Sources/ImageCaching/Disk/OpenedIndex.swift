@@ -187,7 +187,7 @@ enum IndexFile {
   /// one of the file. An index that is not there, or that another process is just making, passes.
   static func checkMetaPages(in folder: CacheFolder) throws(CacheError) {
     guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let status = file.status else { return }
-    let damaged = CacheError.damaged(path: folder.path, reason: "\(CacheFolder.indexName) does not begin as an index does")
+    let damaged = CacheError.damaged(path: folder.path, reason: "\(CacheFolder.indexName) has no valid header")
     guard status.st_size >= 2 * pageSizes[0] else { return }
     // A read beside another process's commit may have parts of both its old and its new values.
     for pause: UInt32 in [0, 1000, 10_000] {

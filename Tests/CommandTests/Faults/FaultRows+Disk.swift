@@ -106,7 +106,7 @@ extension FaultRow {
     outcome: "failed",
     kind: "cache-write",
     exit: 2,
-    says: "no space is left for the cache"
+    says: "no space left for the cache"
   ) { scene in
     let mount = try TemporaryMount(byteCount: 256 << 10)
     scene.kept.append(mount)

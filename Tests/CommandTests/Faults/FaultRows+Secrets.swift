@@ -117,7 +117,7 @@ extension FaultRow {
         to: "job.yaml"
       )
     },
-    .input("a password whose variable isn't set", exit: 3, "the environment has no variable of that name") {
+    .input("a password whose variable isn't set", exit: 3, "environment variable not set") {
       $0.options += ["--set", "request.auth={username: alice, password-env: PASSWORD}"]
     },
   ]
