@@ -20,7 +20,7 @@ import Testing
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: columns))
-    try await command.waitForOutput("20 new")
+    try await command.waitForOutput("50 %")
     let during = Screen(command.outputText)
     #expect(during.lines.contains { $0.hasPrefix("test") && $0.contains("50 %") }, "\(during.text)")
     #expect(during.widest < columns)
@@ -38,7 +38,7 @@ import Testing
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 120))
-    try await command.waitForOutput("20 new")
+    try await command.waitForOutput("50 %")
     #expect(Screen(command.outputText).widest > 50)
     command.resizeTerminal(columns: 50, rows: 24)
     // The number of wider ones in transit is unknown. The last one may be incomplete; the one before it is complete.
@@ -70,7 +70,7 @@ import Testing
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 100))
-    try await command.waitForOutput("20 new")
+    try await command.waitForOutput("50 %")
     command.send(SIGINT)
     try await command.waitForOutput("finish")
     // Later frames are drawn below it.
@@ -79,7 +79,7 @@ import Testing
     let during = Screen(command.outputText)
     gate.open()
     let after = Screen(try await command.wait().outputText)
-    let note = "stopping: what is in flight has 5 s to finish; a second signal ends at once"
+    let note = "stopping: transfers have 5 s to finish; a second signal ends at once"
     #expect(during.lines.first == note && during.lines.dropFirst().first?.hasPrefix("test") == true, "\(during.text)")
     #expect(after.lines.first == note && !after.text.contains("20 of 40"), "\(after.text)")
   }

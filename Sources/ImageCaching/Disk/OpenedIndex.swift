@@ -183,13 +183,13 @@ enum IndexFile {
     }
   }
 
-  /// Throws `damaged` if a meta page has values by which LMDB would divide by zero, map what isn't there, or follow a page that isn't
-  /// one of the file. An index that is not there, or that another process is just making, passes.
+  /// Throws `damaged` if the newer meta page has values with which LMDB would divide by zero, map missing pages, or follow a page
+  /// number outside of the file. A missing index, or one that another process is creating, passes.
   static func checkMetaPages(in folder: CacheFolder) throws(CacheError) {
     guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let status = file.status else { return }
     let damaged = CacheError.damaged(path: folder.path, reason: "\(CacheFolder.indexName) has no valid header")
     guard status.st_size >= 2 * pageSizes[0] else { return }
-    // A read beside another process's commit may have parts of both its old and its new values.
+    // A read during another process's commit may return parts of both old and new values.
     for pause: UInt32 in [0, 1000, 10_000] {
       if pause > 0 { usleep(pause) }
       guard let first = try meta(file.number, at: 0, folder), pageSizes.contains(first.pageSize) else { throw damaged }
@@ -197,18 +197,19 @@ enum IndexFile {
       guard let second = try meta(file.number, at: first.pageSize, folder), second.pageSize == first.pageSize else {
         throw damaged
       }
-      if first.isSound, second.isSound { return }
+      // LMDB uses the newer one only; a commit whose write failed leaves the older one with mixed values.
+      if (second.transaction > first.transaction ? second : first).isValid { return }
     }
     throw .damaged(path: folder.path, reason: "a meta page of \(CacheFolder.indexName) has impossible values")
   }
 
-  /// The sizes that LMDB gives pages.
+  /// The page sizes of LMDB.
   private static let pageSizes = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536]
 
   private struct Meta {
-    /// More bytes than any index has; below it, sums of page numbers and sizes don't overflow.
+    /// No index has more bytes; up to this limit, page numbers times sizes don't overflow.
     private static let maximumByteCount = 1 << 47
-    /// The depth of trees that LMDB has room for, which is `CURSOR_STACK`.
+    /// The maximum depth of LMDB's trees, `CURSOR_STACK`.
     private static let maximumDepth: UInt16 = 32
 
     let pageSize: Int
@@ -222,7 +223,7 @@ enum IndexFile {
     let transaction: UInt64
 
     /// Whether LMDB can open a file with these values.
-    var isSound: Bool {
+    var isValid: Bool {
       guard version == 1, mapByteCount <= UInt64(Self.maximumByteCount) else { return false }
       guard (1...Self.maximumByteCount / pageSize).contains(lastPage), hasOurFlags else { return false }
       return trees.allSatisfy { tree in
@@ -230,7 +231,7 @@ enum IndexFile {
       }
     }
 
-    /// Keys of the tree of free pages are numbers (8); LMDB adds `MDB_NOSUBDIR` of the environment. The tree of tables is a plain one.
+    /// Keys of the tree of free pages are integers (8); LMDB adds the environment's `MDB_NOSUBDIR`. The tree of tables has no flags.
     private var hasOurFlags: Bool { trees[0].flags & ~0x4000 == 8 && trees[1].flags == 0 }
   }
 

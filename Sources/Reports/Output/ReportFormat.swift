@@ -16,7 +16,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case github
   /// One self-contained page.
   case html
-  /// For the node exporter's text-file collector.
+  /// For the node exporter's textfile collector.
   case prometheus
 
   /// The form of files with this extension, in lower case, without the dot; nil if there is none.

@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// The metrics of a run in Prometheus' text format, for the text-file collector of the node exporter.
+/// The metrics of a run in Prometheus' text format, for the textfile collector of the node exporter.
 ///
 /// All are gauges of the last run, except the histogram, whose buckets never change. A job has the same series after every run, zeros
 /// included, unless its file changes: the metrics of the cache and the blacklist exist if the job uses them. No sample has a timestamp,

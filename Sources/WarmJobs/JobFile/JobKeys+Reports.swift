@@ -65,7 +65,7 @@ extension JobKeys {
       .given(.path),
       \.report[.prometheus],
       example: "reports/homepage.prom",
-      "metrics for the node exporter's text-file collector"
+      "metrics for the node exporter's textfile collector"
     )
     JobKey(
       "shard-by",
