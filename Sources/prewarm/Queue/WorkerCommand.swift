@@ -17,7 +17,7 @@ struct WorkerCommand: ParsableCommand {
 
       EXIT STATUS:
         0         queue done; enqueue --wait applies fail-on
-        1         couldn't go on: broken cache or Redis error
+        1         couldn't continue: broken cache or Redis error
         3         invalid job or command line
         130, 143  interrupted; unfinished URLs are requeued
 
