@@ -57,7 +57,7 @@ import Testing
     #expect(result.status == 1 && result.outputText.hasPrefix("4 images, "), "\(result.outputText)\(result.errorText)")
     expectGolden(result.outputText, for: "output")
     expectGolden(result.errorText.lines(with: urls[4]), for: "unusable")
-    expectGolden(result.errorText.lines(with: "manifests"), for: "passed over")
+    expectGolden(result.errorText.lines(with: "of the lists"), for: "skipped")
     let listed = try await job.expectTrueTotals()
     #expect(listed.allSatisfy { $0.format == "jpeg" && $0.width == 32 && $0.proof == "header" })
     let run = try await job.runJob()

@@ -25,12 +25,12 @@ import Testing
     let lines = text.outputText.split(separator: "\n").map(String.init)
     #expect(text.status == 0 && lines.first == "URL        \(url)", "\(text.outputText)")
     #expect(
-      lines.contains { $0.hasPrefix("cached     ") && $0.contains("jpeg") && $0.hasSuffix("its header proven") },
+      lines.contains { $0.hasPrefix("cached     ") && $0.contains("jpeg") && $0.hasSuffix("header verified") },
       "\(text.outputText)"
     )
     #expect(lines.contains("           ETag: \"v1\""))
     expectGolden(lines.first { $0.hasSuffix(" accept") }, for: "vary")
-    expectGolden(lines.filter { $0.hasPrefix("blacklist") || $0.hasPrefix("a run") }.joined(separator: "\n"), for: "a run")
+    expectGolden(lines.filter { $0.hasPrefix("blacklist") || $0.hasPrefix("next run") }.joined(separator: "\n"), for: "next run")
     #expect(lines.contains { $0.hasPrefix("request    curl ") && $0.contains("/images/1.jpg") })
     // The key is the one of the other commands.
     let record = try await job.prewarm("cache", "get", url, "--json")
@@ -59,7 +59,7 @@ import Testing
     let text = try await job.prewarm("explain", url).outputText
     expectGolden(text.lines(with: "cached"), for: "cached")
     expectGolden(text.lines(with: "404"), for: "blacklist")
-    expectGolden(text.lines(with: "a run"), for: "a run")
+    expectGolden(text.lines(with: "next run"), for: "next run")
     let way = try #require(ways(try await explain(job, url)).first)
     #expect((way["blacklist"] as? [String: any Sendable])?["count"] as? Int == 2 && way["next_run"] as? String == "blacklisted")
   }
@@ -71,7 +71,7 @@ import Testing
     #expect(try await job.runJob().status == 0)
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\ncache: {max-age: 0s}\n", to: "job.yaml")
     let text = try await job.prewarm("explain", url, "--job", "job.yaml").outputText
-    expectGolden(text.lines(with: "a run"), for: "a run")
+    expectGolden(text.lines(with: "next run"), for: "next run")
   }
 
   @Test("explain exits with 0 for an unknown URL") func aURLOfWhichNothingIsKnownEndsInZero() async throws {

@@ -18,7 +18,8 @@ final class TemporaryMount {
   struct MountError: Error {}
 
   init(byteCount: Int) throws {
-    guard try run("/bin/mount", "-t", "tmpfs", "-o", "size=\(byteCount)", "tmpfs", directory.path) == 0 else { throw MountError() }
+    let size = "size=\(byteCount)"
+    guard try run("/bin/mount", "-t", "tmpfs", "-o", size, "tmpfs", directory.path) == 0 else { throw MountError() }
   }
 
   func makeReadOnly() throws {

@@ -124,7 +124,8 @@ struct Trimmer {
     var heads: [(CacheKey, EntryHead)] = []
     for row in try nextRows(transaction, tables, totals, purpose, after: start, limit: Self.stepRowCount) {
       if case .oldest(let target, _) = purpose, bodyBytes <= target { break }
-      guard let head = try WriteTransaction.entry(row.key, in: transaction, tables)?.head, mustRemove(head, purpose) else { continue }
+      guard let head = try WriteTransaction.entry(row.key, in: transaction, tables)?.head, mustRemove(head, purpose)
+      else { continue }
       bodyBytes -= min(bodyBytes, head.bodySize)
       heads.append((row.key, head))
     }

@@ -4,7 +4,11 @@ import TestSupport
 extension FaultRow {
   /// Proxies, and their refusals.
   static let detours: [FaultRow] = [
-    .proxy("requires a password", "it responded with 407 Proxy Authentication Required", refusal: "407 Proxy Authentication Required"),
+    .proxy(
+      "requires a password",
+      "it responded with 407 Proxy Authentication Required",
+      refusal: "407 Proxy Authentication Required"
+    ),
     .proxy("cannot reach the server", "it responded with 502 Bad Gateway", refusal: "502 Bad Gateway"),
     .proxy("forbids it", "it responded with 403 Forbidden", refusal: "403 Forbidden"),
     .proxy("is down", "Connection refused", isThere: false),

@@ -90,7 +90,7 @@ import Testing
   @Test("a lost seal ends the wait") func aSealThatIsLostEndsTheWait() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     let waiting = try scene.enqueue("--wait", "--progress", "lines")
-    try await waiting.waitForError("put into")
+    try await waiting.waitForError("into queue")
     _ = try scene.connect().command(["HDEL", "{prewarm:default}:job", "sealed"])
     let ended = try await waiting.wait()
     #expect(ended.status == 1, "\(ended.errorText)")
