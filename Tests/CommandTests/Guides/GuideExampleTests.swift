@@ -83,6 +83,6 @@ extension String {
   /// This output without values that differ from run to run: times, dates, sizes on disk, and the width of columns.
   fileprivate var comparable: String {
     timeless.replacing(#/\d{4}-\d\d-\d\d \d\d:\d\d UTC/#, with: "DATE")
-      .replacing(#/[\d.]+ k?B (given back|on disk)|on disk +[\d.]+ k?B/#, with: "DISK").replacing(#/ +/#, with: " ")
+      .replacing(#/[\d.]+ k?B (reclaimed|on disk)|on disk +[\d.]+ k?B/#, with: "DISK").replacing(#/ +/#, with: " ")
   }
 }
