@@ -33,9 +33,13 @@ let package = Package(
     .library(name: "PrewarmImages", targets: ["PrewarmImages"]),
   ],
   traits: [
-    .trait(name: "AVIF", description: "Decode AVIF images with libavif, which is loaded when first needed"),
+    .trait(name: "AVIF", description: "Decode and encode AVIF images with libavif, which is loaded when first needed"),
+    .trait(
+      name: "RareFormats",
+      description: "Decode TIFF, HEIC and JPEG XL images with libtiff, libheif and libjxl, which are loaded when first needed"
+    ),
     .trait(name: "Queue", description: "The commands enqueue, worker and queue, for job queues on Redis with hiredis"),
-    .default(enabledTraits: ["AVIF", "Queue"]),
+    .default(enabledTraits: ["AVIF", "RareFormats", "Queue"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -61,19 +65,27 @@ let package = Package(
     // Calls that start and end in C, since `setjmp` may not cross Swift.
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
-    // libavif's headers (Debian: libavif-dev); the library is loaded at run time, not linked.
-    .target(name: "CAVIF"),
+    // Headers of libavif, libtiff, libheif and libjxl (Debian: libavif-dev, libtiff-dev, libheif-dev, libjxl-dev); the libraries
+    // are loaded at run time, not linked.
+    .target(name: "CLoading"),
+    .target(name: "CAVIF", dependencies: ["CLoading"]),
+    .target(name: "CTIFF", dependencies: ["CLoading"]),
+    .target(name: "CHEIF", dependencies: ["CLoading"]),
+    .target(name: "CJXL", dependencies: ["CLoading"]),
     // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
 
-    library("ImagePrimitives", ["CXXHash"]),
+    library("ImagePrimitives", ["CXXHash", "CZlib"]),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library(
       "ImageCoding",
       [
-        "ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF",
+        "ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
         .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
+        .target(name: "CTIFF", condition: .when(traits: ["RareFormats"])),
+        .target(name: "CHEIF", condition: .when(traits: ["RareFormats"])),
+        .target(name: "CJXL", condition: .when(traits: ["RareFormats"])),
       ]
     ),
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
@@ -152,7 +164,7 @@ let package = Package(
     tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),
     tests("ImageURLsTests", ["ImageURLs"]),
-    tests("ImageCodingTests", ["ImageCoding"]),
+    tests("ImageCodingTests", ["ImageCoding", "CZlib"]),
     tests("AgreementTests", ["ImageCoding", "ImagePrimitives"]),
     tests("ImageCachingTests", ["ImageCaching"]),
     tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin", "CTestResolver"]),

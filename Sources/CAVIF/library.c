@@ -2,14 +2,13 @@
 
 #if __has_include(<avif/avif.h>)
 
-#include <dlfcn.h>
+#include <CLoading.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 static CAVIFFunctions functions;
 static bool is_loaded;
-static char error_message[256];
+static char error_message[CLOADING_ERROR_SIZE];
 
 // Structures may gain members in each 0.x, and at their end in each 1.x.
 static bool fits(const char *version) {
@@ -19,26 +18,13 @@ static bool fits(const char *version) {
 }
 
 static void load(void) {
-  void *library = dlopen(CAVIF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL) {
-    snprintf(error_message, sizeof error_message, "%s", dlerror());
-    return;
-  }
-#define LOAD(name, function)                                            \
-  *(void **)&functions.name = dlsym(library, #function);                \
-  if (functions.name == NULL) {                                         \
-    snprintf(error_message, sizeof error_message, CAVIF_LIBRARY " has no " #function); \
-    dlclose(library);                                                   \
-    return;                                                             \
-  }
-  CAVIF_FUNCTIONS(LOAD)
-  if (!fits(functions.version())) {
-    snprintf(error_message, sizeof error_message, CAVIF_LIBRARY " has version %s, but %d.%d is required", functions.version(),
-             AVIF_VERSION_MAJOR, AVIF_VERSION_MINOR);
-    dlclose(library);
-    return;
-  }
-  is_loaded = true;
+#define NAME(name, function) #function,
+  static const char *const names[] = {CAVIF_FUNCTIONS(NAME)};
+  if (!cloading_load(CAVIF_LIBRARY, names, sizeof names / sizeof *names, (void **)&functions, error_message)) return;
+  is_loaded = fits(functions.version());
+  if (is_loaded) return;
+  snprintf(error_message, sizeof error_message, CAVIF_LIBRARY " has version %s, but %d.%d is required", functions.version(),
+           AVIF_VERSION_MAJOR, AVIF_VERSION_MINOR);
 }
 
 static void load_once(void) {

@@ -14,12 +14,17 @@ public struct ImageHeader: Sendable, Hashable {
   /// The number of pictures: 1 for a still image; for an animation those read so far, so a prefix may have fewer than the whole
   /// file.
   public var frames: Int
-  /// Whether it is animated: the file has more than one frame, or its prefix declares that it will.
+  /// Whether it is animated: the file has more than one frame, or its prefix declares that it will. False for pages of a TIFF and
+  /// sizes of an icon, which ``frames`` counts.
   public var isAnimated: Bool
   /// Whether pixels can be transparent, as declared by the header.
   public var hasAlpha: Bool
   /// The EXIF orientation, 1…8; 1 if there is none.
   public var orientation: Int
+  /// Whether its EXIF metadata has a GPS position; false if that isn't in the prefix.
+  public var hasPosition: Bool
+  /// The horizontal resolution in dots per inch; nil if there is none, or none in the prefix.
+  public var dpi: Double?
   /// The colour model of the samples; nil if the prefix doesn't determine it.
   public var colorSpace: ColorSpace?
   /// The embedded profile, which isn't applied; nil if there is none, or none in the prefix.
@@ -34,16 +39,30 @@ public struct ImageHeader: Sendable, Hashable {
     hasAlpha: Bool = false,
     orientation: Int = 1,
     colorSpace: ColorSpace? = nil,
-    profile: ICCProfile? = nil
+    profile: ICCProfile? = nil,
+    hasPosition: Bool = false,
+    dpi: Double? = nil
   ) {
     self.format = format
     self.size = size
     self.frames = frames
-    self.isAnimated = isAnimated ?? (frames > 1)
+    self.isAnimated = isAnimated ?? (frames > 1 && format.isAnimatable)
     self.hasAlpha = hasAlpha
     self.orientation = orientation
     self.colorSpace = colorSpace
     self.profile = profile
+    self.hasPosition = hasPosition
+    self.dpi = dpi
+  }
+
+  /// The properties besides the picture.
+  public var metadata: ImageMetadata {
+    ImageMetadata(
+      hasProfile: profile != nil,
+      orientation: UInt8(clamping: orientation),
+      hasPosition: hasPosition,
+      dpi: dpi.map { UInt16(max(1, min($0.rounded(), Double(ImageMetadata.highestDPI)))) } ?? 0
+    )
   }
 
   /// Width and height as displayed, after applying ``orientation``.

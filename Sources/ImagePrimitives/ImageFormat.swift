@@ -44,9 +44,19 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
     case "apng": self = .png
     case "heif": self = .heic
     case "tif": self = .tiff
+    case "svgz": self = .svg
+    case "cur": self = .ico
     default:
       guard let match = Self.allCases.first(where: { $0.fileExtension == written }) else { return nil }
       self = match
+    }
+  }
+
+  /// Whether several pictures of a file are frames of an animation; in the other formats they are pages or sizes.
+  public var isAnimatable: Bool {
+    switch self {
+    case .png, .gif, .webp, .avif, .heic, .jpegXL: true
+    case .jpeg, .tiff, .bmp, .svg, .ico: false
     }
   }
 
@@ -100,9 +110,9 @@ extension ByteView {
     return [12, 16, 40, 52, 56, 64, 108, 124].contains(headerBytes)
   }
 
-  /// Reserved zero, type 1, and at least one picture whose own reserved byte is zero.
+  /// Reserved zero, type 1 or (a cursor) 2, and at least one picture whose own reserved byte is zero.
   fileprivate var isICO: Bool {
-    guard bigEndian32(at: 0) == 0x0000_0100, let pictures = littleEndian16(at: 4) else { return false }
+    guard let start = bigEndian32(at: 0), start == 0x0000_0100 || start == 0x0000_0200, let pictures = littleEndian16(at: 4) else { return false }
     return pictures > 0 && byte(at: 9) == 0
   }
 

@@ -63,6 +63,9 @@ struct AVIFDecoder: ~Copyable {
   var header: ImageHeader {
     let image = decoder.pointee.image.pointee
     let frames = Int(decoder.pointee.imageCount)
+    // Only read from a complete file.
+    let metadata = UnsafeRawBufferPointer(start: image.exif.data, count: image.exif.size)
+    let exif = EXIF(tiff: ByteView(metadata), 0..<metadata.count)
     return ImageHeader(
       format: .avif,
       size: ImageSize(width: Int(image.width), height: Int(image.height)),
@@ -70,7 +73,9 @@ struct AVIFDecoder: ~Copyable {
       hasAlpha: decoder.pointee.alphaPresent != AVIF_FALSE,
       orientation: image.exifOrientation,
       colorSpace: image.colorSpace,
-      profile: image.icc.size > 0 ? ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size)) : nil
+      profile: image.icc.size > 0 ? ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size)) : nil,
+      hasPosition: exif.hasPosition,
+      dpi: exif.dpi
     )
   }
 

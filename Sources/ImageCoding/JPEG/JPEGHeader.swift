@@ -5,7 +5,7 @@ import ImagePrimitives
 /// Segments are skipped by their length, so a profile or thumbnail of 60 KB costs nothing.
 struct JPEGHeader {
   private(set) var size = ImageSize(width: 0, height: 0)
-  private(set) var orientation = 1
+  private(set) var exif = EXIF()
   private(set) var profile: ICCProfile?
   /// The sampling factors of each component (A.1.1).
   private(set) var components: [Component] = []
@@ -18,6 +18,8 @@ struct JPEGHeader {
 
   private var isProgressive = false
   private var hasJFIF = false
+  /// The resolution of the JFIF segment, which counts if the EXIF metadata states none.
+  private var jfifDPI: Double?
   /// The colour transform of Adobe's marker (Adobe Technical Note 5116, section 18): 0 none, 1 YCbCr, 2 YCCK.
   private var adobeTransform: UInt8?
 
@@ -114,9 +116,13 @@ struct JPEGHeader {
     let start = segment.lowerBound
     switch marker {
     case 0xE0:
-      if bytes.matches("JFIF\0", at: start) { hasJFIF = true }
+      guard bytes.matches("JFIF\0", at: start) else { break }
+      hasJFIF = true
+      jfifDPI = bytes.byte(at: start + 7).flatMap { unit in
+        bytes.bigEndian16(at: start + 8).flatMap { Self.dpi(density: $0, unit: unit) }
+      }
     case 0xE1:
-      if orientation == 1 { orientation = EXIFOrientation.read(bytes, segment: segment) ?? 1 }
+      if exif == EXIF() { exif = EXIF(bytes, segment: segment) }
     case 0xE2:
       // A profile is split into pieces numbered from 1 (ICC.1:2022, annex B.4); the first has its name.
       guard bytes.matches("ICC_PROFILE\0", at: start), bytes.byte(at: start + 12) == 1, start + 14 <= file.count else { break }
@@ -132,6 +138,16 @@ struct JPEGHeader {
 }
 
 extension JPEGHeader {
+  /// The resolution in dots per inch, or nil if the unit is none (JFIF 1.02, page 5): 1 means inches, 2 centimetres.
+  private static func dpi(density: Int, unit: UInt8) -> Double? {
+    guard density > 0, unit == 1 || unit == 2 else { return nil }
+    return unit == 1 ? Double(density) : Double(density) * 2.54
+  }
+
+  var orientation: Int { exif.orientation ?? 1 }
+
+  var dpi: Double? { exif.dpi ?? jfifDPI }
+
   /// The colour model of the components, by libjpeg's rules; nil for an undefined number of components.
   var colorSpace: ImageHeader.ColorSpace? {
     switch components.count {
@@ -156,7 +172,9 @@ extension ImageHeader {
       size: header.size,
       orientation: header.orientation,
       colorSpace: header.colorSpace,
-      profile: header.profile
+      profile: header.profile,
+      hasPosition: header.exif.hasPosition,
+      dpi: header.dpi
     )
   }
 }

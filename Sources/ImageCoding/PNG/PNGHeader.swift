@@ -8,7 +8,9 @@ struct PNGHeader {
   private(set) var colorSpace: ImageHeader.ColorSpace?
   private(set) var hasAlpha = false
   private(set) var isInterlaced = false
-  private(set) var orientation = 1
+  private(set) var exif = EXIF()
+  /// The resolution of the pHYs chunk in dots per inch; nil if there is none.
+  private(set) var dpi: Double?
   private(set) var profile: ICCProfile?
   /// The number of frames that the acTL chunk declares; nil if there is none.
   private(set) var declaredFrames: Int?
@@ -86,7 +88,7 @@ struct PNGHeader {
 
   private mutating func read(_ chunk: PNGChunk, _ file: UnsafeRawBufferPointer, isBeforeData: Bool) {
     if chunk.isNamed("eXIf") {
-      orientation = EXIFOrientation.read(tiff: ByteView(file), chunk.data) ?? orientation
+      exif = EXIF(tiff: ByteView(file), chunk.data)
     } else if !isBeforeData {
       return
     } else if chunk.isNamed("tRNS") {
@@ -95,6 +97,10 @@ struct PNGHeader {
       // A name of up to 79 characters in Latin-1, followed by a zero (section 11.3.2.3).
       let name = String(chunk.content.prefix(79).prefix { $0 != 0 }.map { Character(UnicodeScalar($0)) })
       profile = ICCProfile(name: name.isEmpty ? nil : name)
+    } else if chunk.isNamed("pHYs") {
+      // Pixels per metre, if the unit is 1 (section 11.3.4.3).
+      let perMetre = ByteView(file).bigEndian32(at: chunk.data.lowerBound) ?? 0
+      if perMetre > 0, ByteView(file).byte(at: chunk.data.lowerBound + 8) == 1 { dpi = Double(perMetre) * 0.0254 }
     } else if chunk.isNamed("acTL"), declaredFrames == nil {
       declaredFrames = ByteView(file).bigEndian32(at: chunk.data.lowerBound)
     }
@@ -123,9 +129,11 @@ extension ImageHeader {
       frames: frames,
       isAnimated: isComplete ? frames > 1 : (header.declaredFrames ?? 1) > 1,
       hasAlpha: header.hasAlpha,
-      orientation: header.orientation,
+      orientation: header.exif.orientation ?? 1,
       colorSpace: header.colorSpace,
-      profile: header.profile
+      profile: header.profile,
+      hasPosition: header.exif.hasPosition,
+      dpi: header.dpi ?? header.exif.dpi
     )
   }
 }

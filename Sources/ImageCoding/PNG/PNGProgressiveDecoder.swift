@@ -81,6 +81,6 @@ final class PNGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
   private func orientation(of decoder: OpaquePointer) -> Int {
     var count = 0
     guard let start = cpng_progressive_exif(decoder, &count) else { return 1 }
-    return EXIFOrientation.read(tiff: ByteView(UnsafeRawBufferPointer(start: start, count: count)), 0..<count) ?? 1
+    return EXIF(tiff: ByteView(UnsafeRawBufferPointer(start: start, count: count)), 0..<count).orientation ?? 1
   }
 }

@@ -141,9 +141,11 @@ extension ImageHeader {
       frames: header.frames,
       isAnimated: isComplete ? header.frames > 1 : header.isAnimated,
       hasAlpha: header.hasAlpha,
-      orientation: header.orientation,
+      orientation: header.exif.orientation ?? 1,
       colorSpace: header.colorSpace,
-      profile: header.profile
+      profile: header.profile,
+      hasPosition: header.exif.hasPosition,
+      dpi: header.exif.dpi
     )
   }
 }

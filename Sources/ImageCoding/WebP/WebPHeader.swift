@@ -9,7 +9,7 @@ struct WebPHeader {
   /// Whether the file has the animation flag, even with only one frame.
   private(set) var isAnimated = false
   private(set) var colorSpace: ImageHeader.ColorSpace?
-  private(set) var orientation = 1
+  private(set) var exif = EXIF()
   private(set) var profile: ICCProfile?
   /// The number of chunks found in the container.
   private(set) var chunks = 1
@@ -87,7 +87,7 @@ struct WebPHeader {
       } else if bytes.matches("ICCP", at: offset) {
         profile = profile ?? ICCProfile(data: UnsafeRawBufferPointer(rebasing: file[data]))
       } else if bytes.matches("EXIF", at: offset) {
-        orientation = EXIFOrientation.read(tiff: bytes, data) ?? orientation
+        exif = EXIF(tiff: bytes, data)
       }
       offset += 8 + length + length % 2
     }

@@ -1,0 +1,4 @@
+#ifndef CHEIF_H
+#define CHEIF_H
+
+#endif

@@ -1,0 +1,4 @@
+#ifndef CJXL_H
+#define CJXL_H
+
+#endif

@@ -1,0 +1,4 @@
+#ifndef CTIFF_H
+#define CTIFF_H
+
+#endif
