@@ -96,7 +96,12 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
 
   /// JPEG, PNG, WebP and GIF; and AVIF unless the package is built without its trait `AVIF`.
   public static let standard: ImageCoderRegistry = {
-    var registry = ImageCoderRegistry([JPEGCoder(), PNGCoder(), WebPCoder(), GIFCoder()])
+    var registry = ImageCoderRegistry([
+      JPEGCoder(),
+      PNGCoder(),
+      WebPCoder(),
+      GIFCoder(),
+    ])
     #if AVIF
     registry.add(AVIFCoder())
     #endif

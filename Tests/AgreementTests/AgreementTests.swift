@@ -21,7 +21,13 @@ struct AgreementTests {
 
 private enum Agreement {
   static let folder = ProcessInfo.processInfo.environment["PREWARM_AGREEMENT"].map { URL(fileURLWithPath: $0) }
-  static let extensions: Set<String> = ["jpg", "png", "webp", "gif", "avif"]
+  static let extensions: Set<String> = [
+    "jpg",
+    "png",
+    "webp",
+    "gif",
+    "avif",
+  ]
 
   struct Row: Encodable {
     let name: String
