@@ -15,6 +15,8 @@ public struct EntryResult: Sendable {
   public var width: UInt32
   /// In pixels; 0 if unknown.
   public var height: UInt32
+  /// Properties besides the picture, as far as they are known.
+  public var metadata: ImageMetadata
   /// Bytes of the image's body; 0 if none was received.
   public var bytes: UInt64
   /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it
@@ -73,6 +75,7 @@ public struct EntryResult: Sendable {
     attempts = 0
     width = 0
     height = 0
+    metadata = ImageMetadata()
     bytes = 0
     receivedBytes = 0
     durationNanoseconds = 0

@@ -143,6 +143,7 @@ public struct CacheWriter {
     head.width = proof.width
     head.height = proof.height
     head.frames = proof.frames
+    head.metadata = proof.metadata
     try transaction.replaceHead(of: key, entry, by: head)
     return true
   }

@@ -12,8 +12,10 @@ public struct EntryHead: Sendable, Hashable {
   public var format: ImageFormat?
   /// Width and height in pixels; 0 if unknown.
   public var width: UInt32, height: UInt32
-  /// Frames of an animation, 1 for a still image, 0 if unknown.
+  /// Frames of an animation, pages of a TIFF or sizes of an icon; 1 for other images, 0 if unknown, at most 65,535.
   public var frames: UInt32
+  /// Properties besides the picture.
+  public var metadata: ImageMetadata
   /// The size of the body in bytes.
   public var bodySize: UInt64
   public var checksum: Checksum
@@ -41,6 +43,9 @@ public struct EntryHead: Sendable, Hashable {
   /// The folder of blobs that contains it, of 256.
   var blobFolder: UInt8
 
+  /// Whether it is an animation.
+  public var isAnimated: Bool { frames > 1 && format?.isAnimatable == true }
+
   /// Calls `body` with the key of the table `bodies`: the revision, big-endian, so that new bodies come last and are adjacent.
   @inline(__always)
   func withBodyKey<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
@@ -65,8 +70,10 @@ public struct NewProof: Sendable, Hashable {
   /// The format of the bytes, if it was recognised.
   public var format: ImageFormat?
   public var width: UInt32, height: UInt32
-  /// Frames of an animation, 1 for a still image.
+  /// As in ``EntryHead``.
   public var frames: UInt32
+  /// Properties besides the picture.
+  public var metadata: ImageMetadata
   /// Whether a decoder warned about the body.
   public var hasWarnings: Bool
 
@@ -76,6 +83,7 @@ public struct NewProof: Sendable, Hashable {
     width: UInt32,
     height: UInt32,
     frames: UInt32,
+    metadata: ImageMetadata = ImageMetadata(),
     hasWarnings: Bool = false
   ) {
     self.hasWarnings = hasWarnings
@@ -84,6 +92,7 @@ public struct NewProof: Sendable, Hashable {
     self.width = width
     self.height = height
     self.frames = frames
+    self.metadata = metadata
   }
 }
 

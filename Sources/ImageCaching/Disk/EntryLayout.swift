@@ -11,14 +11,15 @@ import ImagePrimitives
 /// | 32, 40 | u64, u64 | checksum, high and low half |
 /// | 48 | u64 | revision |
 /// | 56, 60 | u32, u32 | width, height |
-/// | 64 | u32 | frames |
+/// | 64 | u16 | frames; 65,535: that many or more |
+/// | 66 | u16 | dots per inch; 0: unknown |
 /// | 68 | u16 | HTTP status |
 /// | 70 | u8 | format; 0: none |
 /// | 71 | u8 | proof |
 /// | 72 | u8 | content type match |
 /// | 73 | u8 | flags: 1 the body is a blob, 2 the URL is a prefix of the identity, 4 a decoder warned |
 /// | 74 | u8 | folder of the blob |
-/// | 75 | u8 | 0 |
+/// | 75 | u8 | metadata: bits 0…2 the orientation less 1, 8 a profile, 16 a GPS position |
 /// | 76, 80 | u32, u32 | bytes of identity, of URL |
 /// | 84, 86, 88, 90 | u16 each | bytes of ETag, Last-Modified, Content-Type, and of freshness with Vary values |
 /// | 92 | bytes | identity, URL unless flag 2 is set, ETag, Last-Modified, Content-Type, ``StoredFreshness`` and Vary values |
@@ -88,7 +89,8 @@ struct StoredEntry {
       format: ImageFormat(storedNumber: bytes[70]),
       width: bytes.littleEndian(at: 56),
       height: bytes.littleEndian(at: 60),
-      frames: bytes.littleEndian(at: 64),
+      frames: UInt32(bytes.littleEndian(at: 64, as: UInt16.self)),
+      metadata: ImageMetadata(stored: bytes[75], dpi: bytes.littleEndian(at: 66)),
       bodySize: min(bytes.littleEndian(at: 24), Self.maximumBodySize),
       checksum: Checksum(high: bytes.littleEndian(at: 32), low: bytes.littleEndian(at: 40)),
       proof: ProofDepth(storedNumber: bytes[71]),
@@ -115,14 +117,15 @@ struct StoredEntry {
     record.setLittleEndian(head.revision, at: 48)
     record.setLittleEndian(head.width, at: 56)
     record.setLittleEndian(head.height, at: 60)
-    record.setLittleEndian(head.frames, at: 64)
+    record.setLittleEndian(UInt16(clamping: head.frames), at: 64)
+    record.setLittleEndian(head.metadata.dpi, at: 66)
     record.setLittleEndian(head.status, at: 68)
     record[70] = head.format?.storedNumber ?? 0
     record[71] = head.proof.storedNumber
     record[72] = head.contentTypeMatch.storedNumber
     record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0) | (head.hasWarnings ? warningsFlag : 0)
     record[74] = head.blobFolder
-    record[75] = 0
+    record[75] = head.metadata.storedByte
   }
 
   static func writeAccess(_ time: Timestamp, to record: UnsafeMutableRawBufferPointer) {
@@ -202,6 +205,25 @@ extension ImageFormat {
 
   /// Its number in records, counted from 1.
   var storedNumber: UInt8 { number(of: self, in: Self.onDisk) + 1 }
+}
+
+extension ImageMetadata {
+  private static let profileBit: UInt8 = 8
+  private static let positionBit: UInt8 = 16
+
+  init(stored byte: UInt8, dpi: UInt16) {
+    self.init(
+      hasProfile: byte & Self.profileBit != 0,
+      orientation: byte & 7 + 1,
+      hasPosition: byte & Self.positionBit != 0,
+      dpi: dpi
+    )
+  }
+
+  /// Everything but the resolution.
+  var storedByte: UInt8 {
+    (orientation &- 1) & 7 | (hasProfile ? Self.profileBit : 0) | (hasPosition ? Self.positionBit : 0)
+  }
 }
 
 extension FailureKind {

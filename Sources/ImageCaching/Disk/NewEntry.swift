@@ -16,8 +16,10 @@ public struct NewEntry {
   public var format: ImageFormat?
   /// Width and height in pixels; 0 if unknown.
   public var width: UInt32, height: UInt32
-  /// Frames of an animation, 1 for a still image, 0 if unknown.
+  /// As in ``EntryHead``.
   public var frames: UInt32
+  /// Properties besides the picture.
+  public var metadata: ImageMetadata
   /// How thoroughly the body was verified.
   public var proof: ProofDepth
   /// Whether a decoder warned about the body.
@@ -53,6 +55,7 @@ public struct NewEntry {
     width: UInt32 = 0,
     height: UInt32 = 0,
     frames: UInt32 = 0,
+    metadata: ImageMetadata = ImageMetadata(),
     proof: ProofDepth,
     hasWarnings: Bool = false,
     contentTypeMatch: ContentTypeMatch,
@@ -73,6 +76,7 @@ public struct NewEntry {
     self.width = width
     self.height = height
     self.frames = frames
+    self.metadata = metadata
     self.proof = proof
     self.hasWarnings = hasWarnings
     self.contentTypeMatch = contentTypeMatch

@@ -230,6 +230,7 @@ extension EntryHead {
     width = entry.width
     height = entry.height
     frames = entry.frames
+    metadata = entry.metadata
     checksum = entry.checksum
     proof = entry.proof
     hasWarnings = entry.hasWarnings

@@ -170,6 +170,7 @@ extension ImageCache {
             width: proof?.width ?? 0,
             height: proof?.height ?? 0,
             frames: proof?.frames ?? 0,
+            metadata: proof?.metadata ?? ImageMetadata(),
             proof: proof?.depth ?? .none,
             contentTypeMatch: format.map { ContentTypeMatch(declared: contentType, format: $0) }
               ?? (contentType == nil ? .absent : .mismatch),

@@ -165,6 +165,7 @@ extension ImageManager {
               width: UInt32(clamping: verified.size.width),
               height: UInt32(clamping: verified.size.height),
               frames: UInt32(clamping: verified.frames),
+              metadata: verified.metadata,
               proof: verified.proof,
               hasWarnings: verified.hasDecoderWarnings,
               contentTypeMatch: .exact,
@@ -193,6 +194,7 @@ extension VerifiedImage {
       format: image.header.format,
       size: image.header.size,
       frames: image.header.frames,
+      metadata: image.header.metadata,
       proof: .full,
       contentTypeMatch: .exact
     )

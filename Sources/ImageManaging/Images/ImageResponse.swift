@@ -46,6 +46,7 @@ public struct ImageResponse: Sendable {
     result.format = image.header.format
     result.width = UInt32(clamping: image.header.size.width)
     result.height = UInt32(clamping: image.header.size.height)
+    result.metadata = image.header.metadata
     coders = ImageCoderRegistry()
     options = DecodingOptions()
   }

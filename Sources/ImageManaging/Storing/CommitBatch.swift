@@ -317,6 +317,7 @@ extension NewEntry {
     width = UInt32(clamping: verified.size.width)
     height = UInt32(clamping: verified.size.height)
     frames = UInt32(clamping: verified.frames)
+    metadata = verified.metadata
     proof = verified.proof
     contentTypeMatch = verified.contentTypeMatch
     self.checksum = checksum

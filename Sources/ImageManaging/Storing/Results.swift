@@ -17,6 +17,7 @@ extension EntryResult {
     format = head.format
     width = head.width
     height = head.height
+    metadata = head.metadata
     bytes = head.bodySize
     checksum = head.checksum
     freshUntil = cache?.expiry(of: head)
@@ -93,6 +94,7 @@ extension EntryResult {
     format = verified.format
     width = UInt32(clamping: verified.size.width)
     height = UInt32(clamping: verified.size.height)
+    metadata = verified.metadata
   }
 
   /// The same result for an entry that joined: the cost counts for the first entry only.
@@ -124,6 +126,7 @@ extension NewEntry {
       width: UInt32(clamping: verified.size.width),
       height: UInt32(clamping: verified.size.height),
       frames: UInt32(clamping: verified.frames),
+      metadata: verified.metadata,
       proof: verified.proof,
       hasWarnings: verified.hasDecoderWarnings,
       contentTypeMatch: verified.contentTypeMatch,
@@ -158,6 +161,7 @@ extension EntryHead {
       width: UInt32(clamping: verified.size.width),
       height: UInt32(clamping: verified.size.height),
       frames: UInt32(clamping: verified.frames),
+      metadata: verified.metadata,
       bodySize: UInt64(clamping: byteCount),
       checksum: checksum,
       hasWarnings: verified.hasDecoderWarnings,
@@ -174,6 +178,7 @@ extension NewProof {
       width: UInt32(clamping: verified.size.width),
       height: UInt32(clamping: verified.size.height),
       frames: UInt32(clamping: verified.frames),
+      metadata: verified.metadata,
       hasWarnings: verified.hasDecoderWarnings
     )
   }

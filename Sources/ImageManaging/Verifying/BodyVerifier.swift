@@ -93,6 +93,7 @@ struct BodyVerifier: Sendable {
       image.size = header.size
       image.frames = header.frames
       image.isAnimated = header.isAnimated
+      image.metadata = header.metadata
       image.proof = .header
       if let failure = rules.failure(size: header.size) { throw failure }
       if let failure = rules.failure(isAnimated: header.isAnimated) { throw failure }
@@ -150,8 +151,8 @@ struct BodyVerifier: Sendable {
 }
 
 extension DecodedImage {
-  /// Whether all frames of the file were decoded.
-  var isWhole: Bool { !header.isAnimated || animation != nil }
+  /// Whether all frames or pages of the file were decoded and are here.
+  var isWhole: Bool { header.frames == 1 || animation != nil }
 }
 
 extension Failure {
@@ -207,7 +208,7 @@ extension BodyVerifier {
     }
     if let failure = rules.failure(size: header.size) { throw failure }
     // An image without further frames so far may still be animated, and one that declares an animation may have one frame.
-    if header.frames > 1, let failure = rules.failure(isAnimated: true) { throw failure }
+    if header.frames > 1, header.isAnimated, let failure = rules.failure(isAnimated: true) { throw failure }
     return .accepted
   }
 
@@ -287,7 +288,8 @@ public struct ImageFileProbe: Sendable {
       format: image.format,
       width: UInt32(clamping: image.size.width),
       height: UInt32(clamping: image.size.height),
-      frames: UInt32(clamping: image.frames)
+      frames: UInt32(clamping: image.frames),
+      metadata: image.metadata
     )
   }
 }

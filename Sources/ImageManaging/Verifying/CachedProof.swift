@@ -94,7 +94,8 @@ extension VerifiedImage {
       format: head.format,
       size: ImageSize(width: Int(head.width), height: Int(head.height)),
       frames: Int(head.frames),
-      isAnimated: head.frames > 1,
+      isAnimated: head.isAnimated,
+      metadata: head.metadata,
       proof: head.proof,
       contentTypeMatch: head.contentTypeMatch,
       hasDecoderWarnings: head.hasWarnings

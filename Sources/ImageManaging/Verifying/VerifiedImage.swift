@@ -9,6 +9,7 @@ struct VerifiedImage: Sendable {
   var size = ImageSize(width: 0, height: 0)
   var frames = 1
   var isAnimated = false
+  var metadata = ImageMetadata()
   var proof: ProofDepth = .none
   var contentTypeMatch: ContentTypeMatch
   /// Warnings, including the decoder's.
@@ -104,6 +105,8 @@ extension EntryHead {
     head.width = UInt32(clamping: size.width)
     head.height = UInt32(clamping: size.height)
     head.frames = UInt32(clamping: serialized?.verified.frames ?? image.animation?.frames.count ?? 1)
+    // Pixels are upright; files that are written have no metadata.
+    head.metadata = serialized?.verified.metadata ?? ImageMetadata()
     guard let serialized else { return head }
     head.format = serialized.verified.format
     head.bodySize = UInt64(serialized.bytes.count)
@@ -115,7 +118,7 @@ extension EntryHead {
   func showing(_ other: EntryHead) -> EntryHead {
     var head = self
     (head.format, head.width, head.height, head.frames) = (other.format, other.width, other.height, other.frames)
-    (head.bodySize, head.checksum) = (other.bodySize, other.checksum)
+    (head.metadata, head.bodySize, head.checksum) = (other.metadata, other.bodySize, other.checksum)
     return head
   }
 }

@@ -56,12 +56,13 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.message, failure?.message)
     // Zero is written if bytes came, since without it all of them count as stored.
     append(.storedBytes, known: result.newBytes.flatMap { $0 > 0 || result.bytes > 0 ? $0 : nil })
-    appendShared(result.isShared)
+    append(.shared, result.isShared)
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
     append(.finalURL, details?.finalURL)
     append(.contentType, details?.contentType)
     appendHash(result.checksum)
     appendWarnings(details)
+    append(result.metadata)
     Syntax.end(in: &buffer)
   }
 
@@ -95,10 +96,18 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func appendShared(_ isShared: Bool) {
-    guard isShared else { return Syntax.skip(.shared, in: &buffer) }
-    Syntax.begin(.shared, in: &buffer)
+  private mutating func append(_ column: RowColumn, _ isTrue: Bool) {
+    guard isTrue else { return Syntax.skip(column, in: &buffer) }
+    Syntax.begin(column, in: &buffer)
     buffer.appendLiteral("true")
+  }
+
+  @inline(__always)
+  private mutating func append(_ metadata: ImageMetadata) {
+    append(.profile, metadata.hasProfile)
+    append(.orientation, metadata.orientation > 1 ? UInt64(metadata.orientation) : 0)
+    append(.gps, metadata.hasPosition)
+    append(.dpi, UInt64(metadata.dpi))
   }
 
   @inline(__always)

@@ -41,6 +41,7 @@ struct ReportRow {
     result.attempts = try read(.attempts) ?? 0
     result.width = try read(.width) ?? 0
     result.height = try read(.height) ?? 0
+    result.metadata = try metadata()
     result.bytes = try read(.bytes) ?? 0
     result.storedBytes = try read(.storedBytes)
     // Rows don't have the received bytes; for an image that was fetched as a whole, they are the body.
@@ -52,6 +53,17 @@ struct ReportRow {
     result.checksum = try read(.bodyHash)
     result.details = try details(outcome)
     return result
+  }
+
+  private func metadata() throws(JSONError) -> ImageMetadata {
+    let orientation: UInt32? = try read(.orientation)
+    let dpi: UInt32? = try read(.dpi)
+    return ImageMetadata(
+      hasProfile: try read(.profile) ?? false,
+      orientation: UInt8(min(max(orientation ?? 1, 1), 8)),
+      hasPosition: try read(.gps) ?? false,
+      dpi: UInt16(clamping: dpi ?? 0)
+    )
   }
 
   private func details(_ outcome: Outcome) throws(JSONError) -> EntryResult.Details? {

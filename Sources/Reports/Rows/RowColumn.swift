@@ -2,6 +2,7 @@
 enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
+  case profile, orientation, gps, dpi
 
   @inline(__always)
   var name: StaticString {
@@ -29,6 +30,10 @@ enum RowColumn: CaseIterable {
     case .contentType: "content_type"
     case .bodyHash: "body_hash"
     case .warnings: "warnings"
+    case .profile: "profile"
+    case .orientation: "orientation"
+    case .gps: "gps"
+    case .dpi: "dpi"
     }
   }
 }
