@@ -199,7 +199,7 @@ public final class QueueWorker {
       _ = consumer.join(afterSilence: Self.patience, since: now)
     }
     progress?.end()
-    session.trim()
+    session.trim(isWhole: false)
     return summary(of: run, session, ending(run, end, consumer.takeNews().condition))
   }
 

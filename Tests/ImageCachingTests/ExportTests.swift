@@ -191,13 +191,49 @@ import Testing
     #expect(files(below: flat).contains("\(digits("https://h/a.jpg")).jpg"))
   }
 
-  @Test("an export of identities writes each once and counts those that aren't cached") func identities() throws {
+  private func images(_ urls: [String]) -> [FlatImage] { urls.map { FlatImage(url: Array($0.utf8), identity: Array($0.utf8)) } }
+
+  @Test("an export of given images writes each once and counts those that aren't cached") func givenImages() throws {
     let cache = try makeCache(directory)
     for number in 0..<3 { try cache.put("https://h/\(number).png", body(10)) }
-    let identities = ["https://h/1.png", "https://h/9.png", "https://h/1.png"].map { Array($0.utf8) }
-    let result = try cache.export(identities: identities, to: target, layout: .urlPath)
+    let result = try cache.export(images(["https://h/1.png", "https://h/9.png", "https://h/1.png"]), to: target, layout: .urlPath)
     #expect(result.exported == 1 && result.missing == 1 && result.superseded == 0)
     #expect(files(below: target) == ["h/1.png"])
+  }
+
+  @Test("removing others keeps the files of given images that aren't cached any more, whatever their format")
+  func keepsUncached() throws {
+    let cache = try makeCache(directory)
+    let urls = ["https://h/1.png", "https://h/2.png", "https://h/3.png"]
+    for url in urls { try cache.put(url, png(seed: 1)) }
+    try cache.export(to: target, layout: .urlPath)
+    directory.write(png(seed: 2), to: "out/h/2.webp")
+    for url in urls.dropFirst() { _ = try cache.remove(url) }
+    let result = try cache.export(images(Array(urls.prefix(2))), to: target, layout: .urlPath, removesOthers: { _ in true })
+    #expect(result.exported == 1 && result.missing == 1 && result.removed == 1)
+    #expect(files(below: target) == ["h/1.png", "h/2.png", "h/2.webp"])
+  }
+
+  @Test("a file that has the image's bytes already is kept as it is") func keepsUnchanged() throws {
+    let cache = try makeCache(directory)
+    for number in 0..<2 { try cache.put("https://h/\(number).png", png(seed: UInt8(number))) }
+    try cache.export(to: target, layout: .urlPath)
+    let files = (0..<2).map { directory.file("out/h/\($0).png") }
+    func inodes() -> [UInt64] {
+      files.map { path in
+        var status = stat()
+        return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
+      }
+    }
+    let before = inodes()
+    // The second file's bytes differ, but not its length.
+    var changed = png(seed: 1)
+    changed[changed.count - 1] ^= 1
+    directory.write(changed, to: "out/h/1.png")
+    let written = inodes()
+    try cache.export(to: target, layout: .urlPath)
+    #expect(inodes()[0] == before[0] && inodes()[1] != written[1])
+    #expect(directory.read("out/h/1.png") == png(seed: 1))
   }
 
   @Test("removing others removes only image files that an export would write and this one didn't") func removesOthers() throws {

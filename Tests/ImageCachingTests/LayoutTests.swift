@@ -15,6 +15,7 @@ import Testing
       width: 5,
       height: 6,
       frames: 7,
+      metadata: ImageMetadata(hasProfile: true, orientation: 6, hasPosition: true, dpi: 300),
       bodySize: 8,
       checksum: Checksum(high: 9, low: 10),
       proof: .full,
@@ -50,7 +51,7 @@ import Testing
           record == [
             2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 8, 0, 0, 0, 0, 0, 0, 0,
             9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0,
-            7, 0, 0, 0, 200, 0, 4, 2, 2, 7, 12, 0, 17, 0, 0, 0, 15, 0, 0, 0, 2, 0, 1, 0, 3, 0, 0, 0,
+            7, 0, 44, 1, 200, 0, 4, 2, 2, 7, 12, 29, 17, 0, 0, 0, 15, 0, 0, 0, 2, 0, 1, 0, 3, 0, 0, 0,
           ] + Array("https://a/1.png x".utf8) + [1, 2, 3, 4, 5, 6]
         )
 

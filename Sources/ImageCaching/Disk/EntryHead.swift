@@ -39,7 +39,7 @@ public struct EntryHead: Sendable, Hashable {
   var lifetimeMilliseconds: Int64?
   /// The number of the body, which increases with each stored body: it locates the body, and shows whether a record has changed
   /// since it was read.
-  var revision: UInt64
+  package var revision: UInt64
   /// The folder of blobs that contains it, of 256.
   var blobFolder: UInt8
 

@@ -19,6 +19,10 @@ struct Trimmer {
   let trimTo: Double
   /// Entries stored from then on are removed last; nil if the trim was requested rather than part of a run.
   let runStart: Timestamp?
+  /// Entries that the run found in the cache, which are removed last, too.
+  let used: UsedEntries?
+  /// Whether expired entries are kept as long as there is room.
+  let keepsExpired: Bool
   let now: Timestamp
   /// The time up to which ages count, except for the server's freshness.
   let ageEnd: Timestamp
@@ -28,13 +32,13 @@ struct Trimmer {
     case tooOld
     /// By any lifetime.
     case expired
-    /// Until bodies take at most `target` bytes; with `sparesRun`, except entries that the run stored.
+    /// Until bodies take at most `target` bytes; with `sparesRun`, except entries that the run stored or used.
     case oldest(target: UInt64, sparesRun: Bool)
   }
 
   func run(in environment: Environment) throws(CacheError) -> TrimResult {
     var result = TrimResult()
-    if runStart != nil, expiry.maxAgeMilliseconds != nil { try walk(environment, .tooOld, &result) }
+    if runStart != nil, !keepsExpired, expiry.maxAgeMilliseconds != nil { try walk(environment, .tooOld, &result) }
     let looksAtAll = try runStart == nil ? true : isOver(environment)
     if looksAtAll { try walk(environment, .expired, &result) }
     if let maxSize, try isOver(environment) {
@@ -189,13 +193,15 @@ struct Trimmer {
   private func mustRemove(_ head: EntryHead, _ purpose: Purpose) -> Bool {
     switch purpose {
     case .tooOld: expiry.isTooOld(since: expiry.time(of: head), at: ageEnd) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
-    // Entries that the run itself stored expire by age, even if the server wants them revalidated each time.
+    // Entries that the run itself stored or used expire by age, even if the server wants them revalidated each time.
     case .expired: !isOfRun(head) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
     case .oldest(_, let sparesRun): !(sparesRun && isOfRun(head))
     }
   }
 
-  private func isOfRun(_ head: EntryHead) -> Bool { runStart.map { head.storedAt >= $0 } ?? false }
+  private func isOfRun(_ head: EntryHead) -> Bool {
+    runStart.map { head.storedAt >= $0 } ?? false || used?.contains(head) ?? false
+  }
 }
 
 extension TrimResult {
@@ -222,7 +228,7 @@ public struct TrimResult: Sendable, Hashable {
   public var expired = 0
   /// Images that were removed to save space, including ``evictedProtected``.
   public var trimmed = 0
-  /// Images that were removed to save space although the run had stored them.
+  /// Images that were removed to save space although the run had stored or used them.
   public var evictedProtected = 0
   /// The size of their bodies.
   public var bytesRemoved = 0
@@ -272,17 +278,27 @@ extension ImageCache {
   /// It uses many short transactions; if one fails, the previous ones stay committed.
   @discardableResult
   public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
-    try trim(protecting: runStart, ageEnd: nil)
+    try trim(protecting: runStart, used: nil, ageEnd: nil)
   }
 
-  /// The same with the time up to which ages count, except for the server's freshness; nil: now.
-  package func trim(protecting runStart: Timestamp?, ageEnd: Timestamp?) throws(CacheError) -> TrimResult {
+  /// The same for a run.
+  ///
+  /// - Parameters:
+  ///   - used: the entries that it found in the cache, which are removed last, too.
+  ///   - keepsExpired: whether expired entries are kept as long as there is room.
+  ///   - ageEnd: the time up to which ages count, except for the server's freshness; nil: now.
+  package func trim(
+    protecting runStart: Timestamp?,
+    used: UsedEntries? = nil,
+    keepsExpired: Bool = false,
+    ageEnd: Timestamp?
+  ) throws(CacheError) -> TrimResult {
     try checkWritable()
     try environment.clearDeadReaders()
     do throws(CacheError) {
       try writeTouches()
     } catch {
-      // Without room, what was used lately is less important than the trim.
+      // On a full disk, making room matters more than times of access.
       guard error.isLackOfRoom else { throw error }
     }
     let now = configuration.time.wall()
@@ -291,6 +307,8 @@ extension ImageCache {
       maxSize: configuration.maxSize,
       trimTo: configuration.trimTo,
       runStart: runStart,
+      used: used,
+      keepsExpired: keepsExpired,
       now: now,
       ageEnd: ageEnd ?? now
     )

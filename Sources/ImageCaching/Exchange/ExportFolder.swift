@@ -32,9 +32,11 @@ struct ExportFolder: ~Copyable {
     return Int(status.st_size)
   }
 
-  /// Writes a file, replacing one with the same name; its modification time is the time when the image was stored.
+  /// Writes a file, replacing one with the same name; its modification time is the time when the image was stored. A file that has
+  /// these bytes already is kept, so that web servers don't take it for a new one.
   mutating func write(_ bytes: [UInt8], folders: [String], file: String, storedAt: Timestamp) throws(CacheError) {
     let folder = try open(folders)
+    if Self.hasBytes(bytes, file, in: folder) { return }
     let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else { throw .cannotExport(path: path, reason: errorSentence()) }
     let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
@@ -50,6 +52,14 @@ struct ExportFolder: ~Copyable {
       unlinkat(descriptor.number, draft, 0)
       throw .cannotExport(path: ([path] + folders + [file]).joined(separator: "/"), reason: reason)
     }
+  }
+
+  private static func hasBytes(_ bytes: [UInt8], _ name: String, in folder: Int32) -> Bool {
+    let number = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard number >= 0 else { return false }
+    let file = FileDescriptor(owning: number)
+    guard let status = file.status, status.isRegular, Int(status.st_size) == bytes.count else { return false }
+    return readAll(number, limit: bytes.count) == bytes
   }
 
   /// The descriptor of a subfolder, which is created if necessary; valid until the next call.

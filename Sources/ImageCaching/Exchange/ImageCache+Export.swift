@@ -39,22 +39,22 @@ extension ImageCache {
     return run.result
   }
 
-  /// Writes the images of these identities, as ``export(to:layout:images:onEntry:removesOthers:)`` does for a whole cache;
-  /// identities that aren't cached are counted.
+  /// Writes these images, as ``export(to:layout:images:onEntry:removesOthers:)`` does for a whole cache. Images that aren't cached are
+  /// counted, and their files of earlier exports are kept.
   @discardableResult
   public func export(
-    identities: some Sequence<[UInt8]>,
+    _ images: some Sequence<FlatImage>,
     to directory: String,
     layout: ExportLayout,
     onEntry: (ExportEvent) -> Void = { _ in },
     removesOthers: (ExportResult) -> Bool = { _ in false }
   ) throws(CacheError) -> ExportResult {
     var run = try ExportRun(self, to: directory, layout)
-    for identity in identities {
-      let record = try identity.withRawBytes { (identity) throws(CacheError) in
+    for image in images {
+      let record = try image.identity.withRawBytes { (identity) throws(CacheError) in
         try entry(CacheKey(identity: identity), identity: identity)
       }
-      if let record { try run.take(record, onEntry) } else { run.countMissing() }
+      if let record { try run.take(record, onEntry) } else { run.spare(image) }
     }
     if removesOthers(run.result) { try run.removeOthers(onEntry) }
     return run.result
@@ -74,7 +74,7 @@ private struct ExportRun: ~Copyable {
   private var folder: ExportFolder
   /// The files written so far, by the key of their path.
   private var owners: [CacheKey: Owner] = [:]
-  /// Paths of damaged images, whose previously exported files are kept.
+  /// Paths of images that are damaged or aren't cached, without extension; their previously exported files are kept.
   private var spared: Set<CacheKey> = []
   private(set) var result = ExportResult()
 
@@ -84,7 +84,11 @@ private struct ExportRun: ~Copyable {
     folder = try ExportFolder(path: directory)
   }
 
-  mutating func countMissing() { result.missing += 1 }
+  /// Counts an image that isn't cached. Its file, if there is one, may have the extension of any format.
+  mutating func spare(_ image: FlatImage) {
+    result.missing += 1
+    if let name = ExportName(image.url, isTransformed: false, format: nil, layout) { spared.insert(CacheKey(path: name.stem)) }
+  }
 
   mutating func skip(_ record: EntryRecord, _ reason: ExportEvent.SkipReason, _ onEntry: (ExportEvent) -> Void) {
     emit(.skipped(url: record.shownURL, reason: reason), onEntry)
@@ -107,7 +111,7 @@ private struct ExportRun: ~Copyable {
     guard let (record, body) = try cache.currentBody(of: record) else { return }
     guard case .bytes(let bytes) = body else {
       guard case .damaged(let damage) = body else { return }
-      spared.insert(path)
+      spared.insert(CacheKey(path: name.stem))
       return skip(record, .damaged(damage), onEntry)
     }
     let storedAt = record.head.storedAt
@@ -136,8 +140,7 @@ private struct ExportRun: ~Copyable {
     let (owners, spared) = (owners, spared)
     var removed: [ExportEvent] = []
     try folder.removeFiles(layout) { path in
-      let key = CacheKey(path: path)
-      return owners[key] == nil && !spared.contains(key)
+      owners[CacheKey(path: path)] == nil && !spared.contains(CacheKey(path: ExportName.stem(of: path)))
     } onRemoved: { path in
       removed.append(.removed(file: path))
     }
@@ -151,17 +154,28 @@ private struct ExportName {
   let file: String
 
   var path: String { (folders + [file]).joined(separator: "/") }
+  var stem: String { Self.stem(of: path) }
+
+  /// The path without an image's extension.
+  static func stem(of path: String) -> String {
+    guard let dot = path.lastIndex(of: "."), ImageFormat(fileExtension: path[path.index(after: dot)...]) != nil else { return path }
+    return String(path[..<dot])
+  }
+
+  init?(_ record: EntryRecord, _ layout: ExportLayout) {
+    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.head.format, layout)
+  }
 
   /// Nil if MD5 can't be computed.
-  init?(_ record: EntryRecord, _ layout: ExportLayout) {
-    let name = record.shownURL.withUnsafeBytes { url -> (folders: [String], file: String)? in
+  init?(_ url: [UInt8], isTransformed: Bool, format: ImageFormat?, _ layout: ExportLayout) {
+    let name = url.withUnsafeBytes { url -> (folders: [String], file: String)? in
       switch layout {
       case .sdwebimage(withExtension: false): return AppFileName.digits(of: url).map { ([], $0) }
       case .sdwebimage(withExtension: true): return AppFileName.nameWithExtension(forURL: url).map { ([], $0) }
       case .urlPath:
         guard let digits = AppFileName.digits(of: url) else { return nil }
         // The URL's extension names the original format rather than that of the resized image.
-        let name = URLPathName(url: url, digits: digits, format: record.isTransformed ? record.head.format : nil)
+        let name = URLPathName(url: url, digits: digits, format: isTransformed ? format : nil)
         return (name.folders, name.file)
       }
     }

@@ -70,8 +70,8 @@ extension BatchLookUp {
       if context.needsData, let remembered = remembered(index) {
         decided.append((index, completion(index, remembered)))
       } else if let known = request.known, !context.retriesBlacklisted {
-        // A cached image is served without a request, unless it is too old.
-        if request.revalidation != nil, rules.prefersOwnCopy {
+        // A load that delivers the image gets the cached one, unless that is too old. A run that refreshes mustn't report it as good.
+        if request.revalidation != nil, rules.prefersOwnCopy, !rules.refreshes || !context.options.delivery.isEmpty {
           serveAsItIs(request)
         } else {
           decide(index, as: EntryResult(knownBad: known))

@@ -38,6 +38,8 @@ struct BatchLookUp {
   /// Requests that the own cache can't serve.
   var misses: [Undecided] = []
   var varyVerdicts = VaryVerdicts()
+  /// The revisions of entries of the own cache that decide requests.
+  private var used: [UInt64] = []
 
   init(_ batch: EntryBatch, in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
     self.defaultHeaders = defaultHeaders
@@ -108,6 +110,8 @@ struct BatchLookUp {
         try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
       }
     }
+    context.used?.insert(used)
+    used.removeAll(keepingCapacity: true)
   }
 
   mutating func mark(_ indices: [Int], _ inFlight: [Bool]) {
@@ -188,6 +192,7 @@ struct BatchLookUp {
     _ reader: borrowing CacheReader
   ) {
     decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+    if context.used != nil { used.append(head.revision) }
     if rules.writesDisk && reader.needsTouch(head) {
       staleTouches.append(EntryTouch(key, head))
     }
@@ -268,6 +273,7 @@ struct BatchLookUp {
     isOwn: Bool
   ) throws(CacheError) -> CachedCopy {
     let key = CacheKey(identity: identity)
+    if isOwn, context.used != nil { used.append(head.revision) }
     return CachedCopy(
       source: .entry(cache, key: key, identity: Array(identity), head: head, isOwn: isOwn),
       vary: head.hasVary ? try reader.vary(of: key, identity: identity) : [],
@@ -308,6 +314,7 @@ extension BatchLookUp {
         isOwn ? decide(index, head, key, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true
       }
+      if isOwn, context.used != nil { used.append(head.revision) }
       let source = CachedCopy.Source.entry(cache, key: key, identity: transformed, head: head, isOwn: isOwn)
       undecided.append(Undecided(index: index, copy: CachedCopy(source: source, vary: vary, isTransformed: true)))
       return true

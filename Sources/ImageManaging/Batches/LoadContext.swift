@@ -42,6 +42,9 @@ package final class LoadContext: Sendable {
   /// Reads the cache's index ahead; nil unless a run looks up there.
   let readAhead: RunReadAhead?
 
+  /// The entries that a run found in its cache, which its trims remove last; nil if they remove none to save space.
+  package let used: UsedEntries?
+
   private struct Notes {
     var trimmed = TrimResult()
     var warnings: [String] = []
@@ -64,6 +67,7 @@ package final class LoadContext: Sendable {
     self.cache = usesDisk ? cache : nil
     self.options = options
     readAhead = cache.flatMap { options.isOfRun && options.mode.reads ? RunReadAhead($0) : nil }
+    used = options.isOfRun && options.mode.writesDisk && cache?.configuration.maxSize != nil ? UsedEntries() : nil
     transform = TransformIdentity(options)
     placeholders = options.verification.placeholderURLs.map { PlaceholderJudge(threshold: $0) }
     self.startedAt = startedAt

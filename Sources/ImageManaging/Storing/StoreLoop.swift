@@ -293,7 +293,7 @@ final class StoreLoop {
     guard let cache = context.writeCache else { return }
     do throws(CacheError) {
       guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
-      context.recordTrim(try cache.trim(protecting: context.startedAt, ageEnd: context.runStart))
+      context.recordTrim(try cache.trim(protecting: context.startedAt, used: context.used, ageEnd: context.runStart))
     } catch {
       context.recordWarning("cannot trim the cache: \(context.sentence(error))")
     }

@@ -25,6 +25,8 @@ struct PrometheusReport: ReportForm {
       page in
       for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
     }
+    page.gauge("new_failures", "Bad URLs in the last run that aren't known from the baseline.", report.standings.counting)
+    page.gauge("known_failures", "Bad URLs in the last run that are known from the baseline.", report.standings.known)
     page.gauge("received_bytes", "Body bytes received in the last run.", traffic.receivedBytes)
     page.gauge("cached_bytes", "Body bytes of cache hits in the last run.", traffic.cachedBytes)
     page.gauge("stored_bytes", "Bytes stored in the cache in the last run.", traffic.storedBytes)

@@ -83,6 +83,8 @@ public final class RunReport {
   }
 
   public var totals: Totals { tally.totals }
+  /// Failed entries that may be good later.
+  public var transientFailures: UInt64 { tally.traffic.transientFailures }
 
   /// Bytes of bodies received from the network so far.
   public var receivedBytes: UInt64 { tally.traffic.receivedBytes }

@@ -82,7 +82,7 @@ struct ReportRow {
   }
 
   /// For `failed` and `blacklisted`; nil if the row doesn't say.
-  private func failure(_ outcome: Outcome) throws(JSONError) -> Failure? {
+  func failure(_ outcome: Outcome) throws(JSONError) -> Failure? {
     guard outcome == .failed || outcome == .blacklisted, let kind: FailureKind = try read(.kind) else { return nil }
     let status: HTTPStatus? = try read(.status)
     var failure = Failure(kind, status: status?.code, message: try read(.message) ?? "")

@@ -7,7 +7,8 @@ extension TextPage {
 
   /// Writes failed and blacklisted entries by kind and status, with hosts and first URLs.
   mutating func writeFailures(_ report: FinishedReport) {
-    let groups = report.failureGroups.prefix(failureLimit == .max ? .max : Self.groupLimit)
+    var groups = report.failureGroups.prefix(failureLimit == .max ? .max : Self.groupLimit)
+    if detail == .failures { groups.removeAll { $0.counting == 0 } }
     guard !groups.isEmpty else { return }
     line()
     line("Failures")
@@ -126,9 +127,9 @@ extension FinishedReport {
 }
 
 extension FailureRecord {
-  /// Its message, which is more specific than the kind; nil if it has none, and for a status, which is as specific.
+  /// Its message, which is more specific than the kind; nil if it has none, and for the status of a response, which is as specific.
   var reason: String? {
-    guard let failure, failure.kind != .httpStatus, !failure.message.isEmpty else { return nil }
+    guard let failure, failure.kind != .httpStatus || outcome == .blacklisted, !failure.message.isEmpty else { return nil }
     return "(\(escapedForTerminal(failure.message)))"
   }
 }

@@ -47,13 +47,13 @@ extension FinishedReport {
     return headline("OK", [end.isPastDeadline ? "the deadline passed" : nil, unfinished, bad], .warning)
   }
 
-  /// `30 of 10,000 URLs are bad, 25 of them known`.
+  /// `30 of 10,000 URLs are bad, 5 new and 25 known`.
   var badPhrase: String {
     let bad = "\(grouped(totals.bad)) of \(counted(totals.urls, "URL")) \(totals.bad == 1 ? "is" : "are") bad"
     let known = standings.known
     guard known > 0 else { return bad }
     if known == totals.bad { return known == 1 ? "\(bad), known" : "\(bad), all of them known" }
-    return "\(bad), \(grouped(known)) of them known"
+    return "\(bad), \(grouped(totals.bad - known)) new and \(grouped(known)) known"
   }
 
   /// ` (7,000 hits, 3,000 downloaded)`.

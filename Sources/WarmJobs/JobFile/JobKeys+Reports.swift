@@ -106,7 +106,7 @@ extension JobKeys {
       \.failOn.evicted,
       isAdvanced: true,
       isInDigest: true,
-      "fail if max-size evicted images stored by the same run"
+      "fail if max-size evicted images of the same run"
     )
     JobKey(
       "fail-on.kinds",

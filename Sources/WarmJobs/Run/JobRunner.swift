@@ -95,7 +95,8 @@ public final class JobRunner {
     end.areManifestsRead = summary.sourceEnded
     end.isEmpty = summary.sourceEnded && !run.hasEntries && !reader.othersHaveEntries
     end.breakage = summary.cacheError.map(\.jobSentence) ?? summary.sourceError.map(jobSentence(of:))
-    if onMiss == nil { session.trim() }
+    let isWhole = end.areManifestsRead && end.breakage == nil && report.totals.cancelled + report.transientFailures == 0
+    if onMiss == nil { session.trim(isWhole: isWhole) }
     let bound = session.bound(unreachable: report.unreachable)
     end.bottleneck = bound.sentence
     end.bottlenecks = bound.shares

@@ -101,10 +101,19 @@ package final class JobSession {
   }
 
   /// Brings the cache within its limits; expired images are evicted first.
-  package func trim() {
+  ///
+  /// - Parameter isWhole: whether each image was requested successfully or is permanently bad. Otherwise expired images are kept as
+  ///   long as there is room, since an outage must not empty the cache.
+  package func trim(isWhole: Bool) {
     guard let cache = stores.writableCache else { return }
     do throws(CacheError) {
-      context.recordTrim(try cache.trim(protecting: context.startedAt, ageEnd: context.runStart))
+      let result = try cache.trim(
+        protecting: context.startedAt,
+        used: context.used,
+        keepsExpired: !isWhole,
+        ageEnd: context.runStart
+      )
+      context.recordTrim(result)
     } catch {
       context.recordWarning("cannot trim the cache: \(error.jobSentence)")
     }

@@ -22,8 +22,8 @@ extension CacheCommand {
         With --job, exports the images of that job's URLs, as its transform made them. Without, exports all images except resized ones.
 
         Replaces existing files; exports expired images too; doesn't follow symbolic links below the folder; skips URLs with a user or \
-        password. --delete removes files of earlier exports with the same layout, unless nothing was exported. Give each export its own \
-        folder.
+        password; keeps files that have the same bytes already. --delete removes files of earlier exports with the same layout, but none \
+        of the job's URLs, and none if nothing was exported. Give each export its own folder.
 
         Exits with 1 if an image is damaged, or if two URLs have the same path; then the newer image is kept.
 
@@ -142,7 +142,7 @@ extension CacheCommand {
       let result = try withCacheErrors { () throws(CacheError) in
         try images.fetching(with: manager) { () throws(CacheError) in
           try opened.cache.export(
-            identities: images.lazy.map(\.identity),
+            images,
             to: to,
             layout: exportLayout,
             onEntry: report,

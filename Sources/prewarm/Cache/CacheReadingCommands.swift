@@ -218,6 +218,7 @@ extension EntryRecord {
       "orientation": head.metadata.orientation > 1 ? UInt16(head.metadata.orientation) : nil,
       "gps": head.metadata.hasPosition ? true : nil,
       "dpi": head.metadata.dpi > 0 ? head.metadata.dpi : nil,
+      "transformed": isTransformed ? true : nil,
       "proof": head.proof.name,
       "status": head.status,
       "body_hash": hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low),
@@ -232,6 +233,7 @@ extension EntryRecord {
     let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
     let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]
     let cells = columns.map { text, width in text.padded(to: width) }
-    return (cells + [escapedForTerminal(String(decoding: shownURL, as: UTF8.self))]).joined(separator: "  ")
+    let url = escapedForTerminal(String(decoding: shownURL, as: UTF8.self)) + (isTransformed ? " (resized)" : "")
+    return (cells + [url]).joined(separator: "  ")
   }
 }

@@ -19,7 +19,7 @@ extension FailureJudge {
 public struct BaselineDifference: Sendable, Equatable {
   /// The earlier run's report.
   public var path: String
-  /// Entries that failed then.
+  /// Entries that failed permanently then.
   public var failures: UInt64
   /// Entries that failed then and are bad now.
   public var stillBad: UInt64
@@ -29,7 +29,8 @@ public struct BaselineDifference: Sendable, Equatable {
   public var unseen: UInt64 { failures - stillBad - fixed }
 }
 
-/// The failures of an earlier run, so that only new ones count.
+/// The permanent failures of an earlier run, so that only new ones count. Temporary failures always count: after an outage, images that
+/// are gone would otherwise pass as known.
 ///
 /// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
 public final class FailureBaseline: FailureJudge {
@@ -54,15 +55,14 @@ public final class FailureBaseline: FailureJudge {
     switch input.kind {
     case .rows:
       try input.rows(isStopped: isStopped) { row throws(JSONError) in
-        switch try row.outcome() {
-        case .failed, .blacklisted: add(EntryKey(url: try row.url(), variant: try row.variant()))
-        default: break
-        }
+        let outcome = try row.outcome()
+        guard outcome == .failed || outcome == .blacklisted, try row.failure(outcome)?.isTransient != true else { return }
+        add(EntryKey(url: try row.url(), variant: try row.variant()))
       }
     case .report:
       let report = try input.report(words: .plain)
       try report.checkThatAllFailuresAreListed(path: path)
-      for failure in report.failures { add(failure.key) }
+      for record in report.failures where record.failure?.isTransient != true { add(record.key) }
     }
   }
 
