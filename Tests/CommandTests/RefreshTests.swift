@@ -68,6 +68,22 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 1)
   }
 
+  @Test("a refresh reports a blacklisted URL as bad though an older image is cached, until it requests it again")
+  func aRefreshOfABlacklistedURL() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/gone.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\""]))
+    let job = JobFolder(urls: [origin.url("/gone.jpg")])
+    #expect(try await job.runJob().status == 0)
+    origin.set("/gone.jpg", .status(404))
+    #expect(try await job.runJob("--cache-mode", "refresh").totals["failed"] == 1)
+    let again = try await job.runJob("--cache-mode", "refresh")
+    #expect(again.status == 2 && again.totals["blacklisted"] == 1 && origin.requests.count == 2)
+    let dry = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-mode", "refresh")
+    #expect(dry.outputText.isEmpty)
+    origin.set("/gone.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg", headers: ["ETag": "\"v2\""]))
+    #expect(try await job.runJob("--cache-mode", "refresh", "--retry-blacklisted").totals["downloaded"] == 1)
+  }
+
   @Test("a dry run of a refresh prints cached images too") func aDryRunOfARefreshPrintsWhatIsCachedToo() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))

@@ -207,6 +207,27 @@ import Testing
     #expect(try await job.runJob("--fail-on", "evicted=false").status == 0)
   }
 
+  @Test("a run whose hits are evicted at its end exits with 2") func evictedHits() async throws {
+    let origin = try makeImageOrigin()
+    let size = SampleImages.jpeg(0).count
+    let job = JobFolder(urls: imageURLs(origin, 0..<20))
+    #expect(try await job.runJob().status == 0)
+    let run = try await job.runJob("--set", "cache.max-size=\(size * 10)")
+    #expect(run.status == 2 && run.totals["hit_disk"] == 20)
+    #expect((run.section("cache")["evicted_from_this_run"] as? Int ?? 0) > 0)
+  }
+
+  @Test("an outage doesn't empty the cache") func outage() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/images/0.jpg", .body(SampleImages.jpeg(0), type: "image/jpeg"))
+    let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {max-age: 0s}\nrequest: {retries: 0}")
+    #expect(try await job.runJob().status == 0)
+    origin.setFallback { _ in .status(503) }
+    origin.set("/images/0.jpg", .status(503))
+    let run = try await job.runJob()
+    #expect(run.status == 2 && run.section("cache")["entries"] as? Int == 3)
+  }
+
   @Test("custom headers reach only the entry's origin") func headersDoNotCrossOrigins() async throws {
     let origin = try makeImageOrigin(hosts: 2)
     origin.set("/away.jpg", .redirect(to: origin.url("/images/7.jpg", host: 1)))

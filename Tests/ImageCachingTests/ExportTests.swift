@@ -151,7 +151,7 @@ import Testing
       let url = "https://h/\(number).png"
       try cache.put(url, body(10))
       clock.advance(by: .seconds(1))
-      try cache.put("\(url)#transform=round", body(11), url: url)
+      try cache.put("\(url)#transform=round", body(11, seed: UInt8(seed)), url: url)
     }
     try cache.put("asset#1", body(10), url: "https://h/filtered.png")
     let result = try cache.export(to: target, layout: layout)
@@ -162,9 +162,8 @@ import Testing
   @Test("resized images get the extension of their own format, and URLs with one path are reported") func resized() throws {
     let cache = try makeCache(directory, clock: clock)
     // All are in PNG format.
-    for url in [
-      "https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif",
-    ] {
+    let urls = ["https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif"]
+    for (seed, url) in urls.enumerated() {
       clock.advance(by: .seconds(1))
       try cache.put(url, body(10))
       try cache.put("\(url)#transform=resize", body(11), url: url)

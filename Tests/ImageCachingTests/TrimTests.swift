@@ -104,6 +104,28 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
   }
 
+  @Test("entries that this run found in the cache are evicted last, too, and counted") func usedGoLast() throws {
+    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, clock: clock)
+    try fill(cache, ["a", "b", "c", "d"], size: 1000)
+    clock.advance(by: .seconds(3600))
+    let used = UsedEntries()
+    used.insert(try ["a", "b"].map { try #require(try cache.head($0)).revision })
+    let result = try cache.trim(protecting: clock.source.wall(), used: used, ageEnd: nil)
+    #expect(result.trimmed == 3 && result.evictedProtected == 1)
+    #expect(try cache.present(["a", "b", "c", "d"]) == ["b"])
+  }
+
+  @Test("after an outage expired entries are kept if there is room") func keepsExpired() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 2000, clock: clock)
+    try fill(cache, ["a", "b"], size: 1000)
+    clock.advance(by: .seconds(11))
+    let start = clock.source.wall()
+    #expect(try cache.trim(protecting: start, keepsExpired: true, ageEnd: start) == TrimResult())
+    try cache.put("c", body(1000))
+    #expect(try cache.trim(protecting: start, keepsExpired: true, ageEnd: start).expired == 2)
+    #expect(try cache.present(["a", "b", "c"]) == ["c"])
+  }
+
   @Test("trimming by access evicts the longest idle first") func longestIdleFirst() throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
     try fill(cache, ["a", "b", "c"], size: 1000)

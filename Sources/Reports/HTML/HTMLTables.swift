@@ -5,7 +5,7 @@ extension HTMLPage {
   mutating func writeHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hostsByFailures
-    let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New", "#Received", "#Median", "#p99"]
+    let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#Fetched", "#Received", "#Median", "#p99"]
     section("hosts", "Hosts") { page in
       let sorted = report.totals.bad > 0 ? 2 : 1
       let shown = page.table("Hosts", titles, style: report.totals.hitsStyle, sorted: sorted, hosts, limit: 1000, bytes: 400_000)
@@ -24,7 +24,7 @@ extension HTMLPage {
   mutating func writeLists(_ report: FinishedReport) {
     guard report.manifests.count > 1 else { return }
     section("lists", "Lists") { page in
-      let titles = ["List", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New"]
+      let titles = ["List", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#Fetched"]
       let shown = page.table("Lists", titles, style: report.totals.hitsStyle, report.manifests, limit: 1000, bytes: 150_000) {
         page,
         manifest in

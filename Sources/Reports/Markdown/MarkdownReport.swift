@@ -97,7 +97,8 @@ extension OutputBuffer {
     guard !report.failureGroups.isEmpty else { return }
     appendLiteral("\n### Failures\n\n| Failure | URLs | Hosts |\n|:--|--:|:--|\n")
     for group in report.failureGroups.prefix(Self.groupLimit) {
-      append("| \(group.title) | \(grouped(group.count)) | ")
+      let known = report.knownPhrase(of: group).map { " (\($0))" } ?? ""
+      append("| \(group.title) | \(grouped(group.count))\(known) | ")
       for (index, host) in group.hosts.prefix(Self.groupHostLimit).enumerated() {
         if index > 0 { appendLiteral(", ") }
         appendCode(host.host)
@@ -119,7 +120,8 @@ extension OutputBuffer {
     for group in report.failureGroups.prefix(Self.groupLimit) where !group.examples.isEmpty {
       // Between tags, Markdown begins again after a blank line only; titles contain no text from outside.
       append("\n<details><summary>\(group.title): \(counted(group.count, "URL"))</summary>\n\n")
-      for example in group.examples.prefix(Self.exampleLimit) {
+      let examples = group.examples.filter { $0.standing == .counts } + group.examples.filter { $0.standing != .counts }
+      for example in examples.prefix(Self.exampleLimit) {
         appendLiteral("- ")
         appendCode(example.url)
         if let variant = example.variant.title {
@@ -132,6 +134,7 @@ extension OutputBuffer {
           appendLiteral(": ")
           appendCode(message)
         }
+        if let standing = example.standing.phrase { append(" (\(standing))") }
         appendLiteral("\n")
       }
       let more = group.count - min(group.count, UInt64(min(group.examples.count, Self.exampleLimit)))
@@ -145,7 +148,7 @@ extension OutputBuffer {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hostsByFailures
     let hits = report.totals.revalidated > 0 ? "Hits and 304" : "Hits"
-    append("\n### Hosts\n\n| Host | URLs | \(hits) | New | Bad | Median | p99 |\n|:--|--:|--:|--:|--:|--:|--:|\n")
+    append("\n### Hosts\n\n| Host | URLs | \(hits) | Fetched | Bad | Median | p99 |\n|:--|--:|--:|--:|--:|--:|--:|\n")
     for host in hosts.prefix(Self.hostLimit) {
       appendLiteral("| ")
       appendCode(host.host)

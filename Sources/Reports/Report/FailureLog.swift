@@ -45,8 +45,10 @@ struct FailureLog {
     standing: FailureStanding
   ) {
     let key = FailureGroup.Key(result.failure)
-    let isExample = groups[key].map { $0.summary.examples.count < FailureGroup.exampleLimit } ?? true
-    let isRecorded = records.count < listedLimit
+    // Those that count replace known ones.
+    let isNew = standing == .counts && standings.known > 0
+    let isExample = groups[key].map { $0.summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew) } ?? true
+    let isRecorded = records.hasRoom(listedLimit, isNew: isNew)
     if isExample || isRecorded {
       let record = FailureRecord(
         url: String(decoding: entry.url, as: UTF8.self),
@@ -61,8 +63,14 @@ struct FailureLog {
         isBlacklisted: result.outcome == .blacklisted || result.details?.isBlacklisted == true,
         standing: standing
       )
-      if isRecorded { records.append(record) }
-      if isExample { groups[key, default: Group(key)].summary.examples.add(record, within: &exampleBytesLeft) }
+      if isRecorded {
+        records.removeKnown(ifOver: listedLimit)
+        records.append(record)
+      }
+      if isExample {
+        groups[key]?.summary.examples.removeKnown(ifOver: FailureGroup.exampleLimit)
+        groups[key, default: Group(key)].summary.examples.add(record, within: &exampleBytesLeft)
+      }
     }
     groups[key]!.count(result.outcome, host: host)
     if result.outcome == .failed {
@@ -96,6 +104,17 @@ struct FailureLog {
 }
 
 extension [FailureRecord] {
+  /// Whether there are fewer than `limit`, or a failure that isn't known can replace a known one.
+  fileprivate func hasRoom(_ limit: Int, isNew: Bool) -> Bool {
+    count < limit || isNew && limit > 0 && contains { $0.standing == .known }
+  }
+
+  /// Makes room for one more by removing the last known one.
+  fileprivate mutating func removeKnown(ifOver limit: Int) {
+    guard count >= limit, let index = lastIndex(where: { $0.standing == .known }) else { return }
+    remove(at: index)
+  }
+
   /// Adds the first example always, and further ones while they fit into `bytesLeft`.
   fileprivate mutating func add(_ record: FailureRecord, within bytesLeft: inout Int) {
     if !isEmpty {

@@ -33,7 +33,7 @@ extension FailureRecord {
 
 /// Entries with the same kind of failure and, for `http-status`, the same status.
 public struct FailureGroup: Sendable, Equatable {
-  /// How many examples a report has of each.
+  /// How many examples a report has of each; those that count come before known ones.
   static let exampleLimit = 10
   /// How many hosts a report names of each.
   static let hostLimit = 8

@@ -3,7 +3,7 @@ public import ImagePrimitives
 /// Rows with all facts that a report needs, for counting on another machine.
 ///
 /// Each is a row of a JSON Lines report with more members, which are omitted if they are 0, false or unknown: `received_bytes`,
-/// `waited_ns`, `transient`, `known_bad`, `left_out` (filtered), `joined_blacklist`, `left_blacklist`, and `prefix_hash` in hexadecimal
+/// `waited_ns`, `known_bad`, `left_out` (filtered), `joined_blacklist`, `left_blacklist`, and `prefix_hash` in hexadecimal
 /// digits. `manifest` is the manifest's index.
 public struct DetailedRows: ~Copyable {
   /// The limit of manifests.
@@ -26,7 +26,6 @@ public struct DetailedRows: ~Copyable {
   fileprivate enum Detail {
     static let receivedBytes: StaticString = "received_bytes"
     static let waited: StaticString = "waited_ns"
-    static let transient: StaticString = "transient"
     static let knownBad: StaticString = "known_bad"
     static let leftOut: StaticString = "left_out"
     static let joinedBlacklist: StaticString = "joined_blacklist"
@@ -53,7 +52,6 @@ public struct DetailedRows: ~Copyable {
     rows.buffer.removeLast(Self.rowEnd.utf8CodeUnitCount)
     append(Detail.receivedBytes, result.receivedBytes)
     append(Detail.waited, result.waitedNanoseconds)
-    append(Detail.transient, result.failure?.isTransient ?? false)
     append(Detail.knownBad, result.details?.isBlacklisted ?? false)
     append(Detail.leftOut, remarks.isLeftOut)
     append(Detail.joinedBlacklist, remarks.joinedBlacklist)
@@ -113,10 +111,8 @@ extension ReportRow {
     result.waitedNanoseconds = try read(DetailedRows.Detail.waited) ?? 0
     let prefix: Checksum? = try read(DetailedRows.Detail.prefixHash)
     guard result.details != nil || prefix != nil else { return result }
-    var failure = result.failure
-    failure?.isTransient = try read(DetailedRows.Detail.transient) ?? false
     result.details = EntryResult.Details(
-      failure: failure,
+      failure: result.failure,
       isBlacklisted: try read(DetailedRows.Detail.knownBad) ?? false,
       finalURL: result.details?.finalURL,
       contentType: result.details?.contentType,

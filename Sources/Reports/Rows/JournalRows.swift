@@ -62,6 +62,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.contentType, details?.contentType)
     appendHash(result.checksum)
     appendWarnings(details)
+    append(.transient, failure?.isTransient ?? false)
     append(result.metadata)
     Syntax.end(in: &buffer)
   }

@@ -86,7 +86,7 @@ struct ReportRow {
     guard outcome == .failed || outcome == .blacklisted, let kind: FailureKind = try read(.kind) else { return nil }
     let status: HTTPStatus? = try read(.status)
     var failure = Failure(kind, status: status?.code, message: try read(.message) ?? "")
-    failure.isTransient = outcome == .failed && failure.isUsuallyTransient
+    failure.isTransient = try read(.transient) ?? false
     return failure
   }
 }
@@ -99,20 +99,5 @@ extension Outcome: JSONNamed {
   init?(jsonName: String) {
     guard let outcome = Self.byName[jsonName] else { return nil }
     self = outcome
-  }
-}
-
-extension Failure {
-  /// Whether it may be temporary, which rows don't say: this follows from its kind and status. A rejected certificate is permanent.
-  fileprivate var isUsuallyTransient: Bool {
-    switch kind {
-    case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown: true
-    case .httpStatus:
-      switch status ?? 0 {
-      case 408, 425, 429, 500...599: true
-      default: false
-      }
-    default: false
-    }
   }
 }

@@ -2,7 +2,7 @@
 enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
-  case profile, orientation, gps, dpi
+  case transient, profile, orientation, gps, dpi
 
   @inline(__always)
   var name: StaticString {
@@ -30,6 +30,7 @@ enum RowColumn: CaseIterable {
     case .contentType: "content_type"
     case .bodyHash: "body_hash"
     case .warnings: "warnings"
+    case .transient: "transient"
     case .profile: "profile"
     case .orientation: "orientation"
     case .gps: "gps"

@@ -111,6 +111,7 @@ extension TextPage {
     writeRemoteCaches(report)
     writeFooter { page in
       page.writeWarnings(report.warnings)
+      if let difference = report.differencePhrase { page.paragraph("Baseline", [difference]) }
       guard isWhole else { return }
       page.writeDuplicates(report.duplicates)
       page.writeCache(report.end)

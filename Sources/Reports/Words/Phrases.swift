@@ -15,6 +15,16 @@ extension FailureStandings {
   }
 }
 
+extension FinishedReport {
+  /// How the failures differ from those of the baseline: `1 new, 3 known, 2 fixed since known.jsonl`; nil if there is none.
+  var differencePhrase: String? {
+    guard let baseline else { return nil }
+    let unseen = baseline.unseen > 0 ? ", \(grouped(baseline.unseen)) not seen" : ""
+    return "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed\(unseen) since "
+      + escapedForTerminal(baseline.path)
+  }
+}
+
 extension Placeholder {
   /// The host's behaviour: `returned one image for 12 URLs`.
   var findingPhrase: String { "returned one image for \(counted(urls, "URL"))" }
@@ -85,10 +95,10 @@ extension CacheSummary {
 }
 
 extension BlacklistSummary {
-  /// `102 URLs, 87 new, 3 removed`.
+  /// `102 URLs, 87 added, 3 removed`.
   var phrase: String {
     let removal = removed > 0 ? ", \(grouped(removed)) removed" : ""
-    return "\(counted(entries, "URL")), \(grouped(added)) new\(removal)"
+    return "\(counted(entries, "URL")), \(grouped(added)) added\(removal)"
   }
 }
 

@@ -80,7 +80,7 @@ extension FailOn {
       if totals.cancelled > 0 { return "the deadline passed with \(counted(totals.cancelled, "URL")) not finished" }
       return end.areManifestsRead ? nil : "the deadline passed before the manifests were read"
     case .empty:
-      return empty && end.isEmpty ? "no URLs left after \(report.words.filters)" : nil
+      return empty && end.isEmpty ? "no URLs in the lists, or none left after \(report.words.filters)" : nil
     case .evicted:
       guard evicted, let count = end.cache?.evictedFromThisRun, count > 0 else { return nil }
       return

@@ -224,7 +224,9 @@ extension FailureGroup {
       group.counting += other.counting
       group.elsewhere += other.elsewhere
       group.hosts = (group.hosts + other.hosts).joined(by: \.host) { $0.count += $1.count }
-      group.examples = Array((group.examples + other.examples).prefix(exampleLimit))
+      let examples = group.examples + other.examples
+      let (new, known) = (examples.filter { $0.standing == .counts }, examples.filter { $0.standing != .counts })
+      group.examples = Array((new + known).prefix(exampleLimit))
     }.map { group in
       var group = group
       group.list(group.hosts)
