@@ -4,6 +4,9 @@ import ImagePrimitives
 import Reports
 
 /// Makes small pictures of images with the coders that verified them.
+///
+/// An SVG is its own picture, since there is no coder for its pixels. As an image of a page it runs no scripts and loads nothing (SVG 2,
+/// section 2.7, "secure animated mode").
 struct PictureMaker: Sendable {
   /// The maximum size of a picture in pixels.
   static let box = ImageSize(width: 160, height: 120)
@@ -31,13 +34,13 @@ struct PictureMaker: Sendable {
   /// too few of its bytes are available to show it.
   func thumbnail(of image: ArrivedImage, _ reason: Thumbnail.Reason, identity: Checksum?) -> Thumbnail? {
     let seen = image.withBytes { look(at: $0, isWhole: image.isWhole) }
-    let file = seen?.image.flatMap(file)
+    let file = seen?.image.flatMap(file) ?? (seen?.format == .svg && image.isWhole ? image.withBytes(svg) : nil)
     if file == nil, image.failure == nil, !image.isWhole { return nil }
     var thumbnail = Thumbnail(
       reason,
       url: image.url,
       picture: file?.bytes ?? [],
-      pictureFormat: Self.format,
+      pictureFormat: file?.format ?? Self.format,
       pictureWidth: UInt32(clamping: file?.size.width ?? 0),
       pictureHeight: UInt32(clamping: file?.size.height ?? 0),
       bytes: UInt64(clamping: image.byteCount)
@@ -73,8 +76,22 @@ struct PictureMaker: Sendable {
     }
   }
 
+  /// A picture as a file.
+  private struct File {
+    var bytes: [UInt8]
+    var format = PictureMaker.format
+    var size: ImageSize
+  }
+
+  /// Returns a small SVG as it is; nil for a compressed or broken one.
+  private func svg(_ bytes: UnsafeRawBufferPointer) -> File? {
+    guard bytes.count <= Self.maximumBytes, bytes.first != 0x1F, let coder = coders.coder(for: .svg) else { return nil }
+    guard let header = (try? coder.proveDecodable(bytes, limits: limits))?.header else { return nil }
+    return File(bytes: Array(bytes), format: .svg, size: DecodingOptions(thumbnail: Self.box).decodedSize(of: header.size))
+  }
+
   /// Encodes the picture; nil if it takes too many bytes even at half its size.
-  private func file(_ image: DecodedImage) -> (bytes: [UInt8], size: ImageSize)? {
+  private func file(_ image: DecodedImage) -> File? {
     for box in [Self.box, ImageSize(width: Self.box.width / 2, height: Self.box.height / 2)] {
       let options = EncodingOptions(
         quality: Self.quality,
@@ -84,7 +101,7 @@ struct PictureMaker: Sendable {
       )
       do throws(ImageError) {
         let bytes = try coders.encode(image, as: Self.format, options: options)
-        return (bytes, DecodingOptions(thumbnail: box).decodedSize(of: image.pixels.size))
+        return File(bytes: bytes, size: DecodingOptions(thumbnail: box).decodedSize(of: image.pixels.size))
       } catch {
         continue
       }
