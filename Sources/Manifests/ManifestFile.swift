@@ -70,7 +70,8 @@ struct ManifestFile {
     case GLOB_ABORTED:
       throw ManifestError(
         manifest: manifest.name,
-        message: "cannot read a folder of this pattern: \(errorSentence())"
+        message: errno == ENOENT
+          ? "no file matches this pattern, whose folder doesn't exist" : "cannot read the folder of this pattern: \(errorSentence())"
       )
     default: fatalError("glob: out of memory")
     }

@@ -32,7 +32,7 @@ struct InitCommand: ParsableCommand {
     guard writeAll(Array(Self.job.utf8), to: descriptor) else {
       throw CommandError(.couldNotFinish, "cannot write \(named(file)): \(errorSentence())")
     }
-    Note.plain("wrote \(named(file)); next, list your URLs in urls.txt beside it and run 'prewarm run \(named(file))'")
+    Note.plain("wrote \(named(file)); next, edit its list of URLs, urls.txt beside it, and run 'prewarm run \(named(file))'")
   }
 
   private static let job = """

@@ -84,7 +84,7 @@ extension FailOn {
     case .evicted:
       guard evicted, let count = end.cache?.evictedFromThisRun, count > 0 else { return nil }
       return
-        "trimming removed \(counted(count, "image")) that this run had downloaded or revalidated; \(report.words.evictionAdvice)"
+        "trimming removed \(counted(count, "image")) that this run had stored or used; \(report.words.evictionAdvice)"
     case .failures:
       guard let excess = failures.excess(of: report.standings.counting, in: totals.considered) else { return nil }
       return "\(report.badPhrase) (\(excess))"
@@ -121,6 +121,15 @@ extension FailOn.Percentile {
 }
 
 extension FailOn.Limit {
+  /// A phrase about a count within the limit, `limit 5` or `0.4 %, limit 1 %`; nil if there is no limit.
+  func margin(of count: UInt64, in whole: UInt64) -> String? {
+    switch self {
+    case .never: nil
+    case .count(let limit): "limit \(grouped(limit))"
+    case .fraction(let limit): "\(percent(count, of: whole)), limit \(percent(limit))"
+    }
+  }
+
   /// A phrase about a count above the limit, `limit 5` or `3.1 %, limit 1 %`; nil if the count is within the limit.
   fileprivate func excess(of count: UInt64, in whole: UInt64) -> String? {
     switch self {
