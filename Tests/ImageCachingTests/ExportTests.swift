@@ -151,7 +151,7 @@ import Testing
       let url = "https://h/\(number).png"
       try cache.put(url, body(10))
       clock.advance(by: .seconds(1))
-      try cache.put("\(url)#transform=round", body(11, seed: UInt8(seed)), url: url)
+      try cache.put("\(url)#transform=round", body(11), url: url)
     }
     try cache.put("asset#1", body(10), url: "https://h/filtered.png")
     let result = try cache.export(to: target, layout: layout)
@@ -166,7 +166,7 @@ import Testing
     for (seed, url) in urls.enumerated() {
       clock.advance(by: .seconds(1))
       try cache.put(url, body(10))
-      try cache.put("\(url)#transform=resize", body(11), url: url)
+      try cache.put("\(url)#transform=resize", body(11, seed: UInt8(seed)), url: url)
     }
     var collisions: [ExportEvent] = []
     let result = try cache.export(to: target, layout: .urlPath, images: .transformed) { event in

@@ -44,7 +44,8 @@ extension FinishedReport {
       return Headline(word: "OK", detail: counted(totals.urls, "URL") + duration + goodParts, time: nil, style: .plain)
     }
     let unfinished = totals.cancelled > 0 ? "\(counted(totals.cancelled, "URL")) not finished" : nil
-    let margin = failOn.failures.margin(of: standings.counting, in: totals.considered).map { " (\($0))" } ?? ""
+    let counting = standings.counting
+    let margin = counting > 0 ? failOn.failures.margin(of: counting, in: totals.considered).map { " (\($0))" } ?? "" : ""
     return headline("OK", [end.isPastDeadline ? "the deadline passed" : nil, unfinished, bad.map { $0 + margin }], .warning)
   }
 

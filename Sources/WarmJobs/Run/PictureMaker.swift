@@ -34,8 +34,8 @@ struct PictureMaker: Sendable {
   /// too few of its bytes are available to show it.
   func thumbnail(of image: ArrivedImage, _ reason: Thumbnail.Reason, identity: Checksum?) -> Thumbnail? {
     let seen = image.withBytes { look(at: $0, isWhole: image.isWhole) }
-    var file = seen?.image.flatMap { self.file($0) }
-    if seen?.format == .svg, image.isWhole { file = image.withBytes { svg($0) } }
+    var file: File? = seen?.image.flatMap { self.file($0) }
+    if seen?.format == .svg, image.isWhole { file = image.withBytes { svg($0) } ?? nil }
     if file == nil, image.failure == nil, !image.isWhole { return nil }
     var thumbnail = Thumbnail(
       reason,

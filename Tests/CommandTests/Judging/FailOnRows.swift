@@ -245,7 +245,7 @@ extension FailOnRow {
       rules: ["baseline=old.jsonl"],
       run: afterReport,
       status: 2,
-      says: "are bad, 1 of them known"
+      says: "are bad, 1 new and 1 known"
     ),
   ]
 
