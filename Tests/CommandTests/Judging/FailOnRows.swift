@@ -149,7 +149,7 @@ extension FailOnRow {
       good: 2,
       options: ["--set", "manifests.0.include=[/none/**]"],
       status: 2,
-      says: "no URLs left"
+      says: "no URLs in the lists"
     ),
     FailOnRow(
       name: "no entries left, which is allowed",
