@@ -94,13 +94,15 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   /// Creates a registry of `coders`, the last of which has precedence.
   public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
 
-  /// JPEG, PNG, WebP and GIF; and AVIF unless the package is built without its trait `AVIF`.
+  /// JPEG, PNG, WebP, GIF, BMP and ICO; and AVIF unless the package is built without its trait `AVIF`.
   public static let standard: ImageCoderRegistry = {
     var registry = ImageCoderRegistry([
       JPEGCoder(),
       PNGCoder(),
       WebPCoder(),
       GIFCoder(),
+      BMPCoder(),
+      ICOCoder(),
     ])
     #if AVIF
     registry.add(AVIFCoder())

@@ -20,12 +20,12 @@ import Testing
     }
   }
 
-  @Test("the standard registry decodes four formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
+  @Test("the standard registry decodes six formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
     let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
     #if AVIF
-    #expect(readable == [.jpeg, .png, .gif, .webp, .avif])
+    #expect(readable == [.jpeg, .png, .gif, .webp, .avif, .bmp, .ico])
     #else
-    #expect(readable == [.jpeg, .png, .gif, .webp])
+    #expect(readable == [.jpeg, .png, .gif, .webp, .bmp, .ico])
     #endif
   }
 

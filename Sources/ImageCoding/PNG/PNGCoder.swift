@@ -111,9 +111,12 @@ struct PNGMemory {
 
   init(_ header: PNGHeader) {
     self.header = header
-    rows = header.size.width * 8 * 5 + 512 << 10
+    rows = Self.rows(header.size.width)
     canvas = header.size.pixels * 4
   }
+
+  /// ``rows`` of a picture of that width.
+  static func rows(_ width: Int) -> Int { width * 8 * 5 + 512 << 10 }
 
   /// For decoding the still picture to `target` and rotating it; an interlaced one must be complete before it is reduced.
   func still(_ target: ImageSize, isTurned: Bool) -> Int {

@@ -1,0 +1,215 @@
+import ImagePrimitives
+
+/// The directory of an icon or cursor (Microsoft: ICONDIR, ICONDIRENTRY).
+struct ICODirectory {
+  /// A picture according to the directory, which may be wrong.
+  struct Entry {
+    /// Its number, from 1.
+    var number: Int
+    /// A length of 0 in the file means 256, or more.
+    var size: ImageSize
+    var bytes: Int
+    var offset: Int
+
+    /// Where and how large it is, for errors.
+    var description: String { "picture \(number) (\(size.width) x \(size.height), \(bytes) bytes at byte \(offset))" }
+  }
+
+  /// `ICO` or `CUR`.
+  let name: String
+  /// All entries in their order, at least one.
+  let entries: [Entry]
+
+  /// The offset after the entries.
+  var end: Int { Self.start + entries.count * Self.entryLength }
+
+  private static let start = 6
+  private static let entryLength = 16
+
+  init(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
+    let bytes = ByteView(file)
+    let isCursor = bytes.matches("\0\0\u{2}\0")
+    guard isCursor || bytes.matches("\0\0\u{1}\0") else {
+      throw ImageError(.notAnImage, "neither an ICO nor a CUR file: it starts with neither 0 0 1 0 nor 0 0 2 0")
+    }
+    name = isCursor ? "CUR" : "ICO"
+    guard let count = bytes.littleEndian16(at: 4) else {
+      throw .endsEarly(name, needed: Self.start, of: bytes.count, isComplete: isComplete)
+    }
+    guard count > 0 else { throw .undecodable("the \(name) file has no picture") }
+    let end = Self.start + count * Self.entryLength
+    guard bytes.count >= end else { throw .endsEarly(name, needed: end, of: bytes.count, isComplete: isComplete) }
+    func side(_ byte: UInt8?) -> Int { byte.map { $0 == 0 ? 256 : Int($0) } ?? 0 }
+    entries = (0..<count).map { index in
+      let start = Self.start + index * Self.entryLength
+      return Entry(
+        number: index + 1,
+        size: ImageSize(width: side(bytes.byte(at: start)), height: side(bytes.byte(at: start + 1))),
+        bytes: bytes.littleEndian32(at: start + 8) ?? 0,
+        offset: bytes.littleEndian32(at: start + 12) ?? 0
+      )
+    }
+  }
+
+  /// The picture that represents the icon: the largest by the directory, as in browsers and Pillow, so that a prefix suffices.
+  ///
+  /// Of several, it is the largest by their own headers, which must be in reach, then the deepest, then the first.
+  func largest(in file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ICOPicture {
+    let area = entries.reduce(0) { max($0, $1.size.pixels) }
+    var largest: ICOPicture?
+    for entry in entries where entry.size.pixels == area {
+      let picture = try ICOPicture(entry, of: self, in: file, isComplete: isComplete)
+      if let largest, (largest.size.pixels, largest.depth) >= (picture.size.pixels, picture.depth) { continue }
+      largest = picture
+    }
+    guard let largest else { throw .undecodable("the \(name) file has no picture") }
+    return largest
+  }
+
+  /// All pictures with different offsets, in their order: entries may share a picture.
+  func pictures(in file: UnsafeRawBufferPointer) throws(ImageError) -> [ICOPicture] {
+    var offsets: Set<Int> = []
+    var pictures: [ICOPicture] = []
+    for entry in entries where offsets.insert(entry.offset).inserted {
+      let picture = try ICOPicture(entry, of: self, in: file, isComplete: true)
+      try picture.checkPixels()
+      pictures.append(picture)
+    }
+    return pictures
+  }
+
+  /// Warnings about entries that don't match their pictures, at most one about sizes and one about lengths.
+  func warnings(about pictures: [ICOPicture]) -> [String] {
+    var warnings: [String] = []
+    if let wrong = pictures.first(where: { !$0.isAsListed }) {
+      warnings.append("\(wrong.entry.description) is \(wrong.size.width) x \(wrong.size.height) pixels by its own header")
+    }
+    if let cut = pictures.first(where: { $0.entry.bytes > $0.bytes.count }) {
+      warnings.append("\(cut.entry.description) ends before the \(name) file's directory says, with the file")
+    }
+    return warnings
+  }
+}
+
+/// A picture of an icon: a PNG, or a bitmap and its mask.
+struct ICOPicture {
+  enum Content {
+    case png
+    case bitmap(BMPHeader)
+  }
+
+  let entry: ICODirectory.Entry
+  /// The bytes from its start to the end of the file, since the directory's lengths may be wrong.
+  let bytes: UnsafeRawBufferPointer
+  let content: Content
+  /// By its own header.
+  let size: ImageSize
+  /// Bits per pixel.
+  let depth: Int
+
+  /// Reads a picture's own header.
+  init(
+    _ entry: ICODirectory.Entry,
+    of directory: ICODirectory,
+    in file: UnsafeRawBufferPointer,
+    isComplete: Bool
+  ) throws(ImageError) {
+    self.entry = entry
+    guard entry.offset >= directory.end else {
+      throw ImageError.undecodable("it starts in the directory, which ends at byte \(directory.end)").inside(entry)
+    }
+    guard entry.offset + Self.fewestBytes <= file.count else {
+      let header = entry.offset + max(Self.fewestBytes, min(entry.bytes, Self.usualBytes))
+      throw ImageError.endsEarly(directory.name, needed: header, of: file.count, isComplete: isComplete).inside(entry, at: 0)
+    }
+    let bytes = UnsafeRawBufferPointer(rebasing: file[entry.offset...])
+    self.bytes = bytes
+    do throws(ImageError) {
+      if ByteView(bytes).bigEndian32(at: 0) == 0x8950_4E47 {
+        (content, size, depth) = try Self.png(bytes, isComplete: isComplete)
+      } else {
+        let header = try BMPHeader(icon: bytes, isComplete: isComplete)
+        (content, size, depth) = (.bitmap(header), header.size, header.bits)
+      }
+    } catch {
+      throw error.inside(entry)
+    }
+  }
+
+  /// A BITMAPCOREHEADER has that many bytes, and a BITMAPINFOHEADER the other.
+  private static let fewestBytes = 12
+  private static let usualBytes = 40
+
+  /// Size and depth of a PNG by its IHDR chunk, without reading others, since a file can have many entries.
+  private static func png(
+    _ picture: UnsafeRawBufferPointer,
+    isComplete: Bool
+  ) throws(ImageError) -> (Content, ImageSize, Int) {
+    let bytes = ByteView(picture)
+    guard let width = bytes.bigEndian32(at: 16), let height = bytes.bigEndian32(at: 20), let depth = bytes.byte(at: 24),
+      let colorType = bytes.byte(at: 25), bytes.has(33, at: 0)
+    else { throw .endsEarly("PNG", needed: 33, of: bytes.count, isComplete: isComplete) }
+    let samples = colorType == 2 ? 3 : colorType == 4 ? 2 : colorType == 6 ? 4 : 1
+    return (.png, ImageSize(width: width, height: height), Int(depth) * samples)
+  }
+
+  /// Whether the directory's size is right; it can't state sizes above 256.
+  var isAsListed: Bool {
+    func matches(_ listed: Int, _ own: Int) -> Bool { listed == own || listed == 256 && own > 256 }
+    return matches(entry.size.width, size.width) && matches(entry.size.height, size.height)
+  }
+
+  /// Throws if the bitmap or its mask is truncated.
+  func checkPixels() throws(ImageError) {
+    guard case .bitmap(let header) = content else { return }
+    do throws(ImageError) {
+      try header.checkPixels(in: bytes)
+      guard !hasMask, header.bits < 32 else { return }
+      throw .undecodable("the bitmap is truncated: its mask is missing or incomplete")
+    } catch {
+      throw error.inside(entry)
+    }
+  }
+}
+
+extension ICOPicture {
+  /// The offset of the mask's first row and the length of its rows, which are padded to four bytes.
+  private var maskRows: (start: Int, rowLength: Int) {
+    guard case .bitmap(let header) = content else { return (0, 0) }
+    return (header.pixelsEnd, (size.width + 31) / 32 * 4)
+  }
+
+  private var hasMask: Bool {
+    let (start, length) = maskRows
+    return BMPHeader.end(of: size.height, length, from: start) - length + (size.width + 7) / 8 <= bytes.count
+  }
+
+  /// Sets the alpha of a bitmap's pixels, which have its full size: by the mask, unless they have alpha themselves.
+  ///
+  /// Like Windows and browsers, it ignores the fourth byte of 32-bit pixels if all are 0.
+  func applyMask(to pixels: inout PixelBuffer) {
+    guard case .bitmap(let header) = content else { return }
+    if header.masks.w != 0 {
+      guard !stride(from: 3, to: pixels.bytes.count, by: 4).contains(where: { pixels.bytes[$0] != 0 }) else { return }
+      for index in stride(from: 3, to: pixels.bytes.count, by: 4) { pixels.bytes[index] = 255 }
+    }
+    guard hasMask else { return }
+    let (start, length) = maskRows
+    for y in 0..<size.height {
+      let row = start + (header.isTopDown ? y : size.height - 1 - y) * length
+      for x in 0..<size.width where bytes[row + x / 8] & 0x80 >> UInt8(x % 8) != 0 {
+        pixels.bytes[(y * size.width + x) * 4 + 3] = 0
+      }
+    }
+  }
+}
+
+extension ImageError {
+  /// The error of a picture of an icon. Requested bytes count from `start` of the file, by default that of the picture.
+  func inside(_ entry: ICODirectory.Entry, at start: Int? = nil) -> ImageError {
+    if case .needsMoreBytes(let minimum) = kind {
+      return ImageError(.needsMoreBytes(minimum: (start ?? entry.offset) + minimum), message)
+    }
+    return ImageError(kind, "\(entry.description): \(message)")
+  }
+}
