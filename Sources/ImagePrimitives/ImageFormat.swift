@@ -110,10 +110,12 @@ extension ByteView {
     return [12, 16, 40, 52, 56, 64, 108, 124].contains(headerBytes)
   }
 
-  /// Reserved zero, type 1 or (a cursor) 2, and at least one picture whose own reserved byte is zero.
+  /// Reserved zero, type 1 or (a cursor) 2, and at least one picture whose own reserved byte is zero; .NET writes 255.
   fileprivate var isICO: Bool {
-    guard let start = bigEndian32(at: 0), start == 0x0000_0100 || start == 0x0000_0200, let pictures = littleEndian16(at: 4) else { return false }
-    return pictures > 0 && byte(at: 9) == 0
+    guard let start = bigEndian32(at: 0), start == 0x0000_0100 || start == 0x0000_0200, let pictures = littleEndian16(at: 4),
+      let reserved = byte(at: 9)
+    else { return false }
+    return pictures > 0 && (reserved == 0 || reserved == 255)
   }
 
   fileprivate var isJPEGXLCodestream: Bool { bigEndian16(at: 0) == 0xFF0A }

@@ -27,6 +27,9 @@ private enum Agreement {
     "webp",
     "gif",
     "avif",
+    "bmp",
+    "ico",
+    "cur",
   ]
 
   struct Row: Encodable {

@@ -26,6 +26,7 @@ import Testing
       (Array("MM\0*".utf8), .tiff),
       (Array("BM".utf8) + [1, 2, 3, 4, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0], .bmp),
       ([0, 0, 1, 0, 1, 0, 16, 16, 0, 0, 1, 0], .ico),
+      ([0, 0, 2, 0, 1, 0, 16, 16, 0, 255, 1, 0], .ico),
       ([0xFF, 0x0A, 0], .jpegXL),
       ([0, 0, 0, 12] + Array("JXL ".utf8) + [0x0D, 0x0A, 0x87, 0x0A], .jpegXL),
       (Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), .svg),

@@ -5,8 +5,8 @@ public import ImagePrimitives
 /// The picture of an icon is the largest by its directory, as in browsers and Pillow, and the deepest of these. Its own header
 /// states its size; a directory with other sizes causes a warning.
 ///
-/// A 32-bit bitmap has its own alpha, and its mask may be missing; if its alpha is 0 everywhere, the mask counts, as in Windows and
-/// browsers. The alpha of other bitmaps is that of the mask, which must be complete.
+/// A 32-bit bitmap has its own alpha, and its mask may be missing if the directory's length leaves it out, too; if its alpha is 0
+/// everywhere, the mask counts, as in Windows and browsers. The alpha of other bitmaps is that of the mask, which must be complete.
 public struct ICOCoder: ImageCoder {
   public init() {}
 

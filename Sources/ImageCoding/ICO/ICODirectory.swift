@@ -10,6 +10,8 @@ struct ICODirectory {
     var size: ImageSize
     var bytes: Int
     var offset: Int
+    /// The offset of the picture that follows in the file; nil if none does.
+    var next: Int?
 
     /// Where and how large it is, for errors.
     var description: String { "picture \(number) (\(size.width) x \(size.height), \(bytes) bytes at byte \(offset))" }
@@ -40,7 +42,7 @@ struct ICODirectory {
     let end = Self.start + count * Self.entryLength
     guard bytes.count >= end else { throw .endsEarly(name, needed: end, of: bytes.count, isComplete: isComplete) }
     func side(_ byte: UInt8?) -> Int { byte.map { $0 == 0 ? 256 : Int($0) } ?? 0 }
-    entries = (0..<count).map { index in
+    var entries = (0..<count).map { index in
       let start = Self.start + index * Self.entryLength
       return Entry(
         number: index + 1,
@@ -49,6 +51,10 @@ struct ICODirectory {
         offset: bytes.littleEndian32(at: start + 12) ?? 0
       )
     }
+    let offsets = Set(entries.map(\.offset)).sorted()
+    let next = Dictionary(uniqueKeysWithValues: zip(offsets, offsets.dropFirst()))
+    for index in entries.indices { entries[index].next = next[entries[index].offset] }
+    self.entries = entries
   }
 
   /// The picture that represents the icon: the largest by the directory, as in browsers and Pillow, so that a prefix suffices.
@@ -85,7 +91,7 @@ struct ICODirectory {
       warnings.append("\(wrong.entry.description) is \(wrong.size.width) x \(wrong.size.height) pixels by its own header")
     }
     if let cut = pictures.first(where: { $0.entry.bytes > $0.bytes.count }) {
-      warnings.append("\(cut.entry.description) ends before the \(name) file's directory says, with the file")
+      warnings.append("\(cut.entry.description) has only \(cut.bytes.count) bytes up to the next picture or the file's end")
     }
     return warnings
   }
@@ -99,7 +105,8 @@ struct ICOPicture {
   }
 
   let entry: ICODirectory.Entry
-  /// The bytes from its start to the end of the file, since the directory's lengths may be wrong.
+  /// The bytes up to the next picture or the end of the file, since the directory's lengths may be wrong. So pictures don't
+  /// overlap, and decoding all takes time in proportion to the file.
   let bytes: UnsafeRawBufferPointer
   let content: Content
   /// By its own header.
@@ -118,12 +125,14 @@ struct ICOPicture {
     guard entry.offset >= directory.end else {
       throw ImageError.undecodable("it starts in the directory, which ends at byte \(directory.end)").inside(entry)
     }
-    guard entry.offset + Self.fewestBytes <= file.count else {
-      let header = entry.offset + max(Self.fewestBytes, min(entry.bytes, Self.usualBytes))
-      throw ImageError.endsEarly(directory.name, needed: header, of: file.count, isComplete: isComplete).inside(entry, at: 0)
-    }
-    let bytes = UnsafeRawBufferPointer(rebasing: file[entry.offset...])
+    let isComplete = isComplete || entry.next.map { $0 <= file.count } ?? false
+    let bytes = UnsafeRawBufferPointer(rebasing: file[min(entry.offset, file.count)..<min(entry.next ?? .max, file.count)])
     self.bytes = bytes
+    guard bytes.count >= Self.fewestBytes else {
+      if isComplete { throw ImageError.undecodable("the file has only \(bytes.count) bytes of it").inside(entry) }
+      let header = max(Self.fewestBytes, min(entry.bytes, Self.usualBytes))
+      throw ImageError.endsEarly(directory.name, needed: header, of: bytes.count, isComplete: false).inside(entry)
+    }
     do throws(ImageError) {
       if ByteView(bytes).bigEndian32(at: 0) == 0x8950_4E47 {
         (content, size, depth) = try Self.png(bytes, isComplete: isComplete)
@@ -164,7 +173,8 @@ struct ICOPicture {
     guard case .bitmap(let header) = content else { return }
     do throws(ImageError) {
       try header.checkPixels(in: bytes)
-      guard !hasMask, header.bits < 32 else { return }
+      // Only 32-bit pixels need none; but if the directory counts it, the file is truncated.
+      guard maskEnd > bytes.count, header.bits < 32 || entry.bytes >= maskEnd else { return }
       throw .undecodable("the bitmap is truncated: its mask is missing or incomplete")
     } catch {
       throw error.inside(entry)
@@ -179,9 +189,10 @@ extension ICOPicture {
     return (header.pixelsEnd, (size.width + 31) / 32 * 4)
   }
 
-  private var hasMask: Bool {
+  /// The offset after the mask's last pixel.
+  private var maskEnd: Int {
     let (start, length) = maskRows
-    return BMPHeader.end(of: size.height, length, from: start) - length + (size.width + 7) / 8 <= bytes.count
+    return BMPHeader.end(of: size.height, length, from: start) - length + (size.width + 7) / 8
   }
 
   /// Sets the alpha of a bitmap's pixels, which have its full size: by the mask, unless they have alpha themselves.
@@ -193,7 +204,7 @@ extension ICOPicture {
       guard !stride(from: 3, to: pixels.bytes.count, by: 4).contains(where: { pixels.bytes[$0] != 0 }) else { return }
       for index in stride(from: 3, to: pixels.bytes.count, by: 4) { pixels.bytes[index] = 255 }
     }
-    guard hasMask else { return }
+    guard maskEnd <= bytes.count else { return }
     let (start, length) = maskRows
     for y in 0..<size.height {
       let row = start + (header.isTopDown ? y : size.height - 1 - y) * length
@@ -205,11 +216,9 @@ extension ICOPicture {
 }
 
 extension ImageError {
-  /// The error of a picture of an icon. Requested bytes count from `start` of the file, by default that of the picture.
-  func inside(_ entry: ICODirectory.Entry, at start: Int? = nil) -> ImageError {
-    if case .needsMoreBytes(let minimum) = kind {
-      return ImageError(.needsMoreBytes(minimum: (start ?? entry.offset) + minimum), message)
-    }
+  /// The error of a picture of an icon.
+  func inside(_ entry: ICODirectory.Entry) -> ImageError {
+    if case .needsMoreBytes(let minimum) = kind { return ImageError(.needsMoreBytes(minimum: entry.offset + minimum), message) }
     return ImageError(kind, "\(entry.description): \(message)")
   }
 }
