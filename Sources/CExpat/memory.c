@@ -35,12 +35,19 @@ static void *reallocate(void *block, size_t size) {
   return count(moved);
 }
 
-XML_Parser cexpat_create(const char *encoding, CExpatMemory *memory) {
+// XML_ParserCreate_MM resolves namespaces only if there is a separator.
+static XML_Parser create(const char *encoding, CExpatMemory *memory, const char *separator) {
   static const XML_Memory_Handling_Suite functions = {allocate, reallocate, release};
   CExpatMemory *previous = begin(memory);
-  XML_Parser parser = XML_ParserCreate_MM(encoding, &functions, NULL);
+  XML_Parser parser = XML_ParserCreate_MM(encoding, &functions, separator);
   begin(previous);
   return parser;
+}
+
+XML_Parser cexpat_create(const char *encoding, CExpatMemory *memory) { return create(encoding, memory, NULL); }
+
+XML_Parser cexpat_create_ns(const char *encoding, char separator, CExpatMemory *memory) {
+  return create(encoding, memory, &separator);
 }
 
 void cexpat_free(XML_Parser parser, CExpatMemory *memory) {

@@ -111,6 +111,12 @@ package struct DecodingDeadline {
     throw .undecodable("decoding it exceeded the limit of \(allowed) of processor time")
   }
 
+  /// The time until the deadline; zero after it.
+  package var remaining: Duration {
+    let now = Self.now
+    return nanoseconds == 0 ? allowed : nanoseconds > now ? .nanoseconds(Int64(clamping: nanoseconds - now)) : .zero
+  }
+
   fileprivate static var now: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -7,6 +7,9 @@ public protocol ImageCoder: Sendable {
   /// Whether this coder decodes `format`.
   func canDecode(_ format: ImageFormat) -> Bool
 
+  /// Whether images have pixels, so that ``decode(_:options:limits:)`` can succeed; true by default.
+  var decodesPixels: Bool { get }
+
   /// Reads the header from the first bytes of a file.
   ///
   /// If `isComplete`, `prefix` is the whole file, and problems that are cheap to detect are reported too: a file shorter than its
@@ -46,6 +49,8 @@ extension ImageCoder {
   ) throws(ImageError) -> DecodedImage {
     try decode(bytes, options: DecodingOptions(), limits: limits)
   }
+
+  public var decodesPixels: Bool { true }
 
   public func canEncode(_ format: ImageFormat) -> Bool { false }
 
@@ -94,7 +99,7 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   /// Creates a registry of `coders`, the last of which has precedence.
   public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
 
-  /// JPEG, PNG, WebP, GIF, BMP and ICO; and AVIF unless the package is built without its trait `AVIF`.
+  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; AVIF with the package's trait `AVIF`; TIFF, HEIC and JPEG XL with its trait `RareFormats`.
   public static let standard: ImageCoderRegistry = {
     var registry = ImageCoderRegistry([
       JPEGCoder(),
@@ -103,6 +108,7 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
       GIFCoder(),
       BMPCoder(),
       ICOCoder(),
+      SVGCoder(),
     ])
     #if AVIF
     registry.add(AVIFCoder())

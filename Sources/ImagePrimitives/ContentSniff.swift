@@ -14,7 +14,8 @@ public enum ContentSniff: Sendable, Hashable {
   case unknown
   case empty
 
-  /// Examines the first ``ImageFormat/prefixLength`` bytes of `prefix`, or all if there are fewer.
+  /// Examines the first ``ImageFormat/prefixLength`` bytes of `prefix`, of text and gzip data the first
+  /// ``ImageFormat/textPrefixLength``, or all if there are fewer.
   public init(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(ImageFormat.prefixLength)))
     if bytes.count == 0 {
@@ -22,13 +23,20 @@ public enum ContentSniff: Sendable, Hashable {
     } else if let format = ImageFormat(prefix: prefix) {
       self = .image(format)
     } else {
-      switch MarkupSniff(bytes) {
+      switch MarkupSniff(prefix).kind {
       case .svg: self = .image(.svg)
       case .html: self = .html
       case .xml: self = .xml
       case .none: self = bytes.looksLikeText ? (bytes.looksLikeJSON ? .json : .text) : .unknown
       }
     }
+  }
+
+  /// The number of bytes from the start that decide what `prefix` is the beginning of, if it ends before the first element of markup: in
+  /// white space, a prolog, a comment or a document type. Nil if `prefix` suffices.
+  public static func bytesNeeded(after prefix: UnsafeRawBufferPointer) -> Int? {
+    guard ImageFormat(prefix: prefix) == nil, MarkupSniff(prefix).isUndecided else { return nil }
+    return ImageFormat.textPrefixLength
   }
 
   /// Whether the body can be an image: an image's signature, or binary data of an unknown format.
@@ -83,62 +91,5 @@ extension ByteView {
     default:
       return false
     }
-  }
-}
-
-/// The kind of markup, judged by the text before and at its first element.
-enum MarkupSniff {
-  case svg, html, xml, none
-
-  /// Skips a byte order mark, white space, the XML declaration, processing instructions and comments, then examines the document
-  /// type or the first tag. The tags of HTML are those that the WHATWG's MIME Sniffing standard lists in section 7.1.
-  init(_ bytes: ByteView) {
-    var offset = bytes.textStart
-    var isXML = false
-    while true {
-      while let byte = bytes.byte(at: offset), byte.isASCIIWhitespace { offset += 1 }
-      if bytes.matches("<?", at: offset) {
-        isXML = isXML || bytes.matches("<?xml", at: offset)
-        guard let end = bytes.firstOffset(of: "?>", from: offset + 2) else { break }
-        offset = end + 2
-      } else if bytes.matches("<!--", at: offset) {
-        guard let end = bytes.firstOffset(of: "-->", from: offset + 4) else { break }
-        offset = end + 3
-      } else {
-        break
-      }
-    }
-    self = Self(elementAt: offset, of: bytes, isXML: isXML)
-  }
-
-  private init(elementAt offset: Int, of bytes: ByteView, isXML: Bool) {
-    if bytes.matches("<svg:svg", at: offset) || bytes.isTag("<svg", at: offset) || bytes.isTag("<!doctype svg", at: offset) {
-      self = .svg
-    } else if bytes.isTag("<!doctype html", at: offset) || Self.tags.contains(where: { bytes.isTag($0, at: offset) }) {
-      self = .html
-    } else if bytes.matches("<!--", at: offset) {
-      // A comment longer than the prefix: common in pages, rare in feeds.
-      self = isXML ? .xml : .html
-    } else {
-      self = isXML ? .xml : .none
-    }
-  }
-
-  private static let tags: [StaticString] = [
-    "<html", "<head", "<script", "<iframe", "<h1", "<div", "<font", "<table", "<a", "<style", "<title", "<b", "<body", "<br",
-    "<p",
-    "<meta", "<link", "<center", "<span",
-  ]
-}
-
-extension ByteView {
-  /// The offset of the text, after a UTF-8 byte order mark if there is one.
-  var textStart: Int { bigEndian16(at: 0) == 0xEFBB && byte(at: 2) == 0xBF ? 3 : 0 }
-
-  /// Whether that tag begins at `offset`, ignoring case, and its name ends there.
-  fileprivate func isTag(_ lowercased: StaticString, at offset: Int) -> Bool {
-    guard matchesIgnoringCase(lowercased, at: offset) else { return false }
-    guard let next = byte(at: offset + lowercased.utf8CodeUnitCount) else { return true }
-    return next.isASCIIWhitespace || next == UInt8(ascii: ">") || next == UInt8(ascii: "/") || next == UInt8(ascii: "[")
   }
 }

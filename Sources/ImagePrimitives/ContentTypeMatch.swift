@@ -4,7 +4,7 @@ public enum ContentTypeMatch: UInt8, Sendable {
   case exact
   /// A common alias, such as `image/jpg`.
   case alias
-  /// A type for any data, such as `application/octet-stream`.
+  /// A type for any data, such as `application/octet-stream`, or `text/xml` for SVG.
   case generic
   /// No type was declared.
   case absent
@@ -28,7 +28,7 @@ extension ContentTypeMatch {
         .exact
       } else if format.mediaTypeAliases.contains(where: { type.equals($0) }) {
         .alias
-      } else if type.equals("application/octet-stream") || type.equals("binary/octet-stream") {
+      } else if format.genericTypes.contains(where: { type.equals($0) }) {
         .generic
       } else {
         .mismatch
@@ -46,12 +46,19 @@ extension ImageFormat {
     case .webp: ["image/x-webp"]
     case .avif: ["image/avif-sequence"]
     case .heic: ["image/heif", "image/heic-sequence", "image/heif-sequence"]
-    case .tiff: ["image/tif", "image/x-tiff"]
-    case .bmp: ["image/x-ms-bmp", "image/x-bmp", "image/x-windows-bmp"]
-    case .svg: ["image/svg"]
-    case .ico: ["image/x-icon", "image/ico"]
+    case .tiff: ["image/tif", "image/x-tif", "image/x-tiff"]
+    case .bmp: ["image/x-ms-bmp", "image/ms-bmp", "image/x-bmp", "image/x-windows-bmp"]
+    // The last one is freedesktop.org's for SVGZ.
+    case .svg: ["image/svg", "image/svg-xml", "application/svg+xml", "image/svg+xml-compressed"]
+    // The last one is that of cursors.
+    case .ico: ["image/x-icon", "image/ico", "image/icon", "image/x-ico", "image/x-ms-icon", "image/x-win-bitmap"]
     case .jpegXL: ["image/x-jxl"]
     }
+  }
+
+  /// Types that name no format, or only the format's container.
+  fileprivate var genericTypes: [String] {
+    ["application/octet-stream", "binary/octet-stream"] + (self == .svg ? ["text/xml", "application/xml"] : [])
   }
 }
 

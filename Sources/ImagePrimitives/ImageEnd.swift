@@ -75,7 +75,7 @@ package struct ImageEnd {
 
   /// The verdict once no more bytes follow.
   package mutating func verdict() -> Verdict {
-    if case .beginning = state { read() }
+    if case .beginning = state { begin() }
     switch state {
     case .ended: return skipped == 0 ? .reached : .missing
     case .box: return skipped == 0 && part.isEmpty && hasItems && hasData ? .reached : .missing
@@ -95,7 +95,15 @@ package struct ImageEnd {
 
   /// Reads the completed part.
   private mutating func read() {
-    if case .beginning = state { return begin() }
+    if case .beginning = state {
+      // A longer comment or document type may precede the first element of an SVG.
+      if let more = part.withUnsafeBytes({ ContentSniff.bytesNeeded(after: $0) }), more > needed {
+        needed = more
+      } else {
+        begin()
+      }
+      return
+    }
     let bytes = part
     bytes.withUnsafeBytes { read(ByteView($0)) }
   }
@@ -104,6 +112,8 @@ package struct ImageEnd {
   private mutating func begin() {
     let first = part
     let sniff = first.withUnsafeBytes { ContentSniff(prefix: $0) }
+    // It ends before the first element.
+    if first.withUnsafeBytes({ ContentSniff.bytesNeeded(after: $0) }) != nil { return expect(.unknowable, 0) }
     switch sniff {
     case .image(.jpeg): expect(.jpegData, 0, afterSkipping: 2)
     case .image(.png): expect(.pngChunk, 8, afterSkipping: 8)
@@ -111,7 +121,8 @@ package struct ImageEnd {
     case .image(.webp): expect(.webpHeader, 12)
     case .image(.bmp): expect(.bmpHeader, 6)
     case .image(.avif), .image(.heic): expect(.box, 8)
-    case .image(.svg): expect(.svg, 0)
+    // The end of compressed data isn't known without decompressing it.
+    case .image(.svg): expect(first.first == 0x1F ? .unknowable : .svg, 0)
     case .html, .xml, .json, .text: expect(.ended, 0)
     case .image(.tiff), .image(.ico), .image(.jpegXL), .unknown, .empty: expect(.unknowable, 0)
     }

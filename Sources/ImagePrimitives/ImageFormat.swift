@@ -2,8 +2,10 @@
 public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, svg, ico, jpegXL
 
-  /// The maximum number of bytes that ``init(prefix:)`` examines.
+  /// The maximum number of bytes that ``init(prefix:)`` examines of binary formats.
   public static let prefixLength = 512
+  /// The maximum number of bytes that it examines of text and gzip data, also after decompressing them.
+  public static let textPrefixLength = 16 << 10
 
   /// The name in job files and reports, such as `jpeg`.
   public var name: String {
@@ -74,7 +76,8 @@ extension ImageFormat {
   /// Detects the format of a file by its first bytes; nil if they have no known signature.
   ///
   /// It examines at most ``prefixLength`` bytes; binary formats need fewer. The signatures come from the formats' specifications:
-  /// ISO 23008-12 for `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text and is recognised by its first element.
+  /// ISO 23008-12 for `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text, maybe compressed by gzip, and is recognised by its first
+  /// element or document type within ``textPrefixLength`` bytes.
   public init?(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(Self.prefixLength)))
     guard let first = bytes.byte(at: 0) else { return nil }
@@ -87,9 +90,9 @@ extension ImageFormat {
       case UInt8(ascii: "I"), UInt8(ascii: "M"): bytes.isTIFF ? .tiff : nil
       case UInt8(ascii: "B"): bytes.isBMP ? .bmp : nil
       case 0x00: bytes.isJPEGXLContainer ? .jpegXL : bytes.isICO ? .ico : bytes.formatByBrand
-      default: MarkupSniff(bytes) == .svg ? .svg : nil
+      default: nil
       }
-    guard let match else { return nil }
+    guard let match = match ?? (MarkupSniff(prefix).kind == .svg ? .svg : nil) else { return nil }
     self = match
   }
 }

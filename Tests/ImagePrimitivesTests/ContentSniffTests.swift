@@ -28,6 +28,40 @@ import Testing
     #expect(Array(body.utf8).withUnsafeBytes { ContentSniff(prefix: $0) } == kind)
   }
 
+  @Test(
+    "markup without an element so far needs more bytes",
+    arguments: [
+      "\n", "<", "<sv", "<!-- a", "<?xml version='1.0'?>", "<?xml versio", "<!DOCTYPE", "<!DOCTYPE x [ <!ENTITY a '>'>",
+      "<!-- a -->\n",
+    ]
+  )
+  func undecided(start: String) {
+    let bytes = Array(start.utf8)
+    #expect(bytes.withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == 16 << 10)
+    let spaces = [UInt8](repeating: UInt8(ascii: " "), count: 16 << 10)
+    #expect((spaces + bytes).withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == nil)
+  }
+
+  @Test(
+    "other bodies need no more bytes",
+    arguments: [
+      "<svg ", "<html>", "<!DOCTYPE html>", "<?xml version='1.0'?><rss>", "text", "{\"a\":", "<!-- a --><p>", "\u{1}\u{2}",
+      "GIF89a", "<!DOCTYPE svg [",
+    ]
+  )
+  func decided(start: String) {
+    #expect(Array(start.utf8).withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == nil)
+  }
+
+  @Test("a compressed SVG needs bytes until its root element can be read") func compressed() {
+    let bytes = Fixtures.bytes("images/svg/compressed.svgz")
+    let first = (0..<bytes.count).first { count in bytes[..<count].withUnsafeBytes { ImageFormat(prefix: $0) } == .svg }
+    #expect((30..<400).contains(first ?? 0))
+    for count in 2..<(first ?? 0) {
+      #expect(bytes[..<count].withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } != nil)
+    }
+  }
+
   @Test("UTF-16 text is text") func textOfTwoBytesALetterIsText() {
     let bytes: [UInt8] = [0xFF, 0xFE] + "<html>".utf16.flatMap { [UInt8($0), 0] }
     #expect(bytes.withUnsafeBytes { ContentSniff(prefix: $0) } == .text)

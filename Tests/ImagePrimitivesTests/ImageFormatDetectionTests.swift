@@ -32,6 +32,14 @@ import Testing
       (Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), .svg),
       (Array("\u{FEFF}<?xml version='1.0'?>\n<!-- a drawing -->\n<!DOCTYPE svg PUBLIC".utf8), .svg),
       (Array("<?xml version='1.0'?><?xml-stylesheet href='a.css'?><svg:svg".utf8), .svg),
+      (Array("<s:svg xmlns:s='http://www.w3.org/2000/svg'/>".utf8), .svg),
+      (Array("<!DOCTYPE\n svg:svg>".utf8), .svg),
+      (Array("<!DOCTYPE x [ <!ENTITY a ']>'> <!-- ' --> <?p '?> ]>\n<svg>".utf8), .svg),
+      (Array(("<!--" + String(repeating: "-  ", count: 5000) + "--><svg>").utf8), .svg),
+      ([0xFF, 0xFE] + "<?xml version='1.0'?><!-- ж --><svg>".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }, .svg),
+      ([0xFE, 0xFF] + "<svg>".utf16.flatMap { [0, UInt8($0)] }, .svg),
+      ("<svg>".utf16.flatMap { [0, UInt8($0)] }, .svg),
+      (Fixtures.bytes("images/svg/compressed.svgz"), .svg),
     ] as [([UInt8], ImageFormat)]
   )
   func isRecognised(bytes: [UInt8], format: ImageFormat) {
@@ -44,7 +52,9 @@ import Testing
     arguments: [
       [], [0xFF], [0xFF, 0xD8], Array("BMW is a car maker, and this is a text".utf8), Array("RIFF\0\0\0\0WAVE".utf8),
       box("isom", "mp42"), Array("GIF".utf8), [0, 0, 1, 0, 0, 0, 0, 0, 0, 0], Array("<html><svg>".utf8),
-      Array("II am a text".utf8),
+      Array("II am a text".utf8), Array("<svgs>".utf8), Array("<a:b:svg>".utf8), Array("<:svg>".utf8),
+      Array("<!DOCTYPE x><html>".utf8), Array("<!-- <svg> ".utf8), [0x1F, 0x8B], [0x1F, 0x8B, 8] + Array("<svg>".utf8),
+      Array(("<!--" + String(repeating: "-  ", count: 6000) + "--><svg>").utf8),
     ] as [[UInt8]]
   )
   func isNoneOfThem(bytes: [UInt8]) {
@@ -64,6 +74,7 @@ import Testing
   @Test("every prefix is read within its bounds") func everyPrefixIsLookedAtWithinItsBounds() {
     for name in [
       "good/photo.jpg", "good/rgba.png", "good/lossy.webp", "good/animation.gif", "broken/page.jpg", "broken/text.png",
+      "svg/illustrator.svg", "svg/utf-16.svg", "svg/compressed.svgz",
     ] {
       let bytes = Fixtures.bytes("images/\(name)").prefix(64)
       for length in 0...bytes.count {

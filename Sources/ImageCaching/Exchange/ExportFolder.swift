@@ -186,7 +186,7 @@ struct ExportFolder: ~Copyable {
     let number = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard number >= 0 else { return false }
     let file = FileDescriptor(owning: number)
-    guard let status = file.status, status.isRegular, let bytes = readAll(number, limit: ImageFormat.prefixLength) else {
+    guard let status = file.status, status.isRegular, let bytes = readAll(number, limit: ImageFormat.textPrefixLength) else {
       return false
     }
     return bytes.withUnsafeBytes { ImageFormat(prefix: $0) } != nil

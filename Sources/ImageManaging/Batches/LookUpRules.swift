@@ -65,7 +65,8 @@ extension VerificationRules {
     }
     if depth == .none { return formats == nil || head.format != nil ? .good : .broken }
     guard head.proof > .none else { return .needsProof }
-    if failure(size: ImageSize(width: Int(head.width), height: Int(head.height))) != nil { return .broken }
+    let size = ImageSize(width: Int(head.width), height: Int(head.height))
+    if failure(size: size, format: head.format) != nil { return .broken }
     if failure(isAnimated: head.isAnimated) != nil { return .broken }
     if isStrict, head.hasWarnings { return .broken }
     return head.proof >= depth ? .good : .needsProof

@@ -95,7 +95,7 @@ struct BodyVerifier: Sendable {
       image.isAnimated = header.isAnimated
       image.metadata = header.metadata
       image.proof = .header
-      if let failure = rules.failure(size: header.size) { throw failure }
+      if let failure = rules.failure(size: header.size, format: format) { throw failure }
       if let failure = rules.failure(isAnimated: header.isAnimated) { throw failure }
       let limits = DecodingLimits(maximumPixels: rules.maximumPixels, budget: budget)
       let decoded = decodes ? try coder.decode(bytes, options: options, limits: limits) : nil
@@ -180,6 +180,7 @@ extension BodyVerifier {
     if prefix.count < ImageFormat.prefixLength { return .needsMore(minimum: ImageFormat.prefixLength) }
     do throws(Failure) {
       if let byteCount = head.totalBytes, let failure = rules.failure(byteCount: byteCount) { throw failure }
+      if let minimum = ContentSniff.bytesNeeded(after: prefix) { return .needsMore(minimum: minimum) }
       guard let format = try recognise(prefix, contentType: head.contentType) else { return .accepted }
       try check(format, contentType: head.contentType)
       guard rules.depth > .none || decodes else { return .accepted }
@@ -206,7 +207,7 @@ extension BodyVerifier {
       if knowsCoders { throw Failure(error) }
       return .accepted
     }
-    if let failure = rules.failure(size: header.size) { throw failure }
+    if let failure = rules.failure(size: header.size, format: format) { throw failure }
     // An image without further frames so far may still be animated, and one that declares an animation may have one frame.
     if header.frames > 1, header.isAnimated, let failure = rules.failure(isAnimated: true) { throw failure }
     return .accepted
@@ -214,10 +215,9 @@ extension BodyVerifier {
 
   /// How many bytes from the start are needed to read the header of an arriving image; nil if these suffice, or more wouldn't help.
   func missingHeaderBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
-    guard rules.depth > .none, case .image(let format) = ContentSniff(prefix: prefix), let coder = coders.coder(for: format)
-    else {
-      return nil
-    }
+    guard rules.depth > .none else { return nil }
+    if let minimum = ContentSniff.bytesNeeded(after: prefix) { return minimum }
+    guard case .image(let format) = ContentSniff(prefix: prefix), let coder = coders.coder(for: format) else { return nil }
     do throws(ImageError) {
       _ = try coder.header(of: prefix, isComplete: false)
       return nil

@@ -52,7 +52,7 @@ public struct VerificationRules: Sendable, Hashable {
   public var width: Bounds
   /// In pixels.
   public var height: Bounds
-  /// The maximum of width × height; 100 million by default.
+  /// The maximum of width × height; 100 million by default. It doesn't apply to SVG, which scales.
   public var maximumPixels: Int
   /// The size of the body in bytes.
   public var bytes: Bounds
@@ -135,10 +135,10 @@ public struct VerificationRules: Sendable, Hashable {
   }
 
   /// Why an image of that size is rejected; nil if it is accepted.
-  func failure(size: ImageSize) -> Failure? {
+  func failure(size: ImageSize, format: ImageFormat?) -> Failure? {
     if !width.contains(size.width) { return Failure(.width(size, minimum: width.minimum, maximum: width.maximum)) }
     if !height.contains(size.height) { return Failure(.height(size, minimum: height.minimum, maximum: height.maximum)) }
-    return size.pixels > maximumPixels ? Failure(.tooManyPixels(size, maximum: maximumPixels)) : nil
+    return format != .svg && size.pixels > maximumPixels ? Failure(.tooManyPixels(size, maximum: maximumPixels)) : nil
   }
 }
 

@@ -1,0 +1,143 @@
+import Glibc
+import ImagePrimitives
+
+/// The size of an SVG by the attributes of its root element.
+struct SVGSize {
+  /// The size of a replaced element without intrinsic dimensions (CSS 2.2, section 10.3.2).
+  private static let fallback = (width: 300.0, height: 150.0)
+  private static let longestSide = Double(Int32.max)
+
+  /// In CSS pixels; nil if missing or relative.
+  private var width, height: Double?
+  /// The same properties of the style, which have precedence if they are present (SVG 2, section 6.6).
+  private var (styledWidth, styledHeight): (Double??, Double??)
+  /// Width and height of the view box.
+  private var box: (width: Double, height: Double)?
+
+  /// Reads an attribute without namespace.
+  mutating func read(_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) {
+    if name.equals("width") {
+      width = Self.length(value.beginning)
+    } else if name.equals("height") {
+      height = Self.length(value.beginning)
+    } else if name.equals("viewBox") {
+      box = Self.box(value.beginning)
+    } else if name.equals("style") {
+      for declaration in value.beginning.split(separator: UInt8(ascii: ";")) {
+        let parts = declaration.split(separator: UInt8(ascii: ":"), maxSplits: 1)
+        guard parts.count == 2 else { continue }
+        switch String(decoding: parts[0].filter { !$0.isASCIIWhitespace }, as: UTF8.self).lowercased() {
+        case "width": styledWidth = Self.length(Array(parts[1]))
+        case "height": styledHeight = Self.length(Array(parts[1]))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// The size in pixels, each side rounded up to at least 1.
+  var pixels: ImageSize {
+    let (width, height) =
+      switch (styledWidth ?? width, styledHeight ?? height) {
+      case (let width?, let height?): (width, height)
+      case (let width?, nil): (width, box.map { width * $0.height / $0.width } ?? Self.fallback.height)
+      case (nil, let height?): (box.map { height * $0.width / $0.height } ?? Self.fallback.width, height)
+      case (nil, nil): box ?? Self.fallback
+      }
+    return ImageSize(width: Self.pixels(width), height: Self.pixels(height))
+  }
+
+  /// Conversions of units leave tiny fractions, which don't count.
+  private static func pixels(_ length: Double) -> Int { Int(max(1, min((length - 0.001).rounded(.up), longestSide))) }
+
+  /// A length in pixels (CSS Values 4, sections 6.1 and 6.2, with a font size of 16 px); nil if it is relative, negative or invalid.
+  private static func length(_ text: [UInt8]) -> Double? {
+    var numbers = SVGNumbers(text)
+    guard let number = numbers.next(), number >= 0 else { return nil }
+    let scale: Double? =
+      switch numbers.unit {
+      case "", "px": 1
+      case "in": 96
+      case "cm": 96 / 2.54
+      case "mm": 96 / 25.4
+      case "q": 96 / 101.6
+      case "pt": 96.0 / 72
+      case "pc", "em", "rem": 16
+      case "ex": 8
+      default: nil
+      }
+    return scale.map { number * $0 }
+  }
+
+  private static func box(_ text: [UInt8]) -> (width: Double, height: Double)? {
+    var numbers = SVGNumbers(text)
+    guard numbers.next() != nil, numbers.next() != nil, let width = numbers.next(), let height = numbers.next(),
+      numbers.unit.isEmpty, width > 0, height > 0
+    else {
+      return nil
+    }
+    return (width, height)
+  }
+}
+
+/// Reads numbers separated by white space or commas (CSS Syntax 3, section 4.3.12).
+private struct SVGNumbers {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ text: [UInt8]) { rest = text[...] }
+
+  /// The text behind the last number, in lower case without white space at its end.
+  var unit: String {
+    var unit = rest.prefix(16)
+    while unit.last?.isASCIIWhitespace == true { unit.removeLast() }
+    return String(decoding: unit, as: UTF8.self).lowercased()
+  }
+
+  mutating func next() -> Double? {
+    rest = rest.drop { $0.isASCIIWhitespace || $0 == UInt8(ascii: ",") }
+    var end = rest.startIndex
+    func skip(_ bytes: StaticString, atMost count: Int = .max) -> Int {
+      let start = end
+      while end < rest.endIndex, end - start < count, bytes.contains(rest[end]) { end += 1 }
+      return end - start
+    }
+    _ = skip("+-", atMost: 1)
+    let digits = skip("0123456789") + (skip(".", atMost: 1) > 0 ? skip("0123456789") : 0)
+    guard digits > 0 else { return nil }
+    let mantissa = end
+    if skip("eE", atMost: 1) > 0 {
+      _ = skip("+-", atMost: 1)
+      // "1em" has no exponent.
+      if skip("0123456789") == 0 { end = mantissa }
+    }
+    defer { rest = rest[end...] }
+    guard let number = Double(String(decoding: rest[..<end], as: UTF8.self)), number.isFinite else { return nil }
+    return number
+  }
+}
+
+extension StaticString {
+  fileprivate func contains(_ byte: UInt8) -> Bool {
+    UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount).contains(byte)
+  }
+}
+
+extension UnsafePointer<CChar> {
+  /// The first bytes of a text whose further ones don't matter.
+  fileprivate var beginning: [UInt8] {
+    let count = strnlen(self, 1024)
+    return Array(UnsafeRawBufferPointer(start: self, count: count))
+  }
+
+  /// Whether the text equals `other`.
+  func equals(_ other: StaticString) -> Bool {
+    strcmp(self, UnsafeRawPointer(other.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
+  }
+
+  /// The text after `prefix`; nil if it doesn't begin with that.
+  func dropping(_ prefix: StaticString) -> UnsafePointer<CChar>? {
+    let count = prefix.utf8CodeUnitCount
+    let isPrefixed = strncmp(self, UnsafeRawPointer(prefix.utf8Start).assumingMemoryBound(to: CChar.self), count) == 0
+    return isPrefixed ? self + count : nil
+  }
+}

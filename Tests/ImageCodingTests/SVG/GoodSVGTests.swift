@@ -1,0 +1,94 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("good SVG images") struct GoodSVGTests {
+  @Test("each good SVG is verified without warnings and has the size that librsvg draws", arguments: SVGImage.all)
+  func isProven(_ image: SVGImage) throws {
+    let proof = try SVG.prove(image.bytes)
+    #expect(proof.header == ImageHeader(format: .svg, size: image.size, hasAlpha: true))
+    #expect(proof.header.frames == 1 && !proof.header.isAnimated)
+    #expect(proof.warnings == [])
+    #expect(try SVG.header(image.bytes) == proof.header)
+    #expect(try Standard.coder(for: image.bytes) is SVGCoder)
+  }
+
+  @Test("a header says that it needs more bytes until the root element's start tag is complete", arguments: SVGImage.all)
+  func headerFromGrowingPrefix(_ image: SVGImage) throws {
+    let bytes = image.bytes
+    let whole = try SVG.header(bytes)
+    var length = 0
+    while true {
+      do {
+        #expect(try SVG.header(bytes, prefix: length) == whole)
+        return
+      } catch let error as ImageError {
+        guard case .needsMoreBytes(let minimum) = error.kind else {
+          // Too short to detect the format.
+          try #require(error.kind == .notAnImage && length < 3)
+          length += 1
+          continue
+        }
+        try #require(minimum == length + 1 && minimum <= bytes.count)
+        length = minimum
+      }
+    }
+  }
+
+  @Test("the header of a prefix needs no more than the start tag") func headerNeedsTheStartTag() throws {
+    let text = SVG.document("<path/>", attributes: "width='7' height='5'")
+    let end = Array(text.utf8).firstIndex(of: UInt8(ascii: ">"))! + 1
+    #expect(try SVG.header(Array(text.utf8), prefix: end).size == ImageSize(width: 7, height: 5))
+    #expect(throws: ImageError.self) { try SVG.header(Array(text.utf8), prefix: end - 1) }
+  }
+
+  @Test("an SVG isn't decoded to pixels") func hasNoPixels() {
+    #expect(!SVGCoder().decodesPixels && PNGCoder().decodesPixels)
+    let error = imageError { try SVG.decode(SVGImage.named("minimal.svg").bytes) }
+    #expect(error?.kind == .unavailable)
+    expectGolden(error?.message)
+    #expect(imageError { try SVG.decode(Fixtures.bytes("images/svg/broken/cut.svg")) }?.kind == .undecodable)
+  }
+
+  @Test(
+    "encodings are those of the byte order mark, the declaration, or UTF-8",
+    arguments: ["utf-8", "UTF8", "us-ascii", "ISO-8859-15", "windows-1251", "koi8-r", "Shift_JIS", "GBK", "EUC-KR", "Big5"]
+  )
+  func encodings(name: String) throws {
+    let text = "<?xml version=\"1.0\" encoding='\(name)'?>\(SVG.document("<text>\u{7E}</text>"))"
+    #expect(try SVG.prove(text).warnings == [])
+  }
+
+  @Test("two-byte characters are read") func twoByteCharacters() throws {
+    let start = Array("<?xml version='1.0' encoding='Shift_JIS'?><svg xmlns='http://www.w3.org/2000/svg'><text>".utf8)
+    let end = Array("</text></svg>".utf8)
+    // 表 ends with a backslash's code.
+    _ = try SVG.prove(start + [0x95, 0x5C] + end)
+    for bytes: [UInt8] in [[0x95], [0xFF]] {
+      #expect(imageError { try SVG.prove(start + bytes + end) }?.kind == .undecodable)
+    }
+    let utf8 = Array("<?xml version='1.0' encoding=\"utf8\"?><svg xmlns='http://www.w3.org/2000/svg'><text>😀</text></svg>".utf8)
+    _ = try SVG.prove(utf8)
+  }
+
+  @Test("a compressed SVG may have several members") func members() throws {
+    let text = Array(SVG.document(attributes: "width='3' height='2'").utf8)
+    let bytes = Array(text[..<60]).gzipped + Array(text[60...]).gzipped
+    #expect(try SVG.prove(bytes).header.size == ImageSize(width: 3, height: 2))
+  }
+
+  @Test("a million elements and a 20 MB attribute are verified quickly") func large() throws {
+    let clock = ContinuousClock()
+    let many = SVG.document(String(repeating: "<g id='a'/>\n", count: 1_000_000))
+    let long = SVG.document("<path d='\(String(repeating: "M0 0h1", count: 20_000_000 / 6))'/>")
+    for text in [many, long] {
+      let start = clock.now
+      #expect(try SVG.prove(text).warnings == [])
+      let time = clock.now - start
+      #expect(time < .seconds(20), "\(time)")
+    }
+    let compressed = Array(long.utf8).gzipped
+    #expect(imageError { try SVG.prove(compressed) }?.message.contains("200-fold") == true)
+  }
+}
