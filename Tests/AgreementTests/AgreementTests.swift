@@ -30,6 +30,7 @@ private enum Agreement {
     "bmp",
     "ico",
     "cur",
+    "svg",
   ]
 
   struct Row: Encodable {
@@ -52,9 +53,16 @@ private enum Agreement {
     let bytes = try Data(contentsOf: file)
     var row = Row(name: file.lastPathComponent)
     do {
-      let image = try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
+      let image = try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) -> DecodedImage? in
         guard let format = ImageFormat(prefix: bytes), let coder = ImageCoderRegistry.standard.coder(for: format) else {
           throw ImageError(.notAnImage, "no decodable format")
+        }
+        guard coder.decodesPixels else {
+          let proof = try coder.proveDecodable(bytes, limits: DecodingLimits())
+          row.warning = proof.warnings.first
+          row.size = [proof.header.size.width, proof.header.size.height]
+          row.shown = row.size
+          return nil
         }
         do throws(ImageError) {
           _ = try coder.proveDecodable(bytes, limits: DecodingLimits())
@@ -63,6 +71,7 @@ private enum Agreement {
         }
         return try coder.decode(bytes, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits())
       }
+      guard let image else { return row }
       row.warning = image.warnings.first
       row.size = [image.header.size.width, image.header.size.height]
       row.shown = [image.pixels.size.width, image.pixels.size.height]
