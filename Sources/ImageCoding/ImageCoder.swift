@@ -98,7 +98,6 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
 
   /// Creates a registry of `coders`, the last of which has precedence.
   public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
-
   /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; AVIF with the package's trait `AVIF`; TIFF, HEIC and JPEG XL with its trait `RareFormats`.
   public static let standard: ImageCoderRegistry = {
     var registry = ImageCoderRegistry([
@@ -112,6 +111,11 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
     ])
     #if AVIF
     registry.add(AVIFCoder())
+    #endif
+    #if RareFormats
+    registry.add(TIFFCoder())
+    registry.add(HEICCoder())
+    registry.add(JPEGXLCoder())
     #endif
     return registry
   }()

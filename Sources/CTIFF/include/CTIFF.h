@@ -1,4 +1,73 @@
 #ifndef CTIFF_H
 #define CTIFF_H
 
+// libtiff behind a reader of pages, loaded with the first image that needs it: with its codecs it takes 6 MB, which most runs don't
+// need. It is in C, since libtiff's functions for tags are variadic, which Swift can't call.
+
+// Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; libtiff's headers aren't needed then.
+#if __has_include(<tiffio.h>)
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CTIFF_LIBRARY "libtiff.so.6"
+#define CTIFF_PACKAGE "libtiff6"
+
+// Loads libtiff on the first call. False if it isn't installed or too old.
+bool ctiff_is_loaded(void);
+
+// The reason why `ctiff_is_loaded` is false.
+const char *_Nonnull ctiff_error(void);
+
+typedef enum {
+  CTIFF_OK = 0,
+  CTIFF_UNDECODABLE,    // truncated, corrupt, or in violation of the specification
+  CTIFF_UNSUPPORTED,    // a variant that can't be decoded or converted to RGBA; it may be good
+  CTIFF_OUT_OF_MEMORY,
+  CTIFF_TOO_LARGE,      // needs more memory than allowed
+  CTIFF_OUT_OF_TIME,
+} CTIFFStatus;
+
+enum { CTIFF_MESSAGE_BYTES = 512, CTIFF_WARNINGS_BYTES = 1024 };
+
+typedef struct {
+  char message[CTIFF_MESSAGE_BYTES];    // the error
+  char warnings[CTIFF_WARNINGS_BYTES];  // one line each, as many as fit
+  uint64_t missing_end;                 // the end of the range that was read beyond the end of the file; 0 if none was
+} CTIFFReport;
+
+// The expected properties of a page, from its directory, which the caller has already checked against its limits.
+typedef struct {
+  uint64_t offset;       // of its directory
+  uint32_t width, height;
+  int32_t alpha;         // the index of the sample with opacity; -1: none
+  bool is_premultiplied;
+  uint64_t most_bytes;   // of the memory for a strip or tile and its conversion
+} CTIFFExpectation;
+
+// The rows of a page are decoded in bands: each one strip, or all tiles side by side.
+typedef struct {
+  uint32_t bands;
+  uint32_t rows_per_band;  // except for the last one, which has the remaining rows
+} CTIFFPage;
+
+// A file that is being read. After a failed call, it may only be destroyed.
+typedef struct CTIFFReader CTIFFReader;
+
+// NULL if there is no memory; the report has an error if the file's header is invalid. The bytes are borrowed until the reader is
+// destroyed. `deadline` is a time of CLOCK_THREAD_CPUTIME_ID in nanoseconds; 0: none. No allocation may have more than `most_bytes`.
+CTIFFReader *_Nullable ctiff_reader_create(const uint8_t *_Nullable bytes, size_t count, uint64_t most_bytes, uint64_t deadline);
+void ctiff_reader_destroy(CTIFFReader *_Nonnull reader);
+const CTIFFReport *_Nonnull ctiff_reader_report(const CTIFFReader *_Nonnull reader);
+
+// Reads the directory of the next page.
+CTIFFStatus ctiff_reader_next_page(CTIFFReader *_Nonnull reader, CTIFFExpectation expected, CTIFFPage *_Nonnull page);
+
+// Decodes a band of the page, all samples of it, and converts it to `rows`, RGBA without padding, not premultiplied, in the stored
+// orientation; if `rows` is NULL, the pixels are dropped.
+CTIFFStatus ctiff_reader_read_band(CTIFFReader *_Nonnull reader, uint32_t band, uint8_t *_Nullable rows);
+
+#endif
+
 #endif

@@ -1,0 +1,89 @@
+#include "CTIFF.h"
+
+#if __has_include(<tiffio.h>)
+
+#include "reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+tmsize_t ctiff_on_read(thandle_t handle, void *to, tmsize_t count) {
+  CTIFFReader *reader = handle;
+  if (count <= 0) return 0;
+  uint64_t available = reader->position < reader->count ? reader->count - reader->position : 0;
+  uint64_t length = (uint64_t)count < available ? (uint64_t)count : available;
+  if (length < (uint64_t)count && reader->position <= INT64_MAX) {
+    uint64_t end = reader->position + (uint64_t)count;
+    if (end > reader->report.missing_end) reader->report.missing_end = end;
+  }
+  if (length > 0) memcpy(to, reader->bytes + reader->position, length);
+  reader->position += length;
+  return (tmsize_t)length;
+}
+
+tmsize_t ctiff_on_write(thandle_t handle, void *from, tmsize_t count) {
+  (void)handle, (void)from, (void)count;
+  return -1;
+}
+
+toff_t ctiff_on_seek(thandle_t handle, toff_t offset, int whence) {
+  CTIFFReader *reader = handle;
+  if (whence == SEEK_CUR) offset += reader->position;
+  if (whence == SEEK_END) offset += reader->count;
+  return reader->position = offset;
+}
+
+int ctiff_on_close(thandle_t handle) {
+  (void)handle;
+  return 0;
+}
+
+toff_t ctiff_on_size(thandle_t handle) { return ((CTIFFReader *)handle)->count; }
+
+int ctiff_on_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments) {
+  (void)tiff, (void)module;
+  CTIFFReader *reader = user;
+  // The first of several errors is the most precise one.
+  if (!reader->has_failed) vsnprintf(reader->report.message, CTIFF_MESSAGE_BYTES, format, arguments);
+  reader->has_failed = true;
+  return 1;
+}
+
+// libtiff only warns of these, but pixels are missing: libjpeg fills them with grey, the fax decoder with white.
+static bool is_about_missing_pixels(const char *line) {
+  static const char *const starts[] = {"Premature end of JPEG file", "Premature EOF at line", "Improper JPEG strip/tile size"};
+  for (size_t index = 0; index < sizeof starts / sizeof *starts; index++) {
+    if (strncmp(line, starts[index], strlen(starts[index])) == 0) return true;
+  }
+  return false;
+}
+
+int ctiff_on_warning(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments) {
+  (void)tiff, (void)module;
+  CTIFFReader *reader = user;
+  if (!reader->reports_warnings) return 1;
+  char line[CTIFF_MESSAGE_BYTES], *lines = reader->report.warnings;
+  vsnprintf(line, sizeof line, format, arguments);
+  if (is_about_missing_pixels(line)) {
+    ctiff_fail(reader, CTIFF_UNDECODABLE, "%s", line);
+  } else if (strncmp(line, "Old-style LZW codes", 19) != 0) {
+    size_t used = strlen(lines), length = strlen(line);
+    if (strstr(lines, line) != NULL || used + length + 2 > CTIFF_WARNINGS_BYTES) return 1;
+    if (used > 0) lines[used++] = '\n';
+    memcpy(lines + used, line, length + 1);
+  }
+  return 1;
+}
+
+CTIFFStatus ctiff_fail(CTIFFReader *reader, CTIFFStatus status, const char *format, ...) {
+  if (!reader->has_failed) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reader->report.message, CTIFF_MESSAGE_BYTES, format, arguments);
+    va_end(arguments);
+  }
+  reader->has_failed = true;
+  return status;
+}
+
+#endif

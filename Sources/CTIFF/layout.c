@@ -1,0 +1,164 @@
+#include "CTIFF.h"
+
+#if __has_include(<tiffio.h>)
+
+#include "reader.h"
+
+// Others are older than TIFF 6.0 or rarer, and their decoders are less tested; JBIG's ends the process if it lacks memory.
+static bool is_decoded(uint16_t compression) {
+  switch (compression) {
+  case COMPRESSION_NONE:
+  case COMPRESSION_CCITTRLE:
+  case COMPRESSION_CCITTFAX3:
+  case COMPRESSION_CCITTFAX4:
+  case COMPRESSION_LZW:
+  case COMPRESSION_JPEG:
+  case COMPRESSION_ADOBE_DEFLATE:
+  case COMPRESSION_DEFLATE:
+  case COMPRESSION_PACKBITS:
+  case COMPRESSION_LZMA:
+  case COMPRESSION_ZSTD:
+  case COMPRESSION_WEBP: return true;
+  default: return false;
+  }
+}
+
+static bool is_fax(uint16_t compression) { return compression >= COMPRESSION_CCITTRLE && compression <= COMPRESSION_CCITTFAX4; }
+
+// The tags of a page that decide how its samples make pixels.
+typedef struct {
+  uint16_t bits, samples, format, planar, compression, photometric, ink_set, extra_samples;
+} Tags;
+
+static CTIFFStatus read_tags(CTIFFReader *reader, Tags *tags) {
+  TIFF *tiff = reader->tiff;
+  uint16_t *kinds;
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &tags->bits);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &tags->samples);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &tags->format);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &tags->planar);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &tags->compression);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_INKSET, &tags->ink_set);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &tags->extra_samples, &kinds);
+  if (tags->format == SAMPLEFORMAT_VOID) tags->format = SAMPLEFORMAT_UINT;
+  if (ctiff_functions.TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &tags->photometric)) return CTIFF_OK;
+  // The tag is required, but libtiff and others read files without it.
+  switch (tags->samples - tags->extra_samples) {
+  case 1: tags->photometric = is_fax(tags->compression) ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK; return CTIFF_OK;
+  case 3: tags->photometric = PHOTOMETRIC_RGB; return CTIFF_OK;
+  default: return ctiff_fail(reader, CTIFF_UNDECODABLE, "Missing needed PhotometricInterpretation tag");
+  }
+}
+
+static CTIFFStatus use_image(CTIFFReader *reader, uint16_t photometric) {
+  TIFF *tiff = reader->tiff;
+  Layout *layout = &reader->layout;
+  layout->kind = KIND_LIBTIFF;
+  if (photometric == PHOTOMETRIC_YCBCR) {
+    ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &layout->block_width, &layout->block_height);
+  }
+  if (layout->is_separate || layout->samples != 3 || layout->block_width == 0 || layout->block_height == 0) {
+    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff can't convert these colours with %u samples per pixel%s", layout->samples,
+                      layout->is_separate ? " in separate planes" : "");
+  }
+  char message[1024] = "";
+  reader->scratch.has_image = ctiff_functions.TIFFRGBAImageBegin(&reader->scratch.image, tiff, 1, message);
+  if (reader->scratch.has_image && !reader->has_failed) return CTIFF_OK;
+  return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff can't convert it: %s", message);
+}
+
+static void read_palette(CTIFFReader *reader) {
+  uint16_t *columns[3] = {NULL, NULL, NULL};
+  unsigned colors = 1u << reader->layout.bits, most = 0;
+  if (!ctiff_functions.TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &columns[0], &columns[1], &columns[2])) {
+    ctiff_fail(reader, CTIFF_UNDECODABLE, "Missing required \"Colormap\" tag");
+    return;
+  }
+  for (int column = 0; column < 3; column++) {
+    for (unsigned index = 0; index < colors; index++) most = columns[column][index] > most ? columns[column][index] : most;
+  }
+  // Colours have 16 bits (TIFF 6.0, section 5), but some encoders write 8.
+  for (int column = 0; column < 3; column++) {
+    for (unsigned index = 0; index < colors; index++) {
+      reader->layout.palette[column][index] = (uint8_t)(most < 256 ? columns[column][index] : columns[column][index] >> 8);
+    }
+  }
+}
+
+static CTIFFStatus set_kind(CTIFFReader *reader, const Tags *tags) {
+  Layout *layout = &reader->layout;
+  switch (tags->photometric) {
+  case PHOTOMETRIC_MINISWHITE:
+  case PHOTOMETRIC_MINISBLACK:
+  case PHOTOMETRIC_MASK:
+    layout->kind = KIND_GREY;
+    layout->colors = 1;
+    layout->is_inverted = tags->photometric == PHOTOMETRIC_MINISWHITE;
+    break;
+  case PHOTOMETRIC_RGB:
+    layout->kind = KIND_RGB;
+    layout->colors = 3;
+    break;
+  case PHOTOMETRIC_PALETTE:
+    layout->kind = KIND_PALETTE;
+    layout->colors = 1;
+    if (layout->bits > 8 || layout->format != SAMPLEFORMAT_UINT) {
+      return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert a palette image with %u bits per sample", layout->bits);
+    }
+    read_palette(reader);
+    if (reader->has_failed) return CTIFF_UNDECODABLE;
+    break;
+  case PHOTOMETRIC_SEPARATED:
+    layout->kind = KIND_CMYK;
+    layout->colors = 4;
+    if (tags->ink_set != INKSET_CMYK) return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert inks other than CMYK");
+    break;
+  case PHOTOMETRIC_YCBCR:
+    if (tags->compression == COMPRESSION_JPEG && !layout->is_separate && layout->samples == 3) {
+      // libjpeg converts it.
+      ctiff_functions.TIFFSetField(reader->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+      layout->kind = KIND_RGB;
+      layout->colors = 3;
+      break;
+    }
+    return use_image(reader, tags->photometric);
+  case PHOTOMETRIC_CIELAB: return use_image(reader, tags->photometric);
+  default: return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert colours with PhotometricInterpretation %u", tags->photometric);
+  }
+  if (layout->samples < layout->colors) {
+    return ctiff_fail(reader, CTIFF_UNDECODABLE, "%u samples per pixel, but its colours need %u", layout->samples, layout->colors);
+  }
+  if (ctiff_can_unpack(layout->bits, layout->format)) return CTIFF_OK;
+  return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert samples of %u bits with SampleFormat %u", layout->bits, layout->format);
+}
+
+CTIFFStatus ctiff_read_layout(CTIFFReader *reader, CTIFFExpectation expected) {
+  Tags tags = {0};
+  CTIFFStatus status = read_tags(reader, &tags);
+  if (status != CTIFF_OK) return status;
+  if (!is_decoded(tags.compression)) {
+    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm doesn't decode TIFF images with Compression %u", tags.compression);
+  }
+  if (!ctiff_functions.TIFFIsCODECConfigured(tags.compression)) {
+    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "the installed libtiff doesn't support Compression %u", tags.compression);
+  }
+  uint32_t depth = 1;
+  ctiff_functions.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_IMAGEDEPTH, &depth);
+  if (depth != 1) return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm doesn't decode TIFF images with ImageDepth %u", depth);
+  Layout *layout = &reader->layout;
+  *layout = (Layout){
+      .bits = tags.bits,
+      .samples = tags.samples,
+      .format = tags.format,
+      .is_separate = tags.planar == PLANARCONFIG_SEPARATE && tags.samples > 1,
+      .alpha = expected.alpha < tags.samples ? expected.alpha : -1,
+      .is_premultiplied = expected.is_premultiplied,
+      .block_width = 1,
+      .block_height = 1,
+  };
+  status = set_kind(reader, &tags);
+  if (layout->alpha >= 0 && layout->alpha < layout->colors) layout->alpha = -1;
+  return status;
+}
+
+#endif

@@ -1,0 +1,214 @@
+#include "CTIFF.h"
+
+#if __has_include(<tiffio.h>)
+
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+CTIFFReader *ctiff_reader_create(const uint8_t *bytes, size_t count, uint64_t most_bytes, uint64_t deadline) {
+  CTIFFReader *reader = calloc(1, sizeof *reader);
+  TIFFOpenOptions *options = ctiff_functions.TIFFOpenOptionsAlloc();
+  if (reader != NULL && options != NULL) {
+    reader->bytes = bytes;
+    reader->count = count;
+    reader->deadline = deadline;
+    ctiff_functions.TIFFOpenOptionsSetErrorHandlerExtR(options, ctiff_on_error, reader);
+    ctiff_functions.TIFFOpenOptionsSetWarningHandlerExtR(options, ctiff_on_warning, reader);
+    ctiff_functions.TIFFOpenOptionsSetMaxSingleMemAlloc(options, most_bytes < INT64_MAX ? (tmsize_t)most_bytes : INT64_MAX);
+    // h: read only the header; m: no memory map.
+    reader->tiff = ctiff_functions.TIFFClientOpenExt("TIFF", "rhm", reader, ctiff_on_read, ctiff_on_write, ctiff_on_seek, ctiff_on_close,
+                                                     ctiff_on_size, NULL, NULL, options);
+  }
+  if (options != NULL) ctiff_functions.TIFFOpenOptionsFree(options);
+  return reader;
+}
+
+static void free_page(CTIFFReader *reader) {
+  for (int index = 0; index < MOST_PLANES; index++) free(reader->planes_bytes[index]);
+  for (size_t index = 0; index < sizeof reader->scratch.values / sizeof *reader->scratch.values; index++) {
+    free(reader->scratch.values[index]);
+  }
+  free(reader->scratch.raster);
+  if (reader->scratch.has_image) ctiff_functions.TIFFRGBAImageEnd(&reader->scratch.image);
+  memset(reader->planes_bytes, 0, sizeof reader->planes_bytes);
+  memset(&reader->scratch, 0, sizeof reader->scratch);
+}
+
+void ctiff_reader_destroy(CTIFFReader *reader) {
+  free_page(reader);
+  if (reader->tiff != NULL) ctiff_functions.TIFFClose(reader->tiff);
+  free(reader);
+}
+
+const CTIFFReport *ctiff_reader_report(const CTIFFReader *reader) { return &reader->report; }
+
+// The number of kept planes, each with the samples of one chunk.
+static int kept_planes(const CTIFFReader *reader) {
+  const Layout *layout = &reader->layout;
+  if (!layout->is_separate) return 1;
+  int kept = layout->colors + (layout->alpha >= 0 ? 1 : 0);
+  return layout->samples > kept ? kept + 1 : kept;
+}
+
+// The kept plane that receives a sample's plane.
+static int kept_plane(const CTIFFReader *reader, uint16_t plane) {
+  const Layout *layout = &reader->layout;
+  if (plane < layout->colors || !layout->is_separate) return plane;
+  return plane == layout->alpha ? layout->colors : kept_planes(reader) - 1;
+}
+
+static uint64_t rounded_up(uint64_t number, uint64_t divisor) { return (number + divisor - 1) / divisor; }
+
+// Determines the size of strips or tiles, and checks that they hold their pixels.
+static CTIFFStatus measure_chunks(CTIFFReader *reader) {
+  TIFF *tiff = reader->tiff;
+  const Layout *layout = &reader->layout;
+  reader->is_tiled = ctiff_functions.TIFFIsTiled(tiff);
+  if (reader->is_tiled) {
+    ctiff_functions.TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &reader->chunk_width);
+    ctiff_functions.TIFFGetField(tiff, TIFFTAG_TILELENGTH, &reader->chunk_height);
+    reader->chunk_bytes = ctiff_functions.TIFFTileSize(tiff);
+    reader->row_bytes = ctiff_functions.TIFFTileRowSize(tiff);
+  } else {
+    reader->chunk_width = reader->width;
+    ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &reader->chunk_height);
+    if (reader->chunk_height > reader->height) reader->chunk_height = reader->height;
+    reader->chunk_bytes = ctiff_functions.TIFFStripSize(tiff);
+    reader->row_bytes = ctiff_functions.TIFFScanlineSize(tiff);
+  }
+  reader->planes = layout->is_separate ? layout->samples : 1;
+  if (reader->chunk_width == 0 || reader->chunk_height == 0 || reader->chunk_bytes <= 0 || reader->row_bytes <= 0) {
+    return ctiff_fail(reader, CTIFF_UNDECODABLE, "strips or tiles without pixels");
+  }
+  uint64_t needed = rounded_up((uint64_t)reader->chunk_width * (layout->is_separate ? 1 : layout->samples) * layout->bits, 8);
+  if (layout->block_width > 1 || layout->block_height > 1) {
+    // A block of chroma subsampling has its luma samples first, then Cb and Cr (TIFF 6.0, section 21).
+    uint64_t block = (uint64_t)layout->block_width * layout->block_height + 2;
+    needed = rounded_up(reader->chunk_width, layout->block_width) * block;
+    reader->row_bytes = (tmsize_t)needed;
+  }
+  uint64_t rows = rounded_up(reader->chunk_height, layout->block_height);
+  if ((uint64_t)reader->row_bytes < needed || (uint64_t)reader->chunk_bytes / rows < (uint64_t)reader->row_bytes) {
+    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff decodes strips or tiles of %lld bytes, which don't hold their %u x %u pixels",
+                      (long long)reader->chunk_bytes, reader->chunk_width, reader->chunk_height);
+  }
+  return CTIFF_OK;
+}
+
+static CTIFFStatus allocate_chunks(CTIFFReader *reader, uint64_t most_bytes) {
+  int planes = kept_planes(reader);
+  uint64_t raster = reader->scratch.has_image ? (uint64_t)reader->chunk_width * reader->layout.block_height * sizeof(uint32_t) : 0;
+  uint64_t scratch = (uint64_t)reader->chunk_width * 5 + raster;
+  if ((uint64_t)reader->chunk_bytes > most_bytes / (uint64_t)planes ||
+      scratch > most_bytes - (uint64_t)reader->chunk_bytes * (uint64_t)planes) {
+    return ctiff_fail(reader, CTIFF_TOO_LARGE, "strips or tiles of %lld bytes", (long long)reader->chunk_bytes);
+  }
+  bool has_memory = true;
+  // With zeros, since a decoder may leave bytes unwritten.
+  for (int index = 0; index < planes; index++) {
+    has_memory = (reader->planes_bytes[index] = calloc(1, (size_t)reader->chunk_bytes)) != NULL && has_memory;
+  }
+  for (size_t index = 0; index < sizeof reader->scratch.values / sizeof *reader->scratch.values; index++) {
+    has_memory = (reader->scratch.values[index] = malloc(reader->chunk_width)) != NULL && has_memory;
+  }
+  if (raster > 0) has_memory = (reader->scratch.raster = malloc(raster)) != NULL && has_memory;
+  return has_memory ? CTIFF_OK : ctiff_fail(reader, CTIFF_OUT_OF_MEMORY, "no memory for a strip or tile");
+}
+
+CTIFFStatus ctiff_reader_next_page(CTIFFReader *reader, CTIFFExpectation expected, CTIFFPage *page) {
+  if (reader->tiff == NULL) return ctiff_fail(reader, CTIFF_UNDECODABLE, "its header is invalid");
+  free_page(reader);
+  reader->reports_warnings = false;
+  if (!ctiff_functions.TIFFReadDirectory(reader->tiff)) return ctiff_fail(reader, CTIFF_UNDECODABLE, "its directory is invalid");
+  // Errors in tags that don't matter.
+  reader->has_failed = false;
+  reader->report.message[0] = 0;
+  reader->report.missing_end = 0;
+  if (ctiff_functions.TIFFCurrentDirOffset(reader->tiff) != expected.offset) {
+    return ctiff_fail(reader, CTIFF_UNDECODABLE, "its directory has another position");
+  }
+  ctiff_functions.TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &reader->width);
+  ctiff_functions.TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &reader->height);
+  if (reader->width != expected.width || reader->height != expected.height) {
+    return ctiff_fail(reader, CTIFF_UNDECODABLE, "its size is read as %u x %u", reader->width, reader->height);
+  }
+  CTIFFStatus status = ctiff_read_layout(reader, expected);
+  if (status == CTIFF_OK) status = measure_chunks(reader);
+  if (status == CTIFF_OK) status = allocate_chunks(reader, expected.most_bytes);
+  reader->reports_warnings = true;
+  if (status != CTIFF_OK) return status;
+  page->rows_per_band = reader->chunk_height;
+  page->bands = (uint32_t)rounded_up(reader->height, reader->chunk_height);
+  return reader->has_failed ? CTIFF_UNDECODABLE : CTIFF_OK;
+}
+
+static bool is_late(const CTIFFReader *reader) {
+  if (reader->deadline == 0) return false;
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= reader->deadline;
+}
+
+// Decodes all planes of the strip or tile at a position.
+static CTIFFStatus decode_chunk(CTIFFReader *reader, uint32_t x, uint32_t y) {
+  for (uint16_t plane = 0; plane < reader->planes; plane++) {
+    if (is_late(reader)) return CTIFF_OUT_OF_TIME;
+    uint8_t *to = reader->planes_bytes[kept_plane(reader, plane)];
+    tmsize_t count =
+        reader->is_tiled
+            ? ctiff_functions.TIFFReadEncodedTile(reader->tiff, ctiff_functions.TIFFComputeTile(reader->tiff, x, y, 0, plane), to, reader->chunk_bytes)
+            : ctiff_functions.TIFFReadEncodedStrip(reader->tiff, ctiff_functions.TIFFComputeStrip(reader->tiff, y, plane), to, reader->chunk_bytes);
+    // The fax decoder reports invalid codes as errors but goes on.
+    if (count < 0 || reader->has_failed) return ctiff_fail(reader, CTIFF_UNDECODABLE, "a strip or tile can't be decoded");
+  }
+  return CTIFF_OK;
+}
+
+static void convert_by_libtiff(CTIFFReader *reader, uint32_t width, uint32_t height, uint8_t *rows, size_t row_length) {
+  Scratch *scratch = &reader->scratch;
+  uint32_t block = reader->layout.block_height;
+  uint8_t *from = reader->planes_bytes[0];
+  for (uint32_t y = 0; y < height; y += block, from += reader->row_bytes) {
+    uint32_t count = height - y < block ? height - y : block;
+    scratch->image.put.contig(&scratch->image, scratch->raster, 0, y, width, count, 0, 0, from);
+    for (uint32_t row = 0; row < count; row++) {
+      uint8_t *to = rows + (y + row) * row_length;
+      const uint32_t *pixels = scratch->raster + (size_t)row * width;
+      for (uint32_t column = 0; column < width; column++, to += 4) {
+        to[0] = (uint8_t)TIFFGetR(pixels[column]);
+        to[1] = (uint8_t)TIFFGetG(pixels[column]);
+        to[2] = (uint8_t)TIFFGetB(pixels[column]);
+        to[3] = 255;
+      }
+    }
+  }
+}
+
+static void convert_chunk(CTIFFReader *reader, uint32_t width, uint32_t height, uint8_t *rows, size_t row_length) {
+  if (reader->layout.kind == KIND_LIBTIFF) return convert_by_libtiff(reader, width, height, rows, row_length);
+  for (uint32_t y = 0; y < height; y++) {
+    const uint8_t *planes[MOST_PLANES];
+    for (int plane = 0; plane < MOST_PLANES; plane++) {
+      planes[plane] = reader->planes_bytes[plane] == NULL ? NULL : reader->planes_bytes[plane] + (size_t)y * (size_t)reader->row_bytes;
+    }
+    ctiff_convert_row(&reader->layout, planes, width, rows + y * row_length, &reader->scratch);
+  }
+}
+
+CTIFFStatus ctiff_reader_read_band(CTIFFReader *reader, uint32_t band, uint8_t *rows) {
+  uint32_t y = band * reader->chunk_height;
+  uint32_t height = reader->height - y < reader->chunk_height ? reader->height - y : reader->chunk_height;
+  for (uint32_t x = 0; x < reader->width;) {
+    CTIFFStatus status = decode_chunk(reader, x, y);
+    if (status != CTIFF_OK) return status;
+    uint32_t rest = reader->width - x, width = rest < reader->chunk_width ? rest : reader->chunk_width;
+    if (rows != NULL) convert_chunk(reader, width, height, rows + (size_t)x * 4, (size_t)reader->width * 4);
+    x += width;
+  }
+  return CTIFF_OK;
+}
+
+#endif
