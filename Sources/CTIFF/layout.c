@@ -50,21 +50,40 @@ static CTIFFStatus read_tags(CTIFFReader *reader, Tags *tags) {
   }
 }
 
-static CTIFFStatus use_image(CTIFFReader *reader, uint16_t photometric) {
+static CTIFFStatus set_ycbcr(CTIFFReader *reader, const Tags *tags) {
   TIFF *tiff = reader->tiff;
   Layout *layout = &reader->layout;
-  layout->kind = KIND_LIBTIFF;
-  if (photometric == PHOTOMETRIC_YCBCR) {
-    ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &layout->block_width, &layout->block_height);
+  layout->colors = 3;
+  if (tags->compression == COMPRESSION_JPEG && !layout->is_separate && layout->samples == 3) {
+    // libjpeg converts it.
+    ctiff_functions.TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    layout->kind = KIND_RGB;
+    return CTIFF_OK;
   }
-  if (layout->is_separate || layout->samples != 3 || layout->block_width == 0 || layout->block_height == 0) {
-    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff can't convert these colours with %u samples per pixel%s", layout->samples,
+  layout->kind = KIND_YCBCR;
+  float *luma = NULL, *range = NULL;
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &layout->block_width, &layout->block_height);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRCOEFFICIENTS, &luma);
+  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_REFERENCEBLACKWHITE, &range);
+  if (luma == NULL || range == NULL || layout->block_width == 0 || layout->block_height == 0 || layout->block_width > 4 ||
+      layout->block_height > 4 || !(luma[1] > 0)) {
+    return ctiff_fail(reader, CTIFF_UNDECODABLE, "Invalid values for YCbCr tags");
+  }
+  bool has_blocks = layout->block_width > 1 || layout->block_height > 1;
+  if (layout->format != SAMPLEFORMAT_UINT || layout->bits > 16 ||
+      (has_blocks && (layout->is_separate || layout->samples != 3 || layout->bits != 8))) {
+    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert YCbCr with %u samples of %u bits%s", layout->samples, layout->bits,
                       layout->is_separate ? " in separate planes" : "");
   }
-  char message[1024] = "";
-  reader->scratch.has_image = ctiff_functions.TIFFRGBAImageBegin(&reader->scratch.image, tiff, 1, message);
-  if (reader->scratch.has_image && !reader->has_failed) return CTIFF_OK;
-  return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff can't convert it: %s", message);
+  for (int index = 0; index < 3; index++) {
+    layout->luma[index] = luma[index];
+    // Samples are reduced to 8 bits first.
+    float scale = 255.0f / (float)((1 << layout->bits) - 1), black = range[index * 2] * scale, white = range[index * 2 + 1] * scale;
+    for (int code = 0; code < 256; code++) {
+      layout->codes[index][code] = ((float)code - black) * (index == 0 ? 255 : 127) / (white != black ? white - black : 1);
+    }
+  }
+  return CTIFF_OK;
 }
 
 static void read_palette(CTIFFReader *reader) {
@@ -113,16 +132,18 @@ static CTIFFStatus set_kind(CTIFFReader *reader, const Tags *tags) {
     layout->colors = 4;
     if (tags->ink_set != INKSET_CMYK) return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert inks other than CMYK");
     break;
-  case PHOTOMETRIC_YCBCR:
-    if (tags->compression == COMPRESSION_JPEG && !layout->is_separate && layout->samples == 3) {
-      // libjpeg converts it.
-      ctiff_functions.TIFFSetField(reader->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-      layout->kind = KIND_RGB;
-      layout->colors = 3;
-      break;
+  case PHOTOMETRIC_YCBCR: {
+    CTIFFStatus status = set_ycbcr(reader, tags);
+    if (status != CTIFF_OK) return status;
+    break;
+  }
+  case PHOTOMETRIC_CIELAB:
+    layout->kind = KIND_LAB;
+    layout->colors = 3;
+    if ((layout->bits != 8 && layout->bits != 16) || layout->format != SAMPLEFORMAT_UINT) {
+      return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert CIE L*a*b* with %u bits per sample", layout->bits);
     }
-    return use_image(reader, tags->photometric);
-  case PHOTOMETRIC_CIELAB: return use_image(reader, tags->photometric);
+    break;
   default: return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert colours with PhotometricInterpretation %u", tags->photometric);
   }
   if (layout->samples < layout->colors) {

@@ -26,9 +26,7 @@
   FUNCTION(TIFFComputeTile)                       \
   FUNCTION(TIFFComputeStrip)                      \
   FUNCTION(TIFFReadEncodedTile)                   \
-  FUNCTION(TIFFReadEncodedStrip)                  \
-  FUNCTION(TIFFRGBAImageBegin)                    \
-  FUNCTION(TIFFRGBAImageEnd)
+  FUNCTION(TIFFReadEncodedStrip)
 
 typedef struct {
 #define CTIFF_MEMBER(function) __typeof__(function) *function;

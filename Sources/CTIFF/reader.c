@@ -31,8 +31,6 @@ static void free_page(CTIFFReader *reader) {
   for (size_t index = 0; index < sizeof reader->scratch.values / sizeof *reader->scratch.values; index++) {
     free(reader->scratch.values[index]);
   }
-  free(reader->scratch.raster);
-  if (reader->scratch.has_image) ctiff_functions.TIFFRGBAImageEnd(&reader->scratch.image);
   memset(reader->planes_bytes, 0, sizeof reader->planes_bytes);
   memset(&reader->scratch, 0, sizeof reader->scratch);
 }
@@ -100,8 +98,7 @@ static CTIFFStatus measure_chunks(CTIFFReader *reader) {
 
 static CTIFFStatus allocate_chunks(CTIFFReader *reader, uint64_t most_bytes) {
   int planes = kept_planes(reader);
-  uint64_t raster = reader->scratch.has_image ? (uint64_t)reader->chunk_width * reader->layout.block_height * sizeof(uint32_t) : 0;
-  uint64_t scratch = (uint64_t)reader->chunk_width * 5 + raster;
+  uint64_t scratch = (uint64_t)reader->chunk_width * 5;
   if ((uint64_t)reader->chunk_bytes > most_bytes / (uint64_t)planes ||
       scratch > most_bytes - (uint64_t)reader->chunk_bytes * (uint64_t)planes) {
     return ctiff_fail(reader, CTIFF_TOO_LARGE, "strips or tiles of %lld bytes", (long long)reader->chunk_bytes);
@@ -114,7 +111,6 @@ static CTIFFStatus allocate_chunks(CTIFFReader *reader, uint64_t most_bytes) {
   for (size_t index = 0; index < sizeof reader->scratch.values / sizeof *reader->scratch.values; index++) {
     has_memory = (reader->scratch.values[index] = malloc(reader->chunk_width)) != NULL && has_memory;
   }
-  if (raster > 0) has_memory = (reader->scratch.raster = malloc(raster)) != NULL && has_memory;
   return has_memory ? CTIFF_OK : ctiff_fail(reader, CTIFF_OUT_OF_MEMORY, "no memory for a strip or tile");
 }
 
@@ -167,34 +163,15 @@ static CTIFFStatus decode_chunk(CTIFFReader *reader, uint32_t x, uint32_t y) {
   return CTIFF_OK;
 }
 
-static void convert_by_libtiff(CTIFFReader *reader, uint32_t width, uint32_t height, uint8_t *rows, size_t row_length) {
-  Scratch *scratch = &reader->scratch;
-  uint32_t block = reader->layout.block_height;
-  uint8_t *from = reader->planes_bytes[0];
-  for (uint32_t y = 0; y < height; y += block, from += reader->row_bytes) {
-    uint32_t count = height - y < block ? height - y : block;
-    scratch->image.put.contig(&scratch->image, scratch->raster, 0, y, width, count, 0, 0, from);
-    for (uint32_t row = 0; row < count; row++) {
-      uint8_t *to = rows + (y + row) * row_length;
-      const uint32_t *pixels = scratch->raster + (size_t)row * width;
-      for (uint32_t column = 0; column < width; column++, to += 4) {
-        to[0] = (uint8_t)TIFFGetR(pixels[column]);
-        to[1] = (uint8_t)TIFFGetG(pixels[column]);
-        to[2] = (uint8_t)TIFFGetB(pixels[column]);
-        to[3] = 255;
-      }
-    }
-  }
-}
-
 static void convert_chunk(CTIFFReader *reader, uint32_t width, uint32_t height, uint8_t *rows, size_t row_length) {
-  if (reader->layout.kind == KIND_LIBTIFF) return convert_by_libtiff(reader, width, height, rows, row_length);
+  uint32_t block = reader->layout.block_height;
   for (uint32_t y = 0; y < height; y++) {
     const uint8_t *planes[MOST_PLANES];
     for (int plane = 0; plane < MOST_PLANES; plane++) {
-      planes[plane] = reader->planes_bytes[plane] == NULL ? NULL : reader->planes_bytes[plane] + (size_t)y * (size_t)reader->row_bytes;
+      uint8_t *start = reader->planes_bytes[plane];
+      planes[plane] = start == NULL ? NULL : start + (size_t)(y / block) * (size_t)reader->row_bytes;
     }
-    ctiff_convert_row(&reader->layout, planes, width, rows + y * row_length, &reader->scratch);
+    ctiff_convert_row(&reader->layout, planes, y % block, width, rows + y * row_length, &reader->scratch);
   }
 }
 

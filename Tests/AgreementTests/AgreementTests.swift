@@ -31,6 +31,7 @@ private enum Agreement {
     "ico",
     "cur",
     "svg",
+    "tif",
   ]
 
   struct Row: Encodable {

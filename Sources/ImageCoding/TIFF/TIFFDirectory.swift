@@ -96,6 +96,22 @@ struct TIFFDirectory {
     return (offsets, lengths)
   }
 
+  /// Fields without which pixels have other colours or none; libtiff ignores some of them if they are damaged: BitsPerSample,
+  /// ColorMap, SampleFormat, JPEGTables, YCbCrCoefficients and ReferenceBlackWhite.
+  private static let pixelTags = [258, 320, 339, 347, 529, 532]
+
+  /// Throws if the colours are damaged or, in the complete file, continue beyond its end.
+  func checkColors() throws(ImageError) {
+    for tag in Self.pixelTags {
+      guard let field = fields[tag], !file.has(field.bytes, at: field.value) else { continue }
+      throw .undecodable(
+        "the TIFF file is truncated: it has \(file.count) bytes, but field \(tag) of the directory at byte \(offset) ends at "
+          + "\(field.value + field.bytes)"
+      )
+    }
+    if photometric == 3, fields[320] == nil { throw .undecodable("a TIFF image with a palette, but without its colours (ColorMap)") }
+  }
+
   /// Calls `body` with the index and the end of each strip or tile whose length is known; returns their number.
   func forEachChunkEnd(_ body: (_ index: Int, _ end: Int) throws(ImageError) -> Void) throws(ImageError) -> Int {
     guard let (offsets, lengths) = chunks else { return 0 }
@@ -123,7 +139,7 @@ extension TIFFDirectory {
     let height = (chunk.height + 15) / 16 * 16
     let pixels = ImageSize(width: width, height: height).pixels
     let (bits, overflow) = pixels.multipliedReportingOverflow(by: sampleBits * (isSeparate ? min(samples, 6) : samples))
-    return overflow ? .max / 8 : min(bits / 8, .max / 8) + chunk.width * 37
+    return overflow ? .max / 8 : min(bits / 8, .max / 8) + chunk.width * 5
   }
 
   /// All memory that decoding the page needs besides the pixels that are kept.

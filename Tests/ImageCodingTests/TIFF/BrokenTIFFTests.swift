@@ -1,0 +1,170 @@
+#if RareFormats
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("broken TIFF images") struct BrokenTIFFTests {
+  private static let page = TIFFFile.Page(width: 4, height: 4, Array(repeating: 7, count: 16))
+
+  @Test("other files aren't TIFF") func otherFilesAreNotTIFF() {
+    for bytes in [Fixtures.bytes("images/good/photo.jpg"), [], Array("II".utf8), Array("II*".utf8), Array("IM*\0".utf8)] {
+      #expect(imageError { try TIFF.header(bytes) }?.kind == .notAnImage)
+      #expect(TIFF.error(bytes)?.kind == .notAnImage)
+    }
+  }
+
+  @Test("a truncated file is undecodable with a message", arguments: ["cut.tif", "cut-early-directory.tif"])
+  func truncated(_ name: String) {
+    let bytes = Fixtures.bytes("images/tiff/broken/\(name)")
+    #expect(TIFF.error(bytes)?.kind == .undecodable)
+    #expect(imageError { try TIFF.header(bytes) }?.kind == .undecodable)
+    expectGolden(TIFF.error(bytes)?.message)
+  }
+
+  @Test("no truncated file is good", arguments: TIFFImage.all) func cutFiles(_ image: TIFFImage) {
+    let bytes = image.bytes
+    for length in stride(from: 0, to: bytes.count, by: 7) {
+      let error = TIFF.error(Array(bytes.prefix(length)))
+      #expect(error != nil && error?.message.isEmpty == false, "\(length) of \(bytes.count) bytes")
+    }
+  }
+
+  @Test("missing strips, palettes and directories are reported as truncation")
+  func missingParts() {
+    var page = Self.page
+    page.fields[279] = [16_000]
+    page.fields[259] = [8]
+    expectGolden(TIFF.error(TIFFFile(page).bytes)?.message)
+    page.fields[259] = [1]
+    page.fields[273] = [1_000_000]
+    expectGolden(TIFF.error(TIFFFile(page).bytes)?.message)
+    page = TIFFFile.Page(width: 4, height: 4, photometric: 3, Array(repeating: 7, count: 16))
+    expectGolden(TIFF.error(TIFFFile(page).bytes)?.message)
+    page = Self.page
+    page.fields[257] = [5]
+    #expect(TIFF.error(TIFFFile(page).bytes)?.kind == .undecodable)
+  }
+
+  @Test("pages that form a loop are an error", arguments: [[0: 0], [2: 0], [2: 1]]) func loops(_ next: [Int: Int]) {
+    var file = TIFFFile(Self.page, Self.page, Self.page)
+    file.next = next
+    for isBig in [false, true] {
+      file.isBig = isBig
+      #expect(TIFF.error(file.bytes)?.message.hasPrefix("the TIFF file's pages form a loop") == true)
+      #expect(imageError { try TIFF.header(file.bytes) }?.kind == .undecodable)
+      #expect(throws: Never.self) { try TIFF.decode(file.bytes, options: DecodingOptions(firstFrameOnly: true)) }
+    }
+  }
+
+  @Test("SubIFDs are ignored") func subdirectories() throws {
+    var page = Self.page
+    page.fields[330] = [8, 24, 1_000_000]
+    #expect(try TIFF.prove(TIFFFile(page).bytes).header.frames == 1)
+  }
+
+  @Test("pages are limited") func pagesAreLimited() {
+    let file = TIFFFile(Self.page, Self.page, Self.page)
+    #expect(throws: Never.self) { try TIFF.prove(file.bytes, limits: DecodingLimits(maximumFrames: 3)) }
+    expectGolden(TIFF.error(file.bytes, limits: DecodingLimits(maximumFrames: 2))?.message)
+    // Directories of one field each, in front of the last of which comes its own position.
+    var bytes = TIFFFile(Self.page).bytes
+    let last = bytes.count
+    let link = bytes.count - 4
+    for page in 0..<70_000 {
+      bytes += [1, 0, 0, 1, 4, 0, 1, 0, 0, 0, 1, 0, 0, 0]
+      bytes += withUnsafeBytes(of: UInt32(last + (page + 1) * 18).littleEndian, Array.init)
+    }
+    withUnsafeBytes(of: UInt32(last).littleEndian) { bytes.replaceSubrange(link..<link + 4, with: $0) }
+    expectGolden(imageError { try TIFF.header(bytes) }?.message)
+    #expect(TIFF.error(bytes)?.kind == .undecodable)
+  }
+
+  @Test("the pixel limit is exact", arguments: TIFFImage.all) func theLimitOnPixelsIsExact(_ image: TIFFImage) throws {
+    let pixels = image.name == "pages.tif" ? 30 * 44 : image.size.pixels
+    _ = try TIFF.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
+    #expect(TIFF.error(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1))?.kind == .dimensions(maximumPixels: pixels - 1))
+  }
+
+  @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
+    let bytes = TIFFImage.named("strips.tif").bytes
+    #expect(TIFF.error(bytes, limits: DecodingLimits(maximumBytes: 100_000))?.kind == .memory(maximumBytes: 100_000))
+    let budget = DecodingBudget(bytes: 1 << 20)
+    let limits = DecodingLimits(budget: budget)
+    _ = try TIFF.decode(bytes, limits: limits)
+    var damaged = bytes
+    for index in 20..<60 { damaged[index] = 0xFF }
+    #expect(TIFF.error(damaged, limits: limits)?.kind == .undecodable)
+    #expect(budget.takenBytes == 0)
+  }
+
+  @Test("the time limit is checked between strips") func timeIsLimited() {
+    expectGolden(TIFF.error(TIFFImage.named("strips.tif").bytes, limits: DecodingLimits(maximumTime: .nanoseconds(1)))?.message)
+  }
+
+  @Test("bombs are rejected before memory is allocated for them") func bombs() {
+    func error(_ more: [Int: [Int]]) -> ImageError? {
+      var page = Self.page
+      page.fields.merge(more) { $1 }
+      return TIFF.error(TIFFFile(page).bytes)
+    }
+    #expect(error([256: [60_000], 257: [60_000]])?.kind == .dimensions(maximumPixels: 100_000_000))
+    #expect(error([256: [0]])?.kind == .undecodable)
+    #expect(error([257: [0]])?.kind == .undecodable)
+    #expect(error([279: [Int(UInt32.max)], 259: [5]])?.kind == .undecodable)
+    // Many samples, rows or strips, and tiles much larger than the image.
+    #expect(error([258: Array(repeating: 16, count: 65_535), 277: [65_535], 256: [10_000], 257: [10_000]])?.isOfMemory == true)
+    #expect(error([278: [1], 256: [1], 257: [99_000_000]])?.kind == .undecodable)
+    #expect(error([322: [1 << 31], 323: [1 << 31]])?.isOfMemory == true)
+    #expect(error([322: [65_520], 323: [65_520]])?.isOfMemory == true)
+    // A field whose values take most of the file, many times.
+    var page = TIFFFile.Page(width: 4, height: 4, Array(repeating: 7, count: 3_000_000))
+    for tag in 0..<3_000 { page.fields[40_000 + tag] = [0] }
+    var bytes = TIFFFile(page).bytes
+    var at = bytes.count - 4 - 12
+    while bytes[at + 1] >= 40_000 >> 8 {
+      bytes.replaceSubrange(at + 2..<at + 8, with: [1, 0, 0, 0, 32, 0])
+      bytes[at + 8] = 8
+      at -= 12
+    }
+    #expect(TIFF.error(bytes)?.isOfMemory == true)
+  }
+
+  @Test("damaged fax rows are a warning, and missing ones an error") func faxWarnings() throws {
+    let bytes = TIFFImage.named("group3.tif").bytes
+    var warnings: [String] = []
+    for offset in 20..<bytes.count - 200 where warnings.isEmpty {
+      var damaged = bytes
+      damaged[offset] ^= 1
+      warnings = (try? TIFF.prove(damaged).warnings) ?? []
+      if !warnings.isEmpty { #expect(try TIFF.decode(damaged).warnings == warnings) }
+    }
+    #expect(warnings.first?.hasPrefix("libtiff: ") == true, "\(warnings)")
+  }
+
+  private static let limits = DecodingLimits(maximumPixels: 1_000_000)
+
+  @Test("no bytes crash the decoder, and decoding and verifying agree", arguments: TIFFImage.all)
+  func damagedFiles(_ image: TIFFImage) throws {
+    let bytes = image.bytes
+    var random = SeededRandom(seed: UInt64(bytes.count))
+    for _ in 0..<400 {
+      var damaged = bytes
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        damaged[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
+      }
+      guard TIFF.error(damaged, limits: Self.limits) == nil else { continue }
+      let image = try TIFF.decode(damaged, limits: Self.limits)
+      let proof = try TIFF.prove(damaged, limits: Self.limits)
+      #expect(image.header == proof.header && image.warnings == proof.warnings)
+      #expect(image.pixels.size == image.header.displaySize)
+    }
+  }
+}
+
+extension ImageError {
+  fileprivate var isOfMemory: Bool {
+    if case .memory = kind { true } else { false }
+  }
+}
+#endif

@@ -1,0 +1,114 @@
+#if RareFormats
+import ImageCoding
+import ImagePrimitives
+import Testing
+
+@Suite("good TIFF images") struct GoodTIFFTests {
+  @Test("each good TIFF decodes to Pillow's pixels", arguments: TIFFImage.all)
+  func decodesToThePixelsThatPillowSees(_ image: TIFFImage) throws {
+    let decoded = try TIFF.decode(image.bytes)
+    #expect(decoded.pixels.size == image.size)
+    #expect(decoded.warnings == [])
+    #expect(decoded.animation == nil)
+    for sample in image.samples {
+      let offset = (sample[1] * image.size.width + sample[0]) * 4
+      let pixel = decoded.pixels.bytes[offset..<offset + 4].map(Int.init)
+      // Transparent pixels may have any colour.
+      if sample[5] == 0, pixel[3] == 0 { continue }
+      #expect(zip(pixel, sample[2...]).allSatisfy { abs($0 - $1) <= 2 }, "\(pixel) at \(sample)")
+    }
+  }
+
+  @Test("verifying returns the same header as parsing", arguments: TIFFImage.all)
+  func isProvenWithTheSameHeader(_ image: TIFFImage) throws {
+    let proof = try TIFF.prove(image.bytes)
+    #expect(proof.header == (try TIFF.decode(image.bytes).header))
+    #expect(proof.header == (try TIFF.header(image.bytes)))
+    #expect(proof.header.displaySize == image.size)
+    #expect(proof.warnings == [])
+  }
+
+  @Test("a header says how many bytes it needs, and that many suffice", arguments: TIFFImage.all)
+  func headerFromGrowingPrefix(_ image: TIFFImage) throws {
+    let bytes = image.bytes
+    var length = 4
+    var looks = 0
+    while true {
+      do {
+        #expect(try TIFF.header(bytes, prefix: length).size == TIFF.header(bytes).size)
+        #expect(looks > 0 && looks < 5, "\(looks) looks")
+        #expect(imageError { try TIFF.header(bytes, prefix: length - 1) } != nil, "more bytes than needed")
+        return
+      } catch let error as ImageError {
+        guard case .needsMoreBytes(let minimum) = error.kind else { throw error }
+        try #require(minimum > length && minimum <= bytes.count)
+        length = minimum
+        looks += 1
+      }
+    }
+  }
+
+  @Test("a header has the file's properties")
+  func headersTellWhatIsInTheFile() throws {
+    func header(_ name: String) throws -> ImageHeader { try TIFF.header(TIFFImage.named(name).bytes) }
+    let size = ImageSize(width: 60, height: 41)
+    for name in ["raw.tif", "strips.tif", "big-endian.tif", "big.tif", "webp.tif"] {
+      #expect(try header(name) == ImageHeader(format: .tiff, size: size, colorSpace: .rgb))
+    }
+    #expect(try header("chroma.tif").colorSpace == .ycbcr)
+    #expect(try header("palette.tif").colorSpace == .indexed)
+    #expect(try header("cmyk.tif").colorSpace == .cmyk)
+    #expect(try header("lab.tif").colorSpace == nil)
+    #expect(try header("group4.tif").colorSpace == .gray)
+    for name in ["planes.tif", "straight.tif", "premultiplied.tif", "grey-alpha.tif"] { #expect(try header(name).hasAlpha) }
+    let turned = try header("turned.tif")
+    #expect(turned.orientation == 6 && turned.size == ImageSize(width: 48, height: 31))
+    #expect(turned.profile == ICCProfile(name: "sRGB built-in"))
+    #expect(turned.hasPosition)
+    #expect(turned.dpi == 300)
+  }
+
+  @Test("pages are counted as frames, but aren't an animation") func pagesAreCounted() throws {
+    let bytes = TIFFImage.named("pages.tif").bytes
+    let image = try TIFF.decode(bytes)
+    #expect(image.header.frames == 3)
+    #expect(!image.header.isAnimated)
+    #expect(image.animation == nil)
+    #expect(try TIFF.header(bytes, prefix: 400).frames == 1)
+    let first = try TIFF.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
+    #expect(first == image)
+  }
+
+  @Test("a damaged later page is an error unless only the first is decoded") func laterPages() throws {
+    let page = TIFFFile.Page(width: 4, height: 4, Array(repeating: 7, count: 16))
+    var damaged = page
+    damaged.fields[259] = [5]
+    let bytes = TIFFFile(page, damaged).bytes
+    #expect(TIFF.error(bytes)?.kind == .undecodable)
+    #expect(TIFF.error(bytes)?.message.hasSuffix(", on page 2 of 2") == true)
+    #expect(try TIFF.decode(bytes, options: DecodingOptions(firstFrameOnly: true)).header.frames == 2)
+  }
+
+  @Test("all orientations put the corners in the right places", arguments: 1...8) func orientations(_ orientation: Int) throws {
+    let page = TIFFFile.Page(width: 3, height: 2, [10, 20, 30, 40, 50, 60], [274: [orientation]])
+    let image = try TIFF.decode(TIFFFile(page).bytes)
+    #expect(image.header.orientation == orientation)
+    let grey = stride(from: 0, to: 24, by: 4).map { Int(image.pixels.bytes[$0]) }
+    let expected = [
+      [10, 20, 30, 40, 50, 60], [30, 20, 10, 60, 50, 40], [60, 50, 40, 30, 20, 10], [40, 50, 60, 10, 20, 30],
+      [10, 40, 20, 50, 30, 60], [40, 10, 50, 20, 60, 30], [60, 30, 50, 20, 40, 10], [30, 60, 20, 50, 10, 40],
+    ]
+    #expect(grey == expected[orientation - 1])
+    #expect(image.pixels.size == ImageSize(width: orientation < 5 ? 3 : 2, height: orientation < 5 ? 2 : 3))
+  }
+
+  @Test("a thumbnail fits its box and has the full image's colours", arguments: TIFFImage.all)
+  func thumbnailsFitTheirBox(_ image: TIFFImage) throws {
+    let options = DecodingOptions(thumbnail: ImageSize(width: 13, height: 13))
+    let thumbnail = try TIFF.decode(image.bytes, options: options)
+    #expect(thumbnail.pixels.size == options.decodedSize(of: image.size))
+    #expect(thumbnail.header == (try TIFF.header(image.bytes)))
+    #expect(thumbnail.header.orientation > 1 || thumbnail.pixels == (try TIFF.decode(image.bytes).pixels.reduced(to: thumbnail.pixels.size)))
+  }
+}
+#endif
