@@ -68,6 +68,11 @@ package struct ByteView {
     return nil
   }
 
+  /// Calls `body` with the bytes of a range, limited to the available ones.
+  package func bytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    body(UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<bytes.count)]))
+  }
+
   /// Whether there are `length` bytes at `offset`.
   package func has(_ length: Int, at offset: Int) -> Bool {
     offset >= 0 && length <= bytes.count && offset <= bytes.count - length

@@ -32,6 +32,7 @@ private enum Agreement {
     "cur",
     "svg",
     "tif",
+    "heic",
   ]
 
   struct Row: Encodable {

@@ -1,0 +1,178 @@
+#if RareFormats
+import ImagePrimitives
+
+/// A picture of a HEIC file: coded, or derived from coded ones (ISO/IEC 23008-12, section 6.6).
+struct HEICImage {
+  let number: Int
+  /// As displayed.
+  private(set) var placement: HEICPlacement
+  /// Its opacity (section 6.6.2); nil if it has none.
+  private(set) var alpha: Int?
+  /// The sizes of the coded pictures, each once.
+  private(set) var codedSizes: Set<ImageSize> = []
+  /// The number of coded pictures.
+  private(set) var codedCount = 0
+  private(set) var chroma = HEICChroma.color420
+  /// Bits per sample.
+  private(set) var depth = 8
+  /// The coded picture whose properties describe the others.
+  private(set) var codedNumber: Int
+
+  /// Checks everything that libheif relies on; throws if the picture isn't of a supported kind.
+  init(_ number: Int, of items: HEICItems, isComplete: Bool) throws(ImageError) {
+    self.number = number
+    codedNumber = number
+    placement = HEICPlacement(size: ImageSize(width: 0, height: 0))
+    try addPictures(of: number, items, isComplete: isComplete)
+    placement = try Self.placement(of: number, items)
+    let planes = items.alphaPlanes[number] ?? []
+    guard planes.count < 2 else { throw .undecodable("\(Self.name(number)) has two alpha planes") }
+    // The library shows an alpha plane of another size in some versions only.
+    guard let plane = planes.first, try Self.placement(of: plane, items).size == placement.size else { return }
+    guard items.alphaPlanes[plane] == nil else { throw .undecodable("\(Self.name(plane)) is an alpha plane that has another") }
+    guard items.items[plane]?.type != FileBox.code("iden") else { throw Self.unsupported(plane, items) }
+    alpha = plane
+    let coded = (chroma, depth, codedNumber)
+    try addPictures(of: plane, items, isComplete: isComplete)
+    (chroma, codedNumber) = (coded.0, coded.2)
+    depth = max(depth, coded.1)
+  }
+
+  /// Adds the coded pictures that a picture consists of.
+  private mutating func addPictures(of number: Int, _ items: HEICItems, isComplete: Bool) throws(ImageError) {
+    guard let item = items.items[number] else { throw .undecodable("\(Self.name(number)) doesn't exist") }
+    if item.type == FileBox.code("hvc1") {
+      guard let configuration = items.property("hvcC", of: number) else {
+        throw .undecodable("\(Self.name(number)) has no decoder configuration (hvcC)")
+      }
+      // ISO/IEC 14496-15, section 8.3.3.1.
+      let start = configuration.lowerBound
+      chroma = HEICChroma(rawValue: Int(items.bytes.byte(at: start + 16) ?? 0) & 3) ?? .color420
+      depth = 8 + Int(items.bytes.byte(at: start + 17) ?? 0) & 7
+      codedNumber = number
+      codedSizes.insert(try Self.size(of: number, items))
+      codedCount += 1
+    } else if item.type == FileBox.code("grid") {
+      try addTiles(of: number, items, isComplete: isComplete)
+    } else if item.type == FileBox.code("iden") {
+      let inputs = items.references[FileBox.code("dimg")]?[number] ?? []
+      guard inputs.count == 1, let type = items.items[inputs[0]]?.type, items.alphaPlanes[inputs[0]] == nil,
+        type == FileBox.code("hvc1") || type == FileBox.code("grid")
+      else { throw Self.unsupported(number, items) }
+      try addPictures(of: inputs[0], items, isComplete: isComplete)
+    } else {
+      throw Self.unsupported(number, items)
+    }
+  }
+
+  /// Adds the tiles of a grid (ISO/IEC 23008-12, section 6.6.2.3).
+  private mutating func addTiles(of number: Int, _ items: HEICItems, isComplete: Bool) throws(ImageError) {
+    let size = try Self.size(of: number, items)
+    let tiles = items.references[FileBox.code("dimg")]?[number] ?? []
+    guard let first = tiles.first else { throw .undecodable("\(Self.name(number)) is a grid without tiles") }
+    let tileSize = try Self.size(of: first, items)
+    for tile in tiles {
+      guard items.items[tile]?.type == FileBox.code("hvc1"), items.alphaPlanes[tile] == nil else {
+        throw Self.unsupported(tile, items, as: " as the tile of a grid")
+      }
+      let placement = try Self.placement(of: tile, items)
+      guard placement.size == tileSize, placement.orientation == 1 else {
+        throw .undecodable("the tiles of \(Self.name(number)) have different sizes")
+      }
+      try addPictures(of: tile, items, isComplete: isComplete)
+    }
+    codedNumber = first
+    guard let grid = try items.grid(of: number, isComplete: isComplete) else { return }
+    guard grid.columns * grid.rows == tiles.count else {
+      throw .undecodable("\(Self.name(number)) is a grid of \(grid.columns) x \(grid.rows) tiles, but has \(tiles.count)")
+    }
+    let (width, height) = (grid.columns * tileSize.width, grid.rows * tileSize.height)
+    guard grid.size == size else {
+      throw .undecodable(
+        "the HEIC container says \(size.width) x \(size.height) pixels, its grid \(grid.size.width) x \(grid.size.height)"
+      )
+    }
+    guard width >= size.width, height >= size.height else {
+      throw .undecodable("the tiles of \(Self.name(number)) cover \(width) x \(height) of its \(size.width) x \(size.height) pixels")
+    }
+  }
+
+  /// The size of a picture (ispe) with its transformations applied in the given order (ISO/IEC 23008-12, section 6.5).
+  private static func placement(of number: Int, _ items: HEICItems, isInput: Bool = false) throws(ImageError) -> HEICPlacement {
+    var placement = HEICPlacement(size: try size(of: number, items))
+    if !isInput, items.items[number]?.type == FileBox.code("iden"),
+      let input = items.references[FileBox.code("dimg")]?[number]?.first
+    {
+      placement = try self.placement(of: input, items, isInput: true)
+    }
+    for index in items.items[number]?.properties ?? [] {
+      guard items.properties.indices.contains(index) else { throw .undecodable("\(name(number)) has an unknown property") }
+      let box = items.properties[index]
+      let value = items.bytes.byte(at: box.body.lowerBound) ?? 0
+      if box.isAny(of: ["irot"]) {
+        placement.rotate(quarters: Int(value & 3))
+      } else if box.isAny(of: ["imir"]) {
+        placement.mirror(isHorizontal: value & 1 != 0)
+      } else if box.isAny(of: ["clap"]), !placement.crop(items.bytes, box.body) {
+        throw .undecodable("the clean aperture (clap) of \(name(number)) isn't inside of it")
+      }
+    }
+    return placement
+  }
+
+  private static func size(of number: Int, _ items: HEICItems) throws(ImageError) -> ImageSize {
+    guard let box = items.property("ispe", of: number), let width = items.bytes.bigEndian32(at: box.lowerBound + 4),
+      let height = items.bytes.bigEndian32(at: box.lowerBound + 8), box.count >= 12
+    else { throw .undecodable("\(name(number)) has no size (ispe)") }
+    guard width > 0, height > 0 else { throw .undecodable("\(name(number)) has \(width) x \(height) pixels") }
+    return ImageSize(width: width, height: height)
+  }
+
+  private static func unsupported(_ number: Int, _ items: HEICItems, as role: String = "") -> ImageError {
+    let type = items.items[number].map { FileBox.name($0.type) } ?? "missing"
+    return .undecodable("\(name(number)) is of type \(type), which isn't supported\(role)")
+  }
+
+  private static func name(_ number: Int) -> String { "item \(number) of the HEIC file" }
+}
+
+extension HEICItems {
+  /// The first property of that type.
+  func property(_ type: StaticString, of number: Int) -> Range<Int>? {
+    let boxes = items[number]?.properties?.lazy.compactMap { properties.indices.contains($0) ? properties[$0] : nil }
+    return boxes?.first { $0.isAny(of: [type]) }?.body
+  }
+
+  /// Whether an auxiliary picture is an alpha plane (ISO/IEC 23008-12, section 6.6.2.1.1, and ISO/IEC 23000-22, section 7.3.5.2).
+  func isAlpha(_ number: Int) -> Bool {
+    guard let start = property("auxC", of: number)?.lowerBound else { return false }
+    let names: [StaticString] = [
+      "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", "urn:mpeg:hevc:2015:auxid:1\0", "urn:mpeg:avc:2015:auxid:1\0",
+    ]
+    return names.contains { bytes.matches($0, at: start + 4) }
+  }
+
+  /// The size and the number of tiles of a grid; nil if they aren't in the prefix.
+  func grid(of number: Int, isComplete: Bool) throws(ImageError) -> (columns: Int, rows: Int, size: ImageSize)? {
+    guard let data = items[number]?.extents?.first, bytes.has(8, at: data.lowerBound) else {
+      guard isComplete else { return nil }
+      throw .undecodable("item \(number) of the HEIC file is a grid without data")
+    }
+    let start = data.lowerBound
+    let isLong = (bytes.byte(at: start + 1) ?? 0) & 1 != 0
+    guard isComplete || bytes.has(12, at: start) else { return nil }
+    let width = isLong ? bytes.bigEndian32(at: start + 4) : bytes.bigEndian16(at: start + 4)
+    let height = isLong ? bytes.bigEndian32(at: start + 8) : bytes.bigEndian16(at: start + 6)
+    guard data.count >= (isLong ? 12 : 8), let width, let height else {
+      throw .undecodable("item \(number) of the HEIC file is a grid without a size")
+    }
+    let (rows, columns) = (Int(bytes.byte(at: start + 2) ?? 0) + 1, Int(bytes.byte(at: start + 3) ?? 0) + 1)
+    return (columns, rows, ImageSize(width: width, height: height))
+  }
+}
+
+/// The chroma formats of HEVC, with their numbers (Rec. ITU-T H.265, table 6-1).
+enum HEICChroma: Int {
+  case gray, color420, color422, color444
+}
+#endif
