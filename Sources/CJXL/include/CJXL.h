@@ -1,4 +1,48 @@
 #ifndef CJXL_H
 #define CJXL_H
 
+// libjxl's decoder, loaded with the first image that needs it. It reports errors by status, so Swift calls it directly.
+
+// Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; libjxl's headers aren't needed then.
+#if __has_include(<jxl/decode.h>)
+#include <jxl/decode.h>
+// Included by decode.h from version 0.7 on.
+#include <jxl/version.h>
+
+#if JPEGXL_NUMERIC_VERSION < JPEGXL_COMPUTE_NUMERIC_VERSION(0, 7, 0)
+#error "prewarm requires libjxl 0.7 or later"
+#endif
+
+// The functions of libjxl that are used, with their names in this module and in libjxl.
+#define CJXL_FUNCTIONS(FUNCTION)                                \
+  FUNCTION(version, JxlDecoderVersion)                          \
+  FUNCTION(create, JxlDecoderCreate)                            \
+  FUNCTION(destroy, JxlDecoderDestroy)                          \
+  FUNCTION(subscribeEvents, JxlDecoderSubscribeEvents)          \
+  FUNCTION(setKeepOrientation, JxlDecoderSetKeepOrientation)    \
+  FUNCTION(setUnpremultiplyAlpha, JxlDecoderSetUnpremultiplyAlpha) \
+  FUNCTION(setInput, JxlDecoderSetInput)                        \
+  FUNCTION(releaseInput, JxlDecoderReleaseInput)                \
+  FUNCTION(processInput, JxlDecoderProcessInput)                \
+  FUNCTION(getBasicInfo, JxlDecoderGetBasicInfo)                \
+  FUNCTION(setImageOutBuffer, JxlDecoderSetImageOutBuffer)      \
+  FUNCTION(setImageOutCallback, JxlDecoderSetImageOutCallback)
+
+typedef struct {
+#define CJXL_MEMBER(name, function) __typeof__(function) *_Nonnull name;
+  CJXL_FUNCTIONS(CJXL_MEMBER)
+#undef CJXL_MEMBER
+} CJXLFunctions;
+
+// Loads libjxl on the first call. NULL if it isn't installed or its version doesn't match these headers.
+const CJXLFunctions *_Nullable cjxl_functions(void);
+
+// The reason why `cjxl_functions` is NULL.
+const char *_Nonnull cjxl_error(void);
+
+// The Debian package of the library that matches these headers.
+const char *_Nonnull cjxl_package(void);
+
+#endif
+
 #endif
