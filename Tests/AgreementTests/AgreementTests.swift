@@ -33,6 +33,7 @@ private enum Agreement {
     "svg",
     "tif",
     "heic",
+    "jxl",
   ]
 
   struct Row: Encodable {
