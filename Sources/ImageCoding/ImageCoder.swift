@@ -133,9 +133,10 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   /// The types of the coders, in order of registration.
   public var description: String { coders.map { "\(type(of: $0))" }.joined(separator: " ") }
 
-  /// The value of `Accept` for these coders: AVIF if they decode it, WebP, and any other image.
+  /// The value of `Accept` for these coders: formats that servers send only to clients that name them, as far as they can be read, and any
+  /// other image.
   public var acceptedTypes: String {
-    let modern = [ImageFormat.avif, .webp].filter { coder(for: $0) != nil }.map(\.mediaType)
+    let modern = [ImageFormat.avif, .webp, .jpegXL, .heic, .svg].filter { coder(for: $0) != nil }.map(\.mediaType)
     return (modern + ["image/*;q=0.8"]).joined(separator: ",")
   }
 
