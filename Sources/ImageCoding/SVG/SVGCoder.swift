@@ -11,8 +11,8 @@ public import ImagePrimitives
 /// embedded images that ``ImageCoderRegistry/standard`` rejects.
 ///
 /// ``DecodingLimits/maximumPixels`` doesn't apply, since SVG scales; ``DecodingLimits/maximumTime`` and
-/// ``DecodingLimits/maximumBytes`` do. A document may have 10,000,000 elements, nested up to 1,000 deep, and 500 entities. SVGZ may
-/// expand 200-fold beyond its first MiB.
+/// ``DecodingLimits/maximumBytes`` do. A document may have 10,000,000 elements and attributes, nested up to 1,000 deep, and 500
+/// entities. SVGZ may expand 200-fold beyond its first MiB.
 public struct SVGCoder: ImageCoder {
   public init() {}
 

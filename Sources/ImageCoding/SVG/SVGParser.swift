@@ -7,11 +7,12 @@ import ImagePrimitives
 final class SVGParser {
   static let namespace: StaticString = "http://www.w3.org/2000/svg\n"
   private static let maximumDepth = 1000
-  private static let maximumElements = 10_000_000
+  /// Of elements and attributes, which declarations can add to every element.
+  private static let maximumNodes = 10_000_000
   /// Illustrator declares about 15, and XHTML's sets have 253. Before version 2.7, Expat recurses for entities in entities.
   private static let maximumEntities = 500
-  /// The number of elements between checks of the deadline, of which entities can make many from few bytes.
-  private static let elementsPerCheck = 1024
+  /// The number of nodes between checks of the deadline, of which entities can make many from few bytes.
+  private static let nodesPerCheck = 1024
 
   /// The size of the image, once the root element has begun.
   private(set) var size: ImageSize?
@@ -29,7 +30,8 @@ final class SVGParser {
   private var expat: XML_Parser?
   private var failure: ImageError?
   private var parsedBytes = 0
-  private var (depth, elements, entities) = (0, 0, 0)
+  private var (depth, nodes, entities) = (0, 0, 0)
+  private var nodesAtNextCheck = 0
 
   /// Creates a parser that uses at most `maximumMemory` bytes, a quarter of them for its findings.
   init(goal: SVGDocument.Goal, maximumMemory: Int, limits: DecodingLimits) {
@@ -101,6 +103,9 @@ extension SVGParser {
       { data, name, attributes in SVGParser.of(data).start(name!, SVGAttributes(attributes)) },
       { data, _ in SVGParser.of(data).end() }
     )
+    XML_SetXmlDeclHandler(expat) { data, version, _, _ in
+      if let version { SVGParser.of(data).check(version: String(cString: version)) }
+    }
     XML_SetEntityDeclHandler(expat) { data, name, isParameter, value, _, _, _, _, _ in
       SVGParser.of(data).declareEntity(String(cString: name!), isParameter: isParameter != 0, isInternal: value != nil)
     }
@@ -117,17 +122,25 @@ extension SVGParser {
     Unmanaged<SVGParser>.fromOpaque(data!).takeUnretainedValue()
   }
 
+  /// Checks what Expat doesn't: that versions begin with `1.` (XML 1.0, section 2.8).
+  private func check(version: String) {
+    let minor = version.dropFirst(2)
+    if version.hasPrefix("1."), !minor.isEmpty, minor.allSatisfy({ $0.isASCII && $0.isNumber }) { return }
+    stop(.undecodable("the XML declaration has the unknown version '\(version.quotable)'"))
+  }
+
   private func start(_ name: UnsafePointer<CChar>, _ attributes: SVGAttributes) {
     // Expat may call a handler for the end of an empty element after it was stopped.
     guard failure == nil else { return }
     if size == nil { readRoot(name, attributes) }
     depth += 1
-    elements += 1
+    nodes += 1 + attributes.count
     if depth > Self.maximumDepth {
       stop(.undecodable("the SVG has elements nested more than \(Self.maximumDepth) deep on line \(line)"))
-    } else if elements > Self.maximumElements {
-      stop(.undecodable("the SVG has more than \(Self.maximumElements) elements"))
-    } else if elements.isMultiple(of: Self.elementsPerCheck) {
+    } else if nodes > Self.maximumNodes {
+      stop(.undecodable("the SVG has more than \(Self.maximumNodes) elements and attributes"))
+    } else if nodes >= nodesAtNextCheck {
+      nodesAtNextCheck = nodes + Self.nodesPerCheck
       do throws(ImageError) { try deadline.check() } catch { stop(error) }
     }
     guard goal == .endWithFindings else { return }
@@ -181,7 +194,13 @@ struct SVGAttributes {
 
   init(_ first: UnsafeMutablePointer<UnsafePointer<CChar>?>?) { self.first = first }
 
-  /// Calls `body` with each name and value, until the end.
+  var count: Int {
+    var count = 0
+    while let first, first[count * 2] != nil { count += 1 }
+    return count
+  }
+
+  /// Calls `body` with each name and value.
   func forEach(_ body: (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Void) {
     var next = first
     while let pair = next, let name = pair[0], let value = pair[1] {

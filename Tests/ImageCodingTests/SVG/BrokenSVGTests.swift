@@ -30,6 +30,7 @@ import Testing
       "<x:svg xmlns:x='http://example.org'/>",
       "<SVG xmlns='http://www.w3.org/2000/svg'/>",
       "<svg:svg/>",
+      "<?xml version='2.0'?><svg xmlns='http://www.w3.org/2000/svg'/>",
       "<?xml version='1.0' encoding='x-unknown'?><svg xmlns='http://www.w3.org/2000/svg'/>",
       "<?xml version='1.0' encoding='UTF-8//TRANSLIT'?><svg xmlns='http://www.w3.org/2000/svg'/>",
       "<svg xmlns='http://www.w3.org/2000/svg'>&nbsp;</svg>",

@@ -34,6 +34,18 @@ import Testing
     expectGolden(error?.message)
   }
 
+  @Test("attributes that declarations add count as nodes") func defaultAttributes() {
+    let attributes = (0..<10_000).map { "a\($0) CDATA 'x'" }.joined(separator: " ")
+    let text = SVG.document(String(repeating: "<g/>", count: 100_000), declaring: "<!ATTLIST g \(attributes)>")
+    let clock = ContinuousClock()
+    let time = clock.measure {
+      let error = imageError { try SVG.prove(text) }
+      #expect(error?.kind == .undecodable)
+      expectGolden(error?.message)
+    }
+    #expect(time < .seconds(20), "\(time)")
+  }
+
   @Test("a long chain of entities is rejected before it is followed") func chain() throws {
     func chain(_ count: Int) -> String {
       let declarations = (1..<count).map { "<!ENTITY a\($0) '&a\($0 - 1);'>" }.joined()
