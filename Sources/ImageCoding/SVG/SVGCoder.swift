@@ -23,9 +23,9 @@ public struct SVGCoder: ImageCoder {
 
   /// Reads the text up to the root element's start tag, or of a complete file the whole document.
   ///
-  /// The size is that of the attributes `width` and `height`, or of the same properties in `style`, in CSS pixels, rounded up. If one is
-  /// missing or relative to the page, the aspect ratio of `viewBox` determines it; if both are, `viewBox` does. Otherwise it is 300 x
-  /// 150 (SVG 2, sections 8.6 and 8.9; CSS Images 3, section 4.3.1).
+  /// The size is that of the attributes `width` and `height` in CSS pixels, rounded up. If one is missing or relative to the page, the
+  /// aspect ratio of `viewBox` determines it; if both are, `viewBox` does. Otherwise it is 300 x 150 (SVG 2, sections 8.6 and 8.9; CSS
+  /// Images 3, section 4.3.1). Styles don't count, as in browsers.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     try SVGDocument(prefix, isComplete: isComplete, until: isComplete ? .end : .root, limits: DecodingLimits()).header
   }

@@ -9,8 +9,6 @@ struct SVGSize {
 
   /// In CSS pixels; nil if missing or relative.
   private var width, height: Double?
-  /// The same properties of the style, which have precedence if they are present (SVG 2, section 6.6).
-  private var (styledWidth, styledHeight): (Double??, Double??)
   /// Width and height of the view box.
   private var box: (width: Double, height: Double)?
 
@@ -22,23 +20,13 @@ struct SVGSize {
       height = Self.length(value.beginning)
     } else if name.equals("viewBox") {
       box = Self.box(value.beginning)
-    } else if name.equals("style") {
-      for declaration in value.beginning.split(separator: UInt8(ascii: ";")) {
-        let parts = declaration.split(separator: UInt8(ascii: ":"), maxSplits: 1)
-        guard parts.count == 2 else { continue }
-        switch String(decoding: parts[0].filter { !$0.isASCIIWhitespace }, as: UTF8.self).lowercased() {
-        case "width": styledWidth = Self.length(Array(parts[1]))
-        case "height": styledHeight = Self.length(Array(parts[1]))
-        default: break
-        }
-      }
     }
   }
 
   /// The size in pixels, each side rounded up to at least 1.
   var pixels: ImageSize {
     let (width, height) =
-      switch (styledWidth ?? width, styledHeight ?? height) {
+      switch (self.width, self.height) {
       case (let width?, let height?): (width, height)
       case (let width?, nil): (width, box.map { width * $0.height / $0.width } ?? Self.fallback.height)
       case (nil, let height?): (box.map { height * $0.width / $0.height } ?? Self.fallback.width, height)
