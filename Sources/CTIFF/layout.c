@@ -144,13 +144,15 @@ static CTIFFStatus set_kind(CTIFFReader *reader, const Tags *tags) {
       return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert CIE L*a*b* with %u bits per sample", layout->bits);
     }
     break;
-  default: return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert colours with PhotometricInterpretation %u", tags->photometric);
+  default:
+    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert colours with PhotometricInterpretation %u", tags->photometric);
   }
   if (layout->samples < layout->colors) {
     return ctiff_fail(reader, CTIFF_UNDECODABLE, "%u samples per pixel, but its colours need %u", layout->samples, layout->colors);
   }
   if (ctiff_can_unpack(layout->bits, layout->format)) return CTIFF_OK;
-  return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert samples of %u bits with SampleFormat %u", layout->bits, layout->format);
+  return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert samples of %u bits with SampleFormat %u", layout->bits,
+                    layout->format);
 }
 
 CTIFFStatus ctiff_read_layout(CTIFFReader *reader, CTIFFExpectation expected) {

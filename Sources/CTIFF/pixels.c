@@ -120,7 +120,8 @@ static void remove_opacity(uint8_t *rgb, unsigned alpha) {
   }
 }
 
-void ctiff_convert_row(const Layout *layout, const uint8_t *const *planes, uint32_t row, uint32_t width, uint8_t *rgba, const Scratch *scratch) {
+void ctiff_convert_row(const Layout *layout, const uint8_t *const *planes, uint32_t row, uint32_t width, uint8_t *rgba,
+                       const Scratch *scratch) {
   uint8_t *const *values = scratch->values;
   bool has_blocks = layout->block_width > 1 || layout->block_height > 1;
   if (has_blocks) unpack_blocks(layout, values, planes[0], row, width);

@@ -36,6 +36,7 @@ bool ctiff_can_unpack(uint16_t bits, uint16_t format);
 
 // Converts `width` pixels of a row to RGBA. `planes` has the row's samples by plane: one, or with separate planes one per colour and
 // then that of the opacity. In blocks of several rows, `row` is the one to convert.
-void ctiff_convert_row(const Layout *layout, const uint8_t *const *planes, uint32_t row, uint32_t width, uint8_t *rgba, const Scratch *scratch);
+void ctiff_convert_row(const Layout *layout, const uint8_t *const *planes, uint32_t row, uint32_t width, uint8_t *rgba,
+                       const Scratch *scratch);
 
 #endif

@@ -153,10 +153,14 @@ static CTIFFStatus decode_chunk(CTIFFReader *reader, uint32_t x, uint32_t y) {
   for (uint16_t plane = 0; plane < reader->planes; plane++) {
     if (is_late(reader)) return CTIFF_OUT_OF_TIME;
     uint8_t *to = reader->planes_bytes[kept_plane(reader, plane)];
-    tmsize_t count =
-        reader->is_tiled
-            ? ctiff_functions.TIFFReadEncodedTile(reader->tiff, ctiff_functions.TIFFComputeTile(reader->tiff, x, y, 0, plane), to, reader->chunk_bytes)
-            : ctiff_functions.TIFFReadEncodedStrip(reader->tiff, ctiff_functions.TIFFComputeStrip(reader->tiff, y, plane), to, reader->chunk_bytes);
+    tmsize_t count = 0;
+    if (reader->is_tiled) {
+      uint32_t tile = ctiff_functions.TIFFComputeTile(reader->tiff, x, y, 0, plane);
+      count = ctiff_functions.TIFFReadEncodedTile(reader->tiff, tile, to, reader->chunk_bytes);
+    } else {
+      uint32_t strip = ctiff_functions.TIFFComputeStrip(reader->tiff, y, plane);
+      count = ctiff_functions.TIFFReadEncodedStrip(reader->tiff, strip, to, reader->chunk_bytes);
+    }
     // The fax decoder reports invalid codes as errors but goes on.
     if (count < 0 || reader->has_failed) return ctiff_fail(reader, CTIFF_UNDECODABLE, "a strip or tile can't be decoded");
   }

@@ -119,13 +119,14 @@ struct TIFFBytes {
     /// Whether the entry itself contains the values.
     let isInline: Bool
 
-    /// TIFF 6.0, section 2; 13: an offset (TIFF Technical Note 1); 16…18: those of BigTIFF.
+    /// TIFF 6.0, section 2; 13: an offset (TIFF Technical Note 1); 16…18: those of BigTIFF. Readers ignore fields of other types.
     fileprivate static func length(ofType type: Int) -> Int {
       switch type {
+      case 1, 2, 6, 7: 1
       case 3, 8: 2
       case 4, 9, 11, 13: 4
       case 5, 10, 12, 16, 17, 18: 8
-      default: 1
+      default: 0
       }
     }
   }

@@ -22,7 +22,7 @@ public struct TIFFCoder: ImageCoder {
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let structure = try TIFFStructure(prefix, isComplete: isComplete)
     if isComplete {
-      try structure.check( try structure.directories(structure.pages.count))
+      try structure.check(try structure.directories(structure.pages.count))
       if let damage = structure.damage { throw damage }
     }
     return structure.header
@@ -74,7 +74,7 @@ private struct TIFFPages {
       guard size.width > 0, size.height > 0 else { throw .undecodable("a TIFF page of \(size.width) x \(size.height) pixels") }
       try limits.check(size)
     }
-    try structure.check( directories)
+    try structure.check(directories)
     if !firstPageOnly, let damage = structure.damage { throw damage }
   }
 

@@ -10,6 +10,8 @@ struct TIFFDirectory {
   /// The length of the values outside of the directory, as far as the file can hold them.
   private(set) var valueBytes = 0
   private let file: TIFFBytes
+  /// The first field whose values aren't available.
+  private let beyond: TIFFBytes.Field?
   private var fields: [Int: TIFFBytes.Field] = [:]
 
   /// libtiff rejects larger directories; real ones have fewer than 100 fields.
@@ -29,12 +31,14 @@ struct TIFFDirectory {
     (self.file, self.offset, end) = (file, offset, layout.end)
     var fields: [Int: TIFFBytes.Field] = [:]
     var bytes = 0
+    var beyond: TIFFBytes.Field?
     file.forEachField(ofDirectoryAt: offset) { field in
       // As in libtiff, the first of several fields with the same tag is valid.
       if fields[field.tag] == nil { fields[field.tag] = field }
       if !field.isInline { bytes += min(field.bytes, file.count) }
+      if beyond == nil, !file.has(field.bytes, at: field.value) { beyond = field }
     }
-    (self.fields, valueBytes) = (fields, bytes)
+    (self.fields, self.beyond, valueBytes) = (fields, beyond, bytes)
   }
 
   private func integer(_ tag: Int, _ index: Int = 0) -> Int? { fields[tag].flatMap { file.integer($0, index) } }
@@ -96,20 +100,17 @@ struct TIFFDirectory {
     return (offsets, lengths)
   }
 
-  /// Fields without which pixels have other colours or none; libtiff ignores some of them if they are damaged: BitsPerSample,
-  /// ColorMap, SampleFormat, JPEGTables, YCbCrCoefficients and ReferenceBlackWhite.
-  private static let pixelTags = [258, 320, 339, 347, 529, 532]
-
-  /// Throws if the colours are damaged or, in the complete file, continue beyond its end.
-  func checkColors() throws(ImageError) {
-    for tag in Self.pixelTags {
-      guard let field = fields[tag], !file.has(field.bytes, at: field.value) else { continue }
+  /// Throws if values of a complete file's directory are beyond its end, or a palette is missing.
+  func check() throws(ImageError) {
+    if let beyond {
       throw .undecodable(
-        "the TIFF file is truncated: it has \(file.count) bytes, but field \(tag) of the directory at byte \(offset) ends at "
-          + "\(field.value + field.bytes)"
+        "the TIFF file is truncated: it has \(file.count) bytes, but field \(beyond.tag) of the directory at byte \(offset) ends at "
+          + "\(beyond.value + beyond.bytes)"
       )
     }
-    if photometric == 3, fields[320] == nil { throw .undecodable("a TIFF image with a palette, but without its colours (ColorMap)") }
+    if photometric == 3, fields[320] == nil {
+      throw .undecodable("a TIFF image with a palette, but without its colours (ColorMap)")
+    }
   }
 
   /// Calls `body` with the index and the end of each strip or tile whose length is known; returns their number.
@@ -122,6 +123,9 @@ struct TIFFDirectory {
         throw .undecodable(
           "the TIFF file is truncated: it has \(file.count) bytes, but the list of \(count) strips or tiles continues after them"
         )
+      }
+      guard start > 0 else {
+        throw .undecodable("strip or tile \(index + 1) of the directory at byte \(offset) isn't in the TIFF file")
       }
       // Readers ignore the length of uncompressed ones, which some encoders write too large.
       try body(index, isCompressed ? start + length : start)
@@ -146,12 +150,21 @@ extension TIFFDirectory {
   var memory: Int {
     // JPEG, WebP, LZMA and Zstandard keep coefficients, or what they refer to.
     let codec = isCompressed ? chunkBytes * 2 : 0
-    let compressed = min(file.count, chunkBytes)
-    return chunkBytes + codec + compressed + valueBytes * 4 + Self.tablesInBytes
+    // libtiff reads at most 1 MiB of a strip, or ten times its pixels.
+    let compressed = min(file.count, min(chunkBytes, .max / 64) * 10 + 1 << 20)
+    return chunkBytes + codec + compressed + valueBytes * 4 + listBytes + Self.tablesInBytes
   }
 
-  /// Tables of the codecs and of colour conversion, and the lists of a million strips that libtiff allocates at most for missing ones.
-  private static let tablesInBytes = 18 << 20
+  /// The memory for the positions and lengths of strips or tiles, and copies; libtiff allocates at most a million that the file lacks.
+  private var listBytes: Int {
+    let rows = max(1, chunk.height)
+    let count = ((size.height - 1) / rows + 1).multipliedReportingOverflow(by: (size.width - 1) / max(1, chunk.width) + 1)
+    let all = count.overflow ? .max / 64 : min(count.partialValue, .max / 64 / 65_536) * (isSeparate ? samples : 1)
+    return min(all, 1_000_000 + file.count / 4) * 32
+  }
+
+  /// Tables of the codecs.
+  private static let tablesInBytes = 1 << 20
   /// The number of rows decoded at once.
   var bandHeight: Int { min(chunk.height, size.height) }
 }

@@ -75,7 +75,10 @@ struct TIFFReader: ~Copyable {
       try readBands { band, _, height throws(ImageError) in
         try check(ctiff_reader_read_band(reader, band, rows.baseAddress))
         for row in 0..<height {
-          scaler.append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(rows)[row * rowBytes..<(row + 1) * rowBytes]), into: pixels)
+          scaler.append(
+            UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(rows)[row * rowBytes..<(row + 1) * rowBytes]),
+            into: pixels
+          )
         }
       }
     }
@@ -109,7 +112,9 @@ struct TIFFReader: ~Copyable {
     default: break
     }
     guard report.missing_end <= UInt64(bytes) else {
-      throw .undecodable("the TIFF file is truncated: it has \(bytes) bytes, but needs at least \(report.missing_end); libtiff: \(message)")
+      throw .undecodable(
+        "the TIFF file is truncated: it has \(bytes) bytes, but needs at least \(report.missing_end); libtiff: \(message)"
+      )
     }
     throw .undecodable("libtiff: \(message)")
   }

@@ -81,12 +81,12 @@ struct TIFFStructure {
     return directories
   }
 
-  /// Throws if a page of the complete file lacks colours or continues beyond the file's end, as may its strips and tiles.
+  /// Throws if a page of the complete file continues beyond the file's end, or a strip or tile of one.
   func check(_ directories: [TIFFDirectory]) throws(ImageError) {
     // Pages may share lists, but together they have fewer entries than a file of that length can hold.
     var remaining = file.count
     for (number, directory) in directories.enumerated() where remaining > 0 {
-      try directory.checkColors()
+      try directory.check()
       remaining -= try directory.forEachChunkEnd { index, end throws(ImageError) in
         guard end > file.count else { return }
         throw .undecodable(

@@ -24,7 +24,8 @@ import Testing
 
   @Test("no truncated file is good", arguments: TIFFImage.all) func cutFiles(_ image: TIFFImage) {
     let bytes = image.bytes
-    for length in stride(from: 0, to: bytes.count, by: 7) {
+    // The last byte may be padding.
+    for length in stride(from: 0, to: bytes.count - 1, by: 7) {
       let error = TIFF.error(Array(bytes.prefix(length)))
       #expect(error != nil && error?.message.isEmpty == false, "\(length) of \(bytes.count) bytes")
     }
@@ -42,8 +43,10 @@ import Testing
     page = TIFFFile.Page(width: 4, height: 4, photometric: 3, Array(repeating: 7, count: 16))
     expectGolden(TIFF.error(TIFFFile(page).bytes)?.message)
     page = Self.page
-    page.fields[257] = [5]
-    #expect(TIFF.error(TIFFFile(page).bytes)?.kind == .undecodable)
+    page.fields[34_675] = Array(repeating: 7, count: 9)
+    var bytes = TIFFFile(page).bytes
+    bytes.removeLast()
+    expectGolden(TIFF.error(bytes)?.message)
   }
 
   @Test("pages that form a loop are an error", arguments: [[0: 0], [2: 0], [2: 1]]) func loops(_ next: [Int: Int]) {
@@ -83,7 +86,9 @@ import Testing
   @Test("the pixel limit is exact", arguments: TIFFImage.all) func theLimitOnPixelsIsExact(_ image: TIFFImage) throws {
     let pixels = image.name == "pages.tif" ? 30 * 44 : image.size.pixels
     _ = try TIFF.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
-    #expect(TIFF.error(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1))?.kind == .dimensions(maximumPixels: pixels - 1))
+    #expect(
+      TIFF.error(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1))?.kind == .dimensions(maximumPixels: pixels - 1)
+    )
   }
 
   @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
@@ -122,7 +127,7 @@ import Testing
     for tag in 0..<3_000 { page.fields[40_000 + tag] = [0] }
     var bytes = TIFFFile(page).bytes
     var at = bytes.count - 4 - 12
-    while bytes[at + 1] >= 40_000 >> 8 {
+    while Int(bytes[at + 1]) >= 40_000 >> 8 {
       bytes.replaceSubrange(at + 2..<at + 8, with: [1, 0, 0, 0, 32, 0])
       bytes[at + 8] = 8
       at -= 12
