@@ -57,7 +57,13 @@ extension FaultRow {
     ),
     .server("a JPEG with a valid start only", "undecodable", "is truncated", keys: full, .body(brokenJPEG, type: "image/jpeg")),
     .server("a header of 60,000 × 60,000 pixels", "dimensions", "verify.max-pixels", .body(bomb, type: "image/png")),
-    .server("a known format without a decoder", "format", "can't be decoded", .body(bitmap, type: "image/bmp")),
+    .server(
+      "a format without pixels, to be resized",
+      "format",
+      "not decoded to pixels",
+      keys: "transform: {resize: {width: 100}}",
+      .body(drawing, type: "image/svg+xml")
+    ),
     .server(
       "a format that isn't allowed",
       "format",
@@ -84,9 +90,7 @@ extension FaultRow {
 
   private static let full = "verify: {decode: full}"
   private static let brokenJPEG = Array(SampleImages.baseJPEG.prefix(120)) + [UInt8](repeating: 0x55, count: 300)
-  private static let bitmap =
-    Array("BM".utf8) + [70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0] + [UInt8](repeating: 1, count: 52)
-
+  private static let drawing = Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8)
   private static let bomb = SampleImages.lyingPNG(width: 60_000, height: 60_000)
 
   /// 20 MB of zeros after a JPEG's start, compressed with gzip.

@@ -6,7 +6,7 @@ import TestSupport
 struct TwelveWays {
   /// The ways, named by failure kind and HTTP status in reports.
   enum Way: CaseIterable {
-    case missing, gone, serverError, page, empty, cut, undecodable, wrongType, tooManyPixels, circle, reset, bitmap
+    case missing, gone, serverError, page, empty, cut, undecodable, wrongType, tooManyPixels, circle, reset, drawing
 
     /// The kind of the failure.
     var kind: String {
@@ -20,7 +20,7 @@ struct TwelveWays {
       case .tooManyPixels: "dimensions"
       case .circle: "redirects"
       case .reset: "reset"
-      case .bitmap: "format"
+      case .drawing: "format"
       }
     }
 
@@ -38,7 +38,7 @@ struct TwelveWays {
       case .tooManyPixels: "dimensions"
       case .circle: "redirects"
       case .reset: "reset"
-      case .bitmap: "format"
+      case .drawing: "format"
       }
     }
 
@@ -55,12 +55,9 @@ struct TwelveWays {
       case .tooManyPixels: .body(SampleImages.lyingPNG(width: 60_000, height: 60_000), type: "image/png")
       case .circle: .redirect(to: path)
       case .reset: .reset
-      case .bitmap: .body(Self.bitmapBytes, type: "image/bmp")
+      case .drawing: .body(Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), type: "image/svg+xml")
       }
     }
-
-    /// The start of a BMP: its two letters, and the size of the next header, 40.
-    private static let bitmapBytes = Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40] + [UInt8](repeating: 0, count: 49)
   }
 
   /// The host with half of the broken images.
@@ -103,8 +100,8 @@ struct TwelveWays {
     }
   }
 
-  /// Options that connect every host to the origin, and don't retry or blacklist failures.
+  /// Options that connect every host to the origin, reject SVG, and don't retry or blacklist failures.
   var options: [String] {
-    ["--set", "request.connect-to=[\"::127.0.0.1:\(origin.port)\"]", "--retries", "0", "--concurrency", "64"]
+    ["--set", "request.connect-to=[\"::127.0.0.1:\(origin.port)\"]", "--set", "verify.formats=[jpeg, png]", "--retries", "0", "--concurrency", "64"]
   }
 }

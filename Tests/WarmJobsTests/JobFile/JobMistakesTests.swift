@@ -108,7 +108,7 @@ import WarmJobs
       "request: {method: head}\nverify: {width: {min: 5}}",
       "verify: {decode: none, animated: forbid}",
       "verify: {decode: none, max-pixels: 1MP}",
-      "verify: {formats: [jpeg, bmp]}",
+      "verify: {formats: [jpeg, psd]}",
       "transform: webp",
       "transform: {format: gif}",
       "transform: {quality: 0}",
