@@ -6,7 +6,8 @@ public import ImagePrimitives
 ///
 /// Frames are complete as displayed. Colours are as libjxl outputs them: an image in XYB is converted to the colour space that its
 /// header names, or to sRGB if it has a profile; samples of other images are in their own colour space. Black of CMYK, spot colours
-/// other than libjxl's rendering of them, and the preview are ignored. Data after the image is ignored, too.
+/// other than libjxl's rendering of them, and the preview are ignored. Data after the image is ignored, too. An image with splines,
+/// which no common encoder writes, is rejected, since libjxl doesn't limit their memory.
 ///
 /// The structure of the file is read without libjxl, which is loaded to decode pixels. libjxl decodes a section of a frame, up to
 /// 1024 × 1024 pixels, in one call that can't be interrupted; ``DecodingLimits/maximumTime`` is checked between them.
@@ -20,10 +21,7 @@ public struct JPEGXLCoder: ImageCoder {
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let file = try JXLFile(prefix, isComplete: isComplete)
     guard !isComplete else { return ImageHeader(try file.image(), file.exif) }
-    let metadata = try file.withCodestream { bytes throws(JXLError) in
-      var bits = JXLBits(ByteView(bytes))
-      return try JXLMetadata(prefix: &bits)
-    }
+    let metadata = try file.metadata()
     return ImageHeader(metadata, frames: 1, isAnimated: metadata.animation != nil, exif: file.exif)
   }
 
@@ -38,7 +36,8 @@ public struct JPEGXLCoder: ImageCoder {
     let header = ImageHeader(image, file.exif)
     let frames = options.firstFrameOnly ? 1 : header.frames
     let size = options.decodedSize(of: header.displaySize)
-    let memory = JXLMemory(image, codestreamBytes: file.codestreamBytes).bytes + JXLMemory.bytes(of: header, frames: frames, decodedTo: size)
+    let memory =
+      JXLMemory(image, codestreamBytes: file.codestreamBytes).bytes + JXLMemory.bytes(of: header, frames: frames, decodedTo: size)
     return try limits.spending(memory) { () throws(ImageError) in
       try file.withJoined { codestream throws(ImageError) in
         var decoder = try JXLDecoder.opening(codestream, image, deadline: deadline)
@@ -76,8 +75,9 @@ public struct JPEGXLCoder: ImageCoder {
     _ limits: DecodingLimits
   ) throws(ImageError) -> (JXLFile, JXLImage) {
     let file = try JXLFile(bytes, isComplete: true)
+    // Before the frames, of which a large image has more than it can have.
+    try limits.check(file.metadata().size)
     let image = try file.image()
-    try limits.check(image.metadata.size)
     try limits.check(frames: image.displayedFrames)
     let parts = max(file.boxes, image.frames.count - image.displayedFrames)
     guard parts <= limits.maximumChunks else {
@@ -86,7 +86,7 @@ public struct JPEGXLCoder: ImageCoder {
     guard !image.frames.contains(where: \.hasSplines) else {
       throw ImageError(
         .memory(maximumBytes: limits.allowedBytes),
-        "the JPEG XL image draws splines, for which libjxl needs any amount of memory"
+        "the JPEG XL image draws splines, whose memory libjxl doesn't limit"
       )
     }
     return (file, image)
@@ -94,6 +94,14 @@ public struct JPEGXLCoder: ImageCoder {
 }
 
 extension JXLFile {
+  /// The fields of the codestream that a header has.
+  fileprivate func metadata() throws(ImageError) -> JXLMetadata {
+    try withCodestream { bytes throws(JXLError) in
+      var bits = JXLBits(ByteView(bytes))
+      return try JXLMetadata(prefix: &bits)
+    }
+  }
+
   /// The structure of a complete codestream.
   fileprivate func image() throws(ImageError) -> JXLImage {
     try withCodestream { bytes throws(JXLError) in try JXLImage(bytes) }

@@ -9,8 +9,10 @@ struct JXLFile {
   private(set) var hasLastPiece = false
   private(set) var exif = EXIF()
   private(set) var boxes = 0
-  /// The smallest number of bytes with which more of a prefix can be read.
+  /// The number of bytes at which a prefix has more of its next box or piece.
   private var nextBytes = 0
+  /// The end of the last piece, which may be beyond a prefix.
+  private var pieceEnd = 0
   private let bytes: ByteView
   private let file: UnsafeRawBufferPointer
   private let isComplete: Bool
@@ -64,7 +66,8 @@ struct JXLFile {
       let available = codestreamBytes
       guard isComplete else {
         // Boxes between the pieces only add to it.
-        let minimum = max(nextBytes, file.count + needed - available)
+        let missing = file.count + needed - available
+        let minimum = pieceEnd > file.count ? missing : max(nextBytes, missing)
         return .endsEarly("JPEG XL", needed: minimum, of: file.count, isComplete: false)
       }
       return .undecodable(
@@ -81,6 +84,7 @@ struct JXLFile {
       boxes += 1
       if offset == 12 { try checkFileType(box) }
       try read(box)
+      if nextBytes > 0 { return }
       offset = box.end
     }
   }
@@ -152,6 +156,7 @@ struct JXLFile {
         throw .undecodable("the JPEG XL file has a second codestream (jxlc box) at byte \(box.offset)")
       }
       pieces = [min(box.start, end)..<end]
+      pieceEnd = box.end
       hasLastPiece = true
     } else if box.isNamed("jxlp") {
       try readPiece(box, end: end)
@@ -175,9 +180,12 @@ struct JXLFile {
       throw .undecodable("the JPEG XL file has a jxlp box at byte \(box.offset) after the end of its codestream")
     }
     guard index & 0x7FFF_FFFF == pieces.count else {
-      throw .undecodable("the JPEG XL file's jxlp box at byte \(box.offset) has index \(index & 0x7FFF_FFFF) instead of \(pieces.count)")
+      throw .undecodable(
+        "the JPEG XL file's jxlp box at byte \(box.offset) has index \(index & 0x7FFF_FFFF) instead of \(pieces.count)"
+      )
     }
     pieces.append(box.start + 4..<max(end, box.start + 4))
+    pieceEnd = box.end
     hasLastPiece = index >> 31 == 1
   }
 }

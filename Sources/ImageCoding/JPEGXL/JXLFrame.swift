@@ -61,7 +61,10 @@ struct JXLFrame {
     let level = kind == .lowFrequency ? try bits.bits(2) + 1 : 0
     let isPartial = kind == .lowFrequency ? false : try readCrop(&bits, image: size)
     if level > 0 {
-      size = ImageSize(width: Self.ceil(size.width, 8 << (3 * (level - 1))), height: Self.ceil(size.height, 8 << (3 * (level - 1))))
+      size = ImageSize(
+        width: Self.ceil(size.width, 8 << (3 * (level - 1))),
+        height: Self.ceil(size.height, 8 << (3 * (level - 1)))
+      )
     }
     isLast = false
     var replaces = true

@@ -206,7 +206,8 @@ struct JXLDistribution {
 
   private static func logarithm(_ bits: inout JXLBits) throws(JXLError) -> Int {
     let (value, width) = [
-      (10, 3), (0, 0), (7, 3), (3, 4), (6, 3), (8, 3), (9, 3), (5, 4), (10, 3), (4, 4), (7, 3), (1, 4), (6, 3), (8, 3), (9, 3), (2, 4),
+      (10, 3), (0, 0), (7, 3), (3, 4), (6, 3), (8, 3), (9, 3), (5, 4), (10, 3), (4, 4), (7, 3), (1, 4), (6, 3), (8, 3), (9, 3),
+      (2, 4),
     ][bits.peek(4)]
     guard width == 0 else {
       try bits.skip(width)
