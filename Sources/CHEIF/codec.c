@@ -178,7 +178,7 @@ static struct heif_error copy(const struct de265_image *image, struct heif_image
     int from_stride, to_stride;
     const uint8_t *from = cheif_codec.plane(image, channel, &from_stride);
     uint8_t *to = cheif_host.get_plane(*result, channels[channel], &to_stride);
-    const size_t count = (size_t)width * ((size_t)depth + 7) / 8;
+    const size_t count = (size_t)width * (size_t)((depth + 7) / 8);
     for (int y = 0; y < height; y++) memcpy(to + (size_t)y * to_stride, from + (size_t)y * from_stride, count);
   }
   if (error.code != heif_error_Ok) {

@@ -34,7 +34,7 @@ struct HEICHeader {
       isAnimated: false,
       hasAlpha: image.alpha != nil,
       orientation: image.placement.orientation,
-      colorSpace: image.chroma == .gray ? .gray : items.isIdentity(primary, image.codedNumber) ? .rgb : .ycbcr,
+      colorSpace: items.colorSpace(of: image),
       profile: profile,
       hasPosition: metadata.hasPosition,
       dpi: metadata.dpi
@@ -95,16 +95,19 @@ extension HEICItems {
     return bytes.bytes(in: color.lowerBound + 4..<color.upperBound) { ICCProfile(data: $0) }
   }
 
-  /// Whether the samples are red, green and blue: matrix coefficients 0 (Rec. ITU-T H.273, table 4).
-  func isIdentity(_ numbers: Int...) -> Bool {
-    guard let color = numbers.lazy.compactMap({ color(["nclx"], of: $0) }).first else { return false }
-    return bytes.bigEndian16(at: color.lowerBound + 8) == 0
+  /// The colour model: red, green and blue have matrix coefficients 0 (Rec. ITU-T H.273, table 4) and no subsampling. Nil if only the
+  /// picture states its coefficients.
+  func colorSpace(of image: HEICImage) -> ImageHeader.ColorSpace? {
+    guard image.chroma != .gray else { return .gray }
+    guard image.chroma == .color444 else { return .ycbcr }
+    let stated = [image.number, image.codedNumber].lazy.compactMap { color(["nclx"], of: $0) }.first
+    return stated.map { bytes.bigEndian16(at: $0.lowerBound + 8) == 0 ? .rgb : .ycbcr }
   }
 
   private func color(_ kinds: [StaticString], of number: Int) -> Range<Int>? {
     for index in items[number]?.properties ?? [] where properties.indices.contains(index) {
       let box = properties[index]
-      if box.isAny(of: ["colr"]), kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) { return box.body }
+      if box.isAny(of: ["colr"]), box.body.count >= 4, kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) { return box.body }
     }
     return nil
   }

@@ -10,8 +10,6 @@ struct HEICImage {
   private(set) var alpha: Int?
   /// The sizes of the coded pictures, each once.
   private(set) var codedSizes: Set<ImageSize> = []
-  /// The number of coded pictures.
-  private(set) var codedCount = 0
   private(set) var chroma = HEICChroma.color420
   /// Bits per sample.
   private(set) var depth = 8
@@ -25,17 +23,22 @@ struct HEICImage {
     placement = HEICPlacement(size: ImageSize(width: 0, height: 0))
     try addPictures(of: number, items, isComplete: isComplete)
     placement = try Self.placement(of: number, items)
-    let planes = items.alphaPlanes[number] ?? []
-    guard planes.count < 2 else { throw .undecodable("\(Self.name(number)) has two alpha planes") }
-    // The library shows an alpha plane of another size in some versions only.
-    guard let plane = planes.first, try Self.placement(of: plane, items).size == placement.size else { return }
-    guard items.alphaPlanes[plane] == nil else { throw .undecodable("\(Self.name(plane)) is an alpha plane that has another") }
-    guard items.items[plane]?.type != FileBox.code("iden") else { throw Self.unsupported(plane, items) }
-    alpha = plane
-    let coded = (chroma, depth, codedNumber)
-    try addPictures(of: plane, items, isComplete: isComplete)
-    (chroma, codedNumber) = (coded.0, coded.2)
-    depth = max(depth, coded.1)
+    // libheif may take others for alpha planes, too.
+    for other in items.auxiliaries[number] ?? [] {
+      if ["iden", "iovl", "av01", "vvc1"].contains(where: { items.items[other]?.type == FileBox.code($0) }) {
+        throw Self.unsupported(other, items, as: " as an auxiliary picture")
+      }
+      var auxiliary = self
+      if ["hvc1", "grid"].contains(where: { items.items[other]?.type == FileBox.code($0) }) {
+        try auxiliary.addPictures(of: other, items, isComplete: isComplete)
+      }
+      // It shows an alpha plane of another size in some versions only.
+      guard items.isAlpha(other), try Self.placement(of: other, items).size == placement.size else { continue }
+      guard alpha == nil else { throw .undecodable("\(Self.name(number)) has two alpha planes") }
+      alpha = other
+      codedSizes = auxiliary.codedSizes
+      depth = max(depth, auxiliary.depth)
+    }
   }
 
   /// Adds the coded pictures that a picture consists of.
@@ -51,12 +54,11 @@ struct HEICImage {
       depth = 8 + Int(items.bytes.byte(at: start + 17) ?? 0) & 7
       codedNumber = number
       codedSizes.insert(try Self.size(of: number, items))
-      codedCount += 1
     } else if item.type == FileBox.code("grid") {
       try addTiles(of: number, items, isComplete: isComplete)
     } else if item.type == FileBox.code("iden") {
       let inputs = items.references[FileBox.code("dimg")]?[number] ?? []
-      guard inputs.count == 1, let type = items.items[inputs[0]]?.type, items.alphaPlanes[inputs[0]] == nil,
+      guard inputs.count == 1, let type = items.items[inputs[0]]?.type, items.auxiliaries[inputs[0]] == nil,
         type == FileBox.code("hvc1") || type == FileBox.code("grid")
       else { throw Self.unsupported(number, items) }
       try addPictures(of: inputs[0], items, isComplete: isComplete)
@@ -72,7 +74,7 @@ struct HEICImage {
     guard let first = tiles.first else { throw .undecodable("\(Self.name(number)) is a grid without tiles") }
     let tileSize = try Self.size(of: first, items)
     for tile in tiles {
-      guard items.items[tile]?.type == FileBox.code("hvc1"), items.alphaPlanes[tile] == nil else {
+      guard items.items[tile]?.type == FileBox.code("hvc1"), items.auxiliaries[tile] == nil else {
         throw Self.unsupported(tile, items, as: " as the tile of a grid")
       }
       let placement = try Self.placement(of: tile, items)

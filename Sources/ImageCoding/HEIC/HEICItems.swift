@@ -26,8 +26,8 @@ struct HEICItems {
   private(set) var properties: [FileBox] = []
   /// References to other items, by their type and the item that they are from.
   private(set) var references: [Int: [Int: [Int]]] = [:]
-  /// The alpha planes of pictures.
-  private(set) var alphaPlanes: [Int: [Int]] = [:]
+  /// The auxiliary pictures of pictures, such as alpha planes.
+  private(set) var auxiliaries: [Int: [Int]] = [:]
   /// The end of the meta box.
   let end: Int
   let bytes: ByteView
@@ -51,8 +51,12 @@ struct HEICItems {
     guard items.count <= Self.maximumItems else {
       throw .undecodable("the HEIC file has \(items.count) items, but \(Self.maximumItems) are allowed")
     }
-    for (plane, pictures) in references[FileBox.code("auxl")] ?? [:] where isAlpha(plane) {
-      for picture in pictures { alphaPlanes[picture, default: []].append(plane) }
+    let auxiliaries = references[FileBox.code("auxl")] ?? [:]
+    for (number, pictures) in auxiliaries.sorted(by: { $0.key < $1.key }) {
+      for picture in pictures { self.auxiliaries[picture, default: []].append(number) }
+      if let inner = pictures.first(where: { auxiliaries[$0] != nil }) {
+        throw .undecodable("item \(inner) of the HEIC file is an auxiliary picture that has another")
+      }
     }
   }
 
@@ -84,6 +88,8 @@ struct HEICItems {
       try body(&self, box)
       offset = box.body.upperBound
     }
+    // libheif reads some boxes beyond their ends.
+    guard offset == range.upperBound else { throw .undecodable("a box of the HEIC file ends beyond the box that contains it") }
   }
 
   private mutating func read(_ box: FileBox) throws(ImageError) {
@@ -181,6 +187,7 @@ struct HEICItems {
     let count = entry.number(of: 2)
     guard !entry.isOverrun, count * (isLong ? 4 : 2) <= entry.rest.count else { throw Self.broken("iref") }
     let to = (0..<count).map { _ in entry.number(of: isLong ? 4 : 2) }
+    guard entry.rest.isEmpty else { throw Self.broken("iref", "it is longer than its entries") }
     guard references[box.type, default: [:]].updateValue(to, forKey: from) == nil else {
       throw Self.broken("iref", "item \(from) has references of type \(box.name) twice")
     }

@@ -1,0 +1,56 @@
+#if RareFormats
+import Foundation
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+/// A file of `images/heic` and the pixels that Pillow decodes.
+struct HEICImageFile: CustomTestStringConvertible, Sendable {
+  let name: String
+  /// The displayed size.
+  let size: ImageSize
+  /// Rows of x, y, red, green, blue, alpha.
+  let samples: [[Int]]
+
+  var bytes: [UInt8] { Fixtures.bytes("images/heic/\(name)") }
+  var testDescription: String { name }
+
+  /// All of them, in alphabetical order.
+  static let all: [HEICImageFile] = {
+    struct Reference: Decodable {
+      let width, height: Int
+      let samples: [[Int]]
+    }
+    let json = Data(Fixtures.bytes("images/heic/reference.json"))
+    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
+    return references.sorted { $0.key < $1.key }.map { name, reference in
+      HEICImageFile(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
+    }
+  }()
+
+  static func named(_ name: String) -> HEICImageFile { all.first { $0.name == name }! }
+}
+
+/// Calls the coder with bytes.
+enum HEIC {
+  static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
+    try bytes.withUnsafeBytes { bytes in
+      let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
+      return try HEICCoder().header(of: prefix, isComplete: length == nil)
+    }
+  }
+
+  static func decode(
+    _ bytes: [UInt8],
+    options: DecodingOptions = DecodingOptions(),
+    limits: DecodingLimits = DecodingLimits()
+  ) throws -> DecodedImage {
+    try bytes.withUnsafeBytes { try HEICCoder().decode($0, options: options, limits: limits) }
+  }
+
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+    try bytes.withUnsafeBytes { try HEICCoder().proveDecodable($0, limits: limits) }
+  }
+}
+#endif
