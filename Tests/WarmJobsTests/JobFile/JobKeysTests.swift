@@ -33,7 +33,7 @@ import YAMLDocuments
     request:
       method: get
       headers: {}
-      accept: "image/avif,image/webp,image/*;q=0.8"
+      accept: "image/avif,image/webp,image/jxl,image/heic,image/svg+xml,image/*;q=0.8"
       variants: {}
       user-agent: prewarm/VERSION
       timeout: 60s

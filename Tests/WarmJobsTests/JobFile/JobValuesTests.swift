@@ -237,7 +237,7 @@ import WarmJobs
     #expect(job.prefetch.deadline == nil)
     #expect(job.request.download.method == .get)
     #expect(job.request.download.headers == [])
-    #expect(job.request.download.accept == "image/avif,image/webp,image/*;q=0.8")
+    #expect(job.request.download.accept == "image/avif,image/webp,image/jxl,image/heic,image/svg+xml,image/*;q=0.8")
     #expect(job.request.download.userAgent == "prewarm/\(PrewarmVersion.current)")
     #expect(job.request.download.timeout == .seconds(60))
     #expect(job.request.download.connectTimeout == .seconds(10))

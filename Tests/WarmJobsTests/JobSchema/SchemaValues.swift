@@ -54,7 +54,7 @@ enum SchemaValues {
     cache.key url-without-query ; {drop-query: [utm_source, "a[]"]} ; {drop-query: []}
     cache.trim-to 0% ; 100% ; 99.999999% ; 050% ; 100.0%
     cache.min-fresh 0s ; 0ms
-    verify.formats any ; [jpeg, png] ; []
+    verify.formats any ; [jpeg, png] ; [heic, jpeg-xl] ; []
     verify.max-pixels 1 ; 1KP ; 0.5MP ; none
     verify.width {max: 0, min: 0} ; {}
     verify.bytes {min: 0kB, max: 1MB}
@@ -96,7 +96,7 @@ enum SchemaValues {
     cache.memory on ; {max-cost: 0} ; {max-size: 5} ; true
     cache.key path ; {drop-query: [""]} ; {drop-query: ["a&b"]}
     cache.trim-to 50 ; 101% ; 100.1% ; half ; 0.5
-    verify.formats [heic] ; jpeg ; [JPEG]
+    verify.formats [psd] ; jpeg ; [JPEG]
     verify.max-pixels 0 ; 0MP ; 5 MP ; 1TP
     verify.strict 1 ; "false"
     transform {resize: {width: 0}} ; {resize: {width: 65536}} ; {quality: 101} ; {format: gif} ; thumbnail
