@@ -109,6 +109,16 @@ extension EncodingOptions {
   }
 }
 
+extension EncodingOptions {
+  /// The file that `encode` returns without loss, for the quality nil, if ``isLossless``; otherwise as ``fitting(_:)``.
+  func fittingOrLossless(_ encode: (_ quality: Int?) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
+    guard isLossless else { return try fitting { quality throws(ImageError) in try encode(quality) } }
+    let bytes = try encode(nil)
+    guard let allowed = maximumBytes, bytes.count > allowed else { return bytes }
+    throw ImageError(.unencodable, "the lossless image has \(bytes.count) bytes, but at most \(allowed) are allowed")
+  }
+}
+
 extension ImageFormat {
   /// The maximum length of a side of files that prewarm writes, in pixels; nil if no image reaches it.
   package var longestWrittenSide: Int? {
@@ -117,6 +127,8 @@ extension ImageFormat {
     case .jpeg: 65_500
     // Side lengths have 14 bits in the bitstream (RFC 9649, section 2.6).
     case .webp: 16_383
+    // Side lengths have 16 bits in the sequence header (AV1 specification, section 5.5.1).
+    case .avif: 65_536
     default: nil
     }
   }

@@ -1,7 +1,7 @@
 #ifndef CAVIF_H
 #define CAVIF_H
 
-// libavif's decoder, loaded with the first image that needs it: its five codecs take 8 MB, which most runs don't need. It reports
+// libavif, loaded with the first image that needs it: its five codecs take 8 MB, which most runs don't need. It reports
 // errors by status and reads through callbacks, which can be Swift's, so Swift calls it directly.
 
 // Without the trait AVIF nothing uses this module, but SwiftPM compiles it; libavif's headers aren't needed then.
@@ -34,7 +34,15 @@
   FUNCTION(imageAllocatePlanes, avifImageAllocatePlanes)   \
   FUNCTION(imageYUVToRGB, avifImageYUVToRGB)               \
   FUNCTION(rgbImageSetDefaults, avifRGBImageSetDefaults)   \
-  FUNCTION(getPixelFormatInfo, avifGetPixelFormatInfo)
+  FUNCTION(getPixelFormatInfo, avifGetPixelFormatInfo)     \
+  FUNCTION(codecName, avifCodecName)                       \
+  FUNCTION(imageCreate, avifImageCreate)                   \
+  FUNCTION(imageRGBToYUV, avifImageRGBToYUV)               \
+  FUNCTION(encoderCreate, avifEncoderCreate)               \
+  FUNCTION(encoderDestroy, avifEncoderDestroy)             \
+  FUNCTION(encoderAddImage, avifEncoderAddImage)           \
+  FUNCTION(encoderFinish, avifEncoderFinish)               \
+  FUNCTION(rwDataFree, avifRWDataFree)
 
 typedef struct {
 #define CAVIF_MEMBER(name, function) __typeof__(function) *_Nonnull name;

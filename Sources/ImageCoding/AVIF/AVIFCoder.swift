@@ -58,6 +58,23 @@ public struct AVIFCoder: ImageCoder {
     }
     return Proof(header: header)
   }
+
+  /// True for AVIF if libavif has an encoder.
+  public func canEncode(_ format: ImageFormat) -> Bool { format == .avif && AVIFEncoder.isAvailable }
+
+  /// Encodes lossy with the requested quality, with subsampled chroma below 90, or losslessly; alpha is lossless in both. An animation
+  /// is encoded as an animation, which is shown forever.
+  ///
+  /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 65,536 pixels,
+  /// and sizes that can't be reached, throw ``ImageError/Kind/unencodable``.
+  public func encode(
+    _ image: DecodedImage,
+    as format: ImageFormat,
+    options: EncodingOptions
+  ) throws(ImageError) -> [UInt8] {
+    guard format == .avif else { throw notWritten(format) }
+    return try AVIFEncoder(options).encode(image)
+  }
 }
 
 /// The memory that libavif and dav1d use to decode the frames of a file, if they match its header.

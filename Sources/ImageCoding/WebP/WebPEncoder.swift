@@ -29,12 +29,9 @@ struct WebPEncoder {
   }
 
   private func fitting(_ encode: (WebPConfig) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
-    guard options.isLossless else {
-      return try options.fitting { quality throws(ImageError) in try encode(Self.config(quality: quality)) }
+    try options.fittingOrLossless { quality throws(ImageError) in
+      try encode(quality.map { Self.config(quality: $0) } ?? Self.losslessConfig)
     }
-    let bytes = try encode(Self.losslessConfig)
-    guard let allowed = options.maximumBytes, bytes.count > allowed else { return bytes }
-    throw ImageError(.unencodable, "the lossless image has \(bytes.count) bytes, but at most \(allowed) are allowed")
   }
 
   private static func still(_ pixels: PixelBuffer, _ config: WebPConfig) throws(ImageError) -> [UInt8] {

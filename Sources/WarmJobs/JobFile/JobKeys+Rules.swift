@@ -112,11 +112,11 @@ extension JobKeys {
     )
     JobKey(
       "transform.format",
-      .words("a format", ["auto": nil, "jpeg": .jpeg, "png": .png, "webp": .webp]),
+      .words("a format", ["auto": nil, "jpeg": .jpeg, "png": .png, "webp": .webp, "avif": .avif]),
       \.transform!.encoding.format,
       "auto: keep the format if it can be written"
     )
-    JobKey("transform.quality", .integer(1...100), \.transform!.encoding.options.quality, "the quality of jpeg and webp")
+    JobKey("transform.quality", .integer(1...100), \.transform!.encoding.options.quality, "the quality of jpeg, webp and avif")
     JobKey("transform.keep-original", .boolean, \.transform!.keepsOriginal, "store the original, too")
   }
 
