@@ -77,10 +77,10 @@ struct AVIFEncoder {
       throw ImageError(.outOfMemory, "libavif: out of memory")
     }
     defer { avif.imageDestroy(image) }
-    image.pointee.colorPrimaries = avifColorPrimaries(AVIF_COLOR_PRIMARIES_BT709.rawValue)
-    image.pointee.transferCharacteristics = avifTransferCharacteristics(AVIF_TRANSFER_CHARACTERISTICS_SRGB.rawValue)
+    image.pointee.colorPrimaries = avifColorPrimaries(AVIF_COLOR_PRIMARIES_BT709)
+    image.pointee.transferCharacteristics = avifTransferCharacteristics(AVIF_TRANSFER_CHARACTERISTICS_SRGB)
     let matrix = quality == nil ? AVIF_MATRIX_COEFFICIENTS_IDENTITY : AVIF_MATRIX_COEFFICIENTS_BT601
-    image.pointee.matrixCoefficients = avifMatrixCoefficients(matrix.rawValue)
+    image.pointee.matrixCoefficients = avifMatrixCoefficients(matrix)
     var source = avifRGBImage()
     avif.rgbImageSetDefaults(&source, image)
     source.format = AVIF_RGB_FORMAT_RGBA
