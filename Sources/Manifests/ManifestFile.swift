@@ -71,7 +71,8 @@ struct ManifestFile {
       throw ManifestError(
         manifest: manifest.name,
         message: errno == ENOENT
-          ? "no file matches this pattern, whose folder doesn't exist" : "cannot read the folder of this pattern: \(errorSentence())"
+          ? "no file matches this pattern, whose folder doesn't exist"
+          : "cannot read the folder of this pattern: \(errorSentence())"
       )
     default: fatalError("glob: out of memory")
     }

@@ -162,7 +162,9 @@ import Testing
   @Test("resized images get the extension of their own format, and URLs with one path are reported") func resized() throws {
     let cache = try makeCache(directory, clock: clock)
     // All are in PNG format.
-    let urls = ["https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif"]
+    let urls = [
+      "https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif",
+    ]
     for (seed, url) in urls.enumerated() {
       clock.advance(by: .seconds(1))
       try cache.put(url, body(10))
@@ -195,7 +197,11 @@ import Testing
   @Test("an export of given images writes each once and counts those that aren't cached") func givenImages() throws {
     let cache = try makeCache(directory)
     for number in 0..<3 { try cache.put("https://h/\(number).png", body(10)) }
-    let result = try cache.export(images(["https://h/1.png", "https://h/9.png", "https://h/1.png"]), to: target, layout: .urlPath)
+    let result = try cache.export(
+      images(["https://h/1.png", "https://h/9.png", "https://h/1.png"]),
+      to: target,
+      layout: .urlPath
+    )
     #expect(result.exported == 1 && result.missing == 1 && result.superseded == 0)
     #expect(files(below: target) == ["h/1.png"])
   }

@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test("an image that cannot be encoded fails as format, and nothing is stored or blacklisted") func unencodable() async throws {
-    let result = try await loader.load(url, context { $0.encoding?.format = .avif })
+    let result = try await loader.load(url, context { $0.encoding?.format = .gif })
     #expect(result.outcome == .failed && result.failure?.kind == .format)
     let totals = try loader.cache.totals()
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)

@@ -15,7 +15,8 @@ package final class UsedEntries: Sendable {
     pages.withLock { pages in
       for revision in revisions {
         let bit = Int(revision & ((1 << Self.revisionBits) - 1))
-        pages[revision >> Self.revisionBits, default: Array(repeating: 0, count: 1 << Self.revisionBits / 64)][bit / 64] |= 1 << (bit % 64)
+        pages[revision >> Self.revisionBits, default: Array(repeating: 0, count: 1 << Self.revisionBits / 64)][bit / 64] |=
+          1 << (bit % 64)
       }
     }
   }

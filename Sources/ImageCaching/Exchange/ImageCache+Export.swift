@@ -158,7 +158,9 @@ private struct ExportName {
 
   /// The path without an image's extension.
   static func stem(of path: String) -> String {
-    guard let dot = path.lastIndex(of: "."), ImageFormat(fileExtension: path[path.index(after: dot)...]) != nil else { return path }
+    guard let dot = path.lastIndex(of: "."), ImageFormat(fileExtension: path[path.index(after: dot)...]) != nil else {
+      return path
+    }
     return String(path[..<dot])
   }
 

@@ -31,7 +31,8 @@ public struct HEICCoder: ImageCoder {
     let file = try HEICHeader(of: bytes, isComplete: true)
     let size = options.decodedSize(of: file.header.displaySize)
     var pixels: PixelBuffer?
-    let warnings = try decode(bytes, file, limits, count: options.firstFrameOnly ? 1 : file.images.count, isProof: false) { planes in
+    let warnings = try decode(bytes, file, limits, count: options.firstFrameOnly ? 1 : file.images.count, isProof: false) {
+      planes in
       pixels = planes.pixels().reduced(to: size)
     }
     return DecodedImage(header: file.header, pixels: pixels!, warnings: warnings)

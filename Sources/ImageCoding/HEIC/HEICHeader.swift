@@ -107,7 +107,9 @@ extension HEICItems {
   private func color(_ kinds: [StaticString], of number: Int) -> Range<Int>? {
     for index in items[number]?.properties ?? [] where properties.indices.contains(index) {
       let box = properties[index]
-      if box.isAny(of: ["colr"]), box.body.count >= 4, kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) { return box.body }
+      if box.isAny(of: ["colr"]), box.body.count >= 4, kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) {
+        return box.body
+      }
     }
     return nil
   }

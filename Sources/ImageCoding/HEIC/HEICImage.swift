@@ -95,7 +95,9 @@ struct HEICImage {
       )
     }
     guard width >= size.width, height >= size.height else {
-      throw .undecodable("the tiles of \(Self.name(number)) cover \(width) x \(height) of its \(size.width) x \(size.height) pixels")
+      throw .undecodable(
+        "the tiles of \(Self.name(number)) cover \(width) x \(height) of its \(size.width) x \(size.height) pixels"
+      )
     }
   }
 

@@ -20,7 +20,8 @@ extension FinishedReport {
   var differencePhrase: String? {
     guard let baseline else { return nil }
     let unseen = baseline.unseen > 0 ? ", \(grouped(baseline.unseen)) not seen" : ""
-    return "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed\(unseen) since "
+    return
+      "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed\(unseen) since "
       + escapedForTerminal(baseline.path)
   }
 }

@@ -102,6 +102,9 @@ struct TwelveWays {
 
   /// Options that connect every host to the origin, reject SVG, and don't retry or blacklist failures.
   var options: [String] {
-    ["--set", "request.connect-to=[\"::127.0.0.1:\(origin.port)\"]", "--set", "verify.formats=[jpeg, png]", "--retries", "0", "--concurrency", "64"]
+    [
+      "--set", "request.connect-to=[\"::127.0.0.1:\(origin.port)\"]", "--set", "verify.formats=[jpeg, png]", "--retries", "0",
+      "--concurrency", "64",
+    ]
   }
 }

@@ -85,7 +85,10 @@ import Testing
     let bytes = image.bytes
     let error = imageError { try HEIC.header(Array(bytes.dropLast())) }
     #expect(error?.kind == .undecodable)
-    #expect(error?.message.hasPrefix("the HEIC file is truncated: it has \(bytes.count - 1) bytes") == true, "\(error?.message ?? "")")
+    #expect(
+      error?.message.hasPrefix("the HEIC file is truncated: it has \(bytes.count - 1) bytes") == true,
+      "\(error?.message ?? "")"
+    )
   }
 
   @Test("a file cut anywhere isn't good", arguments: HEICImageFile.all)

@@ -43,12 +43,17 @@ import Testing
   @Test("temporary failures of a baseline aren't known, since the image may be gone the next time")
   func temporaryFailures() throws {
     var outage = failure("outage")
-    outage.result = EntryResult(.failed, details: .init(failure: Failure(.connect, isTransient: true, message: "connection refused")))
+    outage.result = EntryResult(
+      .failed,
+      details: .init(failure: Failure(.connect, isTransient: true, message: "connection refused"))
+    )
     try folder.writeRows([outage, failure("gone")], to: "rows.jsonl")
     folder.write(JSONReport().text(makeRun([outage, failure("gone")]).finish(makeEnd())), to: "report.json")
     for name in ["rows.jsonl", "report.json"] {
       let baseline = try #require(try FailureBaseline(path: folder.file(name)))
-      #expect(baseline.count == 1 && baseline.standing(of: key("outage")) == .counts && baseline.standing(of: key("gone")) == .known)
+      #expect(
+        baseline.count == 1 && baseline.standing(of: key("outage")) == .counts && baseline.standing(of: key("gone")) == .known
+      )
     }
   }
 
@@ -59,7 +64,9 @@ import Testing
     let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
     let report = makeRun((names + ["new1", "new2"]).map { failure($0) }, judge: baseline).finish(makeEnd())
     let group = try #require(report.failureGroups.first)
-    #expect(group.examples.count == 10 && group.examples.suffix(2).map(\.url) == ["https://a.example/new1", "https://a.example/new2"])
+    #expect(
+      group.examples.count == 10 && group.examples.suffix(2).map(\.url) == ["https://a.example/new1", "https://a.example/new2"]
+    )
     #expect(report.failures.count == 1000 && report.failures.filter { $0.standing == .counts }.count == 2)
     let annotations = GitHubReport().text(report)
     #expect(annotations.contains("https://a.example/new1") && annotations.contains("https://a.example/new2"))
