@@ -1,7 +1,7 @@
 #include "CHEIF.h"
 
-// libheif's own decoder of HEVC pictures ignores what libde265 reports: a picture whose data are damaged or missing is shown as far as
-// it goes. It also starts a thread per picture, and lets a picture be larger than the container says. So this decoder replaces it.
+// libheif's own decoder of HEVC pictures ignores what libde265 reports: a picture whose data are damaged or missing is shown as far
+// as it goes. It also starts a thread per picture, and lets a picture be larger than the container says. So this one replaces it.
 
 #if __has_include(<libheif/heif.h>) && __has_include(<libde265/de265.h>)
 
@@ -16,7 +16,7 @@ HostFunctions cheif_host;
 _Thread_local CHEIFDecoding *cheif_decoding;
 
 // Rec. ITU-T H.265, table 7-1: numbers of NAL unit types.
-enum { BLA_W_LP = 16, IDR_W_RADL = 19, IDR_N_LP = 20, CRA = 21, FIRST_NON_VCL = 32 };
+enum { BLA_W_LP = 16, IDR_W_RADL = 19, IDR_N_LP = 20, CRA = 21, FIRST_NON_VCL = 32, SPS = 33 };
 
 // A picture has at most 600 slice segments (Rec. ITU-T H.265, table A.8); libde265's time is quadratic in their number.
 static const int most_units = 2000;
@@ -85,8 +85,10 @@ static int get_buffer(de265_decoder_context *context, struct de265_image_spec *s
     decoding->height = spec->visible_height;
     return fail(CHEIF_OTHER_SIZE), 0;
   }
-  if (picture->may_refer && (uint64_t)spec->width * (uint64_t)spec->height > most_referring_pixels) return fail(CHEIF_TOO_LARGE), 0;
   const enum de265_chroma format = cheif_codec.chroma_format(image);
+  const int luma_depth = cheif_codec.depth(image, 0), depth = cheif_codec.depth(image, format == de265_chroma_mono ? 0 : 1);
+  if (luma_depth > decoding->depth || depth > decoding->depth) return fail(CHEIF_OTHER_DEPTH), 0;
+  if (picture->may_refer && (uint64_t)spec->width * (uint64_t)spec->height > most_referring_pixels) return fail(CHEIF_TOO_LARGE), 0;
   size_t stride;
   picture->luma = allocated_plane(image, 0, spec->width, spec->height, &picture->luma_stride);
   bool is_complete = picture->luma != NULL;
@@ -105,7 +107,8 @@ static int get_buffer(de265_decoder_context *context, struct de265_image_spec *s
   picture->width = spec->width;
   picture->height = spec->height;
   for (size_t x = 0; x < picture->luma_stride; x++) picture->luma[x] = pattern_byte(x);
-  for (int y = 1; y < spec->height; y++) memcpy(picture->luma + (size_t)y * picture->luma_stride, picture->luma, picture->luma_stride);
+  const size_t row = picture->luma_stride;
+  for (size_t y = 1; y < (size_t)spec->height; y++) memcpy(picture->luma + y * row, picture->luma, row);
   return 1;
 }
 
@@ -268,6 +271,7 @@ static struct heif_error push_data(void *decoder, const void *data, size_t size)
     if (count > rest - 4 || count > INT32_MAX) return fail(CHEIF_INCOMPLETE);
     const int type = count > 0 ? unit[4] >> 1 & 0x3F : FIRST_NON_VCL;
     if (++units > most_units || (type < BLA_W_LP) || (type > CRA && type < FIRST_NON_VCL)) return fail(CHEIF_NOT_STILL);
+    if (type == SPS && !cheif_accepts_sps(unit + 4, count)) return damaged(DE265_WARNING_SPS_HEADER_INVALID);
     if (type < FIRST_NON_VCL) has_picture = true;
     if (type < FIRST_NON_VCL && type != IDR_W_RADL && type != IDR_N_LP) picture->may_refer = true;
     at += 4 + count;

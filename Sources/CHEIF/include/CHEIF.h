@@ -12,7 +12,7 @@
 
 #define CHEIF_LIBRARY "libheif.so.1"
 #define CHEIF_CODEC_LIBRARY "libde265.so.0"
-#define CHEIF_PACKAGE "libheif1"
+#define CHEIF_PACKAGE "libheif1 libde265-0"
 
 // The functions of libheif that Swift uses, with their names in this module and in libheif.
 #define CHEIF_FUNCTIONS(FUNCTION)                                            \
@@ -60,6 +60,8 @@ typedef enum {
   CHEIF_NOT_STILL,
   // It has none of the expected sizes.
   CHEIF_OTHER_SIZE,
+  // It has more bits per sample than expected.
+  CHEIF_OTHER_DEPTH,
   // It may refer to other pictures, and is too large for that.
   CHEIF_TOO_LARGE,
   CHEIF_TOO_LATE,
@@ -73,6 +75,8 @@ typedef struct {
   // The sizes that coded pictures may have: those of an image, or of its tiles, and of its alpha plane or its tiles.
   int widths[CHEIF_SIZES], heights[CHEIF_SIZES];
   int size_count;
+  // The most bits that a sample may have.
+  int depth;
   // Of the thread's processor time, in nanoseconds; 0: none.
   uint64_t deadline;
   CHEIFFailure failure;

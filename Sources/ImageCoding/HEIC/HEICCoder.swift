@@ -1,14 +1,16 @@
 #if RareFormats
 public import ImagePrimitives
 
-/// HEIC by libheif: pictures and grids coded with HEVC, 8 to 16 bits per sample, with or without alpha.
+/// HEIC by libheif and libde265: pictures and grids coded with HEVC, 8 to 16 bits per sample, with or without alpha.
 ///
 /// A file may have several pictures, which aren't an animation: all are verified, and the primary one is decoded, with its clean
 /// aperture (`clap`), rotation (`irot`) and mirroring (`imir`) applied. Thumbnails, depth maps and gain maps are ignored, as are the
 /// tracks of an image sequence. Overlays (`iovl`) and pictures of other codecs are errors.
 ///
-/// Truncated files, pictures with missing or surplus data, and pictures of another size than the container says are errors.
-/// HEVC has no checksums: damage that changes colours but leaves the number of coded blocks intact isn't detected.
+/// Truncated files, pictures with missing or surplus data, and pictures of another size than the container says are errors. libheif
+/// would show such pictures as far as they go, so each is checked before it is decoded for its pixels, which takes up to 1.8 times as
+/// long as decoding alone; verifying takes less than decoding. HEVC has no checksums: damage that changes colours but leaves the
+/// number of coded blocks intact isn't detected.
 ///
 /// A coded picture is decoded in one call that can't be interrupted, so ``DecodingLimits/maximumTime`` is checked between the tiles of
 /// a grid and between pictures.
@@ -31,11 +33,11 @@ public struct HEICCoder: ImageCoder {
     let file = try HEICHeader(of: bytes, isComplete: true)
     let size = options.decodedSize(of: file.header.displaySize)
     var pixels: PixelBuffer?
-    let warnings = try decode(bytes, file, limits, count: options.firstFrameOnly ? 1 : file.images.count, isProof: false) {
-      planes in
-      pixels = planes.pixels().reduced(to: size)
+    let count = options.firstFrameOnly ? 1 : file.images.count
+    let warnings = try decode(bytes, file, limits, count: count, isProof: false) { planes in
+      pixels = planes.pixels()
     }
-    return DecodedImage(header: file.header, pixels: pixels!, warnings: warnings)
+    return DecodedImage(header: file.header, pixels: pixels!.reduced(to: size), warnings: warnings)
   }
 
   /// Decodes every picture without its filters, which has the same verdict.
@@ -71,15 +73,18 @@ public struct HEICCoder: ImageCoder {
   }
 }
 
-/// The memory that libheif and libde265 use to decode a picture.
+/// The memory that libheif and libde265 use to decode a picture, by measurements of version 1.15.
 enum HEICMemory {
   /// The maximum number of bytes, saturated.
   static func bytes(of image: HEICImage, isProof: Bool) -> Int {
     let sampleBytes = image.depth > 8 ? 2 : 1
     let coded = image.codedSizes.map(\.pixels).max() ?? 0
-    let shown = image.placement.size.pixels
-    // The rest is the same for all sizes.
-    return saturated(coded, times: 10 * sampleBytes + 3) + saturated(shown, times: 9 * sampleBytes + (isProof ? 0 : 8)) + 4 << 20
+    let isPlain = image.codedSizes.contains(image.placement.size) && image.placement.orientation == 1
+    // Of a coded picture, its planes, their copy, and tables; later its planes before and after a conversion.
+    let perCoded = 8 * sampleBytes
+    // Of the whole picture, three planes before and after a transformation, those of alpha, and RGBA.
+    let perShown = (isPlain ? 0 : 6 * sampleBytes) + (image.alpha == nil ? 0 : 4 * sampleBytes) + (isProof ? 0 : 4)
+    return saturated(coded, times: perCoded) + saturated(image.placement.size.pixels, times: perShown) + 2 << 20
   }
 
   private static func saturated(_ pixels: Int, times bytes: Int) -> Int {

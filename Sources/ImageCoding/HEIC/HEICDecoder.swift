@@ -43,6 +43,7 @@ struct HEICDecoder: ~Copyable {
     Self.copy(sizes.map(\.width), to: &decoding.widths)
     Self.copy(sizes.map(\.height), to: &decoding.heights)
     decoding.size_count = Int32(sizes.count)
+    decoding.depth = image.depth > 8 ? 16 : 8
     var planes: OpaquePointer?
     let error = cheif_decode(handle, &planes, &decoding)
     guard error.code == heif_error_Ok, let planes else {
@@ -75,6 +76,8 @@ struct HEICDecoder: ~Copyable {
     case CHEIF_OTHER_SIZE:
       let sizes = image.codedSizes.map { "\($0.width) x \($0.height)" }.sorted().joined(separator: " or ")
       return .undecodable("the HEIC container says \(sizes) pixels, its picture \(decoding.width) x \(decoding.height)")
+    case CHEIF_OTHER_DEPTH:
+      return .undecodable("the HEIC container says 8 bits per sample, its picture more")
     case CHEIF_TOO_LARGE:
       return .undecodable("the HEIC picture refers to others, which isn't supported for more than 1 megapixel")
     case CHEIF_NO_MEMORY:
@@ -113,13 +116,13 @@ struct HEICDecoder: ~Copyable {
 }
 
 extension CHEIFFunctions {
-  /// libheif, loaded on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
+  /// libheif and libde265, loaded on first use; throws ``ImageError/Kind/unavailable`` if one isn't installed.
   static func loaded() throws(ImageError) -> CHEIFFunctions {
     guard let functions = cheif_functions() else {
       let reason = String(cString: cheif_error())
       throw ImageError(
         .unavailable,
-        "the image is HEIC; install libheif (Debian: \(CHEIF_PACKAGE)), which can't be loaded: \(reason)"
+        "the image is HEIC; install libheif and libde265 (Debian: \(CHEIF_PACKAGE)), which can't be loaded: \(reason)"
       )
     }
     return functions.pointee

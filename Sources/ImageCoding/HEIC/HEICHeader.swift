@@ -19,6 +19,9 @@ struct HEICHeader {
     }
     let items = try HEICItems(of: bytes, isComplete: isComplete)
     guard let primary = items.primary else { throw .undecodable("the HEIC file has no primary picture (pitm)") }
+    for box in items.properties where box.isAny(of: ["clap"]) && HEICPlacement.aperture(items.bytes, box.body) == nil {
+      throw .undecodable("a clean aperture (clap) of the HEIC file isn't one of pixels")
+    }
     if isComplete { try items.checkExtents() }
     let image = try HEICImage(primary, of: items, isComplete: isComplete)
     var images = [image]
@@ -48,7 +51,7 @@ extension HEICItems {
     for (number, item) in items.sorted(by: { $0.key < $1.key }) {
       guard let last = item.extents?.map(\.upperBound).max(), last > bytes.count else { continue }
       throw .undecodable(
-        "the HEIC file is truncated: it has \(bytes.count) bytes, but item \(number) ends at \(last > .max / 8 ? "no byte" : "\(last)")"
+        "the HEIC file is truncated: it has \(bytes.count) bytes, but item \(number) ends at \(last)"
       )
     }
   }
@@ -59,7 +62,7 @@ extension HEICItems {
     var inputs = Set((references[FileBox.code("dimg")] ?? [:]).values.joined())
     for type in ["auxl", "thmb"] as [StaticString] { inputs.formUnion((references[FileBox.code(type)] ?? [:]).keys) }
     return items.filter { kinds.contains($0.value.type) && !$0.value.isHidden && $0.key != primary && !inputs.contains($0.key) }
-      .map(\.key).sorted()
+      .keys.sorted()
   }
 
   /// libheif copies the data of all items, and inflates compressed ones, which may become 1,032 times as large (RFC 1951).
@@ -107,9 +110,8 @@ extension HEICItems {
   private func color(_ kinds: [StaticString], of number: Int) -> Range<Int>? {
     for index in items[number]?.properties ?? [] where properties.indices.contains(index) {
       let box = properties[index]
-      if box.isAny(of: ["colr"]), box.body.count >= 4, kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) {
-        return box.body
-      }
+      guard box.isAny(of: ["colr"]), box.body.count >= 4 else { continue }
+      if kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) { return box.body }
     }
     return nil
   }

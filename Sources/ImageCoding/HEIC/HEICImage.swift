@@ -6,7 +6,7 @@ struct HEICImage {
   let number: Int
   /// As displayed.
   private(set) var placement: HEICPlacement
-  /// Its opacity (section 6.6.2); nil if it has none.
+  /// The picture with its opacity; nil if it has none.
   private(set) var alpha: Int?
   /// The sizes of the coded pictures, each once.
   private(set) var codedSizes: Set<ImageSize> = []
@@ -95,9 +95,8 @@ struct HEICImage {
       )
     }
     guard width >= size.width, height >= size.height else {
-      throw .undecodable(
-        "the tiles of \(Self.name(number)) cover \(width) x \(height) of its \(size.width) x \(size.height) pixels"
-      )
+      let whole = "\(size.width) x \(size.height)"
+      throw .undecodable("the tiles of \(Self.name(number)) cover \(width) x \(height) of its \(whole) pixels")
     }
   }
 
@@ -147,7 +146,7 @@ extension HEICItems {
     return boxes?.first { $0.isAny(of: [type]) }?.body
   }
 
-  /// Whether an auxiliary picture is an alpha plane (ISO/IEC 23008-12, section 6.6.2.1.1, and ISO/IEC 23000-22, section 7.3.5.2).
+  /// Whether an auxiliary picture is an alpha plane (ISO/IEC 23000-22, section 7.3.5.2).
   func isAlpha(_ number: Int) -> Bool {
     guard let start = property("auxC", of: number)?.lowerBound else { return false }
     let names: [StaticString] = [

@@ -41,18 +41,26 @@ struct HEICPlacement {
     if isHorizontal { x = (-x.0, -x.1) } else { y = (-y.0, -y.1) }
   }
 
-  /// Crops to a clean aperture (ISO/IEC 14496-12, section 12.1.4): four fractions, of the width, the height, and the offsets of the
-  /// centre. Returns false if it isn't inside, or has fractions other than halves: libheif 1.15 divides by zero for some.
+  /// The width, the height, and the offsets of the centre of a clean aperture (ISO/IEC 14496-12, section 12.1.4), in halves of pixels.
+  /// Nil if it has larger numbers or other fractions: libheif 1.15 divides by zero for some.
+  static func aperture(_ bytes: ByteView, _ box: Range<Int>) -> [Int]? {
+    let numbers = (0..<8).map { Int(Int32(truncatingIfNeeded: bytes.bigEndian32(at: box.lowerBound + 4 * $0) ?? 0)) }
+    guard box.count >= 32, numbers.allSatisfy({ abs($0) <= longestSide }),
+      [1, 3, 5, 7].allSatisfy({ numbers[$0] == 1 || numbers[$0] == 2 })
+    else { return nil }
+    return [0, 2, 4, 6].map { numbers[$0] * 2 / numbers[$0 + 1] }
+  }
+
+  private static let longestSide = 1 << 16
+
+  /// Crops to a clean aperture; returns false if it isn't inside.
   mutating func crop(_ bytes: ByteView, _ box: Range<Int>) -> Bool {
-    let numbers = (0..<8).map { bytes.bigEndian32(at: box.lowerBound + 4 * $0) ?? 0 }
-    guard box.count >= 32, [1, 3, 5, 7].allSatisfy({ numbers[$0] == 1 || numbers[$0] == 2 }) else { return false }
-    // All in halves.
-    let halves = [0, 2, 4, 6].map { Int(Int32(truncatingIfNeeded: numbers[$0])) * 2 / numbers[$0 + 1] }
+    guard let halves = Self.aperture(bytes, box) else { return false }
     let (width, height) = (halves[0] / 2, halves[1] / 2)
     let left = halves[2] + size.width - width
     let top = halves[3] + size.height - height
     guard width > 0, height > 0, halves[0] % 2 == 0, halves[1] % 2 == 0, left >= 0, top >= 0,
-      left <= 2 * (size.width - width), top <= 2 * (size.height - height), max(size.width, size.height) <= 1 << 16
+      left <= 2 * (size.width - width), top <= 2 * (size.height - height), max(size.width, size.height) <= Self.longestSide
     else { return false }
     size = ImageSize(width: width, height: height)
     return true
