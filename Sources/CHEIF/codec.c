@@ -37,7 +37,7 @@ typedef struct {
 
 static const struct heif_error success = {heif_error_Ok, heif_suberror_Unspecified, "Success"};
 
-// The reason is in `cheif_decoding`, so nobody reads this message.
+// Unused: `cheif_decoding` has the reason.
 static struct heif_error fail(CHEIFFailure failure) {
   if (cheif_decoding && cheif_decoding->failure == CHEIF_NONE) cheif_decoding->failure = failure;
   return (struct heif_error){heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the picture can't be decoded"};

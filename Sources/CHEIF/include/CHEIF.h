@@ -68,7 +68,7 @@ typedef enum {
   CHEIF_NO_MEMORY,
 } CHEIFFailure;
 
-// Limits for the coded pictures of an image, and what was found in them.
+// Limits for the coded pictures of an image, and the errors found in them.
 typedef struct {
   // Whether the pixels don't matter, so that the filters after decoding are skipped.
   bool is_proof;

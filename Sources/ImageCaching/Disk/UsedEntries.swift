@@ -2,7 +2,7 @@ import Synchronization
 
 /// The entries of a cache that a run has used, which a trim removes last: one bit per stored body.
 package final class UsedEntries: Sendable {
-  /// The bits of revisions that differ in their lowest bits only, by the others.
+  /// The bits of each page, by the page's number.
   private let pages = Mutex<[UInt64: [UInt64]]>([:])
   /// One page has the bits of 32,768 revisions in 4 KiB.
   private static let revisionBits: UInt64 = 15
