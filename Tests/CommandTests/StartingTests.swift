@@ -25,7 +25,8 @@ import Testing
 
   /// Libraries that only some work needs.
   private func lazyOnes(_ libraries: Set<String>) -> [String] {
-    libraries.filter { library in ["libavif", "libdav1d", "libtiff", "libheif", "libde265", "libjxl", "libxml2", "libicu"].contains { library.hasPrefix($0) } }.sorted()
+    let names = ["libavif", "libdav1d", "libtiff", "libheif", "libde265", "libjxl", "libxml2", "libicu"]
+    return libraries.filter { library in names.contains { library.hasPrefix($0) } }.sorted()
   }
 
   @Test(
