@@ -19,14 +19,14 @@ import Testing
 
   @Test("the recipes' jobs are valid") func theJobsAreRight() async throws {
     let jobs = try files(ending: ".yaml")
-    #expect(jobs == ["images.yaml", "kubernetes-shards.yaml", "kubernetes.yaml", "nightly.yaml"])
+    #expect(jobs == ["images.yaml", "kubernetes-shards.yaml", "nightly.yaml"])
     let result = try await Command.run(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.errorText)")
   }
 
   @Test("the recipes' command lines are valid") func theCommandLinesAreRight() async throws {
     let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 7)
+    #expect(lines.count == 8)
     for line in lines {
       // Remove options that `validate` doesn't have.
       let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing("catalog", with: "kubernetes-shards")
@@ -131,9 +131,29 @@ import Testing
 
   @Test("shellcheck accepts the recipes") func shellcheckFindsNothing() async throws {
     let scripts = try files(ending: ".sh")
-    #expect(scripts.count == 10)
+    #expect(scripts.count == 11)
     let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.outputText)")
+  }
+
+  @Test("promtool accepts the alerts") func promtoolAcceptsTheAlerts() async throws {
+    let result = try await Command.run("/usr/bin/promtool", ["check", "rules", "\(recipes)/prometheus-rules.yml"])
+    #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
+  }
+
+  @Test(
+    "the next pod keeps the rows of a complete run as the baseline",
+    arguments: [(0, true), (1, false), (2, true), (143, false)]
+  )
+  func baselineOfTheNextPod(status: Int, isKept: Bool) async throws {
+    folder.write("{\n  \"exit_status\": \(status),\n}\n", to: "state/nightly.json")
+    // The second time is after a run that was killed before it wrote its JSON report.
+    for rows in ["rows", "partial rows"] {
+      folder.write(rows, to: "state/nightly.jsonl")
+      let result = try await Command.run("/bin/sh", ["../kubernetes.sh"], workingDirectory: folder.file("state"))
+      #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
+      #expect(folder.read("state/known.jsonl").map { String(decoding: $0, as: UTF8.self) } == (isKept ? "rows" : nil))
+    }
   }
 
   @Test("systemd accepts the units") func systemdTakesTheUnits() async throws {
