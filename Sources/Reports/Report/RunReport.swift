@@ -72,8 +72,10 @@ public final class RunReport {
   /// Counts the result of an entry and writes its row; must be called once for each entry, after its commit.
   ///
   /// A manifest's index that ``addManifest(_:)`` didn't return is a programmer error and traps.
-  public func record(_ result: EntryResult, of entry: ReportedEntry) {
-    let standing = tally.record(result, of: entry)
+  ///
+  /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
+  public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
+    let standing = tally.record(result, of: entry, standing: standing)
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 

@@ -25,15 +25,15 @@ struct Tally {
       .sorted { $0.isBefore($1) }
   }
 
-  /// Counts an entry, and returns whether it counts in the verdict if it failed.
-  mutating func record(_ result: EntryResult, of entry: ReportedEntry) -> FailureStanding {
+  /// Counts an entry, and returns whether it counts in the verdict if it failed: as the judge says, else as given.
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) -> FailureStanding {
     let outcome = result.outcome
     totals.add(outcome)
     manifests[entry.manifest].totals.add(outcome)
     let host = hosts.index(of: entry.host)
     if let host { hosts.update(host) { $0.totals.add(outcome) } }
     if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
-    var standing = FailureStanding.counts
+    var standing = standing
     if let judge { standing = self.standing(of: entry, outcome, by: judge) }
     switch outcome {
     case .hitMemory, .hitDisk, .revalidated:

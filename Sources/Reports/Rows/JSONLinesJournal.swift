@@ -18,7 +18,9 @@ final class JSONLinesJournal: ReportWriter, ReportJournal {
 
   func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
 
-  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) { output.append(result, of: entry) }
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+    output.append(result, of: entry, standing: standing)
+  }
 
   func flush() throws(ReportError) { try output.flush() }
 

@@ -35,7 +35,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   }
 
   /// Appends the row of an entry, its columns in the order of ``RowColumn``.
-  mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
+  mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     let details = result.details
     let failure = details?.failure
     Syntax.begin(.url, in: &buffer)
@@ -63,6 +63,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     appendHash(result.checksum)
     appendWarnings(details)
     append(.transient, failure?.isTransient ?? false)
+    append(.known, standing == .known)
     append(result.metadata)
     Syntax.end(in: &buffer)
   }

@@ -33,9 +33,9 @@ struct RowOutput<Syntax: RowSyntax>: ~Copyable {
 
   mutating func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
 
-  mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
+  mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
     guard pieces.error == nil else { return }
-    rows.append(result, of: entry)
+    rows.append(result, of: entry, standing: standing)
     if rows.buffer.count >= RowPieces.bytes { writeOut() }
   }
 

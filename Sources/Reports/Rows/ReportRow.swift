@@ -31,6 +31,12 @@ struct ReportRow {
     return outcome
   }
 
+  /// Whether a failed or blacklisted entry counted in the verdict of its run.
+  func standing(_ outcome: Outcome) throws(JSONError) -> FailureStanding {
+    guard outcome == .failed || outcome == .blacklisted, try read(.known) ?? false else { return .counts }
+    return .known
+  }
+
   /// The result of the entry, as far as the row has it.
   func result() throws(JSONError) -> EntryResult {
     let outcome = try outcome()

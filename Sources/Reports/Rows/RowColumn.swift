@@ -2,7 +2,7 @@
 enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
-  case transient, profile, orientation, gps, dpi
+  case transient, known, profile, orientation, gps, dpi
 
   @inline(__always)
   var name: StaticString {
@@ -31,6 +31,7 @@ enum RowColumn: CaseIterable {
     case .bodyHash: "body_hash"
     case .warnings: "warnings"
     case .transient: "transient"
+    case .known: "known"
     case .profile: "profile"
     case .orientation: "orientation"
     case .gps: "gps"

@@ -101,6 +101,7 @@ public final class RowReplay {
     let url = try row.url()
     let variant = try variant(of: row)
     let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
+    let standing = try row.standing(result.outcome)
     let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
       let hasImage = result.bodyIdentity != nil && parts != .empty
@@ -114,7 +115,8 @@ public final class RowReplay {
           host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
           variant: variant,
           imageHash: hasImage ? imageHash?(bytes, parts) : nil
-        )
+        ),
+        standing: standing
       )
     }
   }

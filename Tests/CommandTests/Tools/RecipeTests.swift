@@ -91,11 +91,16 @@ import Testing
     #expect(try await push(to: platform, checkout), "an image that is back")
   }
 
-  @Test("a pull request fails only on what it broke") func verdictOfPullRequests() async throws {
+  @Test("a pull request fails only on what it broke, also after an outage on main") func verdictOfPullRequests() async throws {
     let origin = try makeImageOrigin()
     let checkout = try checkout(origin)
     origin.set("/images/3.jpg", .status(404))
     #expect(try await !push(to: "github", checkout))
+    #expect(try await push(to: "github", branch: "change", checkout))
+    for number in 3...4 { origin.set("/images/\(number).jpg", .status(503)) }
+    #expect(try await !push(to: "github", checkout))
+    origin.set("/images/3.jpg", .status(404))
+    origin.set("/images/4.jpg", .body(SampleImages.jpeg(4), type: "image/jpeg"))
     #expect(try await push(to: "github", branch: "change", checkout))
     origin.set("/images/4.jpg", .status(404))
     #expect(try await !push(to: "github", branch: "change", checkout))

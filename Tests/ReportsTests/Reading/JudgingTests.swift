@@ -40,7 +40,7 @@ import Testing
     #expect(try FailureBaseline(path: folder.file("missing.jsonl")) == nil)
   }
 
-  @Test("temporary failures of a baseline aren't known, since the image may be gone the next time")
+  @Test("failures that were temporary and new in the baseline aren't known")
   func temporaryFailures() throws {
     var outage = failure("outage")
     outage.result = EntryResult(
@@ -54,6 +54,27 @@ import Testing
       #expect(
         baseline.count == 1 && baseline.standing(of: key("outage")) == .counts && baseline.standing(of: key("gone")) == .known
       )
+    }
+  }
+
+  @Test("an outage makes no failure known, and a known one that fails temporarily stays known")
+  func outage() throws {
+    try folder.writeRows([failure("gone")], to: "first.jsonl")
+    let samples = ["gone", "outage"].map { name in
+      var sample = failure(name)
+      sample.result = .failed(Failure(.httpStatus, status: 503, isTransient: true, message: "the server responded with 503"))
+      return sample
+    }
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
+    let baseline = try FailureBaseline(path: folder.file("first.jsonl"))
+    let report = makeRun(samples, journals: [journal], judge: baseline).finish(makeEnd())
+    try journal.finish(report)
+    folder.write(JSONReport().text(report), to: "report.json")
+    #expect(report.standings.known == 1 && report.standings.counting == 1)
+    #expect(try folder.replay("rows.jsonl").standings == report.standings)
+    for name in ["rows.jsonl", "report.json"] {
+      let next = try #require(try FailureBaseline(path: folder.file(name)))
+      #expect(next.standing(of: key("gone")) == .known && next.standing(of: key("outage")) == .counts, "\(name)")
     }
   }
 

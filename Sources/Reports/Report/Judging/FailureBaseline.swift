@@ -19,7 +19,7 @@ extension FailureJudge {
 public struct BaselineDifference: Sendable, Equatable {
   /// The earlier run's report.
   public var path: String
-  /// Entries that failed permanently then.
+  /// Entries that failed permanently then, or were known.
   public var failures: UInt64
   /// Entries that failed then and are bad now.
   public var stillBad: UInt64
@@ -29,8 +29,8 @@ public struct BaselineDifference: Sendable, Equatable {
   public var unseen: UInt64 { failures - stillBad - fixed }
 }
 
-/// The permanent failures of an earlier run, so that only new ones count. Temporary failures always count: after an outage, images that
-/// are gone would otherwise pass as known.
+/// The permanent failures of an earlier run, so that only new ones count. A temporary failure is known only if that run knew it from its
+/// own baseline: so an outage makes no failure known, and doesn't make a known one new.
 ///
 /// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
 public final class FailureBaseline: FailureJudge {
@@ -56,13 +56,15 @@ public final class FailureBaseline: FailureJudge {
     case .rows:
       try input.rows(isStopped: isStopped) { row throws(JSONError) in
         let outcome = try row.outcome()
-        guard outcome == .failed || outcome == .blacklisted, try row.failure(outcome)?.isTransient != true else { return }
+        guard outcome == .failed || outcome == .blacklisted else { return }
+        let (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
+        guard failure?.isTransient != true || standing == .known else { return }
         add(EntryKey(url: try row.url(), variant: try row.variant()))
       }
     case .report:
       let report = try input.report(words: .plain)
       try report.checkThatAllFailuresAreListed(path: path)
-      for record in report.failures where record.failure?.isTransient != true { add(record.key) }
+      for record in report.failures where record.failure?.isTransient != true || record.standing == .known { add(record.key) }
     }
   }
 
