@@ -186,6 +186,27 @@ private func makeBrokenRun() -> RunReport {
     )
   }
 
+  @Test("quiet text lists only the failures that count, also of a group that has both")
+  func quietOfKnown() {
+    let run = RunReport(
+      version: "0.1.0",
+      job: JobIdentity(name: "homepage", file: nil),
+      words: .job,
+      manifests: ["urls.txt"],
+      startedAt: nil,
+      judge: HalfKnown()
+    )
+    let (missing, down) = (Failure(.httpStatus, status: 404, message: "no"), Failure(.hostDown, message: "connection refused"))
+    for number in 1...2 {
+      run.record(.failed(down), url: "https://known.example.com/\(number).jpg", host: "known.example.com")
+      run.record(.failed(missing), url: "https://img.example.com/new\(number).jpg")
+    }
+    run.record(.failed(missing), url: "https://img.example.com/known.jpg")
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    expectGolden(TextReport(width: 120, detail: .failures).text(report))
+    expectGolden(TextReport(width: 120, detail: .failures, failureLimit: 1).text(report))
+  }
+
   /// Every other failure is known.
   private final class HalfKnown: FailureJudge {
     private var count = 0

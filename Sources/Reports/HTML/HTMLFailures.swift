@@ -106,7 +106,7 @@ private struct FailureLists {
 
   init(_ report: FinishedReport, groups count: Int) {
     let examples = FailureExamples(report)
-    let known = report.knownFailures(groups: count)
+    let known = report.knownFailures(of: Array(report.failureGroups.prefix(count)))
     lists = known.map { List(message: $0[...].sharedMessage) }
     var scratch = HTMLPage()
     var bytes = 0

@@ -7,23 +7,28 @@ extension TextPage {
 
   /// Writes failed and blacklisted entries by kind and status, with hosts and first URLs.
   mutating func writeFailures(_ report: FinishedReport) {
+    let isQuiet = detail == .failures
     var groups = report.failureGroups.prefix(failureLimit == .max ? .max : Self.groupLimit)
-    if detail == .failures { groups.removeAll { $0.counting == 0 } }
+    if isQuiet { groups.removeAll { $0.counting == 0 } }
     guard !groups.isEmpty else { return }
     line()
     line("Failures")
     let widths = GroupWidths(groups)
-    let lists = ListedFailures(report, groups: groups.count, limit: failureLimit)
+    let lists = ListedFailures(report, of: Array(groups), isNewOnly: isQuiet, limit: failureLimit)
     for (index, group) in groups.enumerated() {
       let records = lists.records(index)
       write(group, records, report, widths)
       write(records, report)
-      if !records.isEmpty, records.count < group.count { line(styled("    …", .detail)) }
+      if !records.isEmpty, records.count < (isQuiet ? group.counting : group.count) { line(styled("    …", .detail)) }
     }
-    let more = report.totals.bad - min(lists.count, report.totals.bad)
-    guard more > 0 else { return }
-    let advice = lists.isCut ? ": \(report.words.failuresAdvice)" : ", which this report doesn't list"
-    line(styled("  … \(grouped(more)) more\(advice)", .detail))
+    let expected = isQuiet ? report.standings.counting : report.totals.bad
+    let more = expected - min(lists.count, expected)
+    if more > 0 {
+      let advice = lists.isCut ? ": \(report.words.failuresAdvice)" : ", which this report doesn't list"
+      line(styled("  … \(grouped(more)) more\(advice)", .detail))
+    }
+    let known = report.standings.known
+    if isQuiet, known > 0 { line(styled("  … \(grouped(known)) known \(known == 1 ? "isn't" : "aren't") listed", .detail)) }
   }
 
   /// The widths of the columns of groups.
@@ -81,8 +86,9 @@ private struct ListedFailures {
   private var known: [[FailureRecord]]
   private var shares: [Int]
 
-  init(_ report: FinishedReport, groups count: Int, limit: Int) {
-    known = report.knownFailures(groups: count)
+  init(_ report: FinishedReport, of groups: [FailureGroup], isNewOnly: Bool, limit: Int) {
+    known = report.knownFailures(of: groups)
+    if isNewOnly { known = known.map { $0.filter { $0.standing == .counts } } }
     shares = known.map { _ in 0 }
     var left = limit
     var open = known.indices.filter { !known[$0].isEmpty }
@@ -107,11 +113,11 @@ private struct ListedFailures {
 }
 
 extension FinishedReport {
-  /// The failures that the report knows of each of the first groups; those that count in the verdict come first.
-  func knownFailures(groups count: Int) -> [[FailureRecord]] {
+  /// The failures that the report knows of each group; those that count in the verdict come first.
+  func knownFailures(of groups: [FailureGroup]) -> [[FailureRecord]] {
     var listed: [FailureGroup.Key: [FailureRecord]] = [:]
     for record in failures { listed[FailureGroup.Key(record.failure), default: []].append(record) }
-    return failureGroups.prefix(count).map { group in
+    return groups.map { group in
       // Both begin with the first of the group; if other groups filled the list, there are more examples.
       let records = listed[group.key] ?? []
       let all = records.count > group.examples.count ? records : group.examples
