@@ -24,7 +24,7 @@ extension FinishedReport {
     func headline(_ word: String, _ parts: [String?], _ style: TextPage.Style) -> Headline {
       Headline(word: word, detail: parts.compactMap(\.self).joined(separator: "; "), time: time, style: style)
     }
-    let bad = totals.bad > 0 ? badPhrase : nil
+    let bad = totals.bad > 0 ? badPhrase() : nil
     if let interruption = end.interruption {
       let known = counted(totals.urls + end.outstanding, "URL")
       return headline("INTERRUPTED", ["\(grouped(totals.done)) of \(known) done (\(interruption.signalName))", bad], .failure)
@@ -45,17 +45,22 @@ extension FinishedReport {
     }
     let unfinished = totals.cancelled > 0 ? "\(counted(totals.cancelled, "URL")) not finished" : nil
     let counting = standings.counting
-    let margin = counting > 0 ? failOn.failures.margin(of: counting, in: totals.considered).map { " (\($0))" } ?? "" : ""
-    return headline("OK", [end.isPastDeadline ? "the deadline passed" : nil, unfinished, bad.map { $0 + margin }], .warning)
+    let margin = counting > 0 ? failOn.failures.margin(of: counting, in: totals.considered) : nil
+    let parts = [end.isPastDeadline ? "the deadline passed" : nil, unfinished, totals.bad > 0 ? badPhrase(margin) : nil]
+    return headline("OK", parts, .warning)
   }
 
-  /// `30 of 10,000 URLs are bad, 5 new and 25 known`.
-  var badPhrase: String {
-    let bad = "\(grouped(totals.bad)) of \(counted(totals.urls, "URL")) \(totals.bad == 1 ? "is" : "are") bad"
+  /// `30 of 10,000 URLs are bad, 5 new and 25 known (limit 0), 40 skipped`; the 10,000 are those to which percentages refer.
+  func badPhrase(_ limit: String? = nil) -> String {
+    var phrase = "\(grouped(totals.bad)) of \(counted(totals.considered, "URL")) \(totals.bad == 1 ? "is" : "are") bad"
     let known = standings.known
-    guard known > 0 else { return bad }
-    if known == totals.bad { return known == 1 ? "\(bad), known" : "\(bad), all of them known" }
-    return "\(bad), \(grouped(totals.bad - known)) new and \(grouped(known)) known"
+    if known > 0, known == totals.bad {
+      phrase += known == 1 ? ", known" : ", all of them known"
+    } else if known > 0 {
+      phrase += ", \(grouped(totals.bad - known)) new and \(grouped(known)) known"
+    }
+    if let limit { phrase += " (\(limit))" }
+    return totals.skipped > 0 ? "\(phrase), \(grouped(totals.skipped)) skipped" : phrase
   }
 
   /// ` (7,000 hits, 3,000 downloaded)`.

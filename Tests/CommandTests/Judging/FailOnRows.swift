@@ -46,7 +46,7 @@ extension FailOnRow {
       lines: (0..<95).map { "http://img.example.com/left/out/\($0).jpg" },
       options: ["--set", "manifests.0.exclude=[/left/**]"],
       status: 2,
-      says: "is bad"
+      says: "1 of 5 URLs is bad (limit 0), 95 skipped"
     ),
     FailOnRow(
       name: "a percentage without filtered entries",
@@ -56,7 +56,7 @@ extension FailOnRow {
       rules: ["failures=10%"],
       options: ["--set", "manifests.0.exclude=[/left/**]"],
       status: 2,
-      says: "(20.0 %, limit"
+      says: "1 of 5 URLs is bad (20.0 %, limit 10 %), 95 skipped"
     ),
     FailOnRow(name: "0 % of nothing bad", good: 3, rules: ["failures=0%"], status: 0, says: "OK"),
     FailOnRow(name: "never", missing: 5, rules: ["failures=never"], status: 0, says: "OK 5 of 5 URLs are bad"),

@@ -87,7 +87,7 @@ extension FailOn {
         "trimming removed \(counted(count, "image")) that this run had stored or used; \(report.words.evictionAdvice)"
     case .failures:
       guard let excess = failures.excess(of: report.standings.counting, in: totals.considered) else { return nil }
-      return "\(report.badPhrase) (\(excess))"
+      return report.badPhrase(excess)
     case .kind(let kind):
       let counting = report.standings.countingByKind[kind] ?? 0
       guard let excess = kinds[kind]?.excess(of: counting, in: totals.considered) else { return nil }
