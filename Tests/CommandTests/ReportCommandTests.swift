@@ -125,6 +125,15 @@ import Testing
     #expect(try await job.prewarm("report", "merge", "first-report.json", "first-report.json").status == 0)
   }
 
+  @Test("merged rows of a run that read nothing exit with 2, as an empty list does")
+  func mergingNothing() async throws {
+    let job = JobFolder(urls: [])
+    job.folder.write("\n", to: "rows.jsonl")
+    let shown = try await job.prewarm("report", "show", "rows.jsonl")
+    #expect(shown.status == 0 && shown.outputText.contains("rows  FAILED  no URLs in the lists"), "\(shown.outputText)")
+    #expect(try await job.prewarm("report", "merge", "rows.jsonl").status == 2)
+  }
+
   @Test("diff shows people and programs the failures that two runs added and fixed")
   func comparing() async throws {
     let origin = try makeImageOrigin()

@@ -83,7 +83,9 @@ public final class RowReplay {
   /// - Parameter failOn: the rules that judge it.
   public func finish(failOn: FailOn = FailOn()) throws(ReportError) -> FinishedReport {
     try report.flushJournals()
-    return report.finish(RunEnd(finishedAt: nil, duration: .zero), failOn: failOn)
+    var end = RunEnd(finishedAt: nil, duration: .zero)
+    end.isEmpty = report.totals.urls == 0
+    return report.finish(end, failOn: failOn)
   }
 
   /// The name of a report on the rows of a file, which don't name their job: the file's name without its extension.

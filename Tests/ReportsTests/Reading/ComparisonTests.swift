@@ -94,7 +94,20 @@ import Testing
     #expect(later.0.appearedBad == 1 && later.0.disappeared == nil)
     let page = ComparisonText(limit: 1).text(later.0, from: "old.jsonl", to: "new.json")
     expectGolden(page)
+    #expect(page.hasPrefix("old.jsonl → new.json: 1 broken, 2 fixed, 1 appeared (1 bad)\n"))
     #expect(!ComparisonText(limit: 1).text(bothSides.0, from: "old.json", to: "new.json").contains("appeared"))
+  }
+
+  @Test("the headline counts entries that appeared and disappeared, and the bad ones among them")
+  func headline() throws {
+    try folder.writeRows([image("same"), image("gone"), sample("gone-bad", .failed)], to: "old.jsonl")
+    try folder.writeRows([image("same"), image("new")], to: "new.jsonl")
+    func headline(_ old: String, _ new: String) throws -> String? {
+      let comparison = try ReportComparison(from: folder.file(old), to: folder.file(new)) { _ in }
+      return ComparisonText(limit: 1).text(comparison, from: old, to: new).split(separator: "\n").first.map(String.init)
+    }
+    #expect(try headline("old.jsonl", "new.jsonl") == "old.jsonl → new.jsonl: 1 appeared, 2 disappeared (1 bad)")
+    #expect(try headline("new.jsonl", "new.jsonl") == "new.jsonl → new.jsonl: no differences")
   }
 
   @Test("a JSON report that omits failures is rejected with advice")

@@ -55,10 +55,12 @@ import Testing
     }
   }
 
-  @Test("a file without rows, or with blank lines only, is an empty run")
+  @Test("a file without rows is an empty run, which fails, and blank lines are ignored")
   func noRows() throws {
     try JSONLinesJournal(path: folder.file("rows.jsonl")).finish(makeRun().finish(makeEnd()))
-    #expect(try folder.replay("rows.jsonl").totals.urls == 0)
+    let empty = try folder.replay("rows.jsonl")
+    #expect(empty.totals.urls == 0 && empty.exitStatus == .beyondLimits)
+    expectGolden(empty.headline.sentence)
     folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\r\n\n  \n", to: "rows.jsonl")
     #expect(try folder.replay("rows.jsonl").totals.checked == 1)
   }

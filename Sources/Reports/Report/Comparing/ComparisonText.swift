@@ -53,8 +53,11 @@ public struct ComparisonText {
   }
 
   private func headline(_ comparison: ReportComparison, _ names: String) -> String {
-    let parts = [(comparison.broke, "broken"), (comparison.healed, "fixed"), (comparison.changed, "changed")]
-      .filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
+    let parts = [
+      (comparison.broke, "broken", 0), (comparison.healed, "fixed", 0), (comparison.changed, "changed", 0),
+      (comparison.appeared ?? comparison.appearedBad, "appeared", comparison.appearedBad),
+      (comparison.disappeared ?? 0, "disappeared", comparison.disappearedBad),
+    ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)\($0.2 > 0 ? " (\(grouped($0.2)) bad)" : "")" }
     return "\(names): \(parts.isEmpty ? "no differences" : parts.joined(separator: ", "))"
   }
 
