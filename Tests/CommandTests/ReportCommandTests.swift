@@ -82,6 +82,7 @@ import Testing
       (["show", "report.json", "--report", "csv=a.csv"], 3),
       (["show", "report.json", "--report", "xml=a.xml"], 3),
       (["show", "report.json", "--report", "json"], 3),
+      (["show", "rows.jsonl", "--report", "junit={path: a.xml, successes: true}"], 3),
       (["show", "report.json", "--report", "json=a", "--report", "html=a"], 3),
       (["show", "report.json", "--report", "json=report.json/a"], 1),
       (["show", "rows.jsonl", "--report", "jsonl=./rows.jsonl"], 3),

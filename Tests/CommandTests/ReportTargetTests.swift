@@ -50,6 +50,21 @@ import Testing
     #expect(contents() == before && origin.requests.isEmpty)
   }
 
+  @Test("a report option accepts a section as in a job file")
+  func sections() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1))
+    let written = try await job.prewarm("check", "urls.txt", "--report", "junit={path: a.xml, successes: true}")
+    let text = String(decoding: try #require(job.folder.read("a.xml")), as: UTF8.self)
+    #expect(written.status == 0 && written.outputText.contains("OK") && text.contains(imageURLs(origin, 0..<1)[0]))
+    // As a path does, it replaces the text report.
+    let printed = try await job.prewarm("check", "urls.txt", "--report", "junit={path: '-', successes: true}")
+    #expect(printed.status == 0 && printed.outputText.hasPrefix("<?xml "), "\(printed.errorText)")
+    let refused = try await job.prewarm("check", "urls.txt", "--report", "html={path: a.html}")
+    #expect(refused.status == 3)
+    expectGolden(refused.errorText)
+  }
+
   @Test("check replaces none of its sources, standard input among them")
   func sources() async throws {
     let origin = try makeImageOrigin()

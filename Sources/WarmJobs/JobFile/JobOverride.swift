@@ -219,7 +219,13 @@ struct JobOverrideMerge {
 
   /// Whether both are reports with the same target as written.
   private static func haveSameTarget(_ left: YAMLNode, _ right: YAMLNode) -> Bool {
-    guard let left = left.mapping?.pairs.first, let right = right.mapping?.pairs.first else { return false }
-    return left.value.hasSameContent(as: right.value)
+    guard let left = target(of: left), let right = target(of: right) else { return false }
+    return left.hasSameContent(as: right)
+  }
+
+  /// The path of a report, which may be the value of its format or a key of its section.
+  private static func target(of report: YAMLNode) -> YAMLNode? {
+    guard let value = report.mapping?.pairs.first?.value else { return nil }
+    return value.mapping?.pairs.first { $0.key.scalar?.text == "path" }?.value ?? value
   }
 }

@@ -29,7 +29,12 @@ struct ReportOutputs: ParsableArguments {
         throw CommandError(.misused, "--report \(text) isn't a pair; write --report json=report.json")
       }
       let path = String(text[text.index(after: equals)...])
-      targets.append(Target(format: try Self.format(String(text[..<equals]), path: path), path: path))
+      let format = try Self.format(String(text[..<equals]), path: path)
+      guard !Self.isSection(path) else {
+        let advice = "only prewarm run and check accept options of a report; write --report \(format.rawValue)=FILE"
+        throw CommandError(.misused, "--report \(format.rawValue)=\(named(path)): \(advice)")
+      }
+      targets.append(Target(format: format, path: path))
     }
     let paths = targets.map(\.path)
     var files: Set<FileIdentity> = []
@@ -39,6 +44,9 @@ struct ReportOutputs: ParsableArguments {
     if !paths.contains("-") { targets.insert(Target(format: .text, path: "-"), at: 0) }
     return targets
   }
+
+  /// Whether the target of a report is a section in YAML instead of a path.
+  static func isSection(_ target: String) -> Bool { target.hasPrefix("{") && target.hasSuffix("}") }
 
   /// The format named `word`, for the report at `path`; an unknown one ends the command with status 3.
   static func format(_ word: String, path: String) throws -> ReportFormat {

@@ -181,13 +181,10 @@ struct ReportKeyOptions: ParsableArguments {
       }
   }
 
+  /// - Parameter file: a path, or a section as in a job file, such as `{path: junit.xml, successes: true}`.
   private static func report(_ format: ReportFormat, _ file: String, origin: String) -> JobOverride {
-    JobOverride(
-      path: "report",
-      value: "{\(format.rawValue): \(JobOverride.quoted(file))}",
-      origin: origin,
-      appends: true
-    )
+    let target = ReportOutputs.isSection(file) ? file : JobOverride.quoted(file)
+    return JobOverride(path: "report", value: "{\(format.rawValue): \(target)}", origin: origin, appends: true)
   }
 }
 
