@@ -109,6 +109,27 @@ import Testing
     expectGolden(stopped["run finishes"])
   }
 
+  @Test("a run that didn't finish skips the rules that it hasn't broken so far")
+  func uncheckedRules() async throws {
+    let nodes = try await junit { journals in
+      let run = makeRun(journals: journals)
+      run.record(.failed(Failure(.reset, message: "no")))
+      return run.finish(makeEnd { ($0.breakage, $0.areManifestsRead) = ("urls/a.csv.gz broke off", false) })
+    }
+    let results = Dictionary(
+      uniqueKeysWithValues: cases(nodes, ofSuite: 0).map { ($0.0.attributes["name"]!, $0.1.first?.name ?? "passed") }
+    )
+    #expect(
+      results == [
+        "run finishes": "failure", "fail-on.failures": "failure", "fail-on.empty": "skipped", "fail-on.unfinished": "skipped",
+        "fail-on.evicted": "skipped",
+      ]
+    )
+    let suite = nodes.named("testsuite")[0].attributes
+    #expect(suite["failures"] == "2" && suite["skipped"] == "3" && nodes.named("testsuites")[0].attributes["skipped"] == "3")
+    expectGolden(cases(nodes, ofSuite: 0)[2].1.first?.attributes["message"])
+  }
+
   @Test("hostile text stays in its place, and characters invalid in XML are shown")
   func hostileText() async throws {
     let texts = hostileTexts + ["]]>", "<!--", "&#0;", "a\"b'c<d>&e", "\u{FFFE}\u{FFFF}", "\u{1}\u{8}\u{B}"]

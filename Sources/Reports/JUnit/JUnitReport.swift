@@ -5,7 +5,7 @@ import ImagePrimitives
 /// The suite with the job's name has a case for each failed and blacklisted entry, and for all others if the report lists successes.
 /// Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run and for each enabled rule of
 /// `fail-on`, and the job's description and the run's warnings: so the file always has a case, which Jenkins requires, and
-/// one fails if the exit status isn't 0. A failure that doesn't count in the verdict is `skipped`, with its message.
+/// one fails if the exit status isn't 0. Rules that weren't checked, since the run didn't finish, are skipped. A failure that doesn't count in the verdict is `skipped`, with its message.
 ///
 /// Cases are spooled during the run, since the counts precede them in the file. The file stays below 30 MB, GitLab's limit: a last case
 /// counts the omitted ones, and fails if one of them would. Successes take at most two thirds of the limit.
@@ -87,18 +87,19 @@ extension OutputBuffer {
 
   mutating func appendJUnitStart(_ report: FinishedReport) {
     let rules = report.verdictCases
-    let failedRules = UInt64(rules.count { $0.reason != nil })
+    let failedRules = UInt64(rules.count { $0.reason != nil && $0.isFailure })
+    let skippedRules = UInt64(rules.count { !$0.isFailure })
     appendLiteral("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites")
     appendXML(attribute: "name", report.job.title)
     appendJUnitCounts(
       tests: report.totals.urls + UInt64(rules.count),
       failures: report.standings.counting + failedRules,
-      skipped: report.skippedCases,
+      skipped: report.skippedCases + skippedRules,
       report
     )
     appendLiteral(">\n  <testsuite")
     appendXML(attribute: "name", "\(report.job.title): verdict")
-    appendJUnitCounts(tests: UInt64(rules.count), failures: failedRules, skipped: 0, report)
+    appendJUnitCounts(tests: UInt64(rules.count), failures: failedRules, skipped: skippedRules, report)
     appendLiteral(">\n")
     if !report.job.description.isEmpty {
       appendLiteral("    <properties><property name=\"description\"")
@@ -175,7 +176,7 @@ extension OutputBuffer {
 private struct VerdictCase {
   var className: String
   var name: String
-  /// Why it failed; nil if it passed.
+  /// Why it failed, or was skipped; nil if it passed.
   var reason: String?
   var isFailure = true
 }
@@ -184,13 +185,19 @@ extension FinishedReport {
   /// Entries without a result, and failures that don't count.
   fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known }
 
-  /// The run itself, then the rules.
+  /// The run itself, then the rules; those that a run that didn't finish hasn't broken so far are skipped.
   fileprivate var verdictCases: [VerdictCase] {
     let stop = end.interruption.map { "interrupted by \($0.signalName)" } ?? end.breakage
     let run = VerdictCase(className: "run", name: "run finishes", reason: stop)
     return [run]
       + failOn.rules.map { rule in
-        VerdictCase(className: words.rules, name: words.key(rule), reason: failOn.reason(rule, in: self))
+        let reason = failOn.reason(rule, in: self)
+        return VerdictCase(
+          className: words.rules,
+          name: words.key(rule),
+          reason: reason ?? (stop == nil ? nil : "not checked: the run didn't finish"),
+          isFailure: reason != nil || stop == nil
+        )
       }
   }
 }
