@@ -60,6 +60,22 @@ import Testing
     }
   }
 
+  @Test("a baseline of a run that stopped early triggers a warning", arguments: ["rows.jsonl", "report.json"])
+  func partialBaseline(name: String) async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/stall.jpg", .stall)
+    let job = JobFolder(urls: [origin.url("/a.jpg"), origin.url("/stall.jpg")])
+    let cut = try await job.runJob("--deadline", "500ms")
+    #expect(cut.status == 2 && cut.totals["cancelled"] == 1)
+    job.folder.write(try #require(job.folder.read(name)), to: "last-\(name)")
+    job.write(urls: [origin.url("/a.jpg")])
+    let next = try await job.runJob("--fail-on", "baseline=last-\(name)")
+    #expect(next.status == 0 && next.section("standings")["known"] as? Int == 1)
+    let warning = try #require((next.report["warnings"] as? [String])?.first)
+    #expect(next.result.errorText == "prewarm: test: \(warning)\n")
+    expectGolden(warning)
+  }
+
   @Test("a dry run doesn't count invalid lines that the baseline has")
   func dryRuns() async throws {
     let origin = try makeImageOrigin()

@@ -41,6 +41,8 @@ public final class FailureBaseline: FailureJudge {
   }
 
   private let path: String
+  /// Whether the earlier run stopped before it had a result of each entry, as far as the report says.
+  public private(set) var isPartial = false
   private var known = EntryTable(filler: Sighting.none)
   private var goodCount: UInt64 = 0
   private var badCount: UInt64 = 0
@@ -56,6 +58,7 @@ public final class FailureBaseline: FailureJudge {
     case .rows:
       try input.rows(isStopped: isStopped) { row throws(JSONError) in
         let outcome = try row.outcome()
+        if outcome == .cancelled { isPartial = true }
         guard outcome == .failed || outcome == .blacklisted else { return }
         let (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
         guard failure?.isTransient != true || standing == .known else { return }
@@ -64,6 +67,7 @@ public final class FailureBaseline: FailureJudge {
     case .report:
       let report = try input.report(words: .plain)
       try report.checkThatAllFailuresAreListed(path: path)
+      isPartial = report.totals.cancelled > 0 || !report.end.areManifestsRead
       for record in report.failures where record.failure?.isTransient != true || record.standing == .known { add(record.key) }
     }
   }
