@@ -110,6 +110,16 @@ import Testing
     expectGolden(text(report))
   }
 
+  @Test("the verdict is one line unless it goes to a terminal")
+  func lineOfTheVerdict() {
+    let run = makeRun()
+    run.record(EntryResult(.hitDisk), count: 4)
+    let breakage = "urls/hero.csv.gz broke after line 9,120 of many more: the gzip data is damaged, and the rest is lost"
+    let report = run.finish(makeEnd(after: .seconds(30)) { $0.breakage = breakage })
+    #expect(text(report).hasPrefix("homepage  FAILED  \(breakage); 4 URLs  30.0 s\n"))
+    #expect(TextReport(isCut: true).text(report).split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
+
   @Test("an empty run says why") func anEmptyRunSaysWhy() {
     let report = makeRun().finish(makeEnd(after: .seconds(3)) { $0.isEmpty = true })
     expectGolden(text(report, width: 120))

@@ -87,10 +87,11 @@ extension TextPage {
     let name = escapedForTerminal(report.job.title)
     let start = "\(name)  \(headline.word)  "
     let parts = [headline.detail, headline.time].compactMap(\.self).joined(separator: "  ")
-    if columns(of: start + parts) <= width {
-      line(styled(start + parts, headline.style))
-    } else {
+    if isCut, columns(of: start + parts) > width {
       paragraph("", [start + parts], indent: 0, style: headline.style)
+    } else {
+      // A single line elsewhere, for grep.
+      line(styled(start + parts, headline.style))
     }
     guard !report.job.description.isEmpty, !report.isAllGood || detail == .all else { return }
     paragraph("", [escapedForTerminal(report.job.description)], indent: 0, style: .detail)
