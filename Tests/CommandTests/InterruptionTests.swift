@@ -24,6 +24,23 @@ import Testing
     #expect(again.status == 0 && again.totals["hit_disk"] == 4 && again.totals["downloaded"] == 96)
   }
 
+  @Test("a job that a signal prevented from starting has no report, and its name is printed")
+  func laterJobs() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1))
+    job.folder.write("version: 1\nname: thumbs\nmanifests: [{path: urls.txt}]\nreport: [{text: thumbs.txt}]\n", to: "thumbs.yaml")
+    let command = try job.start(["run", "job.yaml", "thumbs.yaml"] + JobFolder.patience)
+    try await gate.waitForWaiting(1)
+    command.send(SIGINT)
+    try await command.waitForError("finish")
+    gate.open()
+    let result = try await command.wait()
+    #expect(result.status == 130 && !result.outputText.contains("thumbs"), "\(result.outputText)")
+    #expect(job.folder.read("thumbs.txt") == nil)
+    expectGolden(result.errorText.lines(with: "thumbs"))
+  }
+
   @Test("a signal that arrives twice at once counts as one") func aSignalThatComesTwiceAtOnceIsOne() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)

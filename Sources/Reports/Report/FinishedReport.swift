@@ -45,11 +45,7 @@ public struct FinishedReport: Sendable {
 
   /// The exit status of the job: a signal's, or 1 if the job couldn't finish, or the verdict's.
   public var exitStatus: ExitStatus {
-    switch end.interruption {
-    case .interrupt: .interrupted
-    case .terminate: .terminated
-    case nil: end.breakage == nil ? verdict.exitStatus : .couldNotFinish
-    }
+    end.interruption?.exitStatus ?? (end.breakage == nil ? verdict.exitStatus : .couldNotFinish)
   }
 
   /// Returns the verdict on the lists only, for a run that fetched no image: on invalid lines and on an empty run.

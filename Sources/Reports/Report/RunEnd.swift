@@ -6,6 +6,13 @@ public enum Interruption: String, Sendable, Hashable {
   case terminate = "SIGTERM"
 
   public var signalName: String { rawValue }
+
+  public var exitStatus: ExitStatus {
+    switch self {
+    case .interrupt: .interrupted
+    case .terminate: .terminated
+    }
+  }
 }
 
 /// The facts about a run that are known only at its end and don't follow from its entries.

@@ -97,7 +97,7 @@ struct WorkerCommand: ParsableCommand {
     }
     switch summary.ending {
     case .drained: return .withinLimits
-    case .interrupted(let interruption): return interruption == .interrupt ? .interrupted : .terminated
+    case .interrupted(let interruption): return interruption.exitStatus
     case .replaced:
       Note.error("\(summary.name): the queue was deleted or replaced before its job was done")
       return .couldNotFinish

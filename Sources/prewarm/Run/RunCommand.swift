@@ -123,6 +123,11 @@ struct JobsRun {
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
     for job in prepared {
+      if let interruption = control.interruption {
+        Note.error("\(job.job.name): not started: interrupted by \(interruption.signalName)")
+        worst = max(worst, interruption.exitStatus)
+        continue
+      }
       worst = max(worst, isDryRun ? listMisses(job, runner) : warm(job, runner, progress))
     }
     manager.shutDown()
