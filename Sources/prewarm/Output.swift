@@ -1,3 +1,4 @@
+import ArgumentParser
 import Glibc
 import ImagePrimitives
 import ImageURLs
@@ -41,7 +42,8 @@ final class LineOutput {
   private static let bufferBytes = 65_536
   private let descriptor: Int32
   private var buffer: [UInt8] = []
-  private(set) var hasFailed = false
+  /// The error number of the first failed write; nil if there is none.
+  private var errorCode: Int32?
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
@@ -57,8 +59,14 @@ final class LineOutput {
   }
 
   func flush() {
-    if !hasFailed, !writeAll(buffer, to: descriptor) { hasFailed = true }
+    if errorCode == nil, !writeAll(buffer, to: descriptor) { errorCode = errno }
     buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes the rest; a failed write ends the command.
+  func finish() throws {
+    flush()
+    if let errorCode { throw outputError(errorCode) }
   }
 }
 
@@ -95,7 +103,13 @@ func printJSON(_ value: JSONTree) throws { try printData(value.line + "\n") }
 
 /// Prints data; a failed write ends the command.
 func printData(_ text: String) throws {
-  guard writeToStandardOutput(text) else { throw CommandError(.couldNotFinish, "cannot write to standard output") }
+  guard writeToStandardOutput(text) else { throw outputError(errno) }
+}
+
+/// The error of a failed write to standard output. If its reader is gone, as in `| head`, it ends the command silently, with the status
+/// that shells show for SIGPIPE.
+func outputError(_ code: Int32) -> any Error {
+  code == EPIPE ? ExitCode(128 + SIGPIPE) : CommandError(.couldNotFinish, "cannot write to standard output")
 }
 
 /// A URL with its credentials masked.

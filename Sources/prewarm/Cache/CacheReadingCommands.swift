@@ -168,9 +168,7 @@ extension CacheCommand {
         let advice = "remove it with prewarm cache remove, and the next run downloads it"
         throw CommandError(.couldNotFinish, "the cached copy of \(named(url)) is damaged; \(advice)")
       }
-      guard writeAll(bytes, to: STDOUT_FILENO) else {
-        throw CommandError(.couldNotFinish, "cannot write to standard output")
-      }
+      guard writeAll(bytes, to: STDOUT_FILENO) else { throw outputError(errno) }
     }
 
     /// The record of an identity, and its body unless `--json` is given; nil if it isn't cached.

@@ -61,8 +61,7 @@ extension ReportCommand {
         try ReportComparison(from: before, to: after) { append($0.json) }
       }
       append(comparison.json)
-      output.flush()
-      if output.hasFailed { throw CommandError(.couldNotFinish, "cannot write to standard output") }
+      try output.finish()
       return comparison
     }
   }

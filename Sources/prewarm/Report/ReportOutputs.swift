@@ -106,7 +106,9 @@ struct ReportOutputs: ParsableArguments {
         failure = failure ?? error
       }
     }
-    if let failure { throw CommandError(.couldNotFinish, "\(failure)") }
+    guard let failure else { return }
+    if failure.path == "-", failure.code == EPIPE { throw outputError(EPIPE) }
+    throw CommandError(.couldNotFinish, "\(failure)")
   }
 }
 

@@ -120,6 +120,7 @@ struct JobsRun {
     } catch {
       throw CommandError(.couldNotFinish, "\(error)")
     }
+    defer { manager.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
     for job in prepared {
@@ -128,9 +129,8 @@ struct JobsRun {
         worst = max(worst, interruption.exitStatus)
         continue
       }
-      worst = max(worst, isDryRun ? listMisses(job, runner) : warm(job, runner, progress))
+      worst = max(worst, isDryRun ? try listMisses(job, runner) : warm(job, runner, progress))
     }
-    manager.shutDown()
     throw ExitCode(worst.rawValue)
   }
 
@@ -178,14 +178,14 @@ struct JobsRun {
   }
 
   /// Prints the URLs of a dry run to standard output, and a summary to standard error.
-  private func listMisses(_ prepared: PreparedJob, _ runner: JobRunner) -> ExitStatus {
+  private func listMisses(_ prepared: PreparedJob, _ runner: JobRunner) throws -> ExitStatus {
     let output = LineOutput(STDOUT_FILENO)
     var misses: UInt64 = 0
     let report = runner.run(prepared) { url in
       misses += 1
       output.append(url)
     }
-    output.flush()
+    try output.finish()
     let verdict = report.verdictOnLists(fetching: misses)
     if !display.isQuiet {
       let others = prepared.job.cache.mode == .only ? "filtered out or not cached" : "filtered out"
@@ -196,8 +196,7 @@ struct JobsRun {
       Note.error("\(report.job.name): \(breakage)")
       return .couldNotFinish
     }
-    if output.hasFailed { Note.error("cannot write to standard output") }
-    if output.hasFailed || report.end.interruption != nil { return output.hasFailed ? .couldNotFinish : report.exitStatus }
+    if report.end.interruption != nil { return report.exitStatus }
     for entry in report.failureGroups.filter({ $0.kind == .invalidURL }).flatMap(\.examples) {
       let location = entry.line > 0 ? "\(entry.manifest):\(entry.line)" : entry.url
       Note.error("\(location): \(entry.failure?.message ?? "not a valid URL")")
