@@ -15,7 +15,7 @@ public final class JobReports {
   /// Reads the baseline, then opens the reports; existing files stay unchanged.
   ///
   /// - Parameters:
-  /// - options: properties of the machine that reports need.
+  ///   - options: properties of the machine that reports need.
   ///   - isDryRun: a dry run writes no report.
   /// - isStopped: polled while long files are read; true ends reading early, since the run will not start.
   public init(_ job: Job, options: ReportOptions, isDryRun: Bool = false, isStopped: () -> Bool) throws(JobError) {
@@ -23,7 +23,7 @@ public final class JobReports {
     let path = job.baseline
     do throws(ReportReadingError) {
       baseline = try path.flatMap { path throws(ReportReadingError) in
-        try FailureBaseline(path: path.absolute, isStopped: isStopped)
+        try FailureBaseline(path: path.absolute, name: path.written, isStopped: isStopped)
       }
     } catch {
       throw .baseline(error)

@@ -17,7 +17,7 @@ extension FailureJudge {
 
 /// How the failures of a run differ from those of an earlier one, entry by entry.
 public struct BaselineDifference: Sendable, Equatable {
-  /// The earlier run's report.
+  /// The earlier run's report, as the user wrote its path.
   public var path: String
   /// Entries that failed permanently then, or were known.
   public var failures: UInt64
@@ -40,7 +40,7 @@ public final class FailureBaseline: FailureJudge {
     static let bad: UInt8 = 2
   }
 
-  private let path: String
+  private let name: String
   /// Whether the earlier run stopped before it had a result of each entry, as far as the report says.
   public private(set) var isPartial = false
   private var known = EntryTable(filler: Sighting.none)
@@ -49,9 +49,11 @@ public final class FailureBaseline: FailureJudge {
 
   /// Reads the report at `path`: the rows of a JSON Lines report, or a JSON report that omits no failure. nil if the file doesn't exist.
   ///
-  /// - Parameter isStopped: asked before each row; if true, the rest isn't read, since the run ends before it needs a verdict.
-  public init?(path: String, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
-    self.path = path
+  /// - Parameters:
+  ///   - name: the path as the user wrote it, for the report of this run; default `path`.
+  ///   - isStopped: asked before each row; if true, the rest isn't read, since the run ends before it needs a verdict.
+  public init?(path: String, name: String? = nil, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
+    self.name = name ?? path
     if path != "-", InputFile.isMissing(path) { return nil }
     let input = try ReportInput(path: path)
     switch input.kind {
@@ -93,7 +95,7 @@ public final class FailureBaseline: FailureJudge {
   }
 
   public var difference: BaselineDifference? {
-    BaselineDifference(path: path, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
+    BaselineDifference(path: name, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
   }
 
   private func add(_ key: EntryKey) { _ = known.indexAdding(key) }
