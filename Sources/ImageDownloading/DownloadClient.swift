@@ -1,5 +1,6 @@
 public import ImagePrimitives
 import Synchronization
+import Threads
 
 /// A user of an ``ImageDownloader`` with its own downloads, numbers and events; transfers and limits are shared by all clients.
 ///
@@ -7,11 +8,13 @@ import Synchronization
 public final class DownloadClient: Sendable {
   private let number: Int
   private let inbox: Inbox
-  private let isClosed = Mutex(false)
+  /// Nil once the client is closed.
+  private let receiver: Mutex<(any DownloadReceiver)?>
 
-  init(number: Int, inbox: Inbox) {
+  init(number: Int, inbox: Inbox, receiver: any DownloadReceiver) {
     self.number = number
     self.inbox = inbox
+    self.receiver = Mutex(receiver)
   }
 
   deinit { endOnce(waiting: false) }
@@ -19,14 +22,15 @@ public final class DownloadClient: Sendable {
   /// Adds downloads; a batch takes one lock and wakes the thread at most once.
   ///
   /// A URL that is neither http nor https, and that no loader handles, fails as `invalid-url`. A download whose URL, validators and
-  /// options equal those of a running one, of any client, shares its transfer. Traps after ``close()`` or
-  /// ``ImageDownloader/shutDown()``, and if the number of a download is still in use.
+  /// options equal those of a running one, of any client, shares its transfer. After the downloader was shut down, all of them end as
+  /// cancelled before this returns. Traps after ``close()``, and if the number of a download is still in use.
   public func submit(_ downloads: [Download]) {
     // Posted under the lock, so that it precedes the message that closes the client.
-    isClosed.withLock { isClosed in
-      trap(unless: !isClosed, "can't submit downloads to a closed client")
-      _ = inbox.post(.submit(client: number, downloads))
+    let rejecting: (any DownloadReceiver)? = receiver.withLock { receiver in
+      trap(unless: receiver != nil, "can't submit downloads to a closed client")
+      return inbox.post(.submit(client: number, downloads)) ? nil : receiver
     }
+    rejecting?.receive(downloads.map { .cancelled(id: $0.id, TransferSummary()) })
   }
 
   /// Cancels waiting downloads and, with `includingRunning`, running ones. Each ends once with ``DownloadEvent/cancelled(id:_:)``; a
@@ -57,15 +61,17 @@ public final class DownloadClient: Sendable {
   public func close() { endOnce(waiting: true) }
 
   private func endOnce(waiting: Bool) {
-    let isFirst = isClosed.withLock { isClosed in
-      defer { isClosed = true }
-      return !isClosed
+    let last: (any DownloadReceiver)? = receiver.withLock { receiver in
+      defer { receiver = nil }
+      return receiver
     }
-    guard isFirst else { return }
+    guard last != nil else { return }
     let latch = waiting ? Latch() : nil
     let isTaken = inbox.post(.close(client: number, latch))
+    guard let latch else { return }
     // A downloader that shuts down closes its clients itself.
-    if waiting { (isTaken ? latch : inbox.ended)?.wait() }
+    if !isTaken { inbox.ended.whenSet { latch.open() } }
+    latch.wait()
   }
 }
 
@@ -102,7 +108,8 @@ public enum DownloadEvent: Sendable {
   }
 }
 
-/// Receives the events of a ``DownloadClient``, on the transfer thread and never under a lock.
+/// Receives the events of a ``DownloadClient``, on the transfer thread and never under a lock; after a shutdown of the downloader, those of
+/// rejected downloads on the thread that submits them.
 ///
 /// Both calls block all transfers until they return, so hand work to other threads.
 public protocol DownloadReceiver: AnyObject, Sendable {

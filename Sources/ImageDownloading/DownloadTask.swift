@@ -1,16 +1,13 @@
 public import ImagePrimitives
 import ImageURLs
 import Synchronization
+import Threads
 
 /// A single download, for callers that want one image rather than a batch: see
 /// ``ImageDownloader/download(_:priority:options:validators:progressInterval:)``.
 ///
 /// It keeps its downloader running. Releasing it doesn't cancel it.
 public final class DownloadTask: Sendable {
-  /// The download's events, for one reader: started, response, progress, and the end as the last. Chunks of a large body are left
-  /// out, since ``value`` has the whole body.
-  public let progress: AsyncStream<DownloadEvent>
-
   private let state: TaskState
   private let client: DownloadClient
   private let id: UInt64
@@ -24,20 +21,18 @@ public final class DownloadTask: Sendable {
     self.client = client
     self.downloader = downloader
     current = Mutex(priority)
-    progress = state.stream
   }
+
+  /// The download's events: started, response, progress, and the end as the last. Each use has its own sequence, which begins with the
+  /// newest 64 so far; a slow consumer misses older ones. Chunks of a large body are left out, since ``value`` has the whole body.
+  public var events: AsyncStream<DownloadEvent> { state.events.events }
 
   /// The response, with the whole body in memory; waits for it. Cancelling the waiting task cancels the download.
   public var value: Response {
     get async throws(DownloadError) {
       // The awaiting caller may hold nothing else that keeps the downloader alive.
       defer { withExtendedLifetime(self) {} }
-      let result = await withTaskCancellationHandler {
-        await state.result
-      } onCancel: {
-        cancel()
-      }
-      return try result.get()
+      return try await state.outcome.value { cancel() }.get()
     }
   }
 
@@ -56,8 +51,10 @@ public final class DownloadTask: Sendable {
 
 /// Why ``DownloadTask/value`` has no image.
 public enum DownloadError: Error, Sendable, Hashable {
-  /// It was cancelled, or the downloader was shut down.
+  /// It was cancelled.
   case cancelled
+  /// The downloader was shut down, before or during the download.
+  case shutDown
   /// It failed after all retries.
   case failed(Failure)
 
@@ -69,7 +66,8 @@ public enum DownloadError: Error, Sendable, Hashable {
 
 /// Single downloads for callers that await them.
 extension ImageDownloader {
-  /// Starts a download in addition to those of all clients, within the same limits. Traps after ``shutDown()``.
+  /// Starts a download in addition to those of all clients, within the same limits. After a shutdown it fails as
+  /// ``DownloadError/shutDown``.
   ///
   /// - Parameters:
   ///   - url: as written; it is normalised first, unless a loader handles it. A URL that isn't http or https fails as
@@ -106,7 +104,7 @@ extension ImageDownloader {
     return task
   }
 
-  /// Downloads one image whole; cancelling the calling task cancels the download. The parameters are those of
+  /// Downloads one image whole. Cancelling the calling task cancels the download. The parameters are those of
   /// ``download(_:priority:options:validators:progressInterval:)``.
   public func data(
     from url: String,
@@ -130,70 +128,45 @@ extension ImageDownloader {
 
 /// The state of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
 final class TaskState: Sendable {
-  typealias Outcome = Result<Response, DownloadError>
-
-  private struct State {
-    var outcome: Outcome?
-    var waiters: [CheckedContinuation<Outcome, Never>] = []
-    /// The chunks of a streamed body.
-    var body: [UInt8] = []
-  }
-
-  let stream: AsyncStream<DownloadEvent>
-  private let events: AsyncStream<DownloadEvent>.Continuation
-  private let state = Mutex(State())
-
-  init() { (stream, events) = AsyncStream.makeStream() }
-
-  var result: Outcome {
-    get async {
-      await withCheckedContinuation { continuation in
-        let outcome = state.withLock { state in
-          if state.outcome == nil { state.waiters.append(continuation) }
-          return state.outcome
-        }
-        if let outcome { continuation.resume(returning: outcome) }
-      }
-    }
-  }
+  let events = Broadcast<DownloadEvent>(keeping: 64)
+  let outcome = OneShot<Result<Response, DownloadError>>()
+  /// The chunks of a streamed body.
+  private let body = Mutex<[UInt8]>([])
 
   /// Handles an event; returns true if it was the last.
-  func take(_ event: DownloadEvent) -> Bool {
+  ///
+  /// - Parameter isShutDown: whether a cancelled download was cancelled by a shutdown.
+  func take(_ event: DownloadEvent, isShutDown: Bool) -> Bool {
     switch event {
     case .chunk(_, _, let bytes):
-      state.withLock { $0.body += bytes }
+      body.withLock { $0 += bytes }
       return false
     case .restarted:
-      state.withLock { $0.body = [] }
+      body.withLock { $0 = [] }
       return false
     case .started, .response, .progress:
-      events.yield(event)
+      events.send(event)
       return false
     case .finished(let id, var image):
       if image.wasStreamed {
-        image.body = state.withLock { state in
-          defer { state.body = [] }
-          return state.body
+        image.body = body.withLock { body in
+          defer { body = [] }
+          return body
         }
         image.wasStreamed = false
       }
       end(.success(image), .finished(id: id, image))
     case .notModified(_, let image): end(.success(image), event)
     case .failed(_, let failure, _): end(.failure(.failed(failure)), event)
-    case .cancelled: end(.failure(.cancelled), event)
+    case .cancelled: end(.failure(isShutDown ? .shutDown : .cancelled), event)
     }
     return true
   }
 
-  private func end(_ outcome: Outcome, _ event: DownloadEvent) {
-    events.yield(event)
+  private func end(_ outcome: Result<Response, DownloadError>, _ event: DownloadEvent) {
+    events.send(event)
     events.finish()
-    let waiters = state.withLock { state in
-      state.outcome = outcome
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume(returning: outcome) }
+    self.outcome.set(outcome)
   }
 }
 
@@ -205,6 +178,9 @@ final class TaskReceiver: DownloadReceiver {
   }
 
   private let tasks = Mutex(Tasks())
+  private let inbox: Inbox
+
+  init(_ inbox: Inbox) { self.inbox = inbox }
 
   var mayStart: Bool { true }
 
@@ -221,7 +197,7 @@ final class TaskReceiver: DownloadReceiver {
   func receive(_ events: [DownloadEvent]) {
     for event in events {
       guard let state = tasks.withLock({ $0.states[event.id] }) else { continue }
-      if state.take(event) { tasks.withLock { $0.states[event.id] = nil } }
+      if state.take(event, isShutDown: inbox.isClosed) { tasks.withLock { $0.states[event.id] = nil } }
     }
   }
 }

@@ -78,7 +78,7 @@ public final class ImageDownloader: Sendable {
     mutating func client(_ receiver: any DownloadReceiver, _ inbox: Inbox) -> DownloadClient {
       count += 1
       inbox.post(.open(client: count, receiver))
-      return DownloadClient(number: count, inbox: inbox)
+      return DownloadClient(number: count, inbox: inbox, receiver: receiver)
     }
   }
 
@@ -112,9 +112,7 @@ public final class ImageDownloader: Sendable {
   // It may be released on the transfer thread, which then ends by itself.
   deinit { end() }
 
-  /// Creates a client whose events go to `receiver`, which is retained until the client is closed or the downloader shut down.
-  ///
-  /// Traps after ``shutDown()``.
+  /// Creates a client whose events go to `receiver`, which is retained until the client is closed or released.
   public func client(_ receiver: any DownloadReceiver) -> DownloadClient {
     clients.withLock { $0.client(receiver, inbox) }
   }
@@ -168,13 +166,22 @@ public final class ImageDownloader: Sendable {
   /// use when the network has changed or another job begins.
   public func forgetFailures() { inbox.post(.forgetFailures) }
 
-  /// Cancels everything and waits until the transfer thread has ended and all receivers have every event; a second call does nothing.
+  /// Cancels everything, and blocks until the transfer thread has ended and all receivers have every event; a second call does nothing.
   ///
   /// Traps on the transfer thread (in a receiver, hook or observer), where it would deadlock.
   public func shutDown() {
     trap(unless: !thread.isCurrent, "a downloader can't be shut down in one of its callbacks: it would deadlock")
     end()
   }
+
+  /// Cancels everything, and waits until all receivers have every event.
+  public func shutDown() async {
+    _ = inbox.close()
+    await inbox.ended.value()
+  }
+
+  /// Whether it was shut down.
+  package var isShutDown: Bool { inbox.isClosed }
 
   private func end() {
     if inbox.close() { thread.join() }
@@ -199,7 +206,7 @@ public final class ImageDownloader: Sendable {
   func taskClient() -> (client: DownloadClient, receiver: TaskReceiver) {
     clients.withLock { clients in
       if let tasks = clients.tasks { return tasks }
-      let receiver = TaskReceiver()
+      let receiver = TaskReceiver(inbox)
       let tasks = (client: clients.client(receiver, inbox), receiver: receiver)
       clients.tasks = tasks
       return tasks

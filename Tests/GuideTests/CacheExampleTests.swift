@@ -69,16 +69,16 @@ import Testing
   }
 
   @Test("a batch reports its result") func aBatchTells() async throws {
-    let result = await prefetchAll(site.manager, urls: site.images + [site.origin.url("/none.jpg")])
+    let result = try await prefetchAll(site.manager, urls: site.images + [site.origin.url("/none.jpg")])
     #expect(result.loaded == 10 && result.failed == 1)
   }
 
   @Test("a lazy sequence goes to memory") func sequencesGoToMemory() async throws {
-    #expect(await prefetchSequence(site.manager, base: site.origin.base).loaded == 10)
+    #expect(try await prefetchSequence(site.manager, base: site.origin.base).loaded == 10)
     #expect(site.memory.count == 10)
   }
 
   @Test("a batch is a cancellation token") func aBatchIsAToken() async throws {
-    #expect(await steer(site.manager, urls: site.images).loaded == 10)
+    #expect(try await steer(site.manager, urls: site.images).loaded == 10)
   }
 }

@@ -106,6 +106,15 @@ struct ClientTests {
     #expect(fetcher.recorder.events.isEmpty)
   }
 
+  @Test("downloads submitted after a shutdown end as cancelled")
+  func submittingAfterShutDown() throws {
+    let fetcher = try Fetcher()
+    fetcher.downloader.shutDown()
+    fetcher.client.submit([download(1, "http://127.0.0.1:1/a"), download(2, "http://127.0.0.1:1/b")])
+    #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 2)
+    fetcher.client.close()
+  }
+
   @Test("a new priority changes a waiting download's class and keeps its sequence")
   func setPriority() throws {
     let origin = try Origin(fallback: .body([1]))

@@ -93,7 +93,7 @@ struct TaskTests {
     gate.step()
     var received: [Int] = []
     var last: DownloadEvent?
-    for await event in task.progress {
+    for await event in task.events {
       if case .progress(_, let count, 3) = event {
         if count > 0 { gate.step() }
         received.append(count)
@@ -139,14 +139,16 @@ struct TaskTests {
     #expect(try await downloader().data(from: origin.url("/a"), options: options).body == body)
   }
 
-  @Test("shutdown ends awaited downloads as cancelled")
+  @Test("shutdown ends awaited downloads, and later ones, as shut down")
   func shutDown() async throws {
     let origin = try Origin(["/a": .stall])
     let downloader = try downloader()
     let task = downloader.download(origin.url("/a"))
     try await origin.waitForRequests(1)
-    downloader.shutDown()
-    await #expect(throws: DownloadError.cancelled) { try await task.value }
+    await downloader.shutDown()
+    await #expect(throws: DownloadError.shutDown) { try await task.value }
+    await #expect(throws: DownloadError.shutDown) { try await downloader.data(from: origin.url("/a")) }
+    #expect(origin.requests.count == 1)
   }
 
   @Test("a URL handled by a loader isn't normalised")

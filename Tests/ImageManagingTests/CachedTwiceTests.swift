@@ -132,7 +132,7 @@ import Testing
       clock.advance(by: .seconds(36_000))
     }
     #expect(origin.requests.count == 1)
-    manager.shutDown()
+    await manager.shutDown()
   }
 
   @Test("a load from the network or memory only searches no read-only cache")
@@ -149,7 +149,7 @@ import Testing
     #expect(try await manager.response(for: request).source == .network)
     request.cachePolicy = ImageRequest.CachePolicy(mode: .loaderOnly)
     #expect(try await manager.response(for: request).source == .network)
-    manager.shutDown()
+    await manager.shutDown()
   }
 
   @Test("a successful retry removes the URL from the blacklist, stored or not") func aRetryThatIsNotKept() async throws {

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ImagePrefetcherTests {
   @Test("a prefetcher with a maxConcurrent of zero traps with a message") func aConcurrencyOfZeroTraps() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
+      _ = try ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
     }
     let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
     #expect(said.contains("maxConcurrent of at least 1"))
@@ -21,7 +21,7 @@ import Testing
     house.origin.set("/no.jpg", .status(404))
     let ended = Watched<[String: [Outcome]]>([:])
     let urls = [house.url(1), house.origin.url("/no.jpg"), "no url", house.url(2)]
-    let result = await house.prefetcher().prefetch(urls: urls) { request, result in
+    let result = try await house.prefetcher().prefetch(urls: urls) { request, result in
       ended.withLock { $0[request.url, default: []].append(result.outcome) }
     }.value
     #expect(ended.value == [urls[0]: [.downloaded], urls[1]: [.failed], urls[2]: [.failed], urls[3]: [.downloaded]])
@@ -33,7 +33,7 @@ import Testing
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let requests = WatchedRequests(house.urls(0..<20))
-    let batch = house.prefetcher(maxConcurrent: 4).prefetch(requests)
+    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(requests)
     try await gate.waitForWaiting(4)
     for ended in 0..<16 {
       #expect(requests.readCount == ended + 4)
@@ -48,9 +48,9 @@ import Testing
   @Test("each request counts once, however it ends") func eachRequestCountsOnce() async throws {
     let house = try Warehouse()
     _ = try await house.manager.load(house.url(0)).value
-    _ = await house.prefetcher().prefetch(urls: [house.origin.url("/known-bad")]).value
+    _ = try await house.prefetcher().prefetch(urls: [house.origin.url("/known-bad")]).value
     let bad = ["", "not a url", house.origin.url("/bad"), house.origin.url("/known-bad")]
-    let batch = house.prefetcher(maxConcurrent: 3).prefetch(urls: bad + [house.url(0)] + house.urls(1..<6) + house.urls(1..<6))
+    let batch = try house.prefetcher(maxConcurrent: 3).prefetch(urls: bad + [house.url(0)] + house.urls(1..<6) + house.urls(1..<6))
     let result = await batch.value
     #expect(result.failed == 4 && result.total == 15 && result.ended == 15 && result.cancelled == 0)
     // The second of two is found in the cache, or shares the request of the first.
@@ -63,7 +63,7 @@ import Testing
 
   @Test("an empty batch completes for all waiters") func anEmptyBatchCompletes() async throws {
     let house = try Warehouse()
-    let batch = house.prefetcher().prefetch(urls: [])
+    let batch = try house.prefetcher().prefetch(urls: [])
     async let first = batch.value
     async let second = batch.value
     #expect(await (first, second) == (PrefetchProgress(), PrefetchProgress()))
@@ -80,7 +80,7 @@ import Testing
         } : nil
       return ImageRequest(url: house.url(number), network: .init(options: options))
     }
-    #expect(await house.prefetcher(maxConcurrent: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))
+    #expect(try await house.prefetcher(maxConcurrent: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))
     #expect(house.origin.requests.map(\.path) == (0..<12).map { "/\($0).jpg" })
     #expect(house.origin.requests.map { $0.headers["X-Kind"] != nil } == (0..<12).map { $0 % 3 == 0 })
   }
@@ -91,7 +91,7 @@ import Testing
     let concurrency = 8
     let house = try Warehouse(concurrency: concurrency)
     let gate = house.origin.holdAll()
-    let batch = house.prefetcher(maxConcurrent: 10_000).prefetch(urls: house.urls(0..<10_000))
+    let batch = try house.prefetcher(maxConcurrent: 10_000).prefetch(urls: house.urls(0..<10_000))
     try await gate.waitForWaiting(concurrency)
     try await poll("a full queue") { house.manager.downloader.statistics.waiting == 10_000 - concurrency }
     let load = house.manager.load(house.origin.url("/direct/1.jpg"))
@@ -106,7 +106,7 @@ import Testing
   @Test("a direct load of a queued prefetch raises it") func aDirectLoadRaisesAPrefetch() async throws {
     let house = try Warehouse(concurrency: 1)
     let gate = house.origin.holdAll()
-    let batch = house.prefetcher(maxConcurrent: 10).prefetch(urls: house.urls(0..<10))
+    let batch = try house.prefetcher(maxConcurrent: 10).prefetch(urls: house.urls(0..<10))
     try await gate.waitForWaiting(1)
     try await poll("a full queue") { house.manager.downloader.statistics.waiting == 9 }
     let load = house.manager.load(house.url(7))
@@ -120,13 +120,13 @@ import Testing
   func destinations(isMemory: Bool) async throws {
     let house = try Warehouse()
     house.origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
-    let prefetcher = house.prefetcher(destination: isMemory ? .memory : .disk)
+    let prefetcher = try house.prefetcher(destination: isMemory ? .memory : .disk)
     let result = await prefetcher.prefetch(urls: [house.url(1), house.origin.url("/cut.jpg")]).value
     #expect(result == (isMemory ? PrefetchProgress(loaded: 1, failed: 1) : PrefetchProgress(loaded: 2)))
     #expect(try house.manager.isOnDisk(house.url(1)))
     #expect(house.manager.isInMemory(house.url(1)) == isMemory)
     // Images on disk are loaded into memory without requests.
-    #expect(await house.prefetcher(destination: .memory).prefetch(urls: [house.url(1)]).value.alreadyCached == 1)
+    #expect(try await house.prefetcher(destination: .memory).prefetch(urls: [house.url(1)]).value.alreadyCached == 1)
     #expect(house.manager.isInMemory(house.url(1)))
     #expect(house.origin.count(of: "/1.jpg") == 1)
   }
@@ -138,7 +138,7 @@ import Testing
       house.origin.set("/\(number).jpg", .sequence([.status(503), .reset, image]))
     }
     house.origin.set("/down.jpg", .status(503))
-    let batch = house.prefetcher().prefetch(urls: house.urls(0..<3) + [house.origin.url("/down.jpg")])
+    let batch = try house.prefetcher().prefetch(urls: house.urls(0..<3) + [house.origin.url("/down.jpg")])
     for await progress in batch.progress { #expect(progress.ended <= progress.total && progress.total <= 4) }
     #expect(await batch.value == PrefetchProgress(loaded: 3, failed: 1))
     #expect(house.origin.requests.count == 12)

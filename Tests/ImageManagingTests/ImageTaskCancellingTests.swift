@@ -18,7 +18,7 @@ import Testing
     }
     await #expect(throws: ImageLoadError.cancelled) { try await task.value }
     #expect(!gallery.manager.isRunning)
-    gallery.manager.shutDown()
+    await gallery.manager.shutDown()
     #expect(gallery.origin.requests.isEmpty)
   }
 

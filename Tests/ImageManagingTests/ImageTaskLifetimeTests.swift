@@ -76,7 +76,7 @@ import Testing
     try await poll("the shutdown to begin") { gallery.manager.isClosed }
     door.open()
     try await isShutDown.wait(for: "the end of the shutdown") { $0 }
-    await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    await #expect(throws: ImageLoadError.shutDown) { try await task.value }
     #expect(gallery.asked == ["/1.jpg"])
   }
 

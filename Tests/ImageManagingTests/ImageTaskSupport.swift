@@ -105,3 +105,10 @@ func linkTarget(_ path: String) -> String {
   let count = target.withUnsafeMutableBytes { readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count) }
   return String(decoding: target.prefix(max(0, count)), as: UTF8.self)
 }
+
+extension ImageTask {
+  /// The image or the reason why there is none.
+  func outcome() async -> Result<ImageResponse, ImageLoadError> {
+    do throws(ImageLoadError) { return .success(try await value) } catch { return .failure(error) }
+  }
+}

@@ -19,12 +19,12 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let requests = WatchedRequests(house.urls(0..<10)) { _ in
       do { try isCancelled.wait(for: "the cancelling") { $0 } } catch { Issue.record(error) }
     }
-    let batch = house.prefetcher(maxConcurrent: 4).prefetch(requests)
+    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(requests)
     try await requests.waitForRead(1)
     batch.cancel()
     isCancelled.withLock { $0 = true }
     #expect(await batch.value == PrefetchProgress(cancelled: 4))
-    house.manager.shutDown()
+    await house.manager.shutDown()
     #expect(house.origin.requests.isEmpty)
   }
 
@@ -32,7 +32,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   func cancelledWhileItRuns() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    let batch = house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<20))
+    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<20))
     try await gate.waitForWaiting(4)
     batch.cancel()
     batch.cancel()
@@ -40,7 +40,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await house.origin.waitForInFlight(0)
     gate.open()
     // Cancelled images can be requested again.
-    #expect(await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
+    #expect(try await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
   }
 
   @Test("a batch ends as cancelled when its manager is shut down, and so does a later one")
@@ -48,17 +48,17 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let house = try Warehouse()
     let manager = house.manager
     let requests = WatchedRequests(house.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
-    let result = await house.prefetcher(maxConcurrent: 4).prefetch(requests).value
+    let result = try await house.prefetcher(maxConcurrent: 4).prefetch(requests).value
     // Requests read together with the one that ends it are cancelled with it.
     #expect((1...4).contains(result.cancelled) && result.ended == result.total && result.total < 20)
     #expect(result.failed == 0 && result.total == requests.readCount)
-    let late = await house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<100)).value
+    let late = try await house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<100)).value
     #expect(late == PrefetchProgress(cancelled: 4))
   }
 
   @Test("an endless sequence without URLs can be cancelled") func anEndlessSequenceIsCancelled() async throws {
     let house = try Warehouse()
-    let batch = house.prefetcher().prefetch(urls: Endless(element: "not a url"))
+    let batch = try house.prefetcher().prefetch(urls: Endless(element: "not a url"))
     batch.cancel()
     let result = await batch.value
     #expect(result.failed == result.total)
@@ -68,7 +68,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let requests = WatchedRequests(house.urls(0..<6))
-    let batch = house.prefetcher(maxConcurrent: 2).prefetch(requests)
+    let batch = try house.prefetcher(maxConcurrent: 2).prefetch(requests)
     try await gate.waitForWaiting(2)
     batch.pause()
     gate.open()
@@ -82,7 +82,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test("a paused batch can be cancelled") func cancelledWhilePaused() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    let batch = house.prefetcher(maxConcurrent: 2).prefetch(urls: house.urls(0..<6))
+    let batch = try house.prefetcher(maxConcurrent: 2).prefetch(urls: house.urls(0..<6))
     try await gate.waitForWaiting(2)
     batch.pause()
     batch.cancel()
@@ -93,7 +93,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test("overlapping batches share their requests, and each completes") func overlappingBatches() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    let prefetcher = house.prefetcher(maxConcurrent: 16)
+    let prefetcher = try house.prefetcher(maxConcurrent: 16)
     let batches = [0..<10, 5..<15, 0..<10].map { prefetcher.prefetch(urls: house.urls($0)) }
     try await gate.waitForWaiting(15)
     gate.open()
@@ -107,9 +107,9 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test("cancelling one of two batches leaves the other, and direct loads") func cancellingOneOfTwo() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    let first = house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
+    let first = try house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
     try await gate.waitForWaiting(8)
-    let second = house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<4))
+    let second = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<4))
     let load = house.manager.load(house.url(5))
     for await progress in second.progress where progress.total == 4 { break }
     first.cancel()
@@ -124,7 +124,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test("a prefetcher cancels all its batches, and those of others continue") func cancellingAll() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    let (one, other) = (house.prefetcher(), house.prefetcher())
+    let (one, other) = (try house.prefetcher(), try house.prefetcher())
     let batches = [0..<4, 4..<8].map { one.prefetch(urls: house.urls($0)) }
     let staying = other.prefetch(urls: house.urls(8..<12))
     try await gate.waitForWaiting(12)
@@ -143,7 +143,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   func cancelledFromElsewhere(_ elsewhere: Elsewhere) async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    let batch = house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
+    let batch = try house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
     try await gate.waitForWaiting(8)
     switch elsewhere {
     case .downloader: house.manager.downloader.cancelAll(includingRunning: true)
@@ -155,17 +155,80 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(!house.manager.isRunning)
   }
 
-  @Test("a batch continues without its token, its prefetcher and its waiters") func lettingGo()
-    async throws
-  {
+  @Test("a batch continues without its task and its prefetcher") func lettingGo() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
-    var batch: PrefetchTask? = house.prefetcher().prefetch(urls: house.urls(0..<8))
-    let waiting = Task { [batch] in await batch?.value }
+    var prefetcher: ImagePrefetcher? = try house.prefetcher()
+    let progress = prefetcher?.prefetch(urls: house.urls(0..<8)).progress
+    try await gate.waitForWaiting(4)
+    prefetcher = nil
+    gate.open()
+    var last: PrefetchProgress?
+    for await counts in try #require(progress) { last = counts }
+    #expect(last == PrefetchProgress(loaded: 8))
+  }
+
+  @Test("cancelling a task that waits for a batch cancels the batch") func cancelledByItsWaiter() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<8))
+    let waiting = Task { await batch.value }
     try await gate.waitForWaiting(4)
     waiting.cancel()
-    batch = nil
+    #expect(await waiting.value == PrefetchProgress(cancelled: 4))
     gate.open()
-    #expect(await waiting.value == PrefetchProgress(loaded: 8))
+  }
+
+  /// When a URL's requests are cancelled.
+  enum Moment: CaseIterable {
+    case running, waiting, unread
+  }
+
+  @Test("a batch skips a URL that is cancelled, and loads the others", arguments: Moment.allCases)
+  func cancelledByURL(_ moment: Moment) async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let prefetcher = try house.prefetcher(maxConcurrent: moment == .unread ? 2 : 8)
+    let batch = prefetcher.prefetch(urls: house.urls(0..<8))
+    // The downloader runs four at a time.
+    try await gate.waitForWaiting(moment == .unread ? 2 : 4)
+    let number =
+      switch moment {
+      case .running: 0
+      case .waiting: 6
+      case .unread: 7
+      }
+    prefetcher.cancel(urls: [house.url(number)])
+    gate.open()
+    #expect(await batch.value == PrefetchProgress(loaded: 7, cancelled: 1))
+    #expect(try house.manager.isCached(house.url(number)) == false)
+  }
+
+  @Test("a batch whose sequence never ends lets others of its prefetcher finish") func sharingTheThread() async throws {
+    let house = try Warehouse()
+    let prefetcher = try house.prefetcher()
+    let endless = prefetcher.prefetch(urls: Endless(element: "not a url"))
+    #expect(await prefetcher.prefetch(urls: house.urls(0..<8)).value == PrefetchProgress(loaded: 8))
+    endless.cancel()
+    #expect(await endless.value.loaded == 0)
+  }
+
+  @Test("each consumer of a batch's progress sees its end") func progressForSeveral() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let batch = try house.prefetcher().prefetch(urls: house.urls(0..<4))
+    let consumers = (0..<3).map { _ in
+      let progress = batch.progress
+      return Task {
+        var last: PrefetchProgress?
+        for await counts in progress { last = counts }
+        return last
+      }
+    }
+    gate.open()
+    _ = await batch.value
+    for consumer in consumers { #expect(await consumer.value == PrefetchProgress(loaded: 4)) }
+    // A late one gets the latest.
+    for await counts in batch.progress { #expect(counts == PrefetchProgress(loaded: 4)) }
   }
 }

@@ -38,8 +38,8 @@ struct Warehouse {
   func prefetcher(
     maxConcurrent: Int = 4,
     destination: ImagePrefetcher.Destination = .disk
-  ) -> ImagePrefetcher {
-    ImagePrefetcher(manager: manager, configuration: .init(maxConcurrent: maxConcurrent, destination: destination))
+  ) throws -> ImagePrefetcher {
+    try ImagePrefetcher(manager: manager, configuration: .init(maxConcurrent: maxConcurrent, destination: destination))
   }
 
   func url(_ number: Int) -> String { origin.url("/\(number).jpg") }

@@ -106,7 +106,7 @@ final class RandomLoads: Sendable {
   private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) throws -> Started {
     var random = SeededRandom(seed: seed)
     var loads: [RandomLoad] = []
-    var prefetches = [RandomPrefetch(gallery, urls(12, &random), &random)]
+    var prefetches = [try RandomPrefetch(gallery, urls(12, &random), &random)]
     while loads.count < count {
       switch Int.random(in: 0..<12, using: &random) {
       case 0..<6: loads.append(RandomLoad(gallery, census, &random))
@@ -118,7 +118,7 @@ final class RandomLoads: Sendable {
       default:
         switch Int.random(in: 0..<16, using: &random) {
         case 0, 1: batch.cancel()
-        case 2: prefetches.append(RandomPrefetch(gallery, urls(20, &random), &random))
+        case 2: prefetches.append(try RandomPrefetch(gallery, urls(20, &random), &random))
         case 3: prefetches.randomElement(using: &random)?.cancel()
         case 4: prefetches.randomElement(using: &random)?.pauseAndResume()
         default: break

@@ -48,6 +48,7 @@ final class RandomLoad: Sendable {
       #expect((response.image != nil) == (decoding.time == .eager), comment)
       if let image = response.image, marker.mark != Marker.none { #expect(image.pixels.bytes[0] == marker.mark, comment) }
     case .failure(.cancelled): #expect(wasCancelled, comment)
+    case .failure(.shutDown): Issue.record("nothing is shut down, \(comment)")
     case .failure(.notCached): #expect(task.request.cachePolicy.mode == .only, comment)
     case .failure(.failed(let failure)), .failure(.blacklisted(let failure)):
       #expect(RandomLoads.isMissing(number) && failure.status == 404, comment)
@@ -120,13 +121,13 @@ struct RandomPrefetch {
   private let count: Int
   private let isCancelled = Watched(false)
 
-  init(_ gallery: Gallery, _ urls: [String], _ random: inout SeededRandom) {
+  init(_ gallery: Gallery, _ urls: [String], _ random: inout SeededRandom) throws {
     let configuration = ImagePrefetcher.Configuration(
       maxConcurrent: Int.random(in: 1...8, using: &random),
       destination: Bool.random(using: &random) ? .disk : .memory
     )
     count = urls.count
-    batch = ImagePrefetcher(manager: gallery.manager, configuration: configuration).prefetch(urls: urls)
+    batch = try ImagePrefetcher(manager: gallery.manager, configuration: configuration).prefetch(urls: urls)
   }
 
   func cancel() {

@@ -98,10 +98,10 @@ import Testing
     let tasks = [first.manager.load(first.request("/a.jpg")), second.manager.load(second.request("/b.jpg"))]
     for task in tasks { #expect(try await task.value.source == .network) }
     #expect(try first.cache.totals().entries == 1 && second.cache.totals().entries == 1)
-    first.manager.shutDown()
+    await first.manager.shutDown()
     #expect(try await second.source("/a.jpg") == .network)
-    second.manager.shutDown()
-    downloader.shutDown()
+    await second.manager.shutDown()
+    await downloader.shutDown()
   }
 
   @Test("a load may use another manager's cache, memory, coders and downloader") func aLoadNamesOtherParts() async throws {

@@ -79,7 +79,7 @@ import Testing
     #expect(said.contains("can't be shut down in one of its callbacks"))
   }
 
-  @Test("a load being looked up during shutdown ends as cancelled", arguments: [false, true])
+  @Test("a load being looked up during shutdown ends as shut down", arguments: [false, true])
   func besideALookUp(isCached: Bool) async throws {
     let door = Door()
     let isShut = Watched(false)
@@ -108,17 +108,17 @@ import Testing
       isShutDown.withLock { $0 = true }
     }
     try await poll("the shutdown to begin") { manager.isClosed }
-    // Another load that starts now is cancelled at once.
+    // Another load that starts now ends at once.
     let late = manager.load(request)
     #expect(late.isFinished)
-    await #expect(throws: ImageLoadError.cancelled) { try await late.value }
+    await #expect(throws: ImageLoadError.shutDown) { try await late.value }
     door.open()
     try await isShutDown.wait(for: "the end") { $0 }
     try await task.wait(for: "the load") { $0 != nil }
     // A cached image that was already read completes.
     switch await task.value?.outcome() {
     case .success(let response): #expect(isCached && response.source == .disk)
-    case .failure(let error): #expect(error == .cancelled)
+    case .failure(let error): #expect(error == .shutDown)
     case nil: Issue.record("no load")
     }
     gate.open()
@@ -131,7 +131,6 @@ import Testing
       let started = Watched(0)
       let manager = album.manager
       let url = album.url("/a.jpg")
-      // A load that began after the whole shutdown would be a programmer error.
       async let isClosed: Void = {
         try await started.wait(for: "some loads") { $0 >= round % 5 }
         manager.dispatcher.close()
@@ -143,8 +142,53 @@ import Testing
       }
       try await isClosed
       for task in tasks { _ = await task.outcome() }
-      manager.shutDown()
+      await manager.shutDown()
       #expect(!manager.isRunning)
     }
+  }
+
+  @Test("a load after a shutdown throws that it was shut down, and requests nothing", arguments: [false, true])
+  func afterwards(isCached: Bool) async throws {
+    let gallery = try Gallery()
+    if isCached { _ = try await gallery.manager.image(for: gallery.url(1)) }
+    await gallery.manager.shutDown()
+    let requested = gallery.asked
+    await #expect(throws: ImageLoadError.shutDown) { try await gallery.manager.image(for: gallery.url(1)) }
+    #expect(gallery.asked == requested)
+  }
+
+  @Test("a load that a shutdown cuts off throws that it was shut down") func cutOff() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.hold("/1.jpg")
+    let task = gallery.manager.load(gallery.request(1))
+    try await gate.waitForWaiting(1)
+    await gallery.manager.shutDown()
+    await #expect(throws: ImageLoadError.shutDown) { try await task.value }
+    gate.open()
+  }
+
+  @Test("an asynchronous shutdown of any number of tasks returns when all loads have ended") func asynchronously() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    let loads = (0..<10).map { gallery.manager.load(gallery.request($0)) }
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          await gallery.manager.shutDown()
+          #expect(loads.allSatisfy(\.isFinished) && !gallery.manager.isRunning)
+        }
+      }
+    }
+    gate.open()
+  }
+
+  @Test("loads after a shutdown of a shared downloader throw that it was shut down") func sharedDownloader() async throws {
+    let downloader = try ImageDownloader()
+    let origin = try Origin()
+    let manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
+    await downloader.shutDown()
+    await #expect(throws: ImageLoadError.shutDown) { try await manager.image(for: origin.url("/1.jpg")) }
+    #expect(origin.requests.isEmpty)
+    await manager.shutDown()
   }
 }

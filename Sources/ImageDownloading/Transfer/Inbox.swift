@@ -41,8 +41,8 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Opens when the thread has ended and all events are delivered.
-  let ended = Latch()
+  /// Set when the thread has ended and all events are delivered.
+  let ended = OneShot<Void>()
   /// Readable while there may be messages.
   var descriptor: Int32 { event.descriptor }
   private let event: WakeEvent
@@ -56,12 +56,14 @@ final class Inbox: Sendable {
   @discardableResult
   func post(_ message: Message) -> Bool {
     let (isTaken, wakes) = state.withLock { state in
-      trap(unless: !state.isClosed || !message.isSubmission, "can't submit downloads after the downloader was shut down")
       return state.isClosed ? (false, false) : (true, state.add(message))
     }
     if wakes { event.signal() }
     return isTaken
   }
+
+  /// Whether the downloader was shut down.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
 
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
@@ -91,15 +93,6 @@ final class Inbox: Sendable {
     event.reset()
     messages.removeAll(keepingCapacity: true)
     state.withLock { swap(&$0.messages, &messages) }
-  }
-}
-
-extension Inbox.Message {
-  fileprivate var isSubmission: Bool {
-    switch self {
-    case .open, .submit: true
-    default: false
-    }
   }
 }
 

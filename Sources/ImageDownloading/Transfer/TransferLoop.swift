@@ -1,4 +1,5 @@
 import ImagePrimitives
+import Threads
 
 /// The transfer thread: it owns the multi handle, every easy handle, and all waiting downloads.
 ///
@@ -73,7 +74,7 @@ final class TransferLoop: @unchecked Sendable {
     transfers.removeAll()
     clients.removeAll()
     pauseObserver = nil
-    inbox.ended.open()
+    inbox.ended.set(())
   }
 
   private func iterate() {

@@ -126,12 +126,18 @@ final class FlightTable: Sendable {
     var left: [Entry] = []
   }
 
-  /// Stops all flights that only `receiver` waits for; with `now` it also leaves those that it shares with others.
-  func stop(_ stop: Flight.Stop, for receiver: any LoadReceiver) -> Stopped {
+  /// Stops all flights that only `receiver` waits for; with `now` it also leaves those that it shares with others. `isMeant` selects
+  /// entries of the receiver.
+  func stop(
+    _ stop: Flight.Stop,
+    for receiver: any LoadReceiver,
+    where isMeant: (Entry) -> Bool = { _ in true }
+  ) -> Stopped {
     state.withLock { state in
       var stopped = Stopped()
       for (number, entry) in state.entries {
-        let own = entry.waiters.filter { $0.receiver === receiver }
+        let isLeaving = { (waiter: Waiter) in waiter.receiver === receiver && isMeant(waiter.entry) }
+        let own = entry.waiters.filter(isLeaving)
         guard !own.isEmpty else { continue }
         if own.count == (entry.first == nil ? 0 : 1) + entry.others.count {
           entry.flight.stop(stop)
@@ -139,7 +145,7 @@ final class FlightTable: Sendable {
           state.forget(number, entry)
           stopped.numbers.append(number)
         } else if stop == .now {
-          _ = state.leave(number) { $0.receiver === receiver }
+          _ = state.leave(number, isLeaving)
           stopped.left += own.map(\.entry)
         }
       }

@@ -21,13 +21,7 @@ extension ImageManager {
   /// image.
   public func response(for request: ImageRequest) async throws(ImageLoadError) -> ImageResponse {
     if Task.isCancelled { throw .cancelled }
-    let task = load(request)
-    let outcome = await withTaskCancellationHandler {
-      await task.outcome()
-    } onCancel: {
-      task.cancel()
-    }
-    return try outcome.get()
+    return try await load(request).value
   }
 
   /// Starts to load one image.
@@ -38,7 +32,6 @@ extension ImageManager {
 
   /// Starts to load one image, and calls `observer` with its events too, on the manager's threads.
   func load(_ request: ImageRequest, observer: (@Sendable (ImageTask.Event) -> Void)?) -> ImageTask {
-    requireOpen()
     let task = ImageTask(request, manager: self, observer: observer)
     task.start()
     return task
@@ -74,6 +67,11 @@ extension ImageManager {
     if case .last = dispatcher.flights.leave(flight, receiver) {
       dispatcher.cancelDownloads([flight], includingRunning: true)
     }
+  }
+
+  /// Whether loads of `request` end as shut down.
+  func isShutDown(for request: ImageRequest) -> Bool {
+    isClosed || (request.network.downloader ?? downloader).isShutDown
   }
 
   func loaders(for request: ImageRequest) -> [any ImageLoader] {

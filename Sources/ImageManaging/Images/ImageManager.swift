@@ -3,7 +3,6 @@ public import ImageCoding
 public import ImageDownloading
 import ImagePrimitives
 package import ImageURLs
-import Synchronization
 import Threads
 
 /// Loads images from memory, from disk, or from the network into both.
@@ -106,7 +105,8 @@ public final class ImageManager: Sendable {
   private let coding: CodingThreads
   private let store: WorkerThread
   private let claim: CacheClaim?
-  private let hasShutDown = Atomic(false)
+  /// Set when all threads have ended their work.
+  private let ended = OneShot<Void>()
 
   /// Starts the manager's threads.
   ///
@@ -133,10 +133,12 @@ public final class ImageManager: Sendable {
       let dispatcher = FlightDispatcher(inbox: inbox, downloader: downloader, helpers: coding)
       self.dispatcher = dispatcher
       do throws(ThreadError) {
-        store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget] in
+        store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget, ended] in
           StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
           coding.close()
+          coding.join()
           ownDownloader?.shutDown()
+          ended.set(())
         }
       } catch {
         coding.close()
@@ -152,18 +154,22 @@ public final class ImageManager: Sendable {
     dispatcher.close()
   }
 
-  /// Ends all threads: transfers are cut off, received images are judged and committed, and every load completes. A second call does
-  /// nothing.
+  /// Ends all threads: transfers are cut off, received images are judged and committed, and every load completes. Waits for that.
   ///
-  /// Loads started during shutdown are cancelled; one started afterwards traps. A shutdown by a callback (a completion, a hook, a
-  /// transformer, or any other code called by a load) would deadlock and traps too. A released manager shuts down without waiting.
+  /// Loads that this cuts off, and all later ones, throw ``ImageLoadError/shutDown``. A released manager shuts down without waiting.
+  public func shutDown() async {
+    dispatcher.close()
+    await ended.value()
+  }
+
+  /// As the asynchronous form, but blocks the calling thread.
+  ///
+  /// A shutdown by a callback (a completion, a hook, a transformer, or any other code called by a load) would deadlock and traps.
   public func shutDown() {
     let isCallback = store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread
     trap(unless: !isCallback, "a manager can't be shut down in one of its callbacks: it would deadlock")
     dispatcher.close()
     store.join()
-    coding.join()
-    hasShutDown.store(true, ordering: .sequentiallyConsistent)
   }
 
   /// Loads a batch.
@@ -174,20 +180,10 @@ public final class ImageManager: Sendable {
   ///   - receiver: gets the entries that aren't decided at once, with their completions.
   ///   - decided: called on this thread, before this returns, with the index of each decided entry: hits, blacklisted ones, and misses if
   ///     the mode allows no requests.
+  /// - Returns: false after a shutdown; then every entry is decided as cancelled.
   /// - Throws: if the cache can't be read; entries that haven't started by then are decided as cancelled.
+  @discardableResult
   package func load(
-    _ batch: EntryBatch,
-    context: LoadContext,
-    receiver: any LoadReceiver,
-    decided: (Int, LoadCompletion) -> Void
-  ) throws(CacheError) {
-    requireOpen()
-    try dispatcher.load(batch, context: context, receiver: receiver, decided: decided)
-  }
-
-  /// As ``load(_:context:receiver:decided:)``, for callers that can't know whether the manager was shut down: then every entry is decided
-  /// as cancelled, and this returns false.
-  package func loadUnlessShutDown(
     _ batch: EntryBatch,
     context: LoadContext,
     receiver: any LoadReceiver,
@@ -198,8 +194,14 @@ public final class ImageManager: Sendable {
 
   /// Cancels the requests of `receiver`, with `includingRunning` also those in flight; each completes once. Flights that others share
   /// continue for them.
-  package func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
-    let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
+  ///
+  /// - Parameter isMeant: selects entries; all by default.
+  package func cancelAll(
+    for receiver: any LoadReceiver,
+    includingRunning: Bool,
+    where isMeant: (Entry) -> Bool = { _ in true }
+  ) {
+    let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver, where: isMeant)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)
     guard !stopped.left.isEmpty else { return }
     receiver.complete(stopped.left.map { ($0, LoadCompletion(EntryResult(.cancelled))) })
@@ -212,11 +214,6 @@ public final class ImageManager: Sendable {
 
   /// Whether it rejects further loads.
   var isClosed: Bool { dispatcher.isClosed }
-
-  /// Traps if a shutdown has finished: later loads are programmer errors.
-  func requireOpen() {
-    trap(unless: !hasShutDown.load(ordering: .sequentiallyConsistent), "can't load images after the manager was shut down")
-  }
 
   /// Whether any load is in flight.
   public var isRunning: Bool { dispatcher.flights.count > 0 }

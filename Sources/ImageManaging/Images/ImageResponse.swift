@@ -78,6 +78,8 @@ public enum ImageLoadError: Error, Sendable, Hashable {
   case declined
   /// It was cancelled.
   case cancelled
+  /// The manager or the downloader was shut down, before or during the load.
+  case shutDown
 }
 
 extension ImageLoadError: CustomStringConvertible {
@@ -88,6 +90,7 @@ extension ImageLoadError: CustomStringConvertible {
     case .notCached: "the image isn't cached, and the mode allows no requests"
     case .declined: "the image isn't cached, and shouldDownload rejects its download"
     case .cancelled: "the load was cancelled"
+    case .shutDown: "the image manager or its downloader was shut down"
     }
   }
 }

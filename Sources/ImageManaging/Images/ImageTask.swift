@@ -3,6 +3,7 @@ import ImageCoding
 public import ImagePrimitives
 import ImageURLs
 import Synchronization
+import Threads
 
 /// The load of one image, running or ended.
 ///
@@ -19,28 +20,28 @@ public final class ImageTask: Sendable {
 
   /// The request.
   public let request: ImageRequest
-  /// The events before the end, for one consumer; they end with the task. A slow consumer misses progress events.
-  public let events: AsyncStream<Event>
+  private let broadcast = Broadcast<Event>(keeping: 64)
   private let load: SingleLoad
 
   init(_ request: ImageRequest, manager: ImageManager, observer: (@Sendable (Event) -> Void)?) {
     self.request = request
-    let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(64))
-    self.events = events
-    load = SingleLoad(request, manager: manager) { event in
-      continuation.yield(event)
+    load = SingleLoad(request, manager: manager) { [broadcast] event in
+      broadcast.send(event)
       observer?(event)
     }
-    load.whenFinished { _ in continuation.finish() }
+    load.outcome.whenSet { [broadcast] _ in broadcast.finish() }
   }
+
+  /// The events before the end; each use has its own sequence, which begins with the newest 64 so far. A slow consumer misses older ones.
+  public var events: AsyncStream<Event> { broadcast.events }
 
   func start() { load.start() }
 
-  /// The image; waits for it.
+  /// The image; waits for it. Cancelling the waiting task is ``cancel()``.
   ///
-  /// Any number of callers may wait. Cancelling a waiting caller doesn't cancel the load. Throws the reason if there is no image.
+  /// Any number of tasks may wait. Throws the reason if there is no image.
   public var value: ImageResponse {
-    get async throws(ImageLoadError) { try await load.result().get() }
+    get async throws(ImageLoadError) { try await load.outcome.value { cancel() }.get() }
   }
 
   /// Whether it has ended.
@@ -52,10 +53,8 @@ public final class ImageTask: Sendable {
   /// Raises the class if it hasn't started yet; a lower class has no effect, as others may share the load.
   public func raisePriority(to priority: Priority) { load.raise(to: priority) }
 
-  func outcome() async -> Result<ImageResponse, ImageLoadError> { await load.result() }
-
   /// Calls `body` once the task has ended, on the thread that ends it, or now if it has ended; outside of locks.
-  func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImageLoadError>) -> Void) { load.whenFinished(body) }
+  func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImageLoadError>) -> Void) { load.outcome.whenSet(body) }
 }
 
 /// The state of an ``ImageTask``: it waits for one flight after another, and ends once.
@@ -69,19 +68,18 @@ final class SingleLoad: LoadReceiver {
   }
 
   private struct State {
-    var outcome: Outcome?
     var step = Step.final
     /// The class, which may have been raised.
     var priority: Priority
     /// The flights that it has joined, including ended ones: they are few, and leaving an ended one has no effect.
     var flights: [UInt64] = []
-    var waiters: [@Sendable (Outcome) -> Void] = []
   }
 
   private let request: ImageRequest
   private let manager: ImageManager
   private let report: @Sendable (ImageTask.Event) -> Void
   private let state: Mutex<State>
+  let outcome = OneShot<Outcome>()
 
   init(_ request: ImageRequest, manager: ImageManager, report: @escaping @Sendable (ImageTask.Event) -> Void) {
     self.request = request
@@ -143,12 +141,12 @@ final class SingleLoad: LoadReceiver {
   }
 
   func joined(_ entry: Entry, flight: UInt64) {
-    let (hasEnded, priority) = state.withLock { state in
+    let priority = state.withLock { state in
       state.flights.append(flight)
-      return (state.outcome != nil, state.priority)
+      return state.priority
     }
     // It was cancelled or raised before it joined the flight.
-    if hasEnded {
+    if isFinished {
       manager.cancel(flight, for: self)
     } else if priority > request.priority {
       manager.dispatcher.raise(flight, to: priority)
@@ -158,16 +156,16 @@ final class SingleLoad: LoadReceiver {
   private func take(_ completion: LoadCompletion) {
     let isPreview = state.withLock { state in
       defer { state.step = .final }
-      return state.step == .preview && state.outcome == nil
+      return state.step == .preview
     }
-    guard isPreview else {
+    guard isPreview, !isFinished else {
       if finish(outcome(of: completion)) { revalidateIfStale(completion.result) }
       return
     }
     if case .success(let response) = outcome(of: completion), response.image != nil {
       report(.preview(response))
     } else if completion.result.outcome == .cancelled {
-      finish(.failure(.cancelled))
+      finish(outcome(of: completion))
     }
     if !isFinished { begin(.refresh) }
   }
@@ -196,13 +194,13 @@ final class SingleLoad: LoadReceiver {
     case .blacklisted: return .failure(.blacklisted(completion.result.failure ?? unknown))
     case .skipped where request.cachePolicy.mode.usesNetwork: return .success(response(completion))
     case .skipped: return .failure(.notCached)
-    case .cancelled: return .failure(.cancelled)
+    case .cancelled: return .failure(manager.isShutDown(for: request) ? .shutDown : .cancelled)
     }
   }
 
   // MARK: The end
 
-  var isFinished: Bool { state.withLock { $0.outcome != nil } }
+  var isFinished: Bool { outcome.current != nil }
 
   func cancel() {
     finish(.failure(.cancelled))
@@ -219,27 +217,5 @@ final class SingleLoad: LoadReceiver {
 
   /// Ends it unless it has ended; later events are ignored. Returns whether this call has ended it.
   @discardableResult
-  private func finish(_ outcome: Outcome) -> Bool {
-    let waiters: [@Sendable (Outcome) -> Void]? = state.withLock { state in
-      guard state.outcome == nil else { return nil }
-      state.outcome = outcome
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    guard let waiters else { return false }
-    waiters.forEach { $0(outcome) }
-    return true
-  }
-
-  func whenFinished(_ body: @escaping @Sendable (Outcome) -> Void) {
-    let outcome = state.withLock { state in
-      if state.outcome == nil { state.waiters.append(body) }
-      return state.outcome
-    }
-    if let outcome { body(outcome) }
-  }
-
-  func result() async -> Outcome {
-    await withCheckedContinuation { continuation in whenFinished { continuation.resume(returning: $0) } }
-  }
+  private func finish(_ outcome: Outcome) -> Bool { self.outcome.set(outcome) }
 }

@@ -2,6 +2,7 @@ package import ImageCaching
 import ImageDownloading
 package import ImagePrimitives
 package import ImageURLs
+import Synchronization
 import Threads
 
 /// Loads many images into the caches of one manager, with limits and in order.
@@ -24,7 +25,7 @@ package final class PrefetchRun: Sendable {
   /// The default limit of pending requests.
   package static let largestWindow = 16_384
 
-  private enum Message: Sendable {
+  enum Message: Sendable {
     case completed([(Entry, LoadCompletion)])
     case stop(gracefully: Bool)
     case setPaused(Bool)
@@ -32,8 +33,9 @@ package final class PrefetchRun: Sendable {
 
   /// Passes the manager's completions to the run's thread.
   private final class Receiver: LoadReceiver {
-    let mailbox = Mailbox<Message>()
-    func complete(_ completions: [(Entry, LoadCompletion)]) { mailbox.post(.completed(completions)) }
+    let post: @Sendable (Message) -> Void
+    init(_ post: @escaping @Sendable (Message) -> Void) { self.post = post }
+    func complete(_ completions: [(Entry, LoadCompletion)]) { post(.completed(completions)) }
   }
 
   private let manager: ImageManager
@@ -42,7 +44,11 @@ package final class PrefetchRun: Sendable {
   private let deadline: Duration?
   private let progressInterval: Duration
   private let time: TimeSource
-  private let receiver = Receiver()
+  private let receiver: Receiver
+  /// The messages of ``run(_:)``.
+  private let mailbox: Mailbox<Message>?
+  /// Whether ``stop(gracefully:)`` was called, although its message may still be on the way.
+  private let isStopped = Atomic(false)
 
   /// Creates a run with a manager.
   ///
@@ -53,13 +59,36 @@ package final class PrefetchRun: Sendable {
   ///   - deadline: the maximum duration of the run from ``run(_:)``; nil: no limit.
   ///   - progressInterval: the maximum interval between calls of ``PrefetchDelegate/progressed()``.
   ///   - time: the clock.
-  package init(
+  package convenience init(
     manager: ImageManager,
     context: LoadContext,
     window: Int = PrefetchRun.largestWindow,
     deadline: Duration? = nil,
     progressInterval: Duration = .milliseconds(100),
     time: TimeSource = .system
+  ) {
+    let mailbox = Mailbox<Message>()
+    self.init(
+      manager: manager,
+      context: context,
+      window: window,
+      deadline: deadline,
+      progressInterval: progressInterval,
+      time: time,
+      mailbox: mailbox
+    ) { mailbox.post($0) }
+  }
+
+  /// Creates a run whose messages go to `post`, for a thread that has several.
+  init(
+    manager: ImageManager,
+    context: LoadContext,
+    window: Int,
+    deadline: Duration? = nil,
+    progressInterval: Duration = .milliseconds(100),
+    time: TimeSource = .system,
+    mailbox: Mailbox<Message>? = nil,
+    post: @escaping @Sendable (Message) -> Void
   ) {
     self.manager = manager
     trap(unless: window > 0, "a run needs a window of at least 1, not \(window)")
@@ -68,116 +97,146 @@ package final class PrefetchRun: Sendable {
     self.deadline = deadline
     self.progressInterval = progressInterval
     self.time = time
+    self.mailbox = mailbox
+    receiver = Receiver(post)
   }
 
   /// Ends a run early, from any thread: nothing more starts, and running transfers get 5 s with `gracefully`, otherwise none.
   ///
   /// Once this returns, no transfer that was waiting starts.
   package func stop(gracefully: Bool) {
-    receiver.mailbox.post(.stop(gracefully: gracefully))
+    isStopped.store(true, ordering: .sequentiallyConsistent)
+    receiver.post(.stop(gracefully: gracefully))
     // At once, not when the run's thread handles the message.
     manager.cancelAll(for: receiver, includingRunning: !gracefully)
   }
 
+  /// Cancels the pending entries that `isMeant` selects, from any thread.
+  func cancel(where isMeant: (Entry) -> Bool) { manager.cancelAll(for: receiver, includingRunning: true, where: isMeant) }
+
   /// Stops reading until resumed, from any thread; pending requests continue.
-  package func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
+  package func setPaused(_ paused: Bool) { receiver.post(.setPaused(paused)) }
 
   /// Loads all entries of `delegate`; returns when each entry has its result.
   ///
   /// If the manager is shut down, the run ends as if it had been stopped.
   package func run(_ delegate: some PrefetchDelegate) -> Summary {
-    var state = PrefetchState(window: window, deadline: deadline.map { time.monotonic().advanced(by: $0) })
-    var batch = EntryBatch()
-    var nextSequence: Int64 = 0
+    guard let mailbox else { preconditionFailure("a run on a shared thread has no mailbox of its own") }
+    var running = Running(self, delegate)
     var messages: [Message] = []
-    var summary = Summary()
     let meter = manager.downloader.pipeline
     defer { meter.supply(.none) }
     meter.supply(.working)
     while true {
-      takeMessages(&messages, &state, delegate)
-      let now = time.monotonic()
+      if mailbox.takeAll(into: &messages) { for message in messages { running.take(message) } }
+      switch running.step() {
+      case .again: break
+      case .wait(let until, let forSource):
+        meter.supply(forSource ? .waiting : .none)
+        let waking = mailbox.wait(until: until, orReadable: forSource ? delegate.sourceDescriptor : nil)
+        meter.supply(.working)
+        if waking == .descriptorReady { running.sourceIsReady() }
+      case .end: return running.summary
+      }
+    }
+  }
+
+  /// A run in progress, on its thread.
+  struct Running<Delegate: PrefetchDelegate> {
+    enum Step {
+      /// There is more to do.
+      case again
+      /// Nothing is to be done until that time, a message, or data from the source.
+      case wait(until: MonotonicInstant, forSource: Bool)
+      /// Every entry has its result.
+      case end
+    }
+
+    let delegate: Delegate
+    private(set) var summary = Summary()
+    private let run: PrefetchRun
+    private var state: PrefetchState
+    private var batch = EntryBatch()
+    private var nextSequence: Int64 = 0
+
+    init(_ run: PrefetchRun, _ delegate: Delegate) {
+      self.run = run
+      self.delegate = delegate
+      state = PrefetchState(window: run.window, deadline: run.deadline.map { run.time.monotonic().advanced(by: $0) })
+    }
+
+    mutating func take(_ message: Message) {
+      switch message {
+      case .completed(let completions):
+        for (entry, completion) in completions { delegate.finished(entry, completion) }
+        state.completed(completions.count)
+      case .stop(let gracefully): state.stop(gracefully: gracefully, now: run.time.monotonic())
+      case .setPaused(let paused): state.setPaused(paused)
+      }
+    }
+
+    mutating func sourceIsReady() { state.sourceIsReady() }
+
+    mutating func step() -> Step {
+      let now = run.time.monotonic()
       delegate.progressed()
       switch state.next(now: now) {
       case .read(let maximum):
-        batch.removeAll()
-        var source = PrefetchSourceState.ended
-        meter.supply(.reading)
-        do {
-          source = try delegate.read(&batch, maximum: maximum)
-        } catch {
-          summary.sourceError = error
-        }
-        meter.supply(.working)
-        // Reading may have taken long, and nothing is requested after a stop.
-        takeMessages(&messages, &state, delegate)
-        if state.isStopping {
-          for index in batch.entries.indices { delegate.finished(batch.entry(index), LoadCompletion(EntryResult(.cancelled))) }
-          batch.removeAll()
-        }
-        for index in batch.entries.indices {
-          batch.entries[index].sequence = nextSequence
-          nextSequence += 1
-        }
-        let (pending, isShutDown, error) = load(batch, delegate)
-        state.read(pending: pending, source: source)
-        summary.cacheError = error
-        if isShutDown || error != nil { state.stop(gracefully: false, now: now) }
+        read(maximum, now: now)
+        return .again
       case .wait(let until, let forSource):
-        let tick = now.advanced(by: progressInterval)
-        meter.supply(forSource ? .waiting : .none)
-        let waking = receiver.mailbox.wait(
-          until: until.map { min($0, tick) } ?? tick,
-          orReadable: forSource ? delegate.sourceDescriptor : nil
-        )
-        meter.supply(.working)
-        if waking == .descriptorReady { state.sourceIsReady() }
+        let tick = now.advanced(by: run.progressInterval)
+        return .wait(until: until.map { min($0, tick) } ?? tick, forSource: forSource)
       case .cancel(let includingRunning):
-        manager.cancelAll(for: receiver, includingRunning: includingRunning)
+        run.manager.cancelAll(for: run.receiver, includingRunning: includingRunning)
+        return .again
       case .end:
         summary.sourceEnded = state.sourceEnded && summary.sourceError == nil
         summary.deadlinePassed = state.deadlinePassed
-        return summary
+        return .end
       }
     }
-  }
 
-  private func takeMessages(
-    _ messages: inout [Message],
-    _ state: inout PrefetchState,
-    _ delegate: some PrefetchDelegate
-  ) {
-    guard receiver.mailbox.takeAll(into: &messages) else { return }
-    for message in messages { take(message, &state, delegate) }
-  }
-
-  private func take(_ message: Message, _ state: inout PrefetchState, _ delegate: some PrefetchDelegate) {
-    switch message {
-    case .completed(let completions):
-      for (entry, completion) in completions { delegate.finished(entry, completion) }
-      state.completed(completions.count)
-    case .stop(let gracefully): state.stop(gracefully: gracefully, now: time.monotonic())
-    case .setPaused(let paused): state.setPaused(paused)
-    }
-  }
-
-  /// Loads a batch and returns how many of its entries are pending, whether the manager was shut down, and the error if the cache couldn't
-  /// be read.
-  private func load(
-    _ batch: EntryBatch,
-    _ delegate: some PrefetchDelegate
-  ) -> (pending: Int, isShutDown: Bool, error: CacheError?) {
-    guard !batch.entries.isEmpty else { return (0, false, nil) }
-    var pending = batch.entries.count
-    do throws(CacheError) {
-      let context = delegate.batchContext ?? context
-      let isTaken = try manager.loadUnlessShutDown(batch, context: context, receiver: receiver) { index, completion in
-        pending -= 1
-        delegate.finished(batch.entry(index), completion)
+    private mutating func read(_ maximum: Int, now: MonotonicInstant) {
+      let meter = run.manager.downloader.pipeline
+      batch.removeAll()
+      var source = PrefetchSourceState.ended
+      meter.supply(.reading)
+      do {
+        source = try delegate.read(&batch, maximum: maximum)
+      } catch {
+        summary.sourceError = error
       }
-      return (pending, !isTaken, nil)
-    } catch {
-      return (pending, false, error)
+      meter.supply(.working)
+      // Reading may have taken long, and nothing is requested after a stop.
+      if state.isStopping || run.isStopped.load(ordering: .sequentiallyConsistent) {
+        for index in batch.entries.indices { delegate.finished(batch.entry(index), LoadCompletion(EntryResult(.cancelled))) }
+        batch.removeAll()
+      }
+      for index in batch.entries.indices {
+        batch.entries[index].sequence = nextSequence
+        nextSequence += 1
+      }
+      let (pending, isShutDown) = load()
+      state.read(pending: pending, source: source)
+      if isShutDown || summary.cacheError != nil { state.stop(gracefully: false, now: now) }
+    }
+
+    /// Loads the batch and returns how many of its entries are pending, and whether the manager was shut down.
+    private mutating func load() -> (pending: Int, isShutDown: Bool) {
+      guard !batch.entries.isEmpty else { return (0, false) }
+      var pending = batch.entries.count
+      do throws(CacheError) {
+        let context = delegate.batchContext ?? run.context
+        let isTaken = try run.manager.load(batch, context: context, receiver: run.receiver) { index, completion in
+          pending -= 1
+          delegate.finished(batch.entry(index), completion)
+        }
+        return (pending, !isTaken)
+      } catch {
+        summary.cacheError = error
+        return (pending, false)
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 import Synchronization
 import Threads
 
@@ -33,56 +34,30 @@ public struct PrefetchProgress: Sendable, Hashable {
 
 /// One batch of an ``ImagePrefetcher``: the handle to cancel, pause and await it.
 public final class PrefetchTask: Sendable {
-  /// The progress, only the latest, for one consumer; it ends with the batch.
-  public let progress: AsyncStream<PrefetchProgress>
-
-  private struct State {
-    var result: PrefetchProgress?
-    var waiters: [CheckedContinuation<PrefetchProgress, Never>] = []
-  }
-
-  private let run: PrefetchRun
+  /// Its number on the prefetcher's thread.
+  let number: Int
   private let manager: ImageManager
   private let configuration: ImagePrefetcher.Configuration
-  private let report: AsyncStream<PrefetchProgress>.Continuation
-  private let state = Mutex(State())
+  private let thread: PrefetchThread
+  private let run: PrefetchRun
+  private let latest = Broadcast<PrefetchProgress>(keeping: 1)
+  private let ended = OneShot<PrefetchProgress>()
+  private let cancelledURLs = CancelledURLs()
 
-  init(manager: ImageManager, configuration: ImagePrefetcher.Configuration) {
+  init(manager: ImageManager, configuration: ImagePrefetcher.Configuration, thread: PrefetchThread) {
+    let number = thread.nextNumber()
+    self.number = number
     self.manager = manager
     self.configuration = configuration
-    (progress, report) = AsyncStream<PrefetchProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.thread = thread
     run = PrefetchRun(
       manager: manager,
       context: manager.context(for: ImageRequest(url: "").prefetching(to: configuration)),
       window: configuration.maxConcurrent
-    )
+    ) { thread.post($0, to: number) }
   }
 
-  /// The counts at the batch's end, for any number of callers; cancelling a waiting caller doesn't cancel the batch.
-  public var value: PrefetchProgress {
-    get async {
-      await withCheckedContinuation { continuation in
-        let result = state.withLock { state in
-          if state.result == nil { state.waiters.append(continuation) }
-          return state.result
-        }
-        if let result { continuation.resume(returning: result) }
-      }
-    }
-  }
-
-  /// Ends the batch: nothing more starts, and running transfers for it alone are cut off.
-  ///
-  /// Requests that were read but not yet started count as cancelled.
-  public func cancel() { run.stop(gracefully: false) }
-
-  /// Reads no further requests until ``resume()``; requests in flight continue.
-  public func pause() { run.setPaused(true) }
-
-  /// Resumes after ``pause()``.
-  public func resume() { run.setPaused(false) }
-
-  /// Runs the batch on a thread of its own; traps if the system provides none, since no other thread can take the requests.
+  /// Runs the batch on the prefetcher's thread, which calls `andThen` at its end.
   func start(
     _ requests: sending some Sequence<ImageRequest>,
     whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)?,
@@ -92,36 +67,53 @@ public final class PrefetchTask: Sendable {
       requests,
       manager: manager,
       configuration: configuration,
+      cancelledURLs: cancelledURLs,
       whenEnded: whenEnded
-    ) { [report] in report.yield($0) }
-    let handedOver = HandedOver(value: source)
-    do throws(ThreadError) {
-      _ = try WorkerThread(name: "prefetch") { [self] in
-        _ = run.run(handedOver.value)
-        end(handedOver.value.counts)
-        andThen()
-      }
-    } catch {
-      fatalError("\(error)")
+    ) { [latest] in latest.send($0) }
+    thread.start(PrefetchRun.Running(run, source), number: number) { [latest, ended] counts in
+      latest.send(counts)
+      latest.finish()
+      ended.set(counts)
+      andThen()
     }
   }
 
-  /// The value that crosses to the batch's thread.
-  private struct HandedOver: @unchecked Sendable {
-    // Sendable because the caller has given it up (`sending`), so that only the batch's thread uses it from here on.
-    let value: RequestSource
+  /// The counts at the batch's end; waits for it. Cancelling the waiting task is ``cancel()``.
+  ///
+  /// Any number of tasks may wait. If the manager is shut down, the batch ends with requests counted as cancelled.
+  public var value: PrefetchProgress {
+    get async { await ended.value { cancel() } }
   }
 
-  private func end(_ result: PrefetchProgress) {
-    let waiters = state.withLock { state in
-      state.result = result
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    report.yield(result)
-    report.finish()
-    waiters.forEach { $0.resume(returning: result) }
+  /// The progress, only the latest; each use has its own sequence, which ends with the batch.
+  public var progress: AsyncStream<PrefetchProgress> { latest.events }
+
+  /// Ends the batch: nothing more starts, and running transfers for it alone are cut off.
+  ///
+  /// Requests that were read but not yet started count as cancelled.
+  public func cancel() { run.stop(gracefully: false) }
+
+  /// Cancels the batch's requests for these URLs, as they were written, whether they run, wait or haven't been read yet; each counts as
+  /// cancelled.
+  public func cancel(urls: some Sequence<String>) {
+    let urls = Set(urls)
+    cancelledURLs.insert(urls)
+    run.cancel { urls.contains(String(decoding: $0.writtenURL, as: UTF8.self)) }
   }
+
+  /// Reads no further requests until ``resume()``; requests in flight continue.
+  public func pause() { run.setPaused(true) }
+
+  /// Resumes after ``pause()``.
+  public func resume() { run.setPaused(false) }
+}
+
+/// The URLs that a batch skips from now on.
+final class CancelledURLs: Sendable {
+  private let urls = Mutex<Set<String>>([])
+
+  func insert(_ urls: Set<String>) { self.urls.withLock { $0.formUnion(urls) } }
+  func contains(_ url: String) -> Bool { urls.withLock { !$0.isEmpty && $0.contains(url) } }
 }
 
 extension ImageRequest {

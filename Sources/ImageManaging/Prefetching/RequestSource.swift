@@ -7,6 +7,7 @@ final class RequestSource: PrefetchDelegate {
 
   private let manager: ImageManager
   private let configuration: ImagePrefetcher.Configuration
+  private let cancelledURLs: CancelledURLs
   private let whenEnded: ((ImageRequest, EntryResult) -> Void)?
   private let report: (PrefetchProgress) -> Void
   private(set) var batchContext: LoadContext?
@@ -19,6 +20,7 @@ final class RequestSource: PrefetchDelegate {
     _ requests: some Sequence<ImageRequest>,
     manager: ImageManager,
     configuration: ImagePrefetcher.Configuration,
+    cancelledURLs: CancelledURLs,
     whenEnded: ((ImageRequest, EntryResult) -> Void)?,
     report: @escaping (PrefetchProgress) -> Void
   ) {
@@ -26,6 +28,7 @@ final class RequestSource: PrefetchDelegate {
     nextRequest = { iterator.next() }
     self.manager = manager
     self.configuration = configuration
+    self.cancelledURLs = cancelledURLs
     self.whenEnded = whenEnded
     self.report = report
   }
@@ -43,6 +46,10 @@ final class RequestSource: PrefetchDelegate {
       }
       batchContext = context
       counts.total += 1
+      if cancelledURLs.contains(request.url) {
+        end(request, EntryResult(.cancelled))
+        continue
+      }
       // `whenEnded` gets the request back.
       let owner = whenEnded == nil ? nil : PrefetchedRequest(request)
       if !manager.append(request, owner: owner, to: &batch) {

@@ -13,9 +13,9 @@ if let image = response.image, let source = response.source {
   print("\(image.pixels.size.width) x \(image.pixels.size.height) pixels, \(response.result.bytes) bytes from \(source)")
 }
 
-let result = await ImagePrefetcher(manager: manager).prefetch(urls: urls.dropFirst()).value
+let result = try await ImagePrefetcher(manager: manager).prefetch(urls: urls.dropFirst()).value
 print("prefetched: \(result.loaded) loaded, \(result.alreadyCached) there already, \(result.failed) failed")
 
-manager.shutDown()
+await manager.shutDown()
 let totals = try cache.totals()
 print("cached: \(totals.entries) images, \(totals.bodyBytes) bytes")

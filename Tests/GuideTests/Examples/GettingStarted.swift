@@ -13,12 +13,12 @@ func gettingStarted(folder: String, url: String, urls: [String]) async throws ->
   let image = try await manager.image(for: url)
   print("\(image.pixels.size.width) x \(image.pixels.size.height) pixels of \(image.header.format.name)")
 
-  let prefetcher = ImagePrefetcher(manager: manager)
+  let prefetcher = try ImagePrefetcher(manager: manager)
   let result = await prefetcher.prefetch(urls: urls).value
   print("\(result.loaded) loaded, \(result.alreadyCached) there already, \(result.failed) failed")
 
   try cache.trim()
-  manager.shutDown()
+  await manager.shutDown()
   // end
   return (image, result)
 }

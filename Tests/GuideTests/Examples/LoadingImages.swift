@@ -85,6 +85,7 @@ func tellWhy(_ manager: ImageManager, url: String) async -> String {
     case .notCached: return "not cached, and the mode is only"
     case .declined: return "rejected by shouldDownload"
     case .cancelled: return "cancelled"
+    case .shutDown: return "shut down"
     }
   }
   // end

@@ -1,9 +1,9 @@
 import PrewarmImages
 
 /// A list of URLs.
-func prefetchAll(_ manager: ImageManager, urls: [String]) async -> PrefetchProgress {
+func prefetchAll(_ manager: ImageManager, urls: [String]) async throws -> PrefetchProgress {
   // guide
-  let prefetcher = ImagePrefetcher(manager: manager)
+  let prefetcher = try ImagePrefetcher(manager: manager)
   let batch = prefetcher.prefetch(urls: urls)
   let result = await batch.value
   print("\(result.loaded) loaded, \(result.alreadyCached) there already, \(result.failed) failed")
@@ -12,10 +12,10 @@ func prefetchAll(_ manager: ImageManager, urls: [String]) async -> PrefetchProgr
 }
 
 /// A sequence that is never an array, of requests with options of their own.
-func prefetchSequence(_ manager: ImageManager, base: String) async -> PrefetchProgress {
+func prefetchSequence(_ manager: ImageManager, base: String) async throws -> PrefetchProgress {
   // guide
   let configuration = ImagePrefetcher.Configuration(maxConcurrent: 64, destination: .memory)
-  let prefetcher = ImagePrefetcher(manager: manager, configuration: configuration)
+  let prefetcher = try ImagePrefetcher(manager: manager, configuration: configuration)
   let pages = (1...10).lazy.map { ImageRequest(url: "\(base)/page-\($0).jpg", priority: .veryLow) }
   let batch = prefetcher.prefetch(pages) { request, result in
     if let failure = result.failure { print("\(request.url): \(failure.message)") }
@@ -26,9 +26,9 @@ func prefetchSequence(_ manager: ImageManager, base: String) async -> PrefetchPr
 }
 
 /// Controlling a batch.
-func steer(_ manager: ImageManager, urls: [String]) async -> PrefetchProgress {
+func steer(_ manager: ImageManager, urls: [String]) async throws -> PrefetchProgress {
   // guide
-  let batch = ImagePrefetcher(manager: manager).prefetch(urls: urls)
+  let batch = try ImagePrefetcher(manager: manager).prefetch(urls: urls)
   batch.pause()
   batch.resume()
   for await progress in batch.progress {

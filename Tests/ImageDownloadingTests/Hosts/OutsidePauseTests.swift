@@ -71,7 +71,7 @@ struct OutsidePauseTests {
     }
     try await run.settle()
     #expect(first == nil && second != nil)
-    run.fetcher.downloader.shutDown()
+    await run.fetcher.downloader.shutDown()
     #expect(second == nil)
   }
 }
