@@ -12,7 +12,7 @@ import Testing
 @Suite struct CachedTwiceTests {
   private func speaking(_ language: String, _ album: Album, _ path: String) -> ImageRequest {
     var request = album.request(path)
-    request.network.options = Album.patient([("Accept-Language", language)])
+    request.options.headers = [.init("Accept-Language", language)]
     return request
   }
 

@@ -37,7 +37,7 @@ import Testing
     let album = try Album()
     for _ in 0..<30 {
       var request = album.request("/a.jpg", mode: .loaderOnly)
-      request.network.downloader = try ImageDownloader()
+      request.downloader = try ImageDownloader()
       // Such a request's context isn't kept, and so neither is the downloader.
       request.decoding.coders = .standard
       #expect(try await album.manager.response(for: request).source == .network)
@@ -77,7 +77,7 @@ import Testing
       let downloader = try ImageDownloader()
       downloader.isSuspended = true
       var request = ImageRequest(url: "http://127.0.0.1/")
-      request.network.downloader = downloader
+      request.downloader = downloader
       _ = table.context(for: request, mode: .use, servesExpired: false)
       let client = downloader.client(visitor)
       client.submit([Download(id: 1, requestURL: Array("http://127.0.0.1/".utf8), options: PreparedOptions(DownloadOptions()))])
@@ -86,10 +86,9 @@ import Testing
     // From here on only the table retains the downloader.
     #expect(!visitor.hasAnswer)
     // Each of these options has a context of its own, until a new table is started.
-    let options = (0..<300).map { retries in DownloadOptions { $0.retries = retries } }
-    for options in options {
+    for retries in 0..<300 {
       var request = ImageRequest(url: "http://127.0.0.1/")
-      request.network.options = options
+      request.options.retries = retries
       _ = table.context(for: request, mode: .use, servesExpired: false)
     }
     // The end of a downloader waits for its receivers.

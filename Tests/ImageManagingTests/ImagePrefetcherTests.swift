@@ -72,13 +72,9 @@ import Testing
   @Test("requests of different kinds in one batch are all made in order") func requestsOfDifferentKinds() async throws {
     let house = try Warehouse(concurrency: 1)
     let requests = (0..<12).map { number in
-      let options =
-        number % 3 == 0
-        ? DownloadOptions {
-          $0.headers = [.init("X-Kind", "third")]
-          $0.retries = 0
-        } : nil
-      return ImageRequest(url: house.url(number), network: .init(options: options))
+      var request = ImageRequest(url: house.url(number))
+      if number % 3 == 0 { request.options.headers = [.init("X-Kind", "third")] }
+      return request
     }
     #expect(try await house.prefetcher(maxConcurrent: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))
     #expect(house.origin.requests.map(\.path) == (0..<12).map { "/\($0).jpg" })

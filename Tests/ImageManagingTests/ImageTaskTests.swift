@@ -113,15 +113,29 @@ import Testing
     #expect(images.count == 50 && images.allSatisfy { $0 == images[0] && $0 != nil })
   }
 
-  @Test("cancelling a waiting caller doesn't cancel the load") func aCancelledCallerCancelsNothing() async throws {
+  @Test("cancelling a waiting task cancels its load, and others of the image continue") func aCancelledCaller() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
-    let task = gallery.manager.load(gallery.request(1))
+    let (task, other) = (gallery.manager.load(gallery.request(1)), gallery.manager.load(gallery.request(1)))
     let caller = Task { try await task.value.source }
     try await gate.waitForWaiting(1)
     caller.cancel()
+    await #expect(throws: ImageLoadError.cancelled) { try await caller.value }
+    #expect(task.isFinished)
     gate.open()
-    #expect(try await caller.value == .network)
+    #expect(try await other.value.source == .network)
+  }
+
+  @Test("each consumer of a load's events gets them all") func eventsForSeveral() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    let task = gallery.manager.load(gallery.request(1))
+    let count = { (events: AsyncStream<ImageTask.Event>) in Task { await events.reduce(0) { count, _ in count + 1 } } }
+    let early = [count(task.events), count(task.events)]
+    gate.open()
+    _ = try await task.value
+    let (first, second, late) = (await early[0].value, await early[1].value, await count(task.events).value)
+    #expect(first > 0 && first == second && first == late)
   }
 
   @Test("a refresh shows the cached image first, and then the network's result") func refreshing() async throws {

@@ -63,9 +63,9 @@ import Testing
     let album = try Album()
     let gate = album.origin.holdAll()
     var first = album.request("/a.jpg")
-    first.network.options = Album.patient([("X-Width", "100")])
+    first.options.headers = [.init("X-Width", "100")]
     var second = first
-    second.network.options = Album.patient([("X-Width", "200")])
+    second.options.headers = [.init("X-Width", "200")]
     let tasks = [album.manager.load(first), album.manager.load(second)]
     try await gate.waitForWaiting(2)
     gate.open()
@@ -73,15 +73,33 @@ import Testing
     #expect(Set(album.origin.requests.map { $0.headers["X-Width"] }) == ["100", "200"])
   }
 
+  @Test("a request changes single options, and keeps the manager's others") func optionsInherit() async throws {
+    let album = try Album {
+      $0.downloadOptions.headers = [.init("X-Manager", "1"), .init("X-Both", "manager"), .init("X-Gone", "1")]
+      $0.downloadOptions.userAgent = "own"
+    }
+    var request = album.request("/a.jpg")
+    request.options.headers = [.init("x-both", "request"), .init("X-Gone", nil), .init("X-Request", "1")]
+    request.options.maxBytes = 10
+    #expect(request.options.maxBytes == 10 && request.options.timeout == nil)
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: request) }
+    request.options.maxBytes = nil
+    #expect(try await album.manager.response(for: request).source == .network)
+    let headers = album.origin.requests.map(\.headers)
+    #expect(headers.count == 2)
+    for sent in headers {
+      #expect(sent["X-Manager"] == "1" && sent["X-Both"] == "request" && sent["X-Gone"] == nil && sent["X-Request"] == "1")
+      #expect(sent["User-Agent"] == "own" && sent["Accept"] == ImageCoderRegistry.standard.acceptedTypes)
+    }
+  }
+
   @Test("images of different credentials are kept apart, and no credential is written to disk")
   func credentialsKeepApart() async throws {
     let album = try Album()
     let request = { (user: String) in
       var request = album.request("/a.jpg")
-      request.network.options = DownloadOptions {
-        $0.credentials = .fixed(Credential(user: user, password: "SECRET"))
-        $0.retries = 0
-      }
+      request.options.credentials = .fixed(Credential(user: user, password: "SECRET"))
+      request.options.retries = 0
       return request
     }
     for user in ["alice", "bob"] { #expect(try await album.manager.response(for: request(user)).source == .network) }
@@ -111,7 +129,7 @@ import Testing
     var request = album.request("/a.jpg")
     request.cachePolicy.cache = other.cache
     request.cachePolicy.memory = other.memory
-    request.network.downloader = other.manager.downloader
+    request.downloader = other.manager.downloader
     request.decoding.coders = .standard
     request.decoding.coders?.add(counting)
     #expect(try await album.manager.response(for: request).source == .network)
@@ -129,16 +147,6 @@ import Testing
       guard manager === ImageManager.shared, manager.configuration.cache === ImageCache.shared else { exit(1) }
       guard ImageCache.shared.path == "\(path)/default", manager.configuration.memory != nil else { exit(2) }
     }
-  }
-
-  @Test("a load on a manager after shutdown traps with a message") func aClosedManagerTraps() async {
-    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let manager = try ImageManager()
-      manager.shutDown()
-      _ = manager.load("http://127.0.0.1/a.jpg")
-    }
-    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("shut down"))
   }
 
   @Test("two managers over one folder must have the same rules") func conflictingRulesAreRefused() throws {
@@ -177,9 +185,7 @@ import Testing
     let album = try Album { $0.cache = nil }
     let url = album.url("/a.jpg").replacingOccurrences(of: "http://", with: "http://user:password@")
     for source in [ImageResponse.Source.network, .memory] {
-      var request = ImageRequest(url: url)
-      request.network.options = Album.patient()
-      #expect(try await album.manager.response(for: request).source == source)
+      #expect(try await album.manager.response(for: ImageRequest(url: url)).source == source)
     }
     let other = ImageRequest(url: url.replacingOccurrences(of: "password", with: "other"))
     #expect(try await album.manager.response(for: other).source == .network)

@@ -10,7 +10,7 @@ extension DownloadOptions {
   }
 
   private func requestHeaders(_ defaults: [HeaderField], _ isOwnOrigin: Bool) -> [HeaderField] {
-    var fields = [HeaderField("Accept", accept), HeaderField("User-Agent", userAgent)]
+    var fields = [HeaderField("Accept", sentAccept), HeaderField("User-Agent", userAgent)]
     guard isOwnOrigin, !isForOtherOrigin else { return fields }
     for own in [defaults.map { Header($0.name, $0.value) }, headers] {
       fields.removeAll { field in own.contains { $0.name.equalsIgnoringCase(field.name) } }

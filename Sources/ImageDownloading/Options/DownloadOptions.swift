@@ -18,8 +18,13 @@ public struct DownloadOptions: Sendable, Hashable {
   /// They replace ``accept``, ``userAgent`` and the downloader's own headers of the same name. A `Range` is sent as it is, so 206 must
   /// be among ``acceptStatus``; a probe's own `Range`, `If-Range` and `Accept-Encoding` replace all others, those of hooks included.
   public var headers: [Header] = []
-  /// The `Accept` header; images by default.
-  public var accept = "image/webp,image/*;q=0.8"
+  /// The `Accept` header; nil (the default): the formats that the coders of a manager read, or all images for a download without one.
+  public var accept: String?
+  /// The `Accept` header that is sent.
+  package var sentAccept: String {
+    get { accept ?? "image/webp,image/*;q=0.8" }
+    set { accept = newValue }
+  }
   /// The `User-Agent` header.
   public var userAgent = "prewarm"
   /// Chooses the headers of each request by its URL; none by default.
@@ -190,7 +195,7 @@ public final class PreparedOptions: Sendable, Hashable {
   /// Prepares `options`; traps on a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects and on a connection with an
   /// ``DownloadOptions/Connection/invalidReason``.
   public init(_ options: DownloadOptions) {
-    for header in options.headers + [.init("Accept", options.accept), .init("User-Agent", options.userAgent)] {
+    for header in options.headers + [.init("Accept", options.sentAccept), .init("User-Agent", options.userAgent)] {
       let isValid = DownloadOptions.isValidHeader(name: header.name, value: header.value ?? "")
       trap(unless: isValid, "\(header.name): not a valid header")
     }

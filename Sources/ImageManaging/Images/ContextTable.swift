@@ -25,8 +25,7 @@ final class ContextTable: Sendable {
     let showsPartialImages: Bool
     let transformer: String?
     let verification: VerificationRules
-    /// Nil: the manager's own.
-    let options: DownloadOptions?
+    let options: DownloadOptions.Changes
   }
 
   /// A context, and the request that retains the objects named by its key.
@@ -65,13 +64,14 @@ final class ContextTable: Sendable {
       transformer: transformer,
       encoding: transformer == nil || cache == nil ? nil : configuration.encoding,
       coders: decoding.coders ?? configuration.coders,
-      downloader: request.network.downloader,
+      downloader: request.downloader,
       hooks: configuration.hooks,
       reportsProgress: true,
       verification: decoding.verification ?? configuration.verification,
       blacklist: blacklist(policy)
     )
-    let download = request.network.options ?? configuration.downloadOptions
+    var download = request.options.applied(to: configuration.downloadOptions)
+    download.accept = download.accept ?? options.coders?.acceptedTypes
     // Contexts with coders of their own can't be compared, so they aren't shared.
     guard decoding.coders == nil else { return make(cache, download, options) }
     let key = Key(
@@ -89,7 +89,7 @@ final class ContextTable: Sendable {
       showsPartialImages: options.showsPartialImages,
       transformer: options.transformer?.key,
       verification: options.verification,
-      options: request.network.options
+      options: request.options
     )
     if let context = contexts.withLock({ $0[key]?.context }) { return context }
     let new = Entry(context: make(cache, download, options), request: request)

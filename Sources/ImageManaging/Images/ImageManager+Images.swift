@@ -71,11 +71,11 @@ extension ImageManager {
 
   /// Whether loads of `request` end as shut down.
   func isShutDown(for request: ImageRequest) -> Bool {
-    isClosed || (request.network.downloader ?? downloader).isShutDown
+    isClosed || (request.downloader ?? downloader).isShutDown
   }
 
   func loaders(for request: ImageRequest) -> [any ImageLoader] {
-    (request.network.downloader ?? downloader).loaders
+    (request.downloader ?? downloader).loaders
   }
 
   /// The time by which the freshness of a request's image is judged.

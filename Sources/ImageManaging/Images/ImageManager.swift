@@ -42,7 +42,7 @@ public final class ImageManager: Sendable {
     public var downloader: ImageDownloader?
     /// The limits and sources of a new downloader.
     public var downloads: ImageDownloader.Configuration
-    /// How single images are fetched; by default with an `Accept` of the formats that the standard coders read.
+    /// How single images are fetched, unless a request changes it.
     public var downloadOptions: DownloadOptions
     /// Memory that the coding threads share for pixels and working memory; ``/ImageCoding/DecodingBudget/standard`` by default.
     public var decodingBudget: DecodingBudget
@@ -68,7 +68,7 @@ public final class ImageManager: Sendable {
       memory: ImageMemory? = nil,
       downloader: ImageDownloader? = nil,
       downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-      downloadOptions: DownloadOptions = DownloadOptions { $0.accept = ImageCoderRegistry.standard.acceptedTypes },
+      downloadOptions: DownloadOptions = DownloadOptions(),
       decodingBudget: DecodingBudget = .standard,
       coders: ImageCoderRegistry = .standard,
       keyRule: KeyRule = .url,

@@ -15,8 +15,10 @@ public struct ImageRequest: Sendable {
   public var priority: Priority
   /// How the bytes are decoded.
   public var decoding: Decoding
-  /// How the network is used.
-  public var network: Network
+  /// Changes of the manager's download options: headers, time limits, credentials and others.
+  public var options: DownloadOptions.Changes
+  /// The downloader; nil: the manager's.
+  public var downloader: ImageDownloader?
 
   /// Creates a request for the image at `url`, with the manager's settings unless others are given.
   public init(
@@ -24,13 +26,15 @@ public struct ImageRequest: Sendable {
     cachePolicy: CachePolicy = CachePolicy(),
     priority: Priority = .normal,
     decoding: Decoding = Decoding(),
-    network: Network = Network()
+    options: DownloadOptions.Changes = DownloadOptions.Changes(),
+    downloader: ImageDownloader? = nil
   ) {
     self.url = url
     self.cachePolicy = cachePolicy
     self.priority = priority
     self.decoding = decoding
-    self.network = network
+    self.options = options
+    self.downloader = downloader
   }
 
   /// Which caches are read and filled, and when the network is used.
@@ -117,20 +121,6 @@ public struct ImageRequest: Sendable {
       self.transformer = transformer
       self.coders = coders
       self.verification = verification
-    }
-  }
-
-  /// How the network is used.
-  public struct Network: Sendable {
-    /// Headers, limits, credentials, cookies, modifiers; nil: the manager's.
-    public var options: DownloadOptions?
-    /// The downloader; nil: the manager's.
-    public var downloader: ImageDownloader?
-
-    /// Creates network options from their parts, each with its default.
-    public init(options: DownloadOptions? = nil, downloader: ImageDownloader? = nil) {
-      self.options = options
-      self.downloader = downloader
     }
   }
 }

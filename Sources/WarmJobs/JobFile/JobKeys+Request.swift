@@ -17,7 +17,7 @@ extension JobKeys {
       \.request.download.headers,
       "header fields, sent only to the scheme, host and port of the entry"
     )
-    JobKey("request.accept", .text(.headerValue), \.request.download.accept, isAdvanced: true, "the Accept header")
+    JobKey("request.accept", .text(.headerValue), \.request.download.sentAccept, isAdvanced: true, "the Accept header")
     JobKey(
       "request.variants",
       .variants,

@@ -48,7 +48,7 @@ struct CurlOptions {
   /// The fields that replace curl's own; it sends a field without a value only if it is written with a semicolon
   /// instead of the colon (curl(1), `--header`).
   private mutating func addHeaders(_ download: DownloadOptions) {
-    var headers = [("Accept", download.accept), ("User-Agent", download.userAgent), ("Accept-Encoding", "identity")]
+    var headers = [("Accept", download.sentAccept), ("User-Agent", download.userAgent), ("Accept-Encoding", "identity")]
     headers.removeAll { header in download.headers.contains { $0.name.lowercased() == header.0.lowercased() } }
     for (name, value) in headers + download.headers.map({ ($0.name, $0.value ?? "") }) {
       let shown = Self.isHarmless(name) ? maskingCredentials(value) : Self.mask

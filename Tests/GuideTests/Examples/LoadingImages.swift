@@ -94,14 +94,12 @@ func tellWhy(_ manager: ImageManager, url: String) async -> String {
 /// Network options of one request.
 func askOtherwise(_ manager: ImageManager, url: String, token: String) async throws -> ImageResponse {
   // guide
-  let options = DownloadOptions {
-    $0.headers = [.init("Authorization", "Bearer \(token)"), .init("Accept-Language", nil)]
-    $0.handlesCookies = true
-    $0.timeout = .seconds(20)
-    $0.retries = 5
-    $0.maxBytes = 8 << 20
-  }
-  let request = ImageRequest(url: url, network: ImageRequest.Network(options: options))
+  var request = ImageRequest(url: url)
+  request.options.headers = [.init("Authorization", "Bearer \(token)"), .init("Accept-Language", nil)]
+  request.options.handlesCookies = true
+  request.options.timeout = .seconds(20)
+  request.options.retries = 5
+  request.options.maxBytes = 8 << 20
   let response = try await manager.response(for: request)
   // end
   return response
