@@ -110,8 +110,12 @@ package final class LoadContext: Sendable {
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
   /// Whether the image's pixels are needed.
   var needsPixels: Bool { fetchesBodies && (options.delivery.contains(.image) || writesMemory) }
-  /// Whether transformed images are encoded for the disk.
-  var encodesTransformed: Bool { fetchesBodies && options.encoding != nil && writeCache != nil && layers.writes.contains(.disk) }
+  /// Whether transformed images are encoded, for the disk or for their requests.
+  var encodesTransformed: Bool { fetchesBodies && options.encoding != nil && (storesTransformed || deliversTransformed) }
+  /// Whether transformed images are stored on disk.
+  var storesTransformed: Bool { writeCache != nil && layers.writes.contains(.disk) }
+  /// Whether requests get the bytes of the transformed image instead of the original's.
+  var deliversTransformed: Bool { options.delivery.contains(.transformedData) && transform != nil }
   /// Whether originals are decoded.
   var decodesOriginals: Bool { needsPixels || encodesTransformed }
   /// Whether the bytes of the body are needed.

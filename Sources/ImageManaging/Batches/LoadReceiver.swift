@@ -1,3 +1,4 @@
+package import ImageCaching
 package import ImageCoding
 package import ImagePrimitives
 package import ImageURLs
@@ -57,11 +58,14 @@ package final class LoadPayload: Sendable {
   package let image: DecodedImage?
   /// The bytes as received, or as cached.
   package let data: [UInt8]?
+  /// The record of the image that it shows; nil if it comes from memory.
+  package let head: EntryHead?
 
   /// Creates a payload from its parts.
-  package init(image: DecodedImage? = nil, data: [UInt8]? = nil) {
+  package init(image: DecodedImage? = nil, data: [UInt8]? = nil, head: EntryHead? = nil) {
     self.image = image
     self.data = data
+    self.head = head
   }
 }
 
@@ -77,4 +81,6 @@ package struct LoadDelivery: OptionSet, Sendable, Hashable {
   package static let image = LoadDelivery(rawValue: 1)
   /// The bytes of the file; the disk or the network serves them, even if the image is in memory.
   package static let data = LoadDelivery(rawValue: 2)
+  /// With ``data``: those of the transformed image, if the context transforms.
+  package static let transformedData = LoadDelivery(rawValue: 4)
 }

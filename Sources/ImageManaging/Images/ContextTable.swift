@@ -20,7 +20,7 @@ final class ContextTable: Sendable {
     let servesExpired: Bool
     let verifiesHits: Bool
     let time: ImageRequest.Decoding.Time
-    let includesData: Bool
+    let delivery: LoadDelivery
     let decoding: DecodingOptions
     let showsPartialImages: Bool
     let transformer: String?
@@ -40,29 +40,39 @@ final class ContextTable: Sendable {
   init(_ configuration: ImageManager.Configuration) { self.configuration = configuration }
 
   /// The context of `request` in `mode`.
-  func context(for request: ImageRequest, mode: CacheMode, servesExpired: Bool) -> LoadContext {
+  ///
+  /// - Parameter deliversFile: whether it delivers the file of the image as requested, and nothing else.
+  func context(
+    for request: ImageRequest,
+    mode: CacheMode,
+    servesExpired: Bool,
+    deliversFile: Bool = false
+  ) -> LoadContext {
     let policy = request.cachePolicy
     let decoding = request.decoding
     let cache = policy.cache ?? configuration.cache
     var layers = policy.layers
-    let transformer = decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil
+    let isDecoded = decoding.time == .eager && !deliversFile
+    let transformer = isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil
+    let encoding = configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
+    let delivery = deliversFile ? [.data, .transformedData] : delivery(decoding)
     // Without a disk there is nothing to revalidate, but the image is requested nevertheless.
     if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
     let options = LoadOptions(
       mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
       readOnly: configuration.readOnly,
       memory: policy.memory ?? configuration.memory,
-      keepsInMemory: decoding.time == .eager,
+      keepsInMemory: isDecoded,
       layers: layers,
       keyRule: configuration.keyRule,
       verifiesHits: policy.verifiesHits,
       servesExpired: servesExpired,
-      servesWhileRevalidating: mode == .use && decoding.time != .never,
-      delivery: delivery(decoding),
+      servesWhileRevalidating: mode == .use && !delivery.isEmpty,
+      delivery: delivery,
       decoding: decodingOptions(decoding),
-      showsPartialImages: decoding.isProgressive && decoding.time == .eager && !mode.refreshes,
+      showsPartialImages: decoding.isProgressive && isDecoded && !mode.refreshes,
       transformer: transformer,
-      encoding: transformer == nil || cache == nil ? nil : configuration.encoding,
+      encoding: transformer == nil || cache == nil && !deliversFile ? nil : encoding,
       coders: decoding.coders ?? configuration.coders,
       downloader: request.downloader,
       hooks: configuration.hooks,
@@ -84,7 +94,7 @@ final class ContextTable: Sendable {
       servesExpired: servesExpired,
       verifiesHits: options.verifiesHits,
       time: decoding.time,
-      includesData: decoding.includesData,
+      delivery: delivery,
       decoding: options.decoding,
       showsPartialImages: options.showsPartialImages,
       transformer: options.transformer?.key,

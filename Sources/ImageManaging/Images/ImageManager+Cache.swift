@@ -53,6 +53,38 @@ extension ImageManager {
     try remove(ImageRequest(url: url), from: layers)
   }
 
+  /// Removes all images from memory, disk or both; the blacklist is kept.
+  ///
+  /// Throws `inUse` if another process has the disk cache open.
+  public func removeAll(from layers: CacheLayers = .all) throws(CacheError) {
+    if layers.contains(.memory) { configuration.memory?.removeAll() }
+    if layers.contains(.disk) { try configuration.cache?.clear() }
+  }
+
+  /// The identity of a request's image, by which ``/ImageCaching/ImageCache`` knows it; nil if its URL is invalid.
+  public func identity(for request: ImageRequest) -> [UInt8]? { CacheLocation(request, self)?.identity }
+
+  /// The disk cache's record of a request's image, expired or not: of the transformed image if the request transforms and that is stored,
+  /// otherwise of the original. Nil if there is none.
+  public func record(for request: ImageRequest) throws(CacheError) -> EntryRecord? {
+    guard let location = CacheLocation(request, self), let cache = location.cache else { return nil }
+    for identity in [location.transformedIdentity, location.identity].compactMap(\.self) {
+      let record = try identity.withRawBytes { bytes throws(CacheError) in
+        try cache.entry(CacheKey(identity: bytes), identity: bytes)
+      }
+      if let record { return record }
+    }
+    return nil
+  }
+
+  /// The path of the file that has the bytes of ``record(for:)-(ImageRequest)``, to send without reading them into memory; nil if it isn't
+  /// cached, or has at most 256 KiB, which the cache keeps in its index. A later trim or replacement removes the file; who has it open
+  /// can still read it.
+  public func bodyPath(for request: ImageRequest) throws(CacheError) -> String? {
+    guard let cache = request.cachePolicy.cache ?? configuration.cache else { return nil }
+    return try record(for: request).flatMap { cache.bodyPath(of: $0) }
+  }
+
   /// Removes a URL from the blacklist (`removeFailedURL`); returns whether it was there. See ``/ImageCaching/ImageCache/clearBlacklist()``.
   @discardableResult
   public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
@@ -198,5 +230,38 @@ extension VerifiedImage {
       proof: .full,
       contentTypeMatch: .exact
     )
+  }
+}
+
+// The same for asynchronous callers: the disk is read and written on threads of their own.
+extension ImageManager {
+  /// The asynchronous form of ``isCached(_:)-(ImageRequest)``.
+  public func isCached(_ request: ImageRequest) async throws -> Bool {
+    try await CacheQueries.shared.perform { [self] in try isCached(request) }
+  }
+
+  /// The asynchronous form of ``record(for:)-(ImageRequest)``.
+  public func record(for request: ImageRequest) async throws -> EntryRecord? {
+    try await CacheQueries.shared.perform { [self] in try record(for: request) }
+  }
+
+  /// The asynchronous form of ``bodyPath(for:)-(ImageRequest)``.
+  public func bodyPath(for request: ImageRequest) async throws -> String? {
+    try await CacheQueries.shared.perform { [self] in try bodyPath(for: request) }
+  }
+
+  /// The asynchronous form of ``remove(_:from:)-(ImageRequest,_)``.
+  public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) async throws {
+    try await CacheQueries.shared.perform { [self] in try remove(request, from: layers) }
+  }
+
+  /// The asynchronous form of ``removeAll(from:)``.
+  public func removeAll(from layers: CacheLayers = .all) async throws {
+    try await CacheQueries.shared.perform { [self] in try removeAll(from: layers) }
+  }
+
+  /// The asynchronous form of ``store(_:for:in:)``.
+  public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) async throws {
+    try await CacheQueries.shared.perform { [self] in try store(data, for: url, in: layers) }
   }
 }

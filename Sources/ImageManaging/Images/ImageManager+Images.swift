@@ -4,6 +4,7 @@ import ImageDownloading
 import ImagePrimitives
 package import ImageURLs
 import Synchronization
+import Threads
 
 extension ImageManager {
   /// Loads one image and returns its pixels.
@@ -23,6 +24,22 @@ extension ImageManager {
     if Task.isCancelled { throw .cancelled }
     return try await load(request).value
   }
+
+  /// Loads the file of one image, for example to send it on: transformed and encoded if the request or the manager transforms.
+  ///
+  /// A transformed image is encoded by the manager's ``ImageManager/Configuration/encoding``, or else in the format that suits it, and kept
+  /// on disk. Without a transformer nothing is decoded beyond what verification requires. Cancelling the calling task cancels the load.
+  /// Throws the reason if there is no image.
+  public func data(for request: ImageRequest) async throws(ImageLoadError) -> ImageData {
+    if Task.isCancelled { throw .cancelled }
+    let load = SingleLoad(request, manager: self, deliversFile: true) { _ in }
+    load.start()
+    guard let file = try await load.outcome.value(onCancel: { load.cancel() }).get().file else { throw .declined }
+    return file
+  }
+
+  /// Loads the file of the image at `url`.
+  public func data(for url: String) async throws(ImageLoadError) -> ImageData { try await data(for: ImageRequest(url: url)) }
 
   /// Starts to load one image.
   ///

@@ -1,3 +1,4 @@
+import ImageCaching
 public import ImageCoding
 public import ImagePrimitives
 
@@ -14,6 +15,8 @@ public struct ImageResponse: Sendable {
   public var data: [UInt8]?
   /// The source; nil if the hook rejected a miss.
   public var source: Source?
+  /// The file of the image as requested, for a load that delivers it.
+  var file: ImageData?
   /// The outcome as in a report, with size, format and the cost of the transfer.
   public var result: EntryResult
   /// Pixels per point of a layout, from the name in the request's URL: 2 for `a@2x.png`; see ``/ImageCoding/ImageScale``.
@@ -35,6 +38,7 @@ public struct ImageResponse: Sendable {
       case .downloaded, .checked: .network
       case .failed, .blacklisted, .skipped, .cancelled: nil
       }
+    file = source.flatMap { ImageData(completion, source: $0) }
   }
 
   /// Creates a response for the received part of an image.
@@ -66,6 +70,42 @@ public struct ImageResponse: Sendable {
   }
 }
 
+/// The file of an image as a request shows it: as received, or encoded after a transformer.
+///
+/// The same request gives the same bytes with the same properties, whether they come from the network or the disk.
+public struct ImageData: Sendable {
+  /// The bytes of the file.
+  public var bytes: [UInt8]
+  /// Its format, from its bytes; ``/ImagePrimitives/ImageFormat/mediaType`` is the `Content-Type` to send.
+  public var format: ImageFormat
+  /// Its size in pixels, as stored; 0 × 0 if its header wasn't read.
+  public var size: ImageSize
+  /// Its XXH3 checksum of 128 bits.
+  public var checksum: Checksum
+  /// When it expires by the rules of the cache; nil: never, or it wasn't stored.
+  public var freshUntil: Timestamp?
+  /// Where it came from.
+  public var source: ImageResponse.Source
+
+  /// A strong entity tag of these bytes (RFC 9110, section 8.8.3), made from their checksum.
+  public var etag: String { "\"\(hexadecimal(checksum.high))\(hexadecimal(checksum.low))\"" }
+
+  init?(_ completion: LoadCompletion, source: ImageResponse.Source) {
+    guard let head = completion.payload?.head, let data = completion.payload?.data, let format = head.format else { return nil }
+    bytes = data
+    self.format = format
+    size = ImageSize(width: Int(head.width), height: Int(head.height))
+    checksum = head.checksum
+    freshUntil = completion.result.freshUntil
+    self.source = source
+  }
+}
+
+private func hexadecimal(_ value: UInt64) -> String {
+  let digits = String(value, radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}
+
 /// Why a single image was not loaded.
 public enum ImageLoadError: Error, Sendable, Hashable {
   /// It failed.
@@ -74,7 +114,7 @@ public enum ImageLoadError: Error, Sendable, Hashable {
   case blacklisted(Failure)
   /// It isn't cached, and the mode allows no requests.
   case notCached
-  /// The hook ``LoadHooks/shouldDownload`` rejects it; only ``ImageManager/image(for:)`` throws this.
+  /// The hook ``LoadHooks/shouldDownload`` rejects it; only ``ImageManager/image(for:)`` and ``ImageManager/data(for:)-(ImageRequest)`` throw this.
   case declined
   /// It was cancelled.
   case cancelled

@@ -77,13 +77,21 @@ final class SingleLoad: LoadReceiver {
 
   private let request: ImageRequest
   private let manager: ImageManager
+  private let deliversFile: Bool
   private let report: @Sendable (ImageTask.Event) -> Void
   private let state: Mutex<State>
   let outcome = OneShot<Outcome>()
 
-  init(_ request: ImageRequest, manager: ImageManager, report: @escaping @Sendable (ImageTask.Event) -> Void) {
+  /// Creates a load; with `deliversFile` it delivers the file of the image as requested, and nothing else.
+  init(
+    _ request: ImageRequest,
+    manager: ImageManager,
+    deliversFile: Bool = false,
+    report: @escaping @Sendable (ImageTask.Event) -> Void
+  ) {
     self.request = request
     self.manager = manager
+    self.deliversFile = deliversFile
     self.report = report
     state = Mutex(State(priority: request.priority))
   }
@@ -95,7 +103,7 @@ final class SingleLoad: LoadReceiver {
   /// Looks up the image and requests it; if memory has it, it has ended when this returns.
   func start() {
     // Lazy or undecoded images are delivered only after revalidation.
-    let showsPreview = request.cachePolicy.mode == .refresh && request.decoding.time == .eager
+    let showsPreview = request.cachePolicy.mode == .refresh && request.decoding.time == .eager && !deliversFile
     if showsPreview { state.withLock { $0.step = .preview } }
     showsPreview ? begin(.only, servesExpired: true) : begin(request.cachePolicy.mode)
   }
@@ -111,7 +119,8 @@ final class SingleLoad: LoadReceiver {
     let context = manager.contexts.context(
       for: request,
       mode: mode,
-      servesExpired: servesExpired || request.cachePolicy.servesExpired
+      servesExpired: servesExpired || request.cachePolicy.servesExpired,
+      deliversFile: deliversFile
     )
     var decided: LoadCompletion?
     do throws(CacheError) {

@@ -80,7 +80,7 @@ extension Committed {
       isFirst ? result : result.shared,
       leftBlacklist: isFirst && leftBlacklist,
       joinedBlacklist: isFirst && joinedBlacklist,
-      payload: product?.payload(for: waiter.context.options.delivery)
+      payload: product?.payload(for: waiter.context.options.delivery, head)
     )
   }
 }

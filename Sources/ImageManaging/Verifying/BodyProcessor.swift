@@ -151,14 +151,21 @@ struct BodyProcessor: Sendable {
       (image, transformed) = try transform.with(decoded) { new throws(Failure) -> (DecodedImage?, SerializedImage?) in
         (new, isEncoded ? try encoded(new) : nil)
       }
-      if let serialize, let image { transformed = try serialize(image) }
+      if let serialize, let image {
+        transformed = try serialize(image)
+        if transformed == nil, context.deliversTransformed { transformed = try encoded(image) }
+      }
       if context.layers.writesOriginal.contains(.memory) { original = decoded }
     }
     if !context.needsPixels { (image, original) = (nil, nil) }
-    let data = context.needsData ? Array(bytes) : nil
+    let data = context.deliversTransformed ? transformed?.bytes : context.needsData ? Array(bytes) : nil
     if image == nil, data == nil, transformed == nil, case .asItCame = stored { return (body.verified, nil) }
     let origin = origin()
-    let shown = context.transform == nil ? nil : image.map { origin.head.showing($0, transformed) }
+    let shown: EntryHead? =
+      if context.transform == nil { nil } else if let image { origin.head.showing(image, transformed) } else {
+        context.deliversTransformed ? transformed.map { origin.head.showing($0) } : nil
+      }
+    if !context.storesTransformed { transformed = nil }
     let product = ImageProduct(
       image: image,
       original: original,

@@ -79,9 +79,15 @@ final class ImageProduct: Sendable {
   /// The bytes that it holds: pixels, and stored bytes of a transformed image.
   var heldBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) + (transformed?.bytes.count ?? 0) }
 
-  /// Its parts for a completion.
-  func payload(for delivery: LoadDelivery) -> LoadPayload? {
-    delivery.isEmpty ? nil : LoadPayload(image: delivery.contains(.image) ? image : nil, data: data)
+  /// Its parts for a completion; `record` is that of the stored image, if it was stored.
+  func payload(for delivery: LoadDelivery, _ record: EntryHead?) -> LoadPayload? {
+    if delivery.isEmpty { return nil }
+    let record = record ?? head
+    return LoadPayload(
+      image: delivery.contains(.image) ? image : nil,
+      data: data,
+      head: data == nil ? nil : shown.map { record.showing($0) } ?? record
+    )
   }
 
   enum Stored: Sendable {
@@ -101,14 +107,25 @@ extension EntryHead {
   /// The head to report for a transformed image: with its bytes' properties if it has bytes, otherwise the original's.
   func showing(_ image: DecodedImage, _ serialized: SerializedImage?) -> EntryHead {
     var head = self
-    let size = serialized?.verified.size ?? image.pixels.size
+    if let serialized { return head.showing(serialized) }
+    let size = image.pixels.size
     head.width = UInt32(clamping: size.width)
     head.height = UInt32(clamping: size.height)
-    head.frames = UInt32(clamping: serialized?.verified.frames ?? image.animation?.frames.count ?? 1)
-    // Pixels are upright; files that are written have no metadata.
-    head.metadata = serialized?.verified.metadata ?? ImageMetadata()
-    guard let serialized else { return head }
-    head.format = serialized.verified.format
+    head.frames = UInt32(clamping: image.animation?.frames.count ?? 1)
+    // Pixels are upright.
+    head.metadata = ImageMetadata()
+    return head
+  }
+
+  /// The head to report for a transformed image's file.
+  func showing(_ serialized: SerializedImage) -> EntryHead {
+    var head = self
+    let verified = serialized.verified
+    head.width = UInt32(clamping: verified.size.width)
+    head.height = UInt32(clamping: verified.size.height)
+    head.frames = UInt32(clamping: verified.frames)
+    head.metadata = verified.metadata
+    head.format = verified.format
     head.bodySize = UInt64(serialized.bytes.count)
     head.checksum = serialized.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
     return head

@@ -1,0 +1,101 @@
+import ImageCaching
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// The files of images, for programs that send them on.
+@Suite struct ImageDataTests {
+  private static let large = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)
+
+  @Test("the file of an image is the same from the network and the disk") func original() async throws {
+    let album = try Album()
+    let first = try await album.manager.data(for: album.url("/a.jpg"))
+    let second = try await album.manager.data(for: album.url("/a.jpg"))
+    #expect(first.source == .network && second.source == .disk && album.origin.requests.count == 1)
+    for file in [first, second] {
+      #expect(file.bytes == SampleImages.jpeg(1) && file.format == .jpeg && file.size == ImageSize(width: 32, height: 24))
+      #expect(file.etag == first.etag && file.checksum == first.checksum && file.freshUntil == first.freshUntil)
+    }
+    #expect(first.etag.count == 34 && first.freshUntil != nil)
+    let other = try await album.manager.data(for: album.url("/b.jpg"))
+    #expect(other.etag != first.etag)
+  }
+
+  /// Where transformed files can be kept.
+  enum Place: CaseIterable {
+    case disk, nowhere
+  }
+
+  @Test("the file of a transformed image is the same for the first client and later ones", arguments: Place.allCases)
+  func transformed(_ place: Place) async throws {
+    let album = try Album {
+      if place == .nowhere { $0.cache = nil }
+      $0.encoding = TransformEncoding(format: .png)
+    }
+    var request = album.request("/a.jpg")
+    request.decoding.transformer = ResizingTransformer(width: 8)
+    let first = try await album.manager.data(for: request)
+    let second = try await album.manager.data(for: request)
+    #expect(first.source == .network && second.source == (place == .disk ? .disk : .network))
+    #expect(first.bytes == second.bytes && first.etag == second.etag && first.freshUntil == second.freshUntil)
+    #expect(first.format == .png && first.size == ImageSize(width: 8, height: 6))
+    #expect(ImageFormat(prefix: first.bytes) == .png)
+    // The original is untouched.
+    #expect(try await album.manager.data(for: album.url("/a.jpg")).bytes == SampleImages.jpeg(1))
+  }
+
+  @Test("requests for the pixels and for the file of one image at once share a transfer") func besidePixels() async throws {
+    let album = try Album()
+    let gate = album.origin.holdAll()
+    var request = album.request("/a.jpg")
+    request.decoding.transformer = ResizingTransformer(width: 8)
+    async let file = album.manager.data(for: request)
+    async let response = album.manager.response(for: request)
+    try await gate.waitForWaiting(1)
+    gate.open()
+    let (bytes, image) = (try await file, try await response.image)
+    #expect(bytes.size.width == 8 && image?.pixels.size.width == 8)
+  }
+
+  @Test("the file of an image that fails throws the reason") func failure() async throws {
+    let album = try Album()
+    await #expect(throws: ImageLoadError.self) { try await album.manager.data(for: album.url("/none.jpg")) }
+    await #expect(throws: ImageLoadError.notCached) {
+      try await album.manager.data(for: ImageRequest(url: album.url("/a.jpg"), cachePolicy: .init(mode: .only)))
+    }
+  }
+
+  @Test("cancelling a task that waits for a file cancels its load") func cancelling() async throws {
+    let album = try Album()
+    let gate = album.origin.holdAll()
+    let task = Task { try await album.manager.data(for: album.url("/a.jpg")) }
+    try await gate.waitForWaiting(1)
+    task.cancel()
+    await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    try await album.origin.waitForInFlight(0)
+    gate.open()
+  }
+
+  @Test("a request leads to its record, the path of a large body, and their removal") func keys() async throws {
+    let album = try Album()
+    album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
+    let (small, large) = (album.request("/a.jpg"), album.request("/large.jpg"))
+    #expect(try await album.manager.record(for: small) == nil && album.manager.bodyPath(for: large) == nil)
+    _ = try await album.manager.data(for: small)
+    _ = try await album.manager.data(for: large)
+    let record = try #require(try await album.manager.record(for: small))
+    #expect(record.identity == album.manager.identity(for: small) && record.head.format == .jpeg)
+    #expect(try await album.manager.bodyPath(for: small) == nil)
+    let path = try #require(try await album.manager.bodyPath(for: large))
+    #expect(try readFile(path) == Self.large)
+    try await album.manager.remove(small)
+    #expect(try await !album.manager.isCached(small) && album.manager.isCached(large))
+    _ = try await album.manager.image(for: album.url("/b.jpg"))
+    try await album.manager.removeAll()
+    #expect(try await !album.manager.isCached(large) && album.memory.count == 0)
+    #expect(album.manager.identity(for: ImageRequest(url: "no URL")) == nil)
+  }
+}
