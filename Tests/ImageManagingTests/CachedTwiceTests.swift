@@ -115,7 +115,7 @@ import Testing
     #expect(try await album.manager.response(for: refresh).result.outcome == .downloaded)
     let response = try await album.manager.response(for: album.request("/v.jpg"))
     #expect(response.source == .disk && response.image?.header.size.width != 32)
-    try album.manager.store(SampleImages.jpeg(9), for: album.url("/v.jpg"), in: .disk)
+    try await album.manager.store(SampleImages.jpeg(9), for: album.url("/v.jpg"), in: .disk)
     #expect(try await album.manager.response(for: album.request("/v.jpg")).image?.header.size.width == 32)
   }
 

@@ -130,7 +130,7 @@ import Testing
     let album = try Album()
     let url = album.url("/a.jpg")
     #expect(try !album.manager.isCached(url))
-    try album.manager.store(SampleImages.jpeg(9), for: url)
+    try await album.manager.store(SampleImages.jpeg(9), for: url)
     #expect(try album.manager.isInMemory(url) && album.manager.isOnDisk(url))
     #expect(try await album.source("/a.jpg") == .memory)
     try album.manager.remove(url, from: .memory)
@@ -138,8 +138,8 @@ import Testing
     #expect(try await album.source("/a.jpg") == .disk)
     try album.manager.remove(url)
     #expect(try !album.manager.isCached(url))
-    #expect(throws: ImageLoadError.self) { try album.manager.store(Array("no image".utf8), for: url) }
-    #expect(throws: ImageLoadError.self) { try album.manager.store(SampleImages.jpeg(9), for: "no url") }
+    await #expect(throws: ImageLoadError.self) { try await album.manager.store(Array("no image".utf8), for: url) }
+    await #expect(throws: ImageLoadError.self) { try await album.manager.store(SampleImages.jpeg(9), for: "no url") }
     #expect(album.origin.requests.isEmpty)
   }
 }
