@@ -17,7 +17,7 @@ public final class JobReports {
   /// - Parameters:
   ///   - options: properties of the machine that reports need.
   ///   - isDryRun: a dry run writes no report.
-  /// - isStopped: polled while long files are read; true ends reading early, since the run will not start.
+  ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
   public init(_ job: Job, options: ReportOptions, isDryRun: Bool = false, isStopped: () -> Bool) throws(JobError) {
     self.job = job
     let path = job.baseline
