@@ -22,7 +22,11 @@ static void load(void) {
   static const char *const names[] = {CAVIF_FUNCTIONS(NAME)};
   if (!cloading_load(CAVIF_LIBRARY, names, sizeof names / sizeof *names, (void **)&functions, error_message)) return;
   is_loaded = fits(functions.version());
-  if (is_loaded) return;
+  if (is_loaded) {
+    // dav1d, the usual decoder behind libavif, prints messages about corrupt images, and libavif hides its setting against them.
+    cloading_silence("libdav1d.so.");
+    return;
+  }
   snprintf(error_message, sizeof error_message, CAVIF_LIBRARY " has version %s, but %d.%d is required", functions.version(),
            AVIF_VERSION_MAJOR, AVIF_VERSION_MINOR);
 }

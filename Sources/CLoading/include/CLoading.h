@@ -11,4 +11,10 @@
 // Loads a library and the addresses of `count` of its functions. If it fails, `error` has the reason, and nothing stays loaded.
 bool cloading_load(const char *library, const char *const *names, size_t count, void **functions, char error[CLOADING_ERROR_SIZE]);
 
+// Suppresses what the loaded libraries whose file names start with `prefix` print to standard error through `vfprintf`.
+//
+// Some decoders log every corrupt image there, with no setting against it: a program's log would be open to anyone who can send it
+// images. Only the libraries' own calls are redirected; if they can't be found, nothing changes.
+void cloading_silence(const char *prefix);
+
 #endif

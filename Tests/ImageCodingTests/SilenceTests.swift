@@ -1,0 +1,51 @@
+#if AVIF && RareFormats
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("libraries' messages") struct SilenceTests {
+  /// Decodes corrupted copies of files below `images`, in a way that depends only on the seed; returns how many couldn't be decoded.
+  private static func decodeCorrupt(_ files: [String], copies: Int) -> Int {
+    var failures = 0
+    for file in files {
+      let bytes = Fixtures.bytes("images/\(file)")
+      for seed in 1...copies {
+        var random = SeededRandom(seed: UInt64(seed))
+        var corrupt = bytes
+        // The pictures are behind the header.
+        for _ in 0..<4 {
+          corrupt[Int.random(in: bytes.count / 3..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        }
+        if seed % 4 == 0 { corrupt.removeLast(bytes.count / 4) }
+        if (try? ImageCoderRegistry.standard.decode(corrupt)) == nil { failures += 1 }
+      }
+    }
+    return failures
+  }
+
+  @Test("corrupt AVIF images print nothing") func avif() async {
+    let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let failures = Self.decodeCorrupt(["avif/alpha.avif", "avif/animated-alpha.avif", "avif/grid.avif"], copies: 40)
+      try #require(failures > 20)
+    }
+    #expect(String(decoding: child?.standardErrorContent ?? [], as: UTF8.self) == "")
+  }
+
+  @Test("corrupt JPEG XL images print nothing") func jpegXL() async {
+    let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let failures = Self.decodeCorrupt(["jxl/photo.jxl", "jxl/modular.jxl", "jxl/animated.jxl"], copies: 40)
+      try #require(failures > 20)
+    }
+    #expect(String(decoding: child?.standardErrorContent ?? [], as: UTF8.self) == "")
+  }
+
+  @Test("corrupt HEIC and TIFF images print nothing") func others() async {
+    let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let failures = Self.decodeCorrupt(["heic/photo.heic", "tiff/raw.tif"], copies: 40)
+      try #require(failures > 5)
+    }
+    #expect(String(decoding: child?.standardErrorContent ?? [], as: UTF8.self) == "")
+  }
+}
+#endif
