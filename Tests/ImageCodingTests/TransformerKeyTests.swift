@@ -33,6 +33,7 @@ import Testing
     (TintTransformer(.black, blendMode: .multiply), "tint(#000000ff,multiply)"),
     (TintTransformer(.black, blendMode: .screen), "tint(#000000ff,screen)"),
     (TintTransformer(.black, blendMode: .overlay), "tint(#000000ff,overlay)"),
+    (CircleTransformer(), "circle"),
     (BlurTransformer(radius: 2), "blur(2)"),
     (BlurTransformer(radius: 0.1), "blur(0.1)"),
     (PipelineTransformer([]), ""),

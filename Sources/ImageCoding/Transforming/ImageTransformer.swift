@@ -2,9 +2,9 @@ public import ImagePrimitives
 
 /// Transforms a decoded image into another one: smaller, cropped, tinted.
 ///
-/// Many threads may call it at once, and no lock is held. Available are ``ResizingTransformer``, ``CroppingTransformer``,
-/// ``RoundCornerTransformer``, ``RotationTransformer``, ``FlippingTransformer``, ``TintTransformer``, ``BlurTransformer``, and
-/// ``PipelineTransformer`` for several in sequence.
+/// Many threads may call it at once, and no lock is held. Available are ``resize(width:height:fit:)``, ``crop(x:y:width:height:)``,
+/// ``circle``, ``roundCorners(_:corners:borderWidth:borderColor:)``, ``rotate(degrees:fitsSize:)``, ``flip(horizontal:vertical:)``,
+/// ``tint(_:blendMode:)``, ``blur(radius:)``, and ``pipeline(_:)`` for several in sequence.
 public protocol ImageTransformer: Sendable {
   /// Identifies its results, such as `resize(100x100,inside)`: transformers with equal keys must produce equal images from equal
   /// ones.
