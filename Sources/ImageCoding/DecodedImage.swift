@@ -19,14 +19,27 @@ public struct DecodedImage: Sendable, Equatable {
     self.warnings = warnings
   }
 
+  /// The number of bytes of all frames' pixels.
   public var byteCount: Int {
     guard let animation else { return pixels.bytes.count }
     return animation.frames.reduce(0) { $0 + $1.pixels.bytes.count }
   }
 }
 
-/// The frames of an animated image.
-public struct Animation: Sendable, Equatable {
+extension DecodedImage {
+  /// The frames of an animated image.
+  public struct Animation: Sendable, Equatable {
+    /// The frames, at least one.
+    public var frames: [Frame]
+    /// How often they are shown; 0: forever.
+    public var loopCount: Int
+
+    public init(frames: [Frame], loopCount: Int) {
+      self.frames = frames
+      self.loopCount = loopCount
+    }
+  }
+
   /// One picture of an animation, complete as displayed, including the visible parts of earlier frames.
   public struct Frame: Sendable, Equatable {
     /// The canvas, which has the same size in all frames.
@@ -40,17 +53,7 @@ public struct Animation: Sendable, Equatable {
 
     /// The display time of a frame with a duration of that many milliseconds in the file: values below 11 count as 100, as in
     /// browsers and SDWebImage.
-    public static func duration(milliseconds: Int) -> Duration { .milliseconds(milliseconds < 11 ? 100 : milliseconds) }
-  }
-
-  /// The frames, at least one.
-  public var frames: [Frame]
-  /// How often they are shown; 0: forever.
-  public var loopCount: Int
-
-  public init(frames: [Frame], loopCount: Int) {
-    self.frames = frames
-    self.loopCount = loopCount
+    package static func duration(milliseconds: Int) -> Duration { .milliseconds(milliseconds < 11 ? 100 : milliseconds) }
   }
 }
 
@@ -61,7 +64,7 @@ extension DecodedImage {
   func mapPixels(addsAlpha: Bool = false, _ transform: (PixelBuffer) -> PixelBuffer) -> DecodedImage {
     var image = self
     if let animation {
-      image.animation?.frames = animation.frames.map { Animation.Frame(pixels: transform($0.pixels), duration: $0.duration) }
+      image.animation?.frames = animation.frames.map { Frame(pixels: transform($0.pixels), duration: $0.duration) }
       // The still picture is usually the first frame, and then shares its memory.
       let isFirst = animation.frames.first?.pixels == pixels
       image.pixels = isFirst ? image.animation!.frames[0].pixels : transform(pixels)

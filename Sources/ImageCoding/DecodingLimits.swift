@@ -153,11 +153,18 @@ struct SpentTime {
 /// reserved.
 ///
 /// An image that needs more than the whole budget waits until nothing else is reserved and then uses all of it;
-/// ``DecodingLimits/maximumBytes`` limits a single image. Reservations must not be nested, or two could wait for each other.
+/// ``DecodingLimits/maximumBytes`` limits a single image. A thread that has a reservation, such as that of a transformer that decodes
+/// another image, gets further ones at once, or two threads could wait for each other.
 public final class DecodingBudget: Sendable {
   /// The total in bytes.
   public let bytes: Int
-  private let taken = WaitableState(0)
+  private let state = WaitableState(State())
+
+  private struct State {
+    var taken = 0
+    /// The threads with a reservation.
+    var threads: Set<pthread_t> = []
+  }
 
   /// Creates a budget; traps if `bytes` is less than 1.
   public init(bytes: Int) {
@@ -172,17 +179,26 @@ public final class DecodingBudget: Sendable {
   }()
 
   /// The number of reserved bytes.
-  public var takenBytes: Int { taken.withLock(waking: .nobody) { $0 } }
+  public var takenBytes: Int { state.withLock(waking: .nobody) { $0.taken } }
 
-  /// Calls `body` while `count` bytes are reserved.
+  /// Calls `body` while `count` bytes are reserved; those of a nested call aren't counted.
   package func spending<Result, Failure: Error>(_ count: Int, _ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    let thread = pthread_self()
     let share = min(count, bytes)
-    taken.wait { taken in
-      guard share <= bytes - taken else { return nil as Void? }
-      taken += share
-      return ()
+    let isNested = state.wait { state -> Bool? in
+      if state.threads.contains(thread) { return true }
+      guard share <= bytes - state.taken else { return nil }
+      state.taken += share
+      state.threads.insert(thread)
+      return false
     }
-    defer { taken.withLock(waking: .all) { $0 -= share } }
+    if isNested { return try body() }
+    defer {
+      state.withLock(waking: .all) { state in
+        state.taken -= share
+        state.threads.remove(thread)
+      }
+    }
     return try body()
   }
 }

@@ -26,7 +26,7 @@ public protocol ImageCoder: Sendable {
 
   /// Decodes every pixel of every frame without keeping any; has the same result as ``decode(_:options:limits:)`` in less time and
   /// memory.
-  func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof
+  func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof
 
   /// Whether this coder encodes `format`; false by default.
   func canEncode(_ format: ImageFormat) -> Bool
@@ -42,14 +42,6 @@ public protocol ImageCoder: Sendable {
 }
 
 extension ImageCoder {
-  /// Decodes a complete file with all frames in full size, with default limits.
-  public func decode(
-    _ bytes: UnsafeRawBufferPointer,
-    limits: DecodingLimits = DecodingLimits()
-  ) throws(ImageError) -> DecodedImage {
-    try decode(bytes, options: DecodingOptions(), limits: limits)
-  }
-
   public var decodesPixels: Bool { true }
 
   public func canEncode(_ format: ImageFormat) -> Bool { false }
@@ -80,7 +72,7 @@ public protocol ProgressiveDecoder: AnyObject, Sendable {
 }
 
 /// The result of decoding every pixel of a file.
-public struct Proof: Sendable, Hashable {
+public struct ImageProof: Sendable, Hashable {
   /// The header of the file.
   public var header: ImageHeader
   /// The library's warnings, one sentence each.
@@ -90,90 +82,4 @@ public struct Proof: Sendable, Hashable {
     self.header = header
     self.warnings = warnings
   }
-}
-
-/// The available coders. A coder added later has precedence over earlier ones.
-public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
-  private var coders: [any ImageCoder]
-
-  /// Creates a registry of `coders`, the last of which has precedence.
-  public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
-  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; AVIF with the package's trait `AVIF`; TIFF, HEIC and JPEG XL with its trait `RareFormats`.
-  public static let standard: ImageCoderRegistry = {
-    var registry = ImageCoderRegistry([
-      JPEGCoder(),
-      PNGCoder(),
-      WebPCoder(),
-      GIFCoder(),
-      BMPCoder(),
-      ICOCoder(),
-      SVGCoder(),
-    ])
-    #if AVIF
-    registry.add(AVIFCoder())
-    #endif
-    #if RareFormats
-    registry.add(TIFFCoder())
-    registry.add(HEICCoder())
-    registry.add(JPEGXLCoder())
-    #endif
-    return registry
-  }()
-
-  /// The last added coder that decodes `format`; nil if there is none.
-  public func coder(for format: ImageFormat) -> (any ImageCoder)? {
-    coders.last { $0.canDecode(format) }
-  }
-
-  /// The last added coder that encodes `format`; nil if there is none.
-  public func encoder(for format: ImageFormat) -> (any ImageCoder)? {
-    coders.last { $0.canEncode(format) }
-  }
-
-  /// The types of the coders, in order of registration.
-  public var description: String { coders.map { "\(type(of: $0))" }.joined(separator: " ") }
-
-  /// The value of `Accept` for these coders: formats that servers send only to clients that name them, as far as they can be read, and any
-  /// other image.
-  public var acceptedTypes: String {
-    let modern = [ImageFormat.avif, .webp, .jpegXL, .heic, .svg].filter { coder(for: $0) != nil }.map(\.mediaType)
-    return (modern + ["image/*;q=0.8"]).joined(separator: ",")
-  }
-
-  /// Adds a coder, which has precedence over all others.
-  public mutating func add(_ coder: some ImageCoder) { coders.append(coder) }
-
-  public mutating func remove<Coder: ImageCoder>(_ type: Coder.Type) { coders.removeAll { $0 is Coder } }
-}
-
-extension ImageCoderRegistry {
-  /// Encodes the image in the given format or in the one that suits it; see ``encodingFormat(for:options:)``.
-  ///
-  /// The default quality is 100. Throws ``ImageError/Kind/unencodable`` if no coder encodes the format, and the coder's errors.
-  public func encode(
-    _ image: DecodedImage,
-    as format: ImageFormat? = nil,
-    options: EncodingOptions = EncodingOptions(quality: 100)
-  ) throws(ImageError) -> [UInt8] {
-    let format = format ?? encodingFormat(for: image, options: options)
-    guard let encoder = encoder(for: format) else {
-      throw ImageError(.unencodable, "no registered coder can encode \(format.name) images")
-    }
-    return try encoder.encode(image, as: format, options: options)
-  }
-
-  /// The default format for encoding an image: WebP for an animation; for a still image the format of its file. If no coder encodes
-  /// that, it is PNG if a pixel is transparent, and JPEG otherwise.
-  ///
-  /// It examines the pixels, since many files have an unnecessary alpha channel.
-  public func encodingFormat(for image: DecodedImage, options: EncodingOptions = EncodingOptions()) -> ImageFormat {
-    if image.animation != nil && !options.firstFrameOnly && encoder(for: .webp) != nil { return .webp }
-    if encoder(for: image.header.format) != nil { return image.header.format }
-    return image.pixels.isOpaque ? .jpeg : .png
-  }
-}
-
-extension PixelBuffer {
-  /// Whether all pixels are fully opaque.
-  var isOpaque: Bool { bytes.withUnsafeBytes { $0.isOpaque } }
 }

@@ -2,7 +2,7 @@
 public struct ImageError: Error, Sendable, Hashable {
   /// The kind of an error.
   public enum Kind: Sendable, Hashable {
-    /// The bytes don't start with the format's signature.
+    /// The bytes have the signature of no known format, or not the one of the coder's format.
     case notAnImage
     /// They do, but are truncated, corrupt, or of a variant that the library can't decode.
     case undecodable
@@ -14,7 +14,7 @@ public struct ImageError: Error, Sendable, Hashable {
     case needsMoreBytes(minimum: Int)
     /// The machine has too little memory; the image may be good.
     case outOfMemory
-    /// The library for the format isn't installed; the image may be good.
+    /// No coder is registered for the format, or its library isn't installed; the image may be good.
     case unavailable
     /// It can't be encoded in that format or within that size.
     case unencodable

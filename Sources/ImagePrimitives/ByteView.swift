@@ -97,6 +97,23 @@ extension Array where Element == UInt8 {
   }
 }
 
+extension Collection where Element == UInt8 {
+  /// Calls `body` with the bytes, valid during the call; they are copied if they aren't contiguous.
+  @inlinable
+  package func withRawBytes<Success, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Success
+  ) throws(Failure) -> Success {
+    let result = withContiguousStorageIfAvailable { buffer -> Result<Success, Failure> in
+      do throws(Failure) {
+        return .success(try body(UnsafeRawBufferPointer(buffer)))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return if let result { try result.get() } else { try Array(self).withRawBytes(body) }
+  }
+}
+
 extension [UInt8] {
   /// The bytes in Base64 with padding (RFC 4648, section 4), as ASCII.
   package var base64: [UInt8] {

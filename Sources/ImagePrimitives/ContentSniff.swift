@@ -1,7 +1,7 @@
 /// The kind of content that a body's first bytes suggest, so that an error message can name it.
 ///
 /// Servers often answer 200 with an error page, a login form or a JSON message if an image is missing.
-public enum ContentSniff: Sendable, Hashable {
+package enum ContentSniff: Sendable, Hashable {
   case image(ImageFormat)
   case html
   /// An XML document other than SVG.
@@ -16,7 +16,7 @@ public enum ContentSniff: Sendable, Hashable {
 
   /// Examines the first ``ImageFormat/prefixLength`` bytes of `prefix`, of text and gzip data the first
   /// ``ImageFormat/textPrefixLength``, or all if there are fewer.
-  public init(prefix: UnsafeRawBufferPointer) {
+  package init(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(ImageFormat.prefixLength)))
     if bytes.count == 0 {
       self = .empty
@@ -34,13 +34,13 @@ public enum ContentSniff: Sendable, Hashable {
 
   /// The number of bytes from the start that decide what `prefix` is the beginning of, if it ends before the first element of markup: in
   /// white space, a prolog, a comment or a document type. Nil if `prefix` suffices.
-  public static func bytesNeeded(after prefix: UnsafeRawBufferPointer) -> Int? {
+  package static func bytesNeeded(after prefix: UnsafeRawBufferPointer) -> Int? {
     guard ImageFormat(prefix: prefix) == nil, MarkupSniff(prefix).isUndecided else { return nil }
     return ImageFormat.textPrefixLength
   }
 
   /// Whether the body can be an image: an image's signature, or binary data of an unknown format.
-  public var canBeImage: Bool {
+  package var canBeImage: Bool {
     switch self {
     case .image, .unknown: true
     case .html, .xml, .json, .text, .empty: false
@@ -48,7 +48,7 @@ public enum ContentSniff: Sendable, Hashable {
   }
 
   /// A phrase to follow "the body is": `an HTML page`, `an image (jpeg)`.
-  public var summary: String {
+  package var summary: String {
     switch self {
     case .image(let format): "an image (\(format.name))"
     case .html: "an HTML page"

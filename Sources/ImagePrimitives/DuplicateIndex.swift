@@ -8,28 +8,28 @@ internal import CXXHash
 ///
 /// Memory is limited to 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs by default. Further bodies aren't distinguished any
 /// more, and ``isComplete`` becomes false. Hashes use a secret random seed, so that servers can't choose colliding bodies.
-public struct DuplicateIndex: Sendable {
+package struct DuplicateIndex: Sendable {
   /// The result of adding a URL of a body.
-  public struct Sighting: Sendable, Equatable {
+  package struct Sighting: Sendable, Equatable {
     /// The body at that host, for ``DuplicateIndex/urls(of:)`` and ``DuplicateIndex/firstURL(of:)``; nil if there was no room for
     /// it.
-    public var group: UInt64?
+    package var group: UInt64?
     /// The number of URLs of the host with this body so far, including this one.
-    public var urls: Int
+    package var urls: Int
     /// Whether this URL reached the threshold, so that the body counts as a placeholder. Earlier URLs stay good if they are added
     /// again.
-    public var isPlaceholder: Bool
+    package var isPlaceholder: Bool
   }
 
   /// The default number of URLs of a host with the same bytes from which they count as a placeholder.
-  public static let placeholderURLs = 10
+  package static let placeholderURLs = 10
 
   /// The number of bodies that came from more than one URL.
-  public private(set) var bodies: UInt64 = 0
+  package private(set) var bodies: UInt64 = 0
   /// The number of URLs of those bodies.
-  public private(set) var urls: UInt64 = 0
+  package private(set) var urls: UInt64 = 0
   /// Whether there was room for everything; if not, both counts may be too low.
-  public private(set) var isComplete = true
+  package private(set) var isComplete = true
 
   private let threshold: Int
   private var groups: ProbedTable<Group>
@@ -43,7 +43,7 @@ public struct DuplicateIndex: Sendable {
   ///   - keepsURLs: whether ``firstURL(of:)`` will be used.
   ///   - maximumSlots: the maximum number of slots, and of hashes of further URLs; must be a power of two, or it traps. At most
   ///     three quarters are used.
-  public init(threshold: Int = Self.placeholderURLs, keepsURLs: Bool = true, maximumSlots: Int = 1 << 20) {
+  package init(threshold: Int = Self.placeholderURLs, keepsURLs: Bool = true, maximumSlots: Int = 1 << 20) {
     trap(unless: threshold > 1, "a placeholder threshold of \(threshold); use 2 or more")
     trap(unless: maximumSlots > 0 && maximumSlots & (maximumSlots - 1) == 0, "\(maximumSlots) slots; use a power of two")
     self.threshold = threshold
@@ -59,7 +59,7 @@ public struct DuplicateIndex: Sendable {
   ///   - url: the ``hash(_:)`` of the URL; equal for all that the caller considers the same URL.
   ///   - host: a number or hash that identifies the host.
   ///   - shown: the URL as it may be displayed.
-  public mutating func add(_ body: Checksum, url: UInt64, host: UInt32, shown: UnsafeRawBufferPointer) -> Sighting {
+  package mutating func add(_ body: Checksum, url: UInt64, host: UInt32, shown: UnsafeRawBufferPointer) -> Sighting {
     let bodyKey = mix(body.high, body.low)
     let (index, isNew) = groups.index(of: bodyKey)
     if isNew { return begin(bodyKey, at: index, url, host, shown) }
@@ -74,19 +74,19 @@ public struct DuplicateIndex: Sendable {
   }
 
   /// The number of URLs of the host with the body of a ``Sighting/group``; 0 for an unknown group.
-  public func urls(of group: UInt64) -> Int {
+  package func urls(of group: UInt64) -> Int {
     let (index, isFree) = groups.index(of: group)
     return isFree ? 0 : Int(groups[index].urls)
   }
 
   /// The first of these URLs as it was displayed, or the first that there was room for; nil if there was none.
-  public func firstURL(of group: UInt64) -> String? {
+  package func firstURL(of group: UInt64) -> String? {
     let (index, isFree) = groups.index(of: group)
     return isFree ? nil : firstURLs?.text(at: groups[index].text)
   }
 
   /// A hash of a URL, a host or other bytes, constant within this process.
-  public static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+  package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
   }
 

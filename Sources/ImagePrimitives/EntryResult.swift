@@ -1,6 +1,6 @@
 /// The outcome of one entry and its details: one row of a report.
 ///
-/// Fields of a plain hit are stored inline; rarer ones are in ``details``, so that a hit needs no allocation.
+/// A plain hit needs no allocation.
 public struct EntryResult: Sendable {
   public var outcome: Outcome
   /// The image's format, if its bytes were recognised.
@@ -33,24 +33,24 @@ public struct EntryResult: Sendable {
   /// The body's hash, if the body is known.
   public var checksum: Checksum?
   /// Rarer fields; nil for a plain hit.
-  public var details: Details?
+  package var details: Details?
 
   /// Fields that few entries have.
-  public final class Details: Sendable {
+  package final class Details: Sendable {
     /// Why it failed, for `failed` and `blacklisted`.
-    public let failure: Failure?
+    package let failure: Failure?
     /// Whether its URL is on the blacklist, because of this failure or an earlier one.
-    public let isBlacklisted: Bool
+    package let isBlacklisted: Bool
     /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
-    public let finalURL: String?
-    public let contentType: String?
+    package let finalURL: String?
+    package let contentType: String?
     /// Sentences about oddities that aren't failures.
-    public let warnings: [String]
+    package let warnings: [String]
     /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
     /// length of the whole body. It usually distinguishes images as well as a hash of the whole body.
-    public let prefixChecksum: Checksum?
+    package let prefixChecksum: Checksum?
 
-    public init(
+    package init(
       failure: Failure? = nil,
       isBlacklisted: Bool = false,
       finalURL: String? = nil,
@@ -68,7 +68,7 @@ public struct EntryResult: Sendable {
   }
 
   /// A result with only an outcome.
-  public init(_ outcome: Outcome, details: Details? = nil) {
+  package init(_ outcome: Outcome, details: Details? = nil) {
     self.outcome = outcome
     self.details = details
     isShared = false
@@ -84,6 +84,14 @@ public struct EntryResult: Sendable {
 
   /// Why it failed, for `failed` and `blacklisted`.
   public var failure: Failure? { details?.failure }
+  /// Whether its URL is on the blacklist, because of this failure or an earlier one.
+  public var isBlacklisted: Bool { details?.isBlacklisted ?? false }
+  /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
+  public var finalURL: String? { details?.finalURL }
+  /// The `Content-Type` that the server sent, if it is known.
+  public var contentType: String? { details?.contentType }
+  /// Sentences about oddities that aren't failures.
+  public var warnings: [String] { details?.warnings ?? [] }
 
   /// The checksum that identifies equal bodies; nil if too little of the body is known.
   public var bodyIdentity: Checksum? {

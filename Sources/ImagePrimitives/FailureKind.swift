@@ -58,7 +58,7 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
   /// One sentence without secrets; text from outside isn't escaped yet.
   public var message: String
   /// The structured reason; nil if the message has everything that is known.
-  public var reason: FailureReason?
+  package var reason: FailureReason?
 
   public var description: String { message }
 
@@ -70,7 +70,7 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A failure with that reason, worded for users of the library.
-  public init(_ reason: FailureReason, status: Int? = nil, isTransient: Bool = false) {
+  package init(_ reason: FailureReason, status: Int? = nil, isTransient: Bool = false) {
     self.init(reason.kind, status: status, isTransient: isTransient, message: "\(reason)")
     self.reason = reason
   }

@@ -1,6 +1,6 @@
 /// The reason for a failure, with its values, so that programs can word it with their own names of settings and recognise
 /// unreachable hosts.
-public indirect enum FailureReason: Sendable, Hashable {
+package indirect enum FailureReason: Sendable, Hashable {
   /// The body has fewer bytes than required.
   case tooFewBytes(Int, minimum: Int)
   /// The body has more bytes than allowed.
@@ -42,7 +42,7 @@ public indirect enum FailureReason: Sendable, Hashable {
   /// A reason with text around it.
   case quoted(before: String, FailureReason, after: String)
 
-  public var kind: FailureKind {
+  package var kind: FailureKind {
     switch self {
     case .tooFewBytes, .tooManyBytes: .size
     // Strictness is the job's choice, so it isn't blacklisted: other rules may accept the image.
@@ -61,7 +61,7 @@ public indirect enum FailureReason: Sendable, Hashable {
   }
 
   /// The finding without the setting: the start of a sentence.
-  public var finding: String {
+  package var finding: String {
     switch self {
     case .tooFewBytes(let count, _), .tooManyBytes(let count, _): "the image has \(count) bytes"
     case .format(let format, _): "the image is \(format.name)"
@@ -111,7 +111,7 @@ extension Failure {
 
 extension FailureReason: CustomStringConvertible {
   /// One sentence for users of the library.
-  public var description: String {
+  package var description: String {
     switch self {
     case .tooFewBytes(_, let minimum): "\(finding); at least \(minimum) are required"
     case .tooManyBytes(_, let maximum), .tooManyPixels(_, let maximum), .transformTooLarge(_, _, let maximum):
@@ -135,7 +135,7 @@ extension FailureReason: CustomStringConvertible {
   }
 
   /// The sentence of a download limit, with the name by which users know it.
-  public func sentence(naming limit: String) -> String {
+  package func sentence(naming limit: String) -> String {
     switch self {
     case .waitTooLong(_, let maximum, let wasRequested):
       "\(finding), longer than \(limit) (\(maximum.text))\(wasRequested ? "" : "; this URL wasn't requested")"
@@ -145,7 +145,7 @@ extension FailureReason: CustomStringConvertible {
   }
 
   /// A range for a sentence, such as `16 to 4000` or `at least 16`.
-  public static func bounds(_ minimum: Int, _ maximum: Int?) -> String {
+  package static func bounds(_ minimum: Int, _ maximum: Int?) -> String {
     maximum.map { "\(minimum) to \($0)" } ?? "at least \(minimum)"
   }
 }

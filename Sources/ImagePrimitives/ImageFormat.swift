@@ -2,10 +2,10 @@
 public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, svg, ico, jpegXL
 
-  /// The maximum number of bytes that ``init(prefix:)`` examines of binary formats.
-  public static let prefixLength = 512
+  /// The maximum number of bytes that `init(of:)` examines of binary formats.
+  package static let prefixLength = 512
   /// The maximum number of bytes that it examines of text and gzip data, also after decompressing them.
-  public static let textPrefixLength = 16 << 10
+  package static let textPrefixLength = 16 << 10
 
   /// The name in job files and reports, such as `jpeg`.
   public var name: String {
@@ -75,10 +75,23 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
 extension ImageFormat {
   /// Detects the format of a file by its first bytes; nil if they have no known signature.
   ///
-  /// It examines at most ``prefixLength`` bytes; binary formats need fewer. The signatures come from the formats' specifications:
-  /// ISO 23008-12 for `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text, maybe compressed by gzip, and is recognised by its first
-  /// element or document type within ``textPrefixLength`` bytes.
-  public init?(prefix: UnsafeRawBufferPointer) {
+  /// It examines at most 512 bytes; binary formats need fewer. The signatures come from the formats' specifications: ISO 23008-12 for
+  /// `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text, maybe compressed by gzip, and is recognised by its first element or document
+  /// type within 16 KiB.
+  public init?(of bytes: some Collection<UInt8>) {
+    let format = bytes.prefix(Self.textPrefixLength).withRawBytes { Self(prefix: $0) }
+    guard let format else { return nil }
+    self = format
+  }
+
+  /// Detects the format of a file in a span by its first bytes; nil if they have no known signature.
+  public init?(of bytes: RawSpan) {
+    guard let format = bytes.withUnsafeBytes({ Self(prefix: $0) }) else { return nil }
+    self = format
+  }
+
+  /// Detects the format of a file by its first bytes.
+  package init?(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(Self.prefixLength)))
     guard let first = bytes.byte(at: 0) else { return nil }
     let match: ImageFormat? =

@@ -1,5 +1,6 @@
 /// A slot of a ``ProbedTable``.
-public protocol ProbedSlot: Sendable {
+@usableFromInline
+package protocol ProbedSlot: Sendable {
   var isFree: Bool { get }
 }
 
@@ -8,24 +9,26 @@ public protocol ProbedSlot: Sendable {
 /// Callers pass hashes and comparisons, so they choose how keys are hashed. Keys from outside need a secret seed, or an attacker
 /// could choose colliding keys.
 ///
-/// The table is public because functions with `package` access aren't specialised in other modules.
-public struct ProbedTable<Slot: ProbedSlot>: Sendable {
+/// Its hot functions are inlinable, since other modules couldn't specialise them otherwise.
+@usableFromInline
+package struct ProbedTable<Slot: ProbedSlot>: Sendable {
   @usableFromInline package var slots: [Slot]
   @usableFromInline package var used = 0
   @usableFromInline let maximumSlots: Int
   @usableFromInline let free: Slot
 
   /// Creates a table whose slots all equal `free`. Both numbers must be powers of two.
-  public init(free: Slot, slots: Int = 64, maximumSlots: Int = 1 << 40) {
+  @inlinable
+  package init(free: Slot, slots: Int = 64, maximumSlots: Int = 1 << 40) {
     self.free = free
     self.maximumSlots = maximumSlots
     self.slots = Array(repeating: free, count: min(slots, maximumSlots))
   }
 
-  public var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride }
+  package var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride }
 
   @inlinable
-  public subscript(index: Int) -> Slot {
+  package subscript(index: Int) -> Slot {
     @inline(__always) get { slots[index] }
     @inline(__always) _modify { yield &slots[index] }
   }
@@ -33,7 +36,7 @@ public struct ProbedTable<Slot: ProbedSlot>: Sendable {
   /// Returns the index of the slot that `matches`, or of the free slot for it; valid until the next insertion.
   @inlinable
   @inline(__always)
-  public func index(hash: UInt64, where matches: (Slot) -> Bool) -> Int {
+  package func index(hash: UInt64, where matches: (Slot) -> Bool) -> Int {
     let mask = slots.count - 1
     var index = Int(truncatingIfNeeded: hash) & mask
     while !slots[index].isFree, !matches(slots[index]) { index = (index + 1) & mask }
@@ -45,7 +48,7 @@ public struct ProbedTable<Slot: ProbedSlot>: Sendable {
   /// When the table doubles, it calls `hash` for each slot.
   @inlinable
   @inline(__always)
-  public mutating func insert(_ slot: Slot, at index: Int, hash: (Slot) -> UInt64) -> Int? {
+  package mutating func insert(_ slot: Slot, at index: Int, hash: (Slot) -> UInt64) -> Int? {
     var index = index
     if used >= slots.count / 4 * 3 {
       guard slots.count < maximumSlots else { return nil }
@@ -68,5 +71,5 @@ public struct ProbedTable<Slot: ProbedSlot>: Sendable {
 
 /// An index into an array of records plus one; 0 for a free slot.
 extension UInt32: ProbedSlot {
-  @inlinable public var isFree: Bool { self == 0 }
+  @inlinable package var isFree: Bool { self == 0 }
 }

@@ -1,24 +1,24 @@
 public import Glibc
 
 /// A moment on the monotonic clock, in nanoseconds: for durations and timers, never stored.
-public struct MonotonicInstant: Sendable, Comparable, Hashable {
+package struct MonotonicInstant: Sendable, Comparable, Hashable {
   /// Since an arbitrary moment, the same for all threads until the next boot.
-  public var nanoseconds: UInt64
+  package var nanoseconds: UInt64
 
-  public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+  package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   /// Later by `duration`; a negative duration counts as zero, and overflow saturates.
-  public func advanced(by duration: Duration) -> MonotonicInstant {
+  package func advanced(by duration: Duration) -> MonotonicInstant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     return MonotonicInstant(nanoseconds: overflow ? .max : sum)
   }
 
   /// The time from `earlier` to this moment; zero if `earlier` is later.
-  public func since(_ earlier: MonotonicInstant) -> Duration {
+  package func since(_ earlier: MonotonicInstant) -> Duration {
     nanoseconds > earlier.nanoseconds ? .nanoseconds(Int64(clamping: nanoseconds - earlier.nanoseconds)) : .zero
   }
 
-  public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+  package static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
 /// A calendar time in milliseconds since 1970 (UTC), for times that are stored.
@@ -51,11 +51,14 @@ public struct Timestamp: Sendable, Comparable, Hashable {
 
 /// The source of the time: the system's clocks, or a test's.
 public struct TimeSource: Sendable {
-  public var monotonic: @Sendable () -> MonotonicInstant
+  package var monotonic: @Sendable () -> MonotonicInstant
   /// Reads the calendar time.
   public var wall: @Sendable () -> Timestamp
 
-  public init(monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Timestamp) {
+  /// Creates a source of the calendar time `wall`; durations are measured by the system.
+  public init(wall: @escaping @Sendable () -> Timestamp) { self.init(monotonic: Self.system.monotonic, wall: wall) }
+
+  package init(monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Timestamp) {
     self.monotonic = monotonic
     self.wall = wall
   }

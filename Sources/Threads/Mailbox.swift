@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-public import ImagePrimitives
+package import ImagePrimitives
 import Synchronization
 
 /// Messages from any thread to the owner's thread.
@@ -59,7 +59,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// Only the owner calls this. Without a deadline it may sleep indefinitely. A `count` above 1, the default, saves wake-ups; after
   /// a timeout there may be fewer messages.
-  public func wait(
+  package func wait(
     for count: Int = 1,
     until deadline: MonotonicInstant? = nil,
     orReadable descriptor: Int32? = nil

@@ -1,7 +1,7 @@
 import CLinux
 import DequeModule
 import Glibc
-public import ImagePrimitives
+package import ImagePrimitives
 import Synchronization
 
 /// A dedicated thread that runs one function.
@@ -77,7 +77,7 @@ public final class WorkerThread: Sendable {
 
   /// Waits until the thread has ended or `deadline` has passed; returns whether it has ended. If not, and if `letsGo`, the thread
   /// is detached.
-  public func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
+  package func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
     while !life.hasEnded.load(ordering: .relaxed) {
       if TimeSource.system.monotonic() >= deadline {
         if letsGo, !isReleased.exchange(true, ordering: .relaxed) { pthread_detach(handle) }

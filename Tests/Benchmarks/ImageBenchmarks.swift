@@ -24,7 +24,9 @@ enum ImageBenchmarks {
   }
 
   private static func pixels(_ name: String, _ file: String) -> Benchmark {
-    coding(name, file, operations: 2) { coder, bytes throws(ImageError) in keep(try coder.decode(bytes)) }
+    coding(name, file, operations: 2) { coder, bytes throws(ImageError) in
+      keep(try coder.decode(bytes, options: DecodingOptions(), limits: DecodingLimits()))
+    }
   }
 
   /// Repeats `work` with a file.
@@ -36,7 +38,7 @@ enum ImageBenchmarks {
   ) -> Benchmark {
     Benchmark(name: name, operations: operations) { workspace in
       let image = try workspace.image(file)
-      let format = image.withRawBytes { ImageFormat(prefix: $0) }
+      let format = ImageFormat(of: image)
       guard let format, let coder = ImageCoderRegistry.standard.coder(for: format) else {
         throw BenchmarkError(sentence: "\(file) has no decodable format")
       }

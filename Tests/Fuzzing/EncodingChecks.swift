@@ -21,7 +21,9 @@ struct EncodingChecks {
       let options = EncodingOptions(quality: 50, isLossless: true)
       do throws(ImageError) {
         let bytes = try encoder.encode(image, as: format, options: options)
-        let again = try bytes.withRawBytes { bytes throws(ImageError) in try coder.decode(bytes, limits: limits) }
+        let again = try bytes.withRawBytes { bytes throws(ImageError) in
+          try coder.decode(bytes, options: DecodingOptions(), limits: limits)
+        }
         demand(
           again.pixels.size == image.pixels.size,
           "encoded as \(format.name): \(again.pixels.size), not \(image.pixels.size)"

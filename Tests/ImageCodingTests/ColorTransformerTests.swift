@@ -139,7 +139,7 @@ func animated() -> DecodedImage {
   image.header.frames = 2
   image.header.isAnimated = true
   let second = decoded(4, 1, [[9, 0, 0, 255], [0, 9, 0, 255], [0, 0, 9, 0], [5, 5, 5, 255]]).pixels
-  image.animation = Animation(
+  image.animation = DecodedImage.Animation(
     frames: [.init(pixels: image.pixels, duration: .milliseconds(40)), .init(pixels: second, duration: .milliseconds(70))],
     loopCount: 3
   )

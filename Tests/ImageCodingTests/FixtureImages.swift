@@ -33,18 +33,14 @@ struct FixtureImage: CustomTestStringConvertible, Sendable {
 /// Calls the standard coders with complete files.
 enum Standard {
   static func coder(for bytes: [UInt8]) throws -> any ImageCoder {
-    guard let format = bytes.withUnsafeBytes({ ImageFormat(prefix: $0) }),
+    guard let format = ImageFormat(of: bytes),
       let coder = ImageCoderRegistry.standard.coder(for: format)
     else { throw ImageError(.notAnImage, "no coder decodes it") }
     return coder
   }
 
   static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
-    let coder = try coder(for: bytes)
-    return try bytes.withUnsafeBytes { bytes in
-      let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
-      return try coder.header(of: prefix, isComplete: length == nil)
-    }
+    try ImageCoderRegistry.standard.header(of: bytes.prefix(length ?? bytes.count), isComplete: length == nil)
   }
 
   static func decode(
@@ -52,13 +48,11 @@ enum Standard {
     options: DecodingOptions = DecodingOptions(),
     limits: DecodingLimits = DecodingLimits()
   ) throws -> DecodedImage {
-    let coder = try coder(for: bytes)
-    return try bytes.withUnsafeBytes { try coder.decode($0, options: options, limits: limits) }
+    try ImageCoderRegistry.standard.decode(bytes, options: options, limits: limits)
   }
 
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
-    let coder = try coder(for: bytes)
-    return try bytes.withUnsafeBytes { try coder.proveDecodable($0, limits: limits) }
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
+    try ImageCoderRegistry.standard.proveDecodable(bytes, limits: limits)
   }
 }
 

@@ -7,7 +7,7 @@ import Testing
   /// The images after each piece of `count` bytes.
   private func images(_ bytes: [UInt8], by count: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
     let coder = try Standard.coder(for: bytes)
-    let format = try #require(bytes.withUnsafeBytes { ImageFormat(prefix: $0) })
+    let format = try #require(ImageFormat(of: bytes))
     let decoder = try #require(coder.progressiveDecoder(for: format, limits: limits))
     var images: [DecodedImage] = []
     for start in stride(from: 0, to: bytes.count, by: count) {

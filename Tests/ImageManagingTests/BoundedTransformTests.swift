@@ -12,14 +12,14 @@ import Testing
   /// An animation whose frames differ in their bytes.
   private func animation(frames count: Int) -> DecodedImage {
     let frames = (0..<count).map { number in
-      Animation.Frame(
+      DecodedImage.Frame(
         pixels: PixelBuffer(size: Self.size, bytes: (0..<8).map { UInt8(truncatingIfNeeded: number * 8 + $0) }),
         duration: .milliseconds(20)
       )
     }
     var header = ImageHeader(format: .gif, size: Self.size)
     header.frames = count
-    return DecodedImage(header: header, pixels: frames[0].pixels, animation: Animation(frames: frames, loopCount: 3))
+    return DecodedImage(header: header, pixels: frames[0].pixels, animation: DecodedImage.Animation(frames: frames, loopCount: 3))
   }
 
   private func bounded(

@@ -32,7 +32,7 @@ import Testing
     ) throws(ImageError) -> DecodedImage {
       throw ImageError(.undecodable, "it only writes")
     }
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
       throw ImageError(.undecodable, "it only writes")
     }
   }

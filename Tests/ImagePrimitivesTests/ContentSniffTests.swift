@@ -55,7 +55,7 @@ import Testing
 
   @Test("a compressed SVG needs bytes until its root element can be read") func compressed() {
     let bytes = Fixtures.bytes("images/svg/compressed.svgz")
-    let first = (0..<bytes.count).first { count in bytes[..<count].withUnsafeBytes { ImageFormat(prefix: $0) } == .svg }
+    let first = (0..<bytes.count).first { count in ImageFormat(of: bytes[..<count]) == .svg }
     #expect((30..<400).contains(first ?? 0))
     for count in 2..<(first ?? 0) {
       #expect(bytes[..<count].withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } != nil)

@@ -24,7 +24,7 @@ struct ImageEndTests {
     }
     for name in names where name.contains(".") {
       let bytes = Fixtures.bytes(name)
-      guard let format = bytes.withUnsafeBytes({ ImageFormat(prefix: $0) }) else { continue }
+      guard let format = ImageFormat(of: bytes) else { continue }
       counts[format, default: 0] += 1
       #expect(verdict(bytes) == .reached, "\(name)")
       #expect(verdict(bytes, pieces: 7) == .reached, "\(name)")

@@ -43,7 +43,7 @@ import Testing
     ] as [([UInt8], ImageFormat)]
   )
   func isRecognised(bytes: [UInt8], format: ImageFormat) {
-    #expect(bytes.withUnsafeBytes { ImageFormat(prefix: $0) } == format)
+    #expect(ImageFormat(of: bytes) == format)
     #expect(bytes.withUnsafeBytes { ContentSniff(prefix: $0) } == .image(format))
   }
 
@@ -58,7 +58,7 @@ import Testing
     ] as [[UInt8]]
   )
   func isNoneOfThem(bytes: [UInt8]) {
-    #expect(bytes.withUnsafeBytes { ImageFormat(prefix: $0) } == nil)
+    #expect(ImageFormat(of: bytes) == nil)
   }
 
   @Test(
@@ -68,7 +68,7 @@ import Testing
     ] as [(String, ImageFormat)]
   )
   func filesOfRealEncoders(name: String, format: ImageFormat) {
-    #expect(Fixtures.bytes("images/good/\(name)").withUnsafeBytes { ImageFormat(prefix: $0) } == format)
+    #expect(ImageFormat(of: Fixtures.bytes("images/good/\(name)")) == format)
   }
 
   @Test("every prefix is read within its bounds") func everyPrefixIsLookedAtWithinItsBounds() {

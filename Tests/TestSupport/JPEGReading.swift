@@ -22,7 +22,7 @@ extension JPEGReading {
   }
 
   /// The standard coder's proof.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     try JPEGCoder().proveDecodable(bytes, limits: limits)
   }
 }

@@ -1,6 +1,6 @@
 #if AVIF
 import CAVIF
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// AVIF by libavif: still images, grids and sequences, 8 to 12 bits per sample, with or without alpha.
 ///
@@ -9,19 +9,19 @@ public import ImagePrimitives
 /// lets dav1d print its warnings to standard error.
 ///
 /// A frame is decoded in one call that can't be interrupted, so ``DecodingLimits/maximumTime`` is checked between frames.
-public struct AVIFCoder: ImageCoder {
-  public init() {}
+package struct AVIFCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .avif }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .avif }
 
   /// Reads the boxes `ftyp`, `meta` and, for a sequence, `moov`, at any position, and if only the picture states its colours, its
   /// first bytes.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     try AVIFDecoder.opening(prefix, isComplete: isComplete).header
   }
 
   /// Decodes to upright RGBA, not premultiplied.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -35,17 +35,21 @@ public struct AVIFCoder: ImageCoder {
     return try limits.spending(memory) { () throws(ImageError) in
       let first = try decoder.nextPixels(size)
       guard frames > 1 else { return DecodedImage(header: header, pixels: first) }
-      var kept = [Animation.Frame(pixels: first, duration: decoder.frameDuration)]
+      var kept = [DecodedImage.Frame(pixels: first, duration: decoder.frameDuration)]
       while kept.count < frames {
         try deadline.check()
-        kept.append(Animation.Frame(pixels: try decoder.nextPixels(size), duration: decoder.frameDuration))
+        kept.append(DecodedImage.Frame(pixels: try decoder.nextPixels(size), duration: decoder.frameDuration))
       }
-      return DecodedImage(header: header, pixels: first, animation: Animation(frames: kept, loopCount: decoder.loopCount))
+      return DecodedImage(
+        header: header,
+        pixels: first,
+        animation: DecodedImage.Animation(frames: kept, loopCount: decoder.loopCount)
+      )
     }
   }
 
   /// Decodes every frame without converting it to pixels.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let deadline = DecodingDeadline(limits)
     let decoder = try AVIFDecoder.opening(bytes, within: limits)
     let header = decoder.header
@@ -56,18 +60,18 @@ public struct AVIFCoder: ImageCoder {
         try decoder.checkColors()
       }
     }
-    return Proof(header: header)
+    return ImageProof(header: header)
   }
 
   /// True for AVIF if libavif has an encoder.
-  public func canEncode(_ format: ImageFormat) -> Bool { format == .avif && AVIFEncoder.isAvailable }
+  package func canEncode(_ format: ImageFormat) -> Bool { format == .avif && AVIFEncoder.isAvailable }
 
   /// Encodes lossy with the requested quality, with subsampled chroma below 90, or losslessly; alpha is lossless in both. An animation
   /// is encoded as an animation, which is shown forever.
   ///
   /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 65,536 pixels,
   /// and sizes that can't be reached, throw ``ImageError/Kind/unencodable``.
-  public func encode(
+  package func encode(
     _ image: DecodedImage,
     as format: ImageFormat,
     options: EncodingOptions

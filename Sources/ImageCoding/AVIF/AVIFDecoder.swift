@@ -87,9 +87,9 @@ struct AVIFDecoder: ~Copyable {
 
   var frameDuration: Duration {
     let timing = decoder.pointee.imageTiming
-    guard timing.timescale > 0 else { return Animation.Frame.duration(milliseconds: 0) }
+    guard timing.timescale > 0 else { return DecodedImage.Frame.duration(milliseconds: 0) }
     let milliseconds = Double(timing.durationInTimescales) / Double(timing.timescale) * 1000
-    return Animation.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
+    return DecodedImage.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
   }
 
   func next() throws(ImageError) {

@@ -33,7 +33,7 @@ struct AVIFEncoder {
       )
     }
     var frames = options.firstFrameOnly ? [] : image.animation?.frames ?? []
-    if frames.count < 2 { frames = [Animation.Frame(pixels: image.pixels, duration: .zero)] }
+    if frames.count < 2 { frames = [DecodedImage.Frame(pixels: image.pixels, duration: .zero)] }
     // All frames have alpha, or none.
     let isOpaque = frames.allSatisfy(\.pixels.isOpaque)
     return try options.fittingOrLossless { quality throws(ImageError) in
@@ -65,7 +65,7 @@ struct AVIFEncoder {
   }
 
   private func add(
-    _ frame: Animation.Frame,
+    _ frame: DecodedImage.Frame,
     _ size: ImageSize,
     isOpaque: Bool,
     quality: Int?,

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// BMP: Windows and OS/2 bitmaps with 1 to 32 bits per pixel, uncompressed, run-length coded, or with colour masks, stored from
 /// bottom or top.
@@ -9,20 +9,20 @@ public import ImagePrimitives
 ///
 /// All pixels must be in the file. Missing end codes after the last pixel, and pixels that run-length codes skip, aren't errors
 /// (Microsoft: Bitmap Compression); codes that end before the last row does are.
-public struct BMPCoder: ImageCoder {
-  public init() {}
+package struct BMPCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .bmp }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .bmp }
 
   /// Reads the file header, the bitmap's header, and its colour masks.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let header = try BMPHeader(prefix, isComplete: isComplete)
     if isComplete { try header.checkPixels(in: prefix) }
     return ImageHeader(header)
   }
 
   /// Decodes to RGBA; a smaller size is averaged by area, row by row.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -37,16 +37,16 @@ public struct BMPCoder: ImageCoder {
   }
 
   /// Reads all run-length codes; pixels without them are valid whatever their bits are.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let header = try checkedHeader(of: bytes, limits)
-    guard header.coding == .runs else { return Proof(header: ImageHeader(header)) }
+    guard header.coding == .runs else { return ImageProof(header: ImageHeader(header)) }
     let deadline = DecodingDeadline(limits)
     var runs = BMPRuns(header, bytes)
     for index in 0..<header.size.height {
       if index % 64 == 0 { try deadline.check() }
       try runs.readRow(index, into: nil)
     }
-    return Proof(header: ImageHeader(header), warnings: runs.warnings)
+    return ImageProof(header: ImageHeader(header), warnings: runs.warnings)
   }
 
   private func checkedHeader(of bytes: UnsafeRawBufferPointer, _ limits: DecodingLimits) throws(ImageError) -> BMPHeader {

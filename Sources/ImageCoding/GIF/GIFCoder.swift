@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Decodes GIF by giflib: GIF87a and GIF89a, interlaced or not, with all frames of an animation.
 ///
@@ -8,18 +8,18 @@ public import ImagePrimitives
 ///
 /// Invalid codes and truncated pictures, in any frame, are errors. A file that lacks its trailer, or has something other than a
 /// block after a frame, ends there with a warning.
-public struct GIFCoder: ImageCoder {
-  public init() {}
+package struct GIFCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
 
   /// Reads all blocks up to the first frame, which affects the size, and the available ones after it.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try GIFHeader(ByteView(prefix), isComplete: isComplete), isComplete: isComplete)
   }
 
   /// Decodes to RGBA, each frame complete as displayed.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -36,16 +36,16 @@ public struct GIFCoder: ImageCoder {
     return try limits.spending(memory) { () throws(ImageError) in
       var stream = try GIFStream(bytes)
       var canvas = GIFCanvas(size: header.size, background: parts.beginsTransparent ? 0 : stream.background)
-      var frames: [Animation.Frame] = []
+      var frames: [DecodedImage.Frame] = []
       while let frame = try stream.nextFrame(limits: limits) {
         try stream.checkCodes(deadline: deadline)
         let palette = stream.palette(frame)
         canvas.begin(frame)
         try stream.readRows(deadline: deadline) { y, row in canvas.draw(row, y: y, of: frame, palette) }
         frames.append(
-          Animation.Frame(
+          DecodedImage.Frame(
             pixels: canvas.pixels.reduced(to: size),
-            duration: Animation.Frame.duration(milliseconds: frame.control.centiseconds * 10)
+            duration: DecodedImage.Frame.duration(milliseconds: frame.control.centiseconds * 10)
           )
         )
         if options.firstFrameOnly { break }
@@ -54,14 +54,14 @@ public struct GIFCoder: ImageCoder {
       return DecodedImage(
         header: header,
         pixels: frames[0].pixels,
-        animation: isStill ? nil : Animation(frames: frames, loopCount: stream.loopCount),
+        animation: isStill ? nil : DecodedImage.Animation(frames: frames, loopCount: stream.loopCount),
         warnings: stream.warnings
       )
     }
   }
 
   /// Checks every frame's codes without producing pixels.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let header = try header(of: bytes, isComplete: true)
     try limits.check(header.size)
     try limits.check(frames: header.frames)
@@ -72,7 +72,7 @@ public struct GIFCoder: ImageCoder {
         try stream.checkCodes(deadline: deadline)
         stream.skipPicture()
       }
-      return Proof(header: header, warnings: stream.warnings)
+      return ImageProof(header: header, warnings: stream.warnings)
     }
   }
 }

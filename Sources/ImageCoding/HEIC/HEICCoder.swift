@@ -1,5 +1,5 @@
 #if RareFormats
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// HEIC by libheif and libde265: pictures and grids coded with HEVC, 8 to 16 bits per sample, with or without alpha.
 ///
@@ -14,18 +14,18 @@ public import ImagePrimitives
 ///
 /// A coded picture is decoded in one call that can't be interrupted, so ``DecodingLimits/maximumTime`` is checked between the tiles of
 /// a grid and between pictures.
-public struct HEICCoder: ImageCoder {
-  public init() {}
+package struct HEICCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .heic }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .heic }
 
   /// Reads the boxes `ftyp` and `meta`, without the library. EXIF metadata are outside of them, so a prefix may lack them.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     try HEICHeader(of: prefix, isComplete: isComplete).header
   }
 
   /// Decodes the primary picture to upright RGBA, not premultiplied, and verifies the others unless `options` limit it to the first.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -41,10 +41,10 @@ public struct HEICCoder: ImageCoder {
   }
 
   /// Decodes every picture without its filters, which has the same verdict.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let file = try HEICHeader(of: bytes, isComplete: true)
     let warnings = try decode(bytes, file, limits, count: file.images.count, isProof: true) { _ in }
-    return Proof(header: file.header, warnings: warnings)
+    return ImageProof(header: file.header, warnings: warnings)
   }
 
   private func decode(

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Icons (ICO) and cursors (CUR, whose hotspots are ignored): PNG pictures by libpng and bitmaps with their masks.
 ///
@@ -7,14 +7,14 @@ public import ImagePrimitives
 ///
 /// A 32-bit bitmap has its own alpha, and its mask may be missing if the directory's length leaves it out, too; if its alpha is 0
 /// everywhere, the mask counts, as in Windows and browsers. The alpha of other bitmaps is that of the mask, which must be complete.
-public struct ICOCoder: ImageCoder {
-  public init() {}
+package struct ICOCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .ico }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .ico }
 
   /// Reads the directory and the header of the picture that it states to be the largest; if several are, the headers of all of
   /// them. For a complete file, it checks the headers and bitmaps of all pictures.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let directory = try ICODirectory(prefix, isComplete: isComplete)
     if isComplete { _ = try directory.pictures(in: prefix) }
     let largest = try directory.largest(in: prefix, isComplete: isComplete)
@@ -22,7 +22,7 @@ public struct ICOCoder: ImageCoder {
   }
 
   /// Decodes the largest picture to RGBA and verifies the others.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -43,10 +43,10 @@ public struct ICOCoder: ImageCoder {
   }
 
   /// Decodes every picture, once if several entries refer to it.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let icon = try ICOFile(bytes, limits: limits, isOnlyLargest: false)
     let warnings = try limits.spending(icon.memory(for: nil)) { () throws(ImageError) in try icon.prove { _, _ in nil } }
-    return Proof(header: icon.header, warnings: warnings)
+    return ImageProof(header: icon.header, warnings: warnings)
   }
 }
 

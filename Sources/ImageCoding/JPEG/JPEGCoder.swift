@@ -1,6 +1,6 @@
 import CJPEG
 import Glibc
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits per sample; grey, RGB, YCbCr, CMYK and
 /// YCCK.
@@ -9,13 +9,13 @@ public import ImagePrimitives
 ///
 /// Missing data of picture rows is an error. Invalid codes within complete rows, a missing end-of-image marker after complete data,
 /// and extra bytes between segments are warnings.
-public struct JPEGCoder: ImageCoder {
-  public init() {}
+package struct JPEGCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
   /// Reads the marker segments up to the first scan.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try JPEGHeader(prefix, isComplete: isComplete))
   }
 
@@ -23,7 +23,7 @@ public struct JPEGCoder: ImageCoder {
   ///
   /// For a smaller size, libjpeg scales to the next larger eighth and area averaging does the rest, row by row: a baseline file is
   /// never in memory as a whole. A file with several scans has its coefficients in memory, which count.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -43,12 +43,12 @@ public struct JPEGCoder: ImageCoder {
   }
 
   /// Reads all entropy-coded data: row by row, or with several scans, using 2 bytes of memory per sample.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let jpeg = try checkedHeader(of: bytes, limits)
     return try limits.spending(jpeg.memory) { () throws(ImageError) in
       let reader = try JPEGReader.opened(bytes, jpeg, eighths: 1, limits: limits)
       try reader.skip()
-      return Proof(header: ImageHeader(jpeg), warnings: try reader.finish())
+      return ImageProof(header: ImageHeader(jpeg), warnings: try reader.finish())
     }
   }
 
@@ -77,12 +77,12 @@ extension JPEGHeader {
 }
 
 extension JPEGCoder {
-  public func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
+  package func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
   /// Encodes a baseline file of an image's first frame on a white background: 4:2:0 below a quality of 90, 4:4:4 from there.
   ///
   /// If it exceeds ``EncodingOptions/maximumBytes``, the highest quality that fits is used.
-  public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
+  package func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
     if let bytes = try encoded(pixels, quality: options.quality, options) { return bytes }

@@ -1,5 +1,5 @@
 import CJPEG
-public import ImagePrimitives
+package import ImagePrimitives
 
 extension JPEGCoder {
   /// For a baseline file, draws the available rows and leaves others transparent; for a progressive one, draws complete scans, and
@@ -8,7 +8,7 @@ extension JPEGCoder {
   ///
   /// It keeps the coefficients of the whole picture, 2 bytes each, which count against ``DecodingLimits/maximumBytes``, but not
   /// against the shared budget, since it lives as long as the transfer.
-  public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+  package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? JPEGProgressiveDecoder(limits) : nil
   }
 }

@@ -1,5 +1,5 @@
 #if RareFormats
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// JPEG XL by libjxl: bare codestreams and containers, lossy, lossless and recompressed JPEG, with or without alpha, including
 /// animations.
@@ -11,14 +11,14 @@ public import ImagePrimitives
 ///
 /// The structure of the file is read without libjxl, which is loaded to decode pixels. libjxl decodes a section of a frame, up to
 /// 1024 × 1024 pixels, in one call that can't be interrupted; ``DecodingLimits/maximumTime`` is checked between them.
-public struct JPEGXLCoder: ImageCoder {
-  public init() {}
+package struct JPEGXLCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .jpegXL }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .jpegXL }
 
   /// Reads the boxes up to the codestream, the available ones after it, and the codestream's header: about 10 bytes. The
   /// orientation is that of the codestream; only uncompressed Exif boxes are read.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let file = try JXLFile(prefix, isComplete: isComplete)
     guard !isComplete else { return ImageHeader(try file.image(), file.exif) }
     let metadata = try file.metadata()
@@ -26,7 +26,7 @@ public struct JPEGXLCoder: ImageCoder {
   }
 
   /// Decodes to upright RGBA, not premultiplied.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -41,23 +41,23 @@ public struct JPEGXLCoder: ImageCoder {
     return try limits.spending(memory) { () throws(ImageError) in
       try file.withJoined { codestream throws(ImageError) in
         var decoder = try JXLDecoder.opening(codestream, image, deadline: deadline)
-        var kept: [Animation.Frame] = []
+        var kept: [DecodedImage.Frame] = []
         let durations = image.durations
         while kept.count < frames {
           let pixels = try decoder.nextPixels().upright(orientation: header.orientation).reduced(to: size)
-          kept.append(Animation.Frame(pixels: pixels, duration: durations[kept.count]))
+          kept.append(DecodedImage.Frame(pixels: pixels, duration: durations[kept.count]))
         }
         guard frames > 1, let animation = image.metadata.animation else {
           return DecodedImage(header: header, pixels: kept[0].pixels)
         }
-        let all = Animation(frames: kept, loopCount: animation.loopCount)
+        let all = DecodedImage.Animation(frames: kept, loopCount: animation.loopCount)
         return DecodedImage(header: header, pixels: kept[0].pixels, animation: all)
       }
     }
   }
 
   /// Decodes every frame without keeping its pixels.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let deadline = DecodingDeadline(limits)
     let (file, image) = try Self.opened(bytes, limits)
     try limits.spending(JXLMemory(image, codestreamBytes: file.codestreamBytes).bytes) { () throws(ImageError) in
@@ -66,7 +66,7 @@ public struct JPEGXLCoder: ImageCoder {
         for _ in 0..<image.displayedFrames { try decoder.skip() }
       }
     }
-    return Proof(header: ImageHeader(image, file.exif))
+    return ImageProof(header: ImageHeader(image, file.exif))
   }
 
   /// The structure of a complete file that is within `limits`.
@@ -121,7 +121,7 @@ extension JXLImage {
   fileprivate var durations: [Duration] {
     frames.dropFirst(metadata.previewSize == nil ? 0 : 1).filter(\.isDisplayed).map { frame in
       let milliseconds = Double(frame.ticks) / (metadata.animation?.ticksPerSecond ?? 1) * 1000
-      return Animation.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
+      return DecodedImage.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
     }
   }
 }

@@ -152,7 +152,7 @@ struct PNGAnimationParser {
     let numerator = bytes.bigEndian16(at: offset) ?? 0
     let denominator = bytes.bigEndian16(at: offset + 2) ?? 0
     let milliseconds = Double(numerator) * 1000 / Double(denominator == 0 ? 100 : denominator)
-    return Animation.Frame.duration(milliseconds: Int(milliseconds.rounded()))
+    return DecodedImage.Frame.duration(milliseconds: Int(milliseconds.rounded()))
   }
 }
 

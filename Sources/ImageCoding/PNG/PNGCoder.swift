@@ -1,19 +1,19 @@
 import CPNG
 import Glibc
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read
 /// by libpng as separate files.
 ///
 /// A wrong checksum in any chunk up to the end of the picture or animation is an error, as is missing image data. Errors after the
 /// picture are warnings, as are animations that violate the specification, which are decoded as still images.
-public struct PNGCoder: ImageCoder {
-  public init() {}
+package struct PNGCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .png }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
   /// Reads the chunks up to the first IDAT; for a complete file all chunks, to find frames and an orientation after the picture.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try PNGHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
 
@@ -21,7 +21,7 @@ public struct PNGCoder: ImageCoder {
   ///
   /// ``DecodedImage/pixels`` are the still picture, which viewers without animation show: depending on the file, the animation's
   /// first frame or a separate picture.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -42,14 +42,14 @@ public struct PNGCoder: ImageCoder {
       var image = DecodedImage(header: header, pixels: convert(pixels), warnings: png.warnings + warnings)
       if let animation {
         let frames = try picture.frames(of: animation, still: pixels, convert: convert)
-        image.animation = Animation(frames: frames, loopCount: animation.loopCount)
+        image.animation = DecodedImage.Animation(frames: frames, loopCount: animation.loopCount)
       }
       return image
     }
   }
 
   /// Decodes every frame row by row.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let png = try checkedHeader(of: bytes, limits)
     let header = ImageHeader(png, isComplete: true)
     let animation = header.isAnimated ? png.animation : nil
@@ -58,7 +58,7 @@ public struct PNGCoder: ImageCoder {
       let picture = PNGPicture(file: bytes, header: png, deadline: DecodingDeadline(limits))
       let warnings = try picture.proveStill()
       if let animation { try picture.prove(animation) }
-      return Proof(header: header, warnings: png.warnings + warnings)
+      return ImageProof(header: header, warnings: png.warnings + warnings)
     }
   }
 
@@ -70,12 +70,12 @@ public struct PNGCoder: ImageCoder {
 }
 
 extension PNGCoder {
-  public func canEncode(_ format: ImageFormat) -> Bool { format == .png }
+  package func canEncode(_ format: ImageFormat) -> Bool { format == .png }
 
   /// Encodes an image's first frame losslessly: as grey or RGB, with or without alpha, in the smallest form that holds its pixels.
   ///
   /// There is no quality to lower, so a file larger than ``EncodingOptions/maximumBytes`` throws ``ImageError/Kind/unencodable``.
-  public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
+  package func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
     var start: UnsafeMutablePointer<UInt8>?

@@ -1,10 +1,10 @@
 import CPNG
-public import ImagePrimitives
+package import ImagePrimitives
 
 extension PNGCoder {
   /// Draws the available rows and leaves others transparent; of an interlaced file it draws each pass, with its pixels enlarged
   /// over missing ones. Of an animated file, it decodes the still picture.
-  public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+  package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? PNGProgressiveDecoder(limits) : nil
   }
 }

@@ -105,9 +105,9 @@ struct PNGPicture {
     of animation: PNGAnimation,
     still: PixelBuffer,
     convert: (PixelBuffer) -> PixelBuffer
-  ) throws(ImageError) -> [Animation.Frame] {
+  ) throws(ImageError) -> [DecodedImage.Frame] {
     var canvas = PNGCanvas(size: header.size)
-    var frames: [Animation.Frame] = []
+    var frames: [DecodedImage.Frame] = []
     frames.reserveCapacity(animation.frames.count)
     for (index, frame) in animation.frames.enumerated() {
       try deadline.check()
@@ -116,7 +116,7 @@ struct PNGPicture {
       } else {
         canvas.draw(frame, try pixels(of: frame))
       }
-      frames.append(Animation.Frame(pixels: convert(canvas.pixels), duration: frame.duration))
+      frames.append(DecodedImage.Frame(pixels: convert(canvas.pixels), duration: frame.duration))
     }
     return frames
   }

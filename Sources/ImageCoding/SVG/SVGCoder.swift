@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Verifies SVG and, compressed by gzip, SVGZ with Expat and zlib; it has no renderer, so it decodes no pixels.
 ///
@@ -13,25 +13,25 @@ public import ImagePrimitives
 /// ``DecodingLimits/maximumPixels`` doesn't apply, since SVG scales; ``DecodingLimits/maximumTime`` and
 /// ``DecodingLimits/maximumBytes`` do. A document may have 10,000,000 elements and attributes, nested up to 1,000 deep, and 500
 /// entities. SVGZ may expand 200-fold beyond its first MiB.
-public struct SVGCoder: ImageCoder {
-  public init() {}
+package struct SVGCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .svg }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .svg }
 
   /// False.
-  public var decodesPixels: Bool { false }
+  package var decodesPixels: Bool { false }
 
   /// Reads the text up to the root element's start tag, or of a complete file the whole document.
   ///
   /// The size is that of the attributes `width` and `height` in CSS pixels, rounded up. If one is missing or relative to the page, the
   /// aspect ratio of `viewBox` determines it; if both are, `viewBox` does. Otherwise it is 300 x 150 (SVG 2, sections 8.6 and 8.9; CSS
   /// Images 3, section 4.3.1). Styles don't count, as in browsers.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     try SVGDocument(prefix, isComplete: isComplete, until: isComplete ? .end : .root, limits: DecodingLimits()).header
   }
 
   /// Throws ``ImageError/Kind/unavailable`` for a good file, since there is no renderer, and the reason for a bad one.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -41,11 +41,11 @@ public struct SVGCoder: ImageCoder {
   }
 
   /// Parses the whole document, and decodes embedded images without keeping their pixels.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let deadline = DecodingDeadline(limits)
     var document = try SVGDocument(bytes, isComplete: true, until: .endWithFindings, limits: limits)
     try document.proveImages(limits: limits, deadline: deadline)
-    return Proof(header: document.header, warnings: document.findings.sentences)
+    return ImageProof(header: document.header, warnings: document.findings.sentences)
   }
 }
 

@@ -1,5 +1,5 @@
 #if RareFormats
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// TIFF by libtiff, classic and BigTIFF: strips and tiles, joint and separate planes, compressed by CCITT fax, LZW, Deflate,
 /// PackBits, JPEG, Zstandard, LZMA or WebP, as far as the installed libtiff supports them.
@@ -12,14 +12,14 @@ public import ImagePrimitives
 /// tags. Invalid codes in fax and JPEG data are warnings; missing pixels are errors. ``DecodingLimits/maximumFrames`` limits the
 /// number of pages and ``DecodingLimits/maximumPixels`` the size of each; ``DecodingLimits/maximumTime`` is checked between strips
 /// or tiles.
-public struct TIFFCoder: ImageCoder {
-  public init() {}
+package struct TIFFCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
 
   /// Reads the first directory, which many encoders write after the picture, and the positions of the available others; for a
   /// complete file also the positions and lengths of all strips and tiles.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let structure = try TIFFStructure(prefix, isComplete: isComplete)
     if isComplete {
       try structure.check(try structure.directories(structure.pages.count))
@@ -29,7 +29,7 @@ public struct TIFFCoder: ImageCoder {
   }
 
   /// Decodes the first page to upright RGBA, not premultiplied, and the others without keeping their pixels.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -43,10 +43,10 @@ public struct TIFFCoder: ImageCoder {
   }
 
   /// Decodes every strip and tile of every page.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let file = try TIFFPages(bytes, firstPageOnly: false, limits: limits)
     let header = file.header
-    return try file.read(keeping: nil, limits: limits) { _, warnings in Proof(header: header, warnings: warnings) }
+    return try file.read(keeping: nil, limits: limits) { _, warnings in ImageProof(header: header, warnings: warnings) }
   }
 }
 

@@ -83,13 +83,13 @@ extension PixelRectangle {
 }
 
 /// The number of an image's pixels per layout point, derived from its name.
-public enum ImageScale {
+package enum ImageScale {
   /// The factor in the name of a file or in a URL: 2 for `a@2x.png`, 3 for `a@3x.png`, otherwise 1 (SDWebImage's
   /// `SDImageScaleFactorForKey`).
   ///
   /// It precedes a dot in the last part of the path, with the at sign literal or as `%40`; queries and fragments are ignored. An
   /// image of 200 pixels with factor 2 is 100 points wide.
-  public static func factor(inName name: some StringProtocol) -> Double {
+  package static func factor(inName name: some StringProtocol) -> Double {
     var path = Substring(name)
     if let end = path.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) { path = path[..<end] }
     if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) { path = path[path.utf8.index(after: slash)...] }

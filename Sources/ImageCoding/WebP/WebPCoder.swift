@@ -1,22 +1,22 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// WebP by libwebp: lossy and lossless, with or without alpha, including animations; it encodes all of them too.
 ///
 /// A file shorter than its RIFF header declares is an error, as are incomplete chunks and bitstream errors in any frame; libwebp
 /// has no warnings. Data after the RIFF chunk is ignored.
-public struct WebPCoder: ImageCoder {
-  public init() {}
+package struct WebPCoder: ImageCoder {
+  package init() {}
 
-  public func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
+  package func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
 
   /// Reads the RIFF header, the first chunk and the other available ones. The orientation follows the picture, so a prefix may lack
   /// it.
-  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+  package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try WebPHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
 
   /// Decodes to upright RGBA; an animation's frames are composed on a transparent canvas.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
@@ -60,14 +60,14 @@ public struct WebPCoder: ImageCoder {
     let deadline = DecodingDeadline(limits)
     let container = try WebPContainer(bytes)
     var canvas = WebPCanvas(size: header.size)
-    var frames: [Animation.Frame] = []
+    var frames: [DecodedImage.Frame] = []
     try container.forEachFrame { frame throws(ImageError) in
       try deadline.check()
       try canvas.draw(frame)
       frames.append(
-        Animation.Frame(
+        DecodedImage.Frame(
           pixels: canvas.pixels.upright(orientation: header.orientation).reduced(to: size),
-          duration: Animation.Frame.duration(milliseconds: frame.milliseconds)
+          duration: DecodedImage.Frame.duration(milliseconds: frame.milliseconds)
         )
       )
       return !keepsFirstOnly
@@ -75,12 +75,12 @@ public struct WebPCoder: ImageCoder {
     return DecodedImage(
       header: header,
       pixels: frames[0].pixels,
-      animation: frames.count > 1 ? Animation(frames: frames, loopCount: container.loopCount) : nil
+      animation: frames.count > 1 ? DecodedImage.Animation(frames: frames, loopCount: container.loopCount) : nil
     )
   }
 
   /// Reads the whole bitstream of every frame; lossless pictures and alpha still need memory for their size.
-  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+  package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let parts = try WebPHeader(bytes, isComplete: true)
     try parts.check(limits)
     let deadline = DecodingDeadline(limits)
@@ -91,16 +91,16 @@ public struct WebPCoder: ImageCoder {
         return true
       }
     }
-    return Proof(header: ImageHeader(parts, isComplete: true))
+    return ImageProof(header: ImageHeader(parts, isComplete: true))
   }
 
-  public func canEncode(_ format: ImageFormat) -> Bool { format == .webp }
+  package func canEncode(_ format: ImageFormat) -> Bool { format == .webp }
 
   /// Encodes lossy with the requested quality, or losslessly; alpha is lossless in both. An animation is encoded as an animation.
   ///
   /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 16,383
   /// pixels, and sizes that can't be reached, throw ``ImageError/Kind/unencodable``.
-  public func encode(
+  package func encode(
     _ image: DecodedImage,
     as format: ImageFormat,
     options: EncodingOptions
@@ -113,7 +113,7 @@ public struct WebPCoder: ImageCoder {
   /// complete.
   ///
   /// The orientation follows the picture, so all images but the last have the stored orientation.
-  public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+  package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     format == .webp ? WebPProgressiveDecoder(limits: limits) : nil
   }
 }

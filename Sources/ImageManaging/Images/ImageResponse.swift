@@ -19,7 +19,7 @@ public struct ImageResponse: Sendable {
   var file: ImageData?
   /// The outcome as in a report, with size, format and the cost of the transfer.
   public var result: EntryResult
-  /// Pixels per point of a layout, from the name in the request's URL: 2 for `a@2x.png`; see ``/ImageCoding/ImageScale``.
+  /// Pixels per point of a layout, from the name in the request's URL: 2 for `a@2x.png`.
   public var scale: Double
   private let coders: ImageCoderRegistry
   private let options: DecodingOptions
@@ -61,12 +61,7 @@ public struct ImageResponse: Sendable {
   public func decoded() throws(ImageError) -> DecodedImage {
     if let image { return image }
     guard let data else { throw ImageError(.notAnImage, "the response has no bytes to decode") }
-    return try data.withRawBytes { bytes throws(ImageError) in
-      guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else {
-        throw ImageError(.undecodable, "no coder is registered for these bytes")
-      }
-      return try coder.decode(bytes, options: options, limits: DecodingLimits())
-    }
+    return try coders.decode(data, options: options)
   }
 }
 

@@ -59,20 +59,20 @@ struct BoundedTransform {
     var still = image
     still.animation = nil
     guard let animation = image.animation else { return try transformer.applied(to: still) }
-    var frames: [Animation.Frame] = []
+    var frames: [DecodedImage.Frame] = []
     var result: DecodedImage?
     for frame in animation.frames {
       if isStopped() { throw Failure(.internal, message: "the request was cancelled") }
       still.pixels = frame.pixels
       let new = try transformer.applied(to: still)
       if result == nil { result = new }
-      frames.append(Animation.Frame(pixels: new.pixels, duration: frame.duration))
+      frames.append(DecodedImage.Frame(pixels: new.pixels, duration: frame.duration))
     }
     // The still picture mostly is the first frame, and then shares its memory.
     still.pixels = image.pixels
     let isFirst = animation.frames.first?.pixels == image.pixels
     var whole = if let result, isFirst { result } else { try transformer.applied(to: still) }
-    whole.animation = Animation(frames: frames, loopCount: animation.loopCount)
+    whole.animation = DecodedImage.Animation(frames: frames, loopCount: animation.loopCount)
     return whole
   }
 }

@@ -35,10 +35,10 @@ extension FinishedReport {
 }
 
 public struct ReportedRequest: Sendable, Hashable {
-  public var variant: RequestVariant
+  package var variant: RequestVariant
   public var curl: CurlCommand
 
-  public init(variant: RequestVariant = .plain, curl: CurlCommand) {
+  package init(variant: RequestVariant = .plain, curl: CurlCommand) {
     self.variant = variant
     self.curl = curl
   }

@@ -12,7 +12,7 @@ public struct FailureRecord: Sendable, Equatable {
   /// From 1; 0 if it has no line.
   public var line: UInt64 = 0
   public var priority = Priority.normal
-  public var variant = RequestVariant.plain
+  package var variant = RequestVariant.plain
   /// `failed` or `blacklisted`.
   public var outcome = Outcome.failed
   /// The reason; nil if it is unknown.

@@ -28,7 +28,7 @@ public final class RunReport {
   ///   - judge: decides which failures count; nil: all count.
   ///   - listedFailures: how many failures the report lists.
   ///   - listsPlaceholders: whether to list images that at least ten URLs of a host share.
-  public init(
+  package init(
     version: String,
     job: JobIdentity,
     words: ReportWords,
@@ -63,7 +63,7 @@ public final class RunReport {
 
   /// Adds a variant of requests, and returns its number; see ``ReportedEntry/variant``.
   @discardableResult
-  public func addVariant(_ variant: RequestVariant) -> Int {
+  package func addVariant(_ variant: RequestVariant) -> Int {
     tally.variants.append(variant)
     for journal in journals { journal.addVariant(variant) }
     return tally.variants.count - 1

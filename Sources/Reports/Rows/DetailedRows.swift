@@ -37,7 +37,7 @@ public struct DetailedRows: ~Copyable {
   private var manifestCount = 0
 
   /// Creates an empty buffer for entries with those variants; ``ReportedEntry/variant`` numbers them from 1.
-  public init(variants: [RequestVariant]) {
+  package init(variants: [RequestVariant]) {
     for variant in variants { rows.addVariant(variant) }
   }
 

@@ -62,7 +62,7 @@ extension DownloadOptions {
 /// One way in which a job requests an entry, with its identity in caches and reports.
 public struct EntryRequest: Sendable {
   /// The names of its variant and edge.
-  public let variant: RequestVariant
+  package let variant: RequestVariant
   /// The identity of the unchanged image in caches.
   public let identity: [UInt8]
   /// The identity of the transformed image in caches; nil if the job stores images unchanged.

@@ -137,7 +137,7 @@ public final class QueueConsumer: Sendable {
 
   /// Waits until its thread has ended, or Redis has been silent for that long, counted from `start`; returns whether
   /// the thread has ended. Otherwise the thread ends by itself after its timeouts.
-  public func join(afterSilence silence: Duration, since start: MonotonicInstant) -> Bool {
+  package func join(afterSilence silence: Duration, since start: MonotonicInstant) -> Bool {
     var last = start
     while !thread.join(until: last.advanced(by: silence), letsGo: false) {
       guard inbox.answered > last else { return thread.join(until: last, letsGo: true) }

@@ -66,7 +66,7 @@ public final class SharedRates: Sendable {
 
   /// Leaves the workers, and waits until the thread has ended, but not beyond `deadline`: if Redis doesn't reply until
   /// then, the thread ends by itself after its timeouts.
-  public func stop(until deadline: MonotonicInstant) {
+  package func stop(until deadline: MonotonicInstant) {
     mailbox.post(.stop)
     _ = thread.join(until: deadline, letsGo: true)
   }

@@ -49,7 +49,7 @@ enum AVIF {
     try bytes.withUnsafeBytes { try AVIFCoder().decode($0, options: options, limits: limits) }
   }
 
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
     try bytes.withUnsafeBytes { try AVIFCoder().proveDecodable($0, limits: limits) }
   }
 }

@@ -49,7 +49,7 @@ enum JPEGXL {
     try bytes.withUnsafeBytes { try JPEGXLCoder().decode($0, options: options, limits: limits) }
   }
 
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
     try bytes.withUnsafeBytes { try JPEGXLCoder().proveDecodable($0, limits: limits) }
   }
 }

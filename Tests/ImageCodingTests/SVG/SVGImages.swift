@@ -37,16 +37,16 @@ enum SVG {
     }
   }
 
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
     try bytes.withUnsafeBytes { try SVGCoder().proveDecodable($0, limits: limits) }
   }
 
-  static func prove(_ text: String, limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+  static func prove(_ text: String, limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
     try prove(Array(text.utf8), limits: limits)
   }
 
   static func decode(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> DecodedImage {
-    try bytes.withUnsafeBytes { try SVGCoder().decode($0, limits: limits) }
+    try bytes.withUnsafeBytes { try SVGCoder().decode($0, options: DecodingOptions(), limits: limits) }
   }
 
   /// A document with that content, attributes of the root element, and declarations in its document type.

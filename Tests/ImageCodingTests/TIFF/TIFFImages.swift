@@ -49,7 +49,7 @@ enum TIFF {
     try bytes.withUnsafeBytes { try TIFFCoder().decode($0, options: options, limits: limits) }
   }
 
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
     try bytes.withUnsafeBytes { try TIFFCoder().proveDecodable($0, limits: limits) }
   }
 

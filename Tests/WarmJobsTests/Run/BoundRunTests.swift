@@ -149,7 +149,7 @@ import Testing
   private struct HeldCoder: JPEGReading {
     let door: Door
 
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
       door.pass()
       return try JPEGCoder().proveDecodable(bytes, limits: limits)
     }

@@ -45,7 +45,7 @@ public struct ReportDifference: Sendable, Equatable {
   /// The differing properties of the image; empty unless it ``Change/changed``.
   public var aspects: Aspects
   public var url: String
-  public var variant: RequestVariant
+  package var variant: RequestVariant
   public var manifest: String
   /// 0 if it has none.
   public var line: UInt64

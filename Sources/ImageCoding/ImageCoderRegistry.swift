@@ -1,0 +1,179 @@
+public import ImagePrimitives
+
+/// Decodes and encodes images with the available coders. A coder added later has precedence over earlier ones.
+public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
+  private struct Entry {
+    let coder: any ImageCoder
+    /// The formats for which the coder isn't used any more.
+    var removed: Set<ImageFormat> = []
+  }
+
+  private var entries: [Entry]
+
+  /// Creates a registry of `coders`, the last of which has precedence.
+  public init(_ coders: [any ImageCoder] = []) { entries = coders.map { Entry(coder: $0) } }
+  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; AVIF with the package's trait `AVIF`; TIFF, HEIC and JPEG XL with its trait `RareFormats`.
+  public static let standard: ImageCoderRegistry = {
+    var registry = ImageCoderRegistry([
+      JPEGCoder(),
+      PNGCoder(),
+      WebPCoder(),
+      GIFCoder(),
+      BMPCoder(),
+      ICOCoder(),
+      SVGCoder(),
+    ])
+    #if AVIF
+    registry.add(AVIFCoder())
+    #endif
+    #if RareFormats
+    registry.add(TIFFCoder())
+    registry.add(HEICCoder())
+    registry.add(JPEGXLCoder())
+    #endif
+    return registry
+  }()
+
+  /// The last added coder that decodes `format`; nil if there is none.
+  public func coder(for format: ImageFormat) -> (any ImageCoder)? {
+    entries.last { $0.coder.canDecode(format) && !$0.removed.contains(format) }?.coder
+  }
+
+  /// The last added coder that encodes `format`; nil if there is none.
+  public func encoder(for format: ImageFormat) -> (any ImageCoder)? {
+    entries.last { $0.coder.canEncode(format) && !$0.removed.contains(format) }?.coder
+  }
+
+  /// The types of the coders, in order of registration, each with the formats that were removed.
+  public var description: String {
+    entries.map { entry in
+      ["\(type(of: entry.coder))"] + entry.removed.map(\.name).sorted()
+    }.map { $0.joined(separator: "-") }.joined(separator: " ")
+  }
+
+  /// The value of `Accept` for these coders: formats that servers send only to clients that name them, as far as they can be read, and any
+  /// other image.
+  public var acceptedTypes: String {
+    let modern = [ImageFormat.avif, .webp, .jpegXL, .heic, .svg].filter { coder(for: $0) != nil }.map(\.mediaType)
+    return (modern + ["image/*;q=0.8"]).joined(separator: ",")
+  }
+
+  /// Adds a coder, which has precedence over all others.
+  public mutating func add(_ coder: some ImageCoder) { entries.append(Entry(coder: coder)) }
+
+  /// Removes the support for a format: no coder decodes or encodes it, until one is added that does.
+  public mutating func remove(_ format: ImageFormat) {
+    for index in entries.indices { entries[index].removed.insert(format) }
+  }
+}
+
+// The bytes of a file may be any collection, such as `[UInt8]`, `ArraySlice<UInt8>` or Foundation's `Data`, or a `RawSpan`. They are read
+// in place if they are contiguous, and copied otherwise.
+extension ImageCoderRegistry {
+  /// The header of an image, whose format is detected.
+  ///
+  /// If `isComplete`, the default, `bytes` are the whole file; otherwise they may be its beginning. Throws
+  /// ``ImageError/Kind/needsMoreBytes(minimum:)`` if the header continues beyond a beginning; 64 KiB are enough for nearly every image.
+  public func header(of bytes: some Collection<UInt8>, isComplete: Bool = true) throws(ImageError) -> ImageHeader {
+    try bytes.withRawBytes { bytes throws(ImageError) in
+      try coder(of: bytes, isComplete: isComplete).header(of: bytes, isComplete: isComplete)
+    }
+  }
+
+  /// Decodes a complete file, whose format is detected, to upright pixels, including all frames of an animation unless `options` limit
+  /// them.
+  ///
+  /// It blocks the calling thread. The default limits share ``DecodingBudget/standard`` with other decoders, so it may wait until they have
+  /// released memory. Throws ``ImageError/Kind/notAnImage`` if the format is unknown, ``ImageError/Kind/unavailable`` if no coder decodes
+  /// it, and the coder's errors.
+  public func decode(
+    _ bytes: some Collection<UInt8>,
+    options: DecodingOptions = DecodingOptions(),
+    limits: DecodingLimits = DecodingLimits(budget: .standard)
+  ) throws(ImageError) -> DecodedImage {
+    try bytes.withRawBytes { bytes throws(ImageError) in
+      try coder(of: bytes).decode(bytes, options: options, limits: limits)
+    }
+  }
+
+  /// Decodes every pixel of a complete file without keeping any, in less time and memory than `decode`; throws the same errors.
+  ///
+  /// An SVG, which has no pixels, is parsed.
+  public func proveDecodable(
+    _ bytes: some Collection<UInt8>,
+    limits: DecodingLimits = DecodingLimits(budget: .standard)
+  ) throws(ImageError) -> ImageProof {
+    try bytes.withRawBytes { bytes throws(ImageError) in
+      try coder(of: bytes).proveDecodable(bytes, limits: limits)
+    }
+  }
+
+  /// The header of an image in a span.
+  public func header(of bytes: RawSpan, isComplete: Bool = true) throws(ImageError) -> ImageHeader {
+    try bytes.withUnsafeBytes { bytes throws(ImageError) in try header(of: bytes, isComplete: isComplete) }
+  }
+
+  /// Decodes a complete file in a span.
+  public func decode(
+    _ bytes: RawSpan,
+    options: DecodingOptions = DecodingOptions(),
+    limits: DecodingLimits = DecodingLimits(budget: .standard)
+  ) throws(ImageError) -> DecodedImage {
+    try bytes.withUnsafeBytes { bytes throws(ImageError) in try decode(bytes, options: options, limits: limits) }
+  }
+
+  /// Decodes every pixel of a complete file in a span without keeping any.
+  public func proveDecodable(
+    _ bytes: RawSpan,
+    limits: DecodingLimits = DecodingLimits(budget: .standard)
+  ) throws(ImageError) -> ImageProof {
+    try bytes.withUnsafeBytes { bytes throws(ImageError) in try proveDecodable(bytes, limits: limits) }
+  }
+
+  private func coder(of bytes: UnsafeRawBufferPointer, isComplete: Bool = true) throws(ImageError) -> any ImageCoder {
+    let content = ContentSniff(prefix: bytes)
+    guard case .image(let format) = content else {
+      let needed = ContentSniff.bytesNeeded(after: bytes) ?? ImageFormat.prefixLength
+      if !isComplete && bytes.count < needed {
+        throw ImageError(.needsMoreBytes(minimum: needed), "the format needs \(needed) bytes, but \(bytes.count) have arrived")
+      }
+      throw ImageError(.notAnImage, "the file is \(content.summary)")
+    }
+    guard let coder = coder(for: format) else {
+      throw ImageError(.unavailable, "no registered coder can decode \(format.name) images")
+    }
+    return coder
+  }
+}
+
+extension ImageCoderRegistry {
+  /// Encodes the image in the given format or in the one that suits it; see ``encodingFormat(for:options:)``.
+  ///
+  /// The default quality is 100. Throws ``ImageError/Kind/unencodable`` if no coder encodes the format, and the coder's errors.
+  public func encode(
+    _ image: DecodedImage,
+    as format: ImageFormat? = nil,
+    options: EncodingOptions = EncodingOptions(quality: 100)
+  ) throws(ImageError) -> [UInt8] {
+    let format = format ?? encodingFormat(for: image, options: options)
+    guard let encoder = encoder(for: format) else {
+      throw ImageError(.unencodable, "no registered coder can encode \(format.name) images")
+    }
+    return try encoder.encode(image, as: format, options: options)
+  }
+
+  /// The default format for encoding an image: WebP for an animation; for a still image the format of its file. If no coder encodes
+  /// that, it is PNG if a pixel is transparent, and JPEG otherwise.
+  ///
+  /// It examines the pixels, since many files have an unnecessary alpha channel.
+  public func encodingFormat(for image: DecodedImage, options: EncodingOptions = EncodingOptions()) -> ImageFormat {
+    if image.animation != nil && !options.firstFrameOnly && encoder(for: .webp) != nil { return .webp }
+    if encoder(for: image.header.format) != nil { return image.header.format }
+    return image.pixels.isOpaque ? .jpeg : .png
+  }
+}
+
+extension PixelBuffer {
+  /// Whether all pixels are fully opaque.
+  var isOpaque: Bool { bytes.withUnsafeBytes { $0.isOpaque } }
+}
