@@ -42,7 +42,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 
   /// Opens a report of this form at `path`, where `-` is standard output, and creates the folders above it; an existing report stays
   /// unchanged.
-  public func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
+  package func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
     switch self {
     case .jsonl: try JSONLinesJournal(path: path)
     case .text: FormWriter(path == "-" ? options.terminal : options.terminal.forFile, file: try ReportFile(path: path))
@@ -93,7 +93,7 @@ extension ReportForm {
 /// Writes one report to one file: opened before the run, given each entry if it has a journal, and finished after the run.
 ///
 /// Owned by one thread at a time.
-public protocol ReportWriter: AnyObject {
+package protocol ReportWriter: AnyObject {
   /// Gets a row for each entry during the run; nil if the report needs the finished run only.
   var journal: (any ReportJournal)? { get }
 
@@ -102,7 +102,7 @@ public protocol ReportWriter: AnyObject {
 }
 
 extension ReportWriter {
-  public var journal: (any ReportJournal)? { nil }
+  package var journal: (any ReportJournal)? { nil }
 }
 
 /// A report that needs the finished run only.

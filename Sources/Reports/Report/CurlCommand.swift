@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// The curl command that repeats the request of an entry, with secrets masked.
 public struct CurlCommand: Sendable, Hashable {

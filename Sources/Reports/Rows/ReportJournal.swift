@@ -1,7 +1,7 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// A report that grows during the run by a row for each entry.
-public protocol ReportJournal: AnyObject {
+package protocol ReportJournal: AnyObject {
   /// Called when the run starts; empties an older report. An error is kept for ``flush()``.
   func begin()
 

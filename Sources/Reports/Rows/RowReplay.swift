@@ -27,7 +27,7 @@ public final class RowReplay {
   public private(set) var remarks = RemarkCounts()
 
   /// Creates a report on a job of that name; `journals` get every row again.
-  public convenience init(
+  package convenience init(
     version: String,
     job: JobIdentity,
     words: ReportWords,

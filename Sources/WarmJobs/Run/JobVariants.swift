@@ -1,7 +1,7 @@
 public import ImageCaching
 package import ImageDownloading
 package import ImageManaging
-public import ImagePrimitives
+package import ImagePrimitives
 public import ImageURLs
 public import Reports
 

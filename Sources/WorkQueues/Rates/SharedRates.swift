@@ -1,5 +1,5 @@
 #if Queue
-public import ImagePrimitives
+package import ImagePrimitives
 public import RedisClient
 import Synchronization
 public import Threads
