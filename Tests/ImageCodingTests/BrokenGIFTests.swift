@@ -58,7 +58,8 @@ import Testing
     gif.descriptor(width: 1, height: 1)
     gif.codes([4, 0, 5], size: size)
     let error = rejection(gif.finished)
-    #expect(error?.kind == .undecodable && error?.message.hasPrefix("giflib: ") == true, "\(String(describing: error))")
+    #expect(error?.kind == .undecodable)
+    #expect(error?.message == "giflib: a code size of \(size) bits, but at most 8 are supported, in frame 1")
   }
 
   @Test("a file that ends inside a block is truncated; between blocks it only lacks its trailer")

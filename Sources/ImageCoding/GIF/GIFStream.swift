@@ -120,7 +120,12 @@ extension GIFStream {
 
   /// Reads the descriptor and its colours, and prepares giflib for the first code.
   func readDescriptor() throws(ImageError) {
-    guard DGifGetImageHeader(file) == GIF_OK else { throw lastError("in frame \(frames)") }
+    guard DGifGetImageHeader(file) == GIF_OK else {
+      // giflib reports a large code size, which it read last, as a failed read.
+      let (bytes, offset) = (source.pointee.bytes, source.pointee.offset)
+      guard file.pointee.Error == D_GIF_ERR_READ_FAILED, offset < bytes.count else { throw lastError("in frame \(frames)") }
+      throw .undecodable("giflib: a code size of \(bytes[offset - 1]) bits, but at most 8 are supported, in frame \(frames)")
+    }
   }
 
   private func frame(_ control: GIFGraphicControl, limits: DecodingLimits) throws(ImageError) -> Frame {
