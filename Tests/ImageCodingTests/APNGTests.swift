@@ -134,6 +134,9 @@ import Testing
     gap.skipSequenceNumber()
     gap.frame(1, 1)
     gap.data(1, 1, Self.blue)
+    var invalidCount = APNGBuilder()
+    invalidCount.control(frames: 1 << 31)
+    invalidCount.still(Self.red)
     let cases = [
       gap,
       animation(1) { $0.frame(2, 2, x: 3) },
@@ -149,6 +152,7 @@ import Testing
         $0.frame(1, 1); $0.frame(1, 1)
       },
       animation(1) { $0.control(frames: 2) },
+      invalidCount,
     ]
     for (index, builder) in cases.enumerated() {
       let image = try Standard.decode(builder.file)

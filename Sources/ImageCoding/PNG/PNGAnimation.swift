@@ -90,8 +90,8 @@ struct PNGAnimationParser {
   private mutating func readAnimationControl(_ chunk: PNGChunk) -> String? {
     guard declaredFrames == nil, !hasStill else { return "an acTL chunk that isn't the first, or follows the picture" }
     guard chunk.data.count == 8, let frames = bytes.bigEndian32(at: chunk.data.lowerBound),
-      let plays = bytes.bigEndian32(at: chunk.data.lowerBound + 4), frames > 0
-    else { return "an acTL chunk without frames" }
+      let plays = bytes.bigEndian32(at: chunk.data.lowerBound + 4), (1...PNGChunk.largestNumber).contains(frames)
+    else { return "an acTL chunk without a valid number of frames" }
     declaredFrames = frames
     animation.loopCount = plays
     return nil

@@ -111,7 +111,8 @@ extension PNGHeader {
   /// Throws if the picture is too large, or there are too many frames or chunks, or chunks decompress to too much.
   func check(_ limits: DecodingLimits, _ file: UnsafeRawBufferPointer) throws(ImageError) {
     try limits.check(size)
-    if let declaredFrames { try limits.check(frames: declaredFrames) }
+    // A larger number isn't valid, so that the still picture is shown.
+    if let declaredFrames, declaredFrames <= PNGChunk.largestNumber { try limits.check(frames: declaredFrames) }
     guard chunks <= limits.maximumChunks else {
       throw .undecodable("the PNG file has \(chunks) chunks besides its picture's, but \(limits.maximumChunks) are allowed")
     }
