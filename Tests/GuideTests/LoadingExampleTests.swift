@@ -36,6 +36,12 @@ import Testing
     #expect(try await loadThumbnail(site.manager, url: site.image(1))?.pixels.size == ImageSize(width: 16, height: 12))
   }
 
+  @Test("the file of a thumbnail is the same each time") func filesAreSentOn() async throws {
+    let file = try await sendThumbnail(site.manager, url: site.image(1))
+    #expect(file.size == ImageSize(width: 16, height: 12) && file.source == .network)
+    #expect(try await sendThumbnail(site.manager, url: site.image(1)).etag == file.etag)
+  }
+
   @Test("a task can be watched to its end") func aTaskCanBeWatched() async throws {
     #expect(try await watchTask(site.manager, url: site.image(1)).source == .network)
   }

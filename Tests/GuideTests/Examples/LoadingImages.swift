@@ -61,6 +61,17 @@ func watchTask(_ manager: ImageManager, url: String) async throws -> ImageRespon
   return response
 }
 
+/// The file of a thumbnail.
+func sendThumbnail(_ manager: ImageManager, url: String) async throws -> ImageData {
+  // guide
+  var request = ImageRequest(url: url)
+  request.decoding.transformer = .resize(width: 16)
+  let file = try await manager.data(for: request)
+  print("\(file.format.mediaType), \(file.bytes.count) bytes, entity tag \(file.etag)")
+  // end
+  return file
+}
+
 /// A load that becomes urgent, then unnecessary.
 func cancelTask(_ manager: ImageManager, url: String) -> ImageTask {
   // guide
