@@ -1,5 +1,5 @@
 #if Queue
-public import ImagePrimitives
+import ImagePrimitives
 public import RedisClient
 
 /// A snapshot of a queue.
