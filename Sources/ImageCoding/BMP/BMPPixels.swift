@@ -79,9 +79,12 @@ private struct BMPColors {
   /// For each of red, green, blue and alpha, the position of its upper 8 bits in a pixel, and as many ones as it has bits of these.
   private let shifts: SIMD4<UInt32>
   private let ones: SIMD4<UInt32>
+  /// Whether three bytes of a pixel are blue, green and red, which needs no table.
+  private let isBGR: Bool
 
   init(_ header: BMPHeader, _ file: UnsafeRawBufferPointer) {
     var (shifts, ones) = (SIMD4<UInt32>.zero, SIMD4<UInt32>.zero)
+    isBGR = header.bits == 24 && header.masks == SIMD4(0xFF_0000, 0xFF00, 0xFF, 0)
     guard header.bits > 8 else {
       table = Self.palette(header, ByteView(file))
       (self.shifts, self.ones) = (shifts, ones)
@@ -127,6 +130,11 @@ private struct BMPColors {
       case 16:
         convert(width, table, to: row) { x in
           UInt32(UInt16(littleEndian: stored.loadUnaligned(fromByteOffset: x * 2, as: UInt16.self)))
+        }
+      case 24 where isBGR:
+        for x in 0..<width {
+          let (blue, green, red) = (UInt32(stored[x * 3]), UInt32(stored[x * 3 + 1]), UInt32(stored[x * 3 + 2]))
+          row.storeBytes(of: (red | green << 8 | blue << 16 | 0xFF00_0000).littleEndian, toByteOffset: x * 4, as: UInt32.self)
         }
       case 24:
         convert(width, table, to: row) { x in

@@ -36,6 +36,17 @@ func loadData(_ manager: ImageManager, url: String) async throws -> DecodedImage
   return image
 }
 
+/// The file of a thumbnail.
+func sendThumbnail(_ manager: ImageManager, url: String) async throws -> ImageData {
+  // guide
+  var request = ImageRequest(url: url)
+  request.decoding.transformer = .resize(width: 16)
+  let file = try await manager.data(for: request)
+  print("\(file.format.mediaType), \(file.bytes.count) bytes, entity tag \(file.etag)")
+  // end
+  return file
+}
+
 /// An image that is decoded smaller.
 func loadThumbnail(_ manager: ImageManager, url: String) async throws -> DecodedImage? {
   // guide
@@ -59,17 +70,6 @@ func watchTask(_ manager: ImageManager, url: String) async throws -> ImageRespon
   let response = try await task.value
   // end
   return response
-}
-
-/// The file of a thumbnail.
-func sendThumbnail(_ manager: ImageManager, url: String) async throws -> ImageData {
-  // guide
-  var request = ImageRequest(url: url)
-  request.decoding.transformer = .resize(width: 16)
-  let file = try await manager.data(for: request)
-  print("\(file.format.mediaType), \(file.bytes.count) bytes, entity tag \(file.etag)")
-  // end
-  return file
 }
 
 /// A load that becomes urgent, then unnecessary.
