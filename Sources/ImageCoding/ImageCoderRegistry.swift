@@ -133,7 +133,8 @@ extension ImageCoderRegistry {
   private func coder(of bytes: UnsafeRawBufferPointer, isComplete: Bool = true) throws(ImageError) -> any ImageCoder {
     let content = ContentSniff(prefix: bytes)
     guard case .image(let format) = content else {
-      let needed = ContentSniff.bytesNeeded(after: bytes) ?? ImageFormat.prefixLength
+      let isUndecided = [.empty, .text, .json, .unknown].contains(content)
+      let needed = ContentSniff.bytesNeeded(after: bytes) ?? (isUndecided ? ImageFormat.prefixLength : 0)
       if !isComplete && bytes.count < needed {
         throw ImageError(.needsMoreBytes(minimum: needed), "the format needs \(needed) bytes, but \(bytes.count) have arrived")
       }

@@ -40,7 +40,9 @@ enum Standard {
   }
 
   static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
-    try ImageCoderRegistry.standard.header(of: bytes.prefix(length ?? bytes.count), isComplete: length == nil)
+    // The first bytes alone may not tell the format.
+    let coder = try coder(for: bytes)
+    return try bytes.prefix(length ?? bytes.count).withUnsafeBytes { try coder.header(of: $0, isComplete: length == nil) }
   }
 
   static func decode(

@@ -68,7 +68,7 @@ import Testing
     ]).transform(wide)
     let circle = CircleTransformer()
     #expect(circle.transform(wide) == expected)
-    #expect(expected.pixels.bytes[3] == 0 && expected.pixels.bytes[(2 * 5 + 2) * 4 + 3] == 255)
+    #expect(expected.pixels.bytes[3] < 64 && expected.pixels.bytes[(2 * 5 + 2) * 4 + 3] == 255)
     #expect(expected.header.hasAlpha)
     for size in [ImageSize(width: 9, height: 5), ImageSize(width: 4, height: 7), ImageSize(width: 1, height: 1)] {
       let side = min(size.width, size.height)
