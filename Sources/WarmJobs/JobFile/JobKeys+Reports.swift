@@ -84,7 +84,7 @@ extension JobKeys {
       .limit,
       \.failOn.failures,
       isInDigest: true,
-      "failed and blacklisted entries allowed: a number, or a percentage of those not skipped"
+      "failed entries allowed: a number, or a percentage of those not skipped"
     )
     JobKey(
       "fail-on.empty",
