@@ -1,4 +1,5 @@
 import ImageDownloading
+import ImagePrimitives
 import TestOrigin
 import TestSupport
 import Testing
@@ -42,6 +43,14 @@ struct EdgeHostTests {
     try await origin.waitForInFlight(2)
     gate.open()
     #expect(try await fetcher.recorder.waitForEnds(2).compactMap(\.image).count == 2)
+  }
+
+  @Test("a connection failure names the server of the connection, not the URL's")
+  func refusedEdge() async throws {
+    let origin = try Origin(fallback: .body([1]))
+    let refused = RefusedPort()
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options(port: refused.port)).failure)
+    #expect(failure.message == "no connection to 127.0.0.1:\(refused.port): Connection refused")
   }
 
   @Test("the first rule that matches a URL sets the connection target")

@@ -8,7 +8,7 @@ extension Transfer {
     if now >= deadline { return timedOut(after: options.timeout) }
     guard phase == .connected else {
       guard now >= connectLimit else { return nil }
-      return .transient(.connect, "no connection to \(origin.address) within \((options.connectTimeout * 2).text)")
+      return .transient(.connect, "no connection to \(server.address) within \((options.connectTimeout * 2).text)")
     }
     guard now >= lastProgress.advanced(by: options.stallTimeout) else { return nil }
     return .transient(.stalled, "no data for \(options.stallTimeout.text) after \(bodyBytes) bytes of the body")
@@ -30,31 +30,31 @@ extension Transfer {
     if let failure = connectionFailure(code) { return failure }
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return Failure(.unresolved(name: origin.name), isTransient: true)
+      return Failure(.unresolved(name: server.name), isTransient: true)
     case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE:
-      return Failure(.noConnection(to: origin.address + way, cause: systemError ?? curlError(code)), isTransient: true)
+      return Failure(.noConnection(to: server.address + way, cause: systemError ?? curlError(code)), isTransient: true)
     case CURLE_OPERATION_TIMEDOUT:
       return timedOut(after: options.connectTimeout)
     case CURLE_PARTIAL_FILE:
       return truncated
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
-      return .transient(.reset, "\(origin.address) closed the connection after \(bodyBytes) bytes of the body")
+      return .transient(.reset, "\(server.address) closed the connection after \(bodyBytes) bytes of the body")
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
-      return .transient(.reset, "\(origin.address) sent an invalid HTTP response: \(curlError(code))")
+      return .transient(.reset, "\(server.address) sent an invalid HTTP response: \(curlError(code))")
     case CURLE_OUT_OF_MEMORY where phase == .connected && bodyBytes == 0:
       // libcurl reports this for a header line above its limit (100 KiB), too.
-      return .transient(.reset, "\(origin.address) sent an invalid HTTP response: the header is too long, or memory is exhausted")
+      return .transient(.reset, "\(server.address) sent an invalid HTTP response: the header is too long, or memory is exhausted")
     case CURLE_SSL_CONNECT_ERROR:
       return Failure(
         .tls,
         isTransient: isHandshakeCut,
-        message: "the TLS handshake with \(origin.address) failed: \(curlError(code))"
+        message: "the TLS handshake with \(server.address) failed: \(curlError(code))"
       )
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
-      return Failure(.tls, message: "the certificate of \(origin.address) was rejected: \(curlError(code))")
+      return Failure(.tls, message: "the certificate of \(server.address) was rejected: \(curlError(code))")
     case CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
-      return Failure(.tls, message: "cannot set up TLS to \(origin.address): \(curlError(code))")
+      return Failure(.tls, message: "cannot set up TLS to \(server.address): \(curlError(code))")
     case CURLE_BAD_CONTENT_ENCODING:
       // Not `undecodable`, which means that an image is permanently broken: here no image was seen.
       return Failure(
@@ -72,8 +72,8 @@ extension Transfer {
   /// A time limit counts for the phase in which it was exceeded: resolving, connecting, or the whole transfer.
   private func timedOut(after limit: Duration) -> Failure {
     switch phase {
-    case .resolving: .transient(.dns, "the name \(origin.name) wasn't resolved within \(limit.text)")
-    case .connecting: .transient(.connect, "no connection to \(origin.address) within \(limit.text)")
+    case .resolving: .transient(.dns, "the name \(server.name) wasn't resolved within \(limit.text)")
+    case .connecting: .transient(.connect, "no connection to \(server.address) within \(limit.text)")
     case .connected: .transient(.timeout, "the transfer took more than \(limit.text); received \(bodyBytes) bytes of the body")
     }
   }
@@ -89,7 +89,10 @@ extension Transfer {
     return text.contains("SSL_ERROR_SYSCALL") || text.contains("SSL_connect:") || text.contains("unexpected eof")
   }
 
-  var origin: URLOrigin { URLOrigin(url)! }
+  private var origin: URLOrigin { URLOrigin(url)! }
+
+  /// The server of the connection, which messages name: the URL's, or the one that connects in place of it.
+  private var server: URLOrigin { origin.connecting(by: options) }
 
   /// The reason of the last failed system call of this transfer.
   private var systemError: String? {
@@ -138,23 +141,23 @@ extension Transfer {
   /// The failure for `code`, if the connection's options explain it.
   func connectionFailure(_ code: CURLcode) -> Failure? {
     if let refusedAddress, !hasOpenedSocket || code == CURLE_ABORTED_BY_CALLBACK {
-      return Failure(.refusedAddress, message: "\(origin.name) resolves to \(refusedAddress), which isn't a public address")
+      return Failure(.refusedAddress, message: "\(server.name) resolves to \(refusedAddress), which isn't a public address")
     }
     if code == CURLE_COULDNT_RESOLVE_PROXY { return .transient(.dns, "the name of the proxy could not be resolved") }
     if code == CURLE_PROXY {
-      return .transient(.connect, "the proxy cannot connect to \(origin.address): \(curlError(code))")
+      return .transient(.connect, "the proxy cannot connect to \(server.address): \(curlError(code))")
     }
     if let status = tunnelStatus {
       let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
       return Failure(
         .connect,
         isTransient: HTTPStatus.isTransient(status),
-        message: "the proxy cannot connect to \(origin.address): it responded with \(status)\(phrase)"
+        message: "the proxy cannot connect to \(server.address): it responded with \(status)\(phrase)"
       )
     }
     if let failure = fileFailure(code) { return failure }
     if String(cString: errorText).contains("alert certificate required") {
-      return Failure(.tls, message: "\(origin.address) requires a client certificate; none was sent, or it was rejected")
+      return Failure(.tls, message: "\(server.address) requires a client certificate; none was sent, or it was rejected")
     }
     // libcurl reports an HTTP/1.1 response to HTTP/2 frames as no response.
     guard connection.httpVersion == .http2, !origin.isSecure, statusOnWire == 0,
@@ -162,7 +165,7 @@ extension Transfer {
     else { return nil }
     return .transient(
       .connect,
-      "\(origin.address) closed the connection before any response; it may not support HTTP/2, which the options require"
+      "\(server.address) closed the connection before any response; it may not support HTTP/2, which the options require"
     )
   }
 
@@ -197,6 +200,6 @@ extension Transfer {
   }
 
   var otherVersion: Failure {
-    Failure(.connect, message: "\(origin.address) doesn't support HTTP/2, which the options require")
+    Failure(.connect, message: "\(server.address) doesn't support HTTP/2, which the options require")
   }
 }
