@@ -30,8 +30,9 @@ package indirect enum FailureReason: Sendable, Hashable {
   case secondRequest(failure: String)
   /// The second response shows no CDN cache hit; `evidence` is the header that shows something else.
   case noRemoteHit(evidence: String?)
-  /// A host asks to wait longer than a download may take; `finding` names the host and the time.
-  case waitTooLong(finding: String, maximum: Duration, wasRequested: Bool)
+  /// A host is paused for longer than a download may wait; `finding` names the host and the time. It counts as down if it has responded
+  /// with nothing but 429 and 503 and the download made no request.
+  case waitTooLong(finding: String, maximum: Duration, wasRequested: Bool, isHostDown: Bool = false)
   /// The body exceeds the maximum size of downloads; nil if the server declared no length.
   case bodyTooLarge(declaredBytes: Int?, maximum: Int)
   case unresolved(name: String)
@@ -51,7 +52,7 @@ package indirect enum FailureReason: Sendable, Hashable {
     case .width, .height, .tooManyPixels, .transformTooLarge: .dimensions
     case .placeholder: .placeholder
     case .secondRequest, .noRemoteHit: .remoteCache
-    case .waitTooLong: .httpStatus
+    case .waitTooLong(_, _, _, let isHostDown): isHostDown ? .hostDown : .httpStatus
     case .bodyTooLarge: .tooLarge
     case .unresolved: .dns
     case .noConnection: .connect
@@ -80,7 +81,7 @@ package indirect enum FailureReason: Sendable, Hashable {
     case .secondRequest: "the second request failed"
     case .noRemoteHit(nil): "the second response has no cache header"
     case .noRemoteHit(let evidence?): "the second response isn't a cache hit ('\(evidence)')"
-    case .waitTooLong(let finding, _, _): finding
+    case .waitTooLong(let finding, _, _, _): finding
     case .bodyTooLarge(nil, _): "the body"
     case .bodyTooLarge(let bytes?, _): "the declared body of \(bytes) bytes"
     case .unresolved(let name): "the name \(name) could not be resolved"
@@ -137,7 +138,7 @@ extension FailureReason: CustomStringConvertible {
   /// The sentence of a download limit, with the name by which users know it.
   package func sentence(naming limit: String) -> String {
     switch self {
-    case .waitTooLong(_, let maximum, let wasRequested):
+    case .waitTooLong(_, let maximum, let wasRequested, _):
       "\(finding), longer than \(limit) (\(maximum.text))\(wasRequested ? "" : "; this URL wasn't requested")"
     case .bodyTooLarge(_, let maximum): "\(finding) exceeds \(limit) (\(maximum) bytes)"
     default: description

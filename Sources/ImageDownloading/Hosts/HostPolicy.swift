@@ -21,6 +21,8 @@ struct HostPolicy {
   private(set) var lastFailure: Failure?
   /// The number of consecutive failures at that time.
   private var failuresByStop = 0
+  /// Whether it has responded with anything but a request for a pause or a transient failure.
+  private var hasResponded = false
 
   /// The time before which no request may begin.
   var earliestStart: MonotonicInstant { max(rate.next, pausedUntil) }
@@ -37,7 +39,7 @@ struct HostPolicy {
   /// Whether to keep this state while no download of the host waits or runs.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
     pausedUntil > now || rate.next > now || pause.timesAsked > 0 || !breaker.isCalm
-      || rules.isAdaptive && adaptive.isLearned
+      || hasResponded || rules.isAdaptive && adaptive.isLearned
   }
 
   /// Handles the start of a request.
@@ -55,10 +57,12 @@ struct HostPolicy {
     case .responded(let latency):
       pause.recover()
       failuresInRow = 0
+      hasResponded = true
       if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
       return breaker.recover()
     case .cut:
       failuresInRow = 0
+      hasResponded = true
       if rules.isAdaptive { adaptive.fail(running: running) }
       return breaker.recover()
     case .busy(let begun):
@@ -100,6 +104,7 @@ struct HostPolicy {
   mutating func forgetFailures() {
     breaker.forget()
     failuresInRow = 0
+    hasResponded = false
   }
 
   /// Changes the interval between two starts.
@@ -117,7 +122,8 @@ struct HostPolicy {
     let remaining = pause.remaining(at: now)
     let total = pause.total(at: now)
     guard remaining > .zero, total > patience else { return nil }
-    return .paused(status: Int(pause.status), remaining: remaining, total: total)
+    let isDown = pause.timesAsked > 0 && !hasResponded
+    return .paused(status: Int(pause.status), remaining: remaining, total: total, isDown: isDown)
   }
 }
 
@@ -140,8 +146,9 @@ enum HostResponse {
 enum HostRejection: Equatable {
   /// It failed so often that it counts as down.
   case down(failures: Int, last: Failure)
-  /// It has sent nothing but 429 and 503; `remaining` is left of pauses of `total`.
-  case paused(status: Int, remaining: Duration, total: Duration)
+  /// It has sent nothing but 429 and 503 since its last other response; `remaining` is left of pauses of `total`. It counts as down if
+  /// there was no other response.
+  case paused(status: Int, remaining: Duration, total: Duration, isDown: Bool)
 
   /// The failure of downloads that wait for the host.
   func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
@@ -149,15 +156,15 @@ enum HostRejection: Equatable {
     case .down(let failures, let last):
       // Permanent for this run, but a later run may succeed.
       return Failure(.hostDown(failures: failures, last: last), isTransient: true)
-    case .paused(let status, let remaining, let total):
+    case .paused(let status, let remaining, let total, let isDown):
       let response = "\(host.address) responded with \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
-      let request =
+      let pauses =
         total > remaining
-        ? "and has only asked for pauses, \(total.wholeSecondsText) in total"
-        : "and asks for a pause of \(remaining.wholeSecondsText)"
+        ? "and its pauses add up to \(total.wholeSecondsText)" : "and is paused for \(remaining.wholeSecondsText)"
+      let countsAsDown = isDown && !wasAsked
       return Failure(
-        .waitTooLong(finding: "\(response) \(request)", maximum: patience, wasRequested: wasAsked),
-        status: status,
+        .waitTooLong(finding: "\(response) \(pauses)", maximum: patience, wasRequested: wasAsked, isHostDown: countsAsDown),
+        status: countsAsDown ? nil : status,
         isTransient: true
       )
     }

@@ -39,15 +39,39 @@ struct HostPolicyTests {
     var policy = HostPolicy()
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     #expect(policy.refusal(.seconds(10), now: now) == nil)
-    #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
+    #expect(
+      policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10), isDown: false)
+    )
     #expect(policy.refusal(.seconds(9), now: now.advanced(by: .seconds(10))) == nil)
     // Pauses add up until it responds otherwise.
     let later = now.advanced(by: .seconds(10))
     _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
     policy.pause(until: later.advanced(by: .seconds(1)), status: 503, now: later)
-    #expect(policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11)))
+    #expect(
+      policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11), isDown: true)
+    )
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 1, rules, now: later)
     #expect(policy.refusal(.seconds(10), now: later) == nil)
+  }
+
+  @Test("a host counts as down if its only responses in a run are 429 and 503")
+  func busyFromTheStart() {
+    var policy = HostPolicy()
+    func isDown() -> Bool? {
+      _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
+      policy.pause(until: now.advanced(by: .seconds(10)), status: 503, now: now)
+      guard case .paused(_, _, _, let isDown) = policy.refusal(.zero, now: now) else { return nil }
+      return isDown
+    }
+    #expect(isDown() == true)
+    for response in [HostResponse.responded(latencyNanoseconds: nil), .cut] {
+      _ = policy.record(response, running: 1, rules, now: now)
+      #expect(isDown() == false && policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(60))))
+      policy.forgetFailures()
+      #expect(isDown() == true)
+    }
+    _ = policy.record(.failed(Failure(.httpStatus, status: 502, isTransient: true, message: "")), running: 1, rules, now: now)
+    #expect(isDown() == true)
   }
 
   @Test("a response in flight ends neither a pause nor its limit")
@@ -56,12 +80,17 @@ struct HostPolicyTests {
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
     #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
-    #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
+    #expect(
+      policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10), isDown: false)
+    )
     // The elapsed part of the pause doesn't count.
     let later = now.advanced(by: .seconds(1))
     #expect(policy.refusal(.seconds(9), now: later) == nil)
     policy.pause(until: later.advanced(by: .seconds(12)), status: 429, now: later)
-    #expect(policy.refusal(.seconds(11), now: later) == .paused(status: 429, remaining: .seconds(12), total: .seconds(12)))
+    #expect(
+      policy.refusal(.seconds(11), now: later)
+        == .paused(status: 429, remaining: .seconds(12), total: .seconds(12), isDown: false)
+    )
   }
 
   @Test("429 and 503 neither trip nor reset the circuit breaker")
