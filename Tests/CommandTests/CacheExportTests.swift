@@ -148,6 +148,16 @@ import Testing
     #expect(try job.folder.files(below: "out").count == 3)
   }
 
+  @Test("an image that isn't cached counts once, even if two lists name it") func missingImagesCountOnce() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("manifests: [{path: urls.txt}, {path: more.txt}]")
+    for list in ["urls.txt", "more.txt"] { job.write(urls: imageURLs(origin, 0..<1), to: list) }
+    #expect(try await job.runJob().status == 0)
+    for list in ["urls.txt", "more.txt"] { job.write(urls: imageURLs(origin, 0..<3), to: list) }
+    let result = try await job.prewarm("cache", "export", "--job", "job.yaml", "--to", "out")
+    #expect(result.outputText.contains("; 2 images of the job not cached"), "\(result.outputText)")
+  }
+
   @Test("a symbolic link in the folder is rejected") func linksAreRefused() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)

@@ -76,6 +76,8 @@ private struct ExportRun: ~Copyable {
   private var owners: [CacheKey: Owner] = [:]
   /// Paths of images that are damaged or aren't cached, without extension; their previously exported files are kept.
   private var spared: Set<CacheKey> = []
+  /// The images that aren't cached.
+  private var missing: Set<CacheKey> = []
   private(set) var result = ExportResult()
 
   init(_ cache: ImageCache, to directory: String, _ layout: ExportLayout) throws(CacheError) {
@@ -84,8 +86,10 @@ private struct ExportRun: ~Copyable {
     folder = try ExportFolder(path: directory)
   }
 
-  /// Counts an image that isn't cached. Its file, if there is one, may have the extension of any format.
+  /// Counts an image that isn't cached, once. Its file, if there is one, may have the extension of any format.
   mutating func spare(_ image: FlatImage) {
+    let key = image.identity.withRawBytes { CacheKey(identity: $0) }
+    guard missing.insert(key).inserted else { return }
     result.missing += 1
     if let name = ExportName(image.url, isTransformed: false, format: nil, layout) { spared.insert(CacheKey(path: name.stem)) }
   }
