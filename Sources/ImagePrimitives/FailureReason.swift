@@ -11,6 +11,8 @@ package indirect enum FailureReason: Sendable, Hashable {
   case unnamedFormat(contentType: String?)
   /// The rules require decoding, but no coder supports the format.
   case undecoded(ImageFormat)
+  /// The job transforms images, but this format has no pixels that could be decoded.
+  case untransformable(ImageFormat)
   /// Only still images are accepted.
   case animated
   /// Only animated images are accepted.
@@ -47,7 +49,7 @@ package indirect enum FailureReason: Sendable, Hashable {
     switch self {
     case .tooFewBytes, .tooManyBytes: .size
     // Strictness is the job's choice, so it isn't blacklisted: other rules may accept the image.
-    case .format, .unnamedFormat, .undecoded, .decoderWarning: .format
+    case .format, .unnamedFormat, .undecoded, .untransformable, .decoderWarning: .format
     case .animated, .still: .animated
     case .width, .height, .tooManyPixels, .transformTooLarge: .dimensions
     case .placeholder: .placeholder
@@ -61,6 +63,9 @@ package indirect enum FailureReason: Sendable, Hashable {
     }
   }
 
+  /// Whether the image is good but can't be transformed.
+  package var isUntransformable: Bool { if case .untransformable = self { true } else { false } }
+
   /// The finding without the setting: the start of a sentence.
   package var finding: String {
     switch self {
@@ -69,6 +74,7 @@ package indirect enum FailureReason: Sendable, Hashable {
     case .unnamedFormat(let type):
       type.map { "the content type \($0.quotable) names no image format" } ?? "the response has no content type"
     case .undecoded(let format): "the image is \(format.name), which can't be decoded"
+    case .untransformable(let format): "the image is \(format.name), which can't be decoded to pixels for the transform"
     case .animated: "the image is animated"
     case .still: "the image isn't animated"
     case .decoderWarning(let warning): warning
@@ -130,7 +136,7 @@ extension FailureReason: CustomStringConvertible {
     case .noRemoteHit: "\(finding), but a remote cache hit is required"
     case .waitTooLong: sentence(naming: "DownloadOptions.retryAfterMaximum")
     case .bodyTooLarge: sentence(naming: "DownloadOptions.maxBytes")
-    case .unresolved, .noConnection, .hostDown: finding
+    case .untransformable, .unresolved, .noConnection, .hostDown: finding
     case .quoted(let before, let reason, let after): "\(before)\(reason)\(after)"
     }
   }

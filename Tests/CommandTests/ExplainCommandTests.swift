@@ -74,6 +74,36 @@ import Testing
     expectGolden(text.lines(with: "next run"), for: "next run")
   }
 
+  @Test("explain says that the job skips a URL that all of its lists filter out") func filteredURLs() async throws {
+    let origin = try makeImageOrigin()
+    let urls = imageURLs(origin, 1..<4)
+    let job = JobFolder(
+      "manifests: [{path: urls.txt, exclude: [\"*1.jpg\", \"*2.jpg\"]}, {path: urls.txt, include: [\"*2.jpg\"]}]"
+    )
+    job.write(urls: urls)
+    #expect(try await job.runJob("--set", "manifests=[{path: urls.txt}]").status == 0)
+    for (url, expected) in zip(urls, ["filter", "hit", "hit"]) {
+      let way = try #require(ways(try await explain(job, url, "--job", "job.yaml")).first)
+      #expect(way["next_run"] as? String == expected)
+    }
+    let text = try await job.prewarm("explain", urls[0], "--job", "job.yaml").outputText
+    expectGolden(text.lines(with: "next run"), for: "next run")
+  }
+
+  @Test("explain and a dry run show that a cached SVG can't be resized") func unresizable() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/a.svg", .body(Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), type: "image/svg+xml"))
+    let job = JobFolder(urls: [origin.url("/a.svg"), origin.url("/images/1.jpg")], keys: "transform: {resize: {width: 8}}")
+    #expect(try await job.runJob("--set", "transform=none").status == 0)
+    let text = try await job.prewarm("explain", origin.url("/a.svg"), "--job", "job.yaml").outputText
+    expectGolden(text.lines(with: "next run"), for: "next run")
+    let dry = try await job.prewarm("run", "job.yaml", "--dry-run")
+    expectGolden(dry.errorText, for: "dry run")
+    #expect(dry.status == 0 && dry.output.isEmpty && origin.requests.count == 2)
+    let run = try await job.runJob()
+    #expect(run.status == 2 && run.totals["failed"] == 1 && run.totals["hit_disk"] == 1 && origin.requests.count == 2)
+  }
+
   @Test("explain exits with 0 for an unknown URL") func aURLOfWhichNothingIsKnownEndsInZero() async throws {
     let job = JobFolder("")
     let none = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")

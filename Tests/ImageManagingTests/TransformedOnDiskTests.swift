@@ -158,6 +158,27 @@ import Testing
     #expect(try identities() == [url, transformed])
   }
 
+  @Test("a cached SVG fails without a request, in a dry run too, and isn't blacklisted") func withoutPixels() async throws {
+    origin.set(
+      "/a.svg",
+      .body(Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), type: "image/svg+xml", headers: ["ETag": "\"1\""])
+    )
+    let drawing = origin.url("/a.svg")
+    #expect(try await loader.load(drawing).outcome == .downloaded)
+    for mode in [CacheMode.use, .dryRun] {
+      let result = try await loader.load(drawing, context(mode: mode))
+      #expect(result.outcome == .failed && result.failure?.reason == .untransformable(.svg))
+    }
+    #expect(origin.requests.count == 1)
+    // A 304 confirms it.
+    let confirmed = try await loader.load(drawing, context(mode: .refresh))
+    #expect(confirmed.failure?.reason == .untransformable(.svg) && confirmed.attempts == 1 && origin.requests.count == 2)
+    // One that isn't cached is requested.
+    #expect(try await loader.load(drawing + "?2", context()).failure?.reason == .untransformable(.svg))
+    let totals = try loader.cache.totals()
+    #expect(totals.entries == 1 && totals.blacklistEntries == 0)
+  }
+
   @Test("a 304 for an original without its transform creates it") func refreshedForTheFirstTime() async throws {
     _ = try await loader.load(url)
     let made = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))

@@ -24,6 +24,7 @@ import Testing
         .undecoded(.jpegXL),
         "the image is jpeg-xl, which can't be decoded; verify.decode: none accepts it unchecked"
       ),
+      (.untransformable(.svg), "the image is svg, which transform can't resize; leave it out with exclude: '*.svg'"),
       (.animated, "the image is animated; verify.animated is forbid"),
       (.still, "the image isn't animated; verify.animated is require"),
       (.decoderWarning("extra bytes"), "verify.strict forbids warnings: extra bytes"),

@@ -51,6 +51,8 @@ extension BatchLookUp {
       switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
       case .hit(let head):
         decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+      case .unfit(let failure):
+        decide(index, as: EntryResult(unfit: failure))
       case .copy(let head):
         request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
         request.revalidation = nil

@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 import ImageURLs
@@ -175,6 +176,7 @@ struct BatchLookUp {
       switch try finding(index, keys[index], identity, cache, reader) {
       case .nothing: break
       case .hit(let head): return decide(index, head, keys[index], cache, reader)
+      case .unfit(let failure): return decide(index, as: EntryResult(unfit: failure))
       case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
       case .stale(let revalidation): request.revalidation = revalidation
       }
@@ -202,6 +204,8 @@ struct BatchLookUp {
   enum Finding {
     case nothing
     case hit(EntryHead)
+    /// Its body would fail, as a dry run knows without reading it.
+    case unfit(Failure)
     /// Its body must be read.
     case copy(EntryHead)
     /// It must be revalidated.
@@ -229,7 +233,8 @@ struct BatchLookUp {
     if isFresh || isServedAllTheSame(head, cache, reader), !rules.refreshes || isKept {
       // A fetched image decides whether it is still a placeholder.
       if isPlaceholder(index, head.checksum) { return .nothing }
-      return judgement == .good && rules.isRecordEnough || rules.isDryRun ? .hit(head) : .copy(head)
+      if rules.isDryRun { return context.transformFailure(of: head).map { .unfit($0) } ?? .hit(head) }
+      return judgement == .good && rules.isRecordEnough ? .hit(head) : .copy(head)
     }
     guard context.mode.usesNetwork, let details = try reader.details(key, identity: identity) else { return .nothing }
     return .stale(Revalidation(head: head, details: details))
@@ -325,4 +330,11 @@ extension BatchLookUp {
 extension LoadContext {
   /// Whether transformed images have bytes.
   var keepsTransformed: Bool { transform != nil && (options.encoding != nil || options.hooks.cacheSerializer != nil) }
+
+  /// Why the original of that record can't be transformed, as far as its format shows; nil if it can, or if nothing is transformed.
+  func transformFailure(of original: EntryHead) -> Failure? {
+    guard fetchesBodies, keepsTransformed, let format = original.format else { return nil }
+    guard let coder = (options.coders ?? .standard).coder(for: format), !coder.decodesPixels else { return nil }
+    return worded(Failure(.untransformable(format)))
+  }
 }

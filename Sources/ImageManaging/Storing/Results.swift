@@ -11,6 +11,9 @@ extension EntryResult {
     self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
   }
 
+  /// The result for a cached image that the job can't use.
+  init(unfit failure: Failure) { self.init(.failed, details: Details(failure: failure)) }
+
   /// A hit decided by its record, by the rules of `cache`.
   init(_ outcome: Outcome, head: EntryHead, in cache: ImageCache?) {
     self.init(outcome)

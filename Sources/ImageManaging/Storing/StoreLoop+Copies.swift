@@ -99,6 +99,9 @@ extension StoreLoop {
       giveUp(copy, number, flight)
     case .broken where copy.isTransformed:
       giveUp(copy, number, flight)
+    case .broken(let failure) where failure.reason?.isUntransformable ?? false:
+      // The body is good: another request would bring the same image.
+      settle(number, flight, copy, response, failure)
     case .broken, .unreadable:
       requestInstead(number, flight)
     }
@@ -128,6 +131,13 @@ extension StoreLoop {
     } else {
       finish(Committed(number, flight, result, processed.product))
     }
+  }
+
+  /// Ends a flight whose cached image is good but breaks the job's rules.
+  private func settle(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy, _ response: Response?, _ failure: Failure) {
+    var result = response.map { EntryResult(.failed, summary: $0.summary) } ?? EntryResult(.failed)
+    if let head = copy.head { result.add(VerifiedImage(head), head: head) }
+    settle(number, flight, failure, result, Held())
   }
 
   /// Continues without a copy whose bytes are damaged.

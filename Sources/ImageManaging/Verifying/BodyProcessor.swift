@@ -24,6 +24,7 @@ struct BodyProcessor: Sendable {
       coders: coders,
       rules: context.verification,
       decodes: context.decodesOriginals,
+      transforms: context.transform != nil,
       options: originalOptions,
       budget: budget
     )

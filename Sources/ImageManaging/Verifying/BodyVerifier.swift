@@ -12,6 +12,8 @@ struct BodyVerifier: Sendable {
   let rules: VerificationRules
   /// Whether the pixels are kept, so that every image is decoded.
   var decodes = false
+  /// Whether the pixels are for a transform, which failures then name.
+  var transforms = false
   /// How images are decoded.
   var options = DecodingOptions()
   /// Memory that all decoding shares.
@@ -110,7 +112,8 @@ struct BodyVerifier: Sendable {
     } catch let failure as Failure {
       throw failure
     } catch let error as ImageError {
-      throw Failure(error)
+      let hasNoPixels = error.kind == .unavailable && !coder.decodesPixels
+      throw hasNoPixels && transforms ? Failure(.untransformable(format)) : Failure(error)
     } catch {
       throw Failure(.internal, message: "\(error)")
     }

@@ -54,12 +54,17 @@ public struct FinishedReport: Sendable {
   public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
     var lists = self
     lists.totals.skipped -= misses
-    lists.totals.checked += misses + totals.blacklisted
+    let known = totals.failed - invalidURLs
+    lists.totals.failed -= known
+    lists.totals.checked += misses + known + totals.blacklisted
     lists.totals.blacklisted = 0
     lists.standings.countingByKind = standings.countingByKind.filter { $0.key == .invalidURL }
     lists.standings.counting = lists.standings.countingByKind[.invalidURL] ?? 0
     return failOn.verdict(of: lists)
   }
+
+  /// The number of entries that aren't valid URLs.
+  public var invalidURLs: UInt64 { failureGroups.filter { $0.kind == .invalidURL }.reduce(0) { $0 + $1.count } }
 
   /// How many failed and blacklisted entries aren't listed.
   public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }

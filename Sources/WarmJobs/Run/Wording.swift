@@ -15,6 +15,8 @@ struct JobWording: Wording {
     case .format(_, let allowed): "\(finding); verify.formats allows \(allowed.map(\.name).joined(separator: ", "))"
     case .unnamedFormat: "\(finding); verify.formats requires one"
     case .undecoded: "\(finding); verify.decode: none accepts it unchecked"
+    case .untransformable(let format):
+      "the image is \(format.name), which transform can't resize; leave it out with exclude: '*.\(format.fileExtension)'"
     case .animated: "\(finding); verify.animated is forbid"
     case .still: "\(finding); verify.animated is require"
     case .decoderWarning(let warning): "verify.strict forbids warnings: \(warning)"

@@ -83,6 +83,18 @@ struct ExplainCommand: ParsableCommand {
     }
   }
 
+  /// The URL alone, once for each list of the job, by whose filters it passes or not.
+  private func lists(of job: Job) -> [Job.Manifest] {
+    let list = Job.Manifest([Manifest.InlineEntry(text: url, line: 0)])
+    if job.manifests.isEmpty { return [list] }
+    return job.manifests.map { manifest in
+      var filtered = list
+      filtered.list.include = manifest.list.include
+      filtered.list.exclude = manifest.list.exclude
+      return filtered
+    }
+  }
+
   /// What a run would do now with each way, found by a dry run.
   private func expectations(of ways: [EntryRequest]) throws -> [ExplainedWay.Expectation] {
     let manager: ImageManager
@@ -93,9 +105,10 @@ struct ExplainCommand: ParsableCommand {
     }
     defer { manager.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: RunControl())
+    let manifests = ways.first.map { lists(of: $0.job) } ?? []
     return try ways.map { way in
       var job = way.job
-      job.manifests = [Job.Manifest([Manifest.InlineEntry(text: url, line: 0)])]
+      job.manifests = manifests
       job.cache.memory = nil
       job.baseline = nil
       do {

@@ -8,20 +8,43 @@ import WarmJobs
 /// What prewarm knows about a URL requested in one way: a variant from an edge.
 struct ExplainedWay {
   /// What the next run would do.
-  enum Expectation: String {
-    case hit, blacklisted, fetch, skip
-    case otherShard = "other-shard"
+  enum Expectation {
+    case hit, blacklisted, fetch
+    /// It fails for that reason, without a request.
+    case fail(String)
+    /// `cache.mode` is `only`.
+    case skip
+    /// Each list of the job filters it out.
+    case filter
+    case otherShard
 
     /// The expectation from the report of a dry run with one entry.
     init(_ report: FinishedReport, _ job: Job) {
       self =
-        if report.totals.hits > 0 {
+        if report.end.isEmpty {
+          .filter
+        } else if report.totals.hits > 0 {
           .hit
+        } else if report.totals.failed > 0, let failure = report.failures.first?.failure {
+          .fail(failure.message)
         } else if report.totals.blacklisted > 0 {
           .blacklisted
         } else {
           job.cache.mode == .only ? .skip : .fetch
         }
+    }
+
+    /// The name in JSON.
+    var name: String {
+      switch self {
+      case .hit: "hit"
+      case .blacklisted: "blacklisted"
+      case .fetch: "fetch"
+      case .fail: "fail"
+      case .skip: "skip"
+      case .filter: "filter"
+      case .otherShard: "other-shard"
+      }
     }
   }
 
@@ -145,7 +168,7 @@ extension ExplainedWay {
       "cached": stored.contains { $0.transform == nil },
       "entries": stored.map(\.json),
       "blacklist": blacklisted?.json,
-      "next_run": expectation.rawValue,
+      "next_run": expectation.name,
       "curl": curl,
     ])
   }

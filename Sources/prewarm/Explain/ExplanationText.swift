@@ -98,7 +98,9 @@ extension ExplainedWay.Expectation {
     switch self {
     case .hit: "hit"
     case .blacklisted: "skips it: blacklisted (prewarm blacklist remove URL, or --retry-blacklisted)"
+    case .fail(let message): "fails without a request: \(message)"
     case .skip: "skips it: cache.mode is only"
+    case .filter: "skips it: filtered out by include or exclude"
     case .otherShard: "leaves it to \(shard?.holder.phrase ?? "another shard")"
     case .fetch where stored.isEmpty: "downloads it"
     case .fetch: isExpired ? "requests it again: expired" : "requests it again"

@@ -197,8 +197,9 @@ struct JobsRun {
       return .couldNotFinish
     }
     if report.end.interruption != nil { return report.exitStatus }
-    for entry in report.failureGroups.filter({ $0.kind == .invalidURL }).flatMap(\.examples) {
-      let location = entry.line > 0 ? "\(entry.manifest):\(entry.line)" : entry.url
+    for entry in report.failureGroups.flatMap(\.examples) where entry.outcome == .failed {
+      let isInvalid = entry.failure?.kind == .invalidURL
+      let location = isInvalid && entry.line > 0 ? "\(entry.manifest):\(entry.line)" : entry.url
       Note.error("\(location): \(entry.failure?.message ?? "not a valid URL")")
     }
     for reason in verdict.reasons { Note.error("\(report.job.name): \(reason)") }
@@ -208,8 +209,8 @@ struct JobsRun {
   private static func summary(of report: FinishedReport, misses: UInt64, others: String) -> String {
     let totals = report.totals
     let counts = [
-      (misses, "to fetch"), (totals.hits, "cached"), (totals.blacklisted, "blacklisted"), (totals.failed, "invalid"),
-      (totals.skipped - misses, others),
+      (misses, "to fetch"), (totals.hits, "cached"), (totals.blacklisted, "blacklisted"),
+      (report.invalidURLs, "invalid"), (totals.failed - report.invalidURLs, "known to fail"), (totals.skipped - misses, others),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let list = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
