@@ -158,6 +158,33 @@ import Testing
     #expect(try identities() == [url, transformed])
   }
 
+  @Test("a 304 for an original leaves images made of it as they are, and a new body doesn't") func refreshedByOthers()
+    async throws
+  {
+    _ = try await loader.load(url)
+    _ = try await loader.load(url, context())
+    for etag in ["\"1\"", "\"2\""] {
+      loader.clock.advance(by: .seconds(3600))
+      origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(etag == "\"1\"" ? 1 : 2), etag: etag))
+      let isNew = etag == "\"2\""
+      #expect(
+        try await loader.load(url, loader.context(LoadOptions(mode: .refresh))).outcome == (isNew ? .downloaded : .revalidated)
+      )
+      let small = try await loader.load(url, context())
+      #expect(small.outcome == .hitDisk && writer.encodes == (isNew ? 2 : 1))
+      // A later revalidation renews both.
+      #expect(try await loader.load(url, context(mode: .refresh, keepsOriginal: true)).outcome == .revalidated)
+      #expect(writer.encodes == (isNew ? 2 : 1))
+    }
+  }
+
+  @Test("an image made of a download is current if another job stores the same bytes later") func storedLater() async throws {
+    _ = try await loader.load(url, context())
+    loader.clock.advance(by: .seconds(3600))
+    #expect(try await loader.load(url).outcome == .downloaded)
+    #expect(try await loader.load(url, context()).width == 8 && writer.encodes == 1)
+  }
+
   @Test("a cached SVG fails without a request, in a dry run too, and isn't blacklisted") func withoutPixels() async throws {
     origin.set(
       "/a.svg",

@@ -38,11 +38,7 @@ public struct CacheReader {
   /// The fields for revalidating an image with the server; nil if there is no entry for the identity with the hash `key`.
   public func details(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
-    return EntryDetails(
-      validators: Validators(etag: Self.text(entry.etag), lastModified: Self.text(entry.lastModified)),
-      contentType: Self.text(entry.contentType),
-      vary: Array(entry.vary)
-    )
+    return EntryDetails(entry)
   }
 
   /// The request's values of the headers that a cached response depends on, in the form of ``NewEntry/vary``; empty if there are
@@ -50,11 +46,6 @@ public struct CacheReader {
   public func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
     return Array(entry.vary)
-  }
-
-  /// A header's value; nil if it is empty or isn't valid UTF-8, in which case it couldn't be sent back unchanged.
-  private static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
-    bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
   }
 
   /// The blacklist entry of an identity with the hash `key`; nil if there is none or it has expired.
@@ -93,6 +84,19 @@ public struct EntryDetails: Sendable, Hashable {
   public let contentType: String?
   /// The request's values of the headers that the response depends on, in the form of ``NewEntry/vary``; empty if there are none.
   public let vary: [UInt8]
+}
+
+extension EntryDetails {
+  fileprivate init(_ entry: StoredEntry) {
+    validators = Validators(etag: Self.text(entry.etag), lastModified: Self.text(entry.lastModified))
+    contentType = Self.text(entry.contentType)
+    vary = Array(entry.vary)
+  }
+
+  /// A header's value; nil if it is empty or isn't valid UTF-8, in which case it couldn't be sent back unchanged.
+  private static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
+    bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
+  }
 }
 
 /// Changes within one write transaction, valid during the call of ``ImageCache/write(_:)`` that provides it.
@@ -176,6 +180,11 @@ public struct CacheWriter {
   /// The current record of an identity; nil if there is none.
   public func head(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryHead? {
     try entry(key, identity)?.head
+  }
+
+  /// The fields of an identity's record besides its head; nil if there is none.
+  public func details(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
+    try entry(key, identity).map(EntryDetails.init)
   }
 
   /// Records that an image was used, unless that was recorded within the last hour.

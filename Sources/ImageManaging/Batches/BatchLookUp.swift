@@ -290,7 +290,7 @@ struct BatchLookUp {
 extension BatchLookUp {
   /// Decides a request by a transformed image that a cache has instead of the original; false if there is none.
   ///
-  /// Its record suffices if nothing is decoded: the verification rules apply to the original. A transformed image of an older original than
+  /// Its record suffices if nothing is decoded: the verification rules apply to the original. A transformed image of another original than
   /// the cached one is ignored.
   mutating func decideByTransformed(
     _ index: Int,
@@ -308,7 +308,9 @@ extension BatchLookUp {
       switch try reader.lookUp(isOwn ? keys[index] : CacheKey(identity: identity), identity: identity) {
       case .missing: break
       case .fresh(let original), .expired(let original):
-        guard head.storedAt >= original.storedAt else { return false }
+        guard
+          try head.isMade(of: original, { () throws(CacheError) in try reader.details(key, identity: bytes) })
+        else { return false }
         // The load that transforms it again counts both.
         if isPlaceholder(index, original.checksum) { return false }
       }

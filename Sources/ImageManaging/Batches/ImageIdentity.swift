@@ -64,6 +64,28 @@ struct TransformIdentity: Sendable {
   func identity(of identity: some Collection<UInt8>) -> [UInt8] { identity + suffix }
 }
 
+// Records of transformed images name the bytes that they were made of in place of the server's ETag, since they are never revalidated by
+// themselves.
+extension Checksum {
+  /// The ETag of records of images made of the bytes with this checksum; nil if they weren't hashed.
+  var sourceTag: String? {
+    self == Checksum(high: 0, low: 0) ? nil : "original-\(hexadecimal)"
+  }
+}
+
+extension EntryHead {
+  /// Whether this transformed image was made of that original: stored with it or later, or made of the same bytes, which a 304 has
+  /// confirmed since.
+  func isMade(
+    of original: EntryHead,
+    _ details: () throws(CacheError) -> EntryDetails?
+  ) throws(CacheError) -> Bool {
+    if storedAt >= original.storedAt { return true }
+    guard let tag = original.checksum.sourceTag else { return false }
+    return try details()?.validators.etag == tag
+  }
+}
+
 extension DecodingOptions {
   /// Distinguishes images decoded from the same file; empty if it is decoded completely.
   var key: String {

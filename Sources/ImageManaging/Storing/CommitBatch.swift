@@ -233,6 +233,9 @@ extension CommitBatch {
             let storedAt = writer.storingTime(runStart, entry.freshness)
             entry.lifetime = flight.context.remainingLifetime(of: product.head, from: storedAt)
           }
+          var source: Checksum? = product.head.checksum
+          if case .store = change { source = committed.head?.checksum ?? committed.result.checksum }
+          (entry.etag, entry.lastModified) = (source?.sourceTag.map { Array($0.utf8) } ?? [], [])
           // The transformed image needs no verification; the record has the original's.
           (entry.proof, entry.hasWarnings) = originalProof(change, of: flight)
           try writer.store(entry, body: .bytes(bytes), runStart: runStart)
@@ -259,7 +262,7 @@ extension CommitBatch {
     return (depth, head?.hasWarnings == true || verified?.hasDecoderWarnings == true)
   }
 
-  /// Revalidates a transformed image together with its original, unless it was made from an older one.
+  /// Revalidates a transformed image together with its original, unless it was made from another one.
   ///
   /// - Parameter original: the record before the revalidation.
   fileprivate static func revalidateTransformed(
@@ -272,7 +275,10 @@ extension CommitBatch {
     guard committed.product?.transformed == nil, let transform = committed.flight.context.transform else { return }
     try transform.identity(of: identity).withRawBytes { identity throws(CacheError) in
       let key = CacheKey(identity: identity)
-      guard let head = try writer.head(of: key, identity: identity), head.storedAt >= original.storedAt else { return }
+      guard
+        let head = try writer.head(of: key, identity: identity),
+        try head.isMade(of: original, { () throws(CacheError) in try writer.details(of: key, identity: identity) })
+      else { return }
       let runStart = committed.flight.context.runStart
       _ = try writer.revalidate(key, identity: identity, from: head, freshness: freshness, runStart: runStart)
     }

@@ -59,10 +59,12 @@ extension StoreLoop {
     guard context.encodesTransformed, let cache = context.cache, let transform = context.transform else { return true }
     do throws(CacheError) {
       return try transform.identity(of: flight.identity).withRawBytes { identity throws(CacheError) in
-        try cache.read { reader throws(CacheError) in
-          switch try reader.lookUp(CacheKey(identity: identity), identity: identity) {
+        let key = CacheKey(identity: identity)
+        return try cache.read { reader throws(CacheError) in
+          switch try reader.lookUp(key, identity: identity) {
           case .missing: false
-          case .fresh(let head), .expired(let head): head.storedAt >= original.storedAt
+          case .fresh(let head), .expired(let head):
+            try head.isMade(of: original) { () throws(CacheError) in try reader.details(key, identity: identity) }
           }
         }
       }

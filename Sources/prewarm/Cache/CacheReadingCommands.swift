@@ -221,7 +221,8 @@ extension EntryRecord {
       "status": head.status,
       "body_hash": hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low),
       "content_type": text(contentType),
-      "etag": text(etag),
+      // A resized image has no ETag of the server.
+      "etag": isTransformed ? nil : text(etag),
       "last_modified": text(lastModified),
     ])
   }
