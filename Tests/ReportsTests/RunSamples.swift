@@ -152,6 +152,7 @@ extension ReportWords {
     filters: "include and exclude",
     evictionAdvice: "raise cache.max-size",
     blacklistAdvice: "prewarm blacklist list",
-    failuresAdvice: "--failures all, or report: [{html: …}]"
+    failuresAdvice: "--failures all, or report: [{html: …}]",
+    retryAdvice: "--retry-blacklisted"
   )
 }

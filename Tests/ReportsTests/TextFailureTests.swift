@@ -71,6 +71,14 @@ private func makeBrokenRun() -> RunReport {
     #expect(text.contains("--failures all") == (count < 1000))
   }
 
+  @Test("failures of blacklisted URLs end with the option that requests them again", arguments: [Outcome.failed, .blacklisted])
+  func retryAdvice(outcome: Outcome) {
+    let run = makeRun()
+    run.record(.failed(Failure(.httpStatus, status: 404, message: "no"), outcome: outcome), url: "https://img.example.com/1.jpg")
+    let text = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
+    #expect(text.contains("again: --retry-blacklisted\n") == (outcome == .blacklisted))
+  }
+
   @Test("all failures are listed of a run that keeps them")
   func allFailures() {
     let run = RunReport(

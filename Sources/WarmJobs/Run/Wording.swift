@@ -61,6 +61,7 @@ extension ReportWords {
     filters: "include and exclude",
     evictionAdvice: "raise cache.max-size",
     blacklistAdvice: "prewarm blacklist list",
-    failuresAdvice: "--failures all, or --output report.html"
+    failuresAdvice: "--failures all, or --output report.html",
+    retryAdvice: "--retry-blacklisted"
   )
 }

@@ -156,13 +156,23 @@ public struct ReportWords: Sendable, Hashable {
   var blacklistAdvice: String
   /// How to see all failures.
   var failuresAdvice: String
+  /// How to request blacklisted URLs again.
+  var retryAdvice: String
 
-  public init(rules: String, filters: String, evictionAdvice: String, blacklistAdvice: String, failuresAdvice: String) {
+  public init(
+    rules: String,
+    filters: String,
+    evictionAdvice: String,
+    blacklistAdvice: String,
+    failuresAdvice: String,
+    retryAdvice: String
+  ) {
     self.rules = rules
     self.filters = filters
     self.evictionAdvice = evictionAdvice
     self.blacklistAdvice = blacklistAdvice
     self.failuresAdvice = failuresAdvice
+    self.retryAdvice = retryAdvice
   }
 
   /// Words for users without a configuration.
@@ -171,7 +181,8 @@ public struct ReportWords: Sendable, Hashable {
     filters: "filtering",
     evictionAdvice: "use a larger cache",
     blacklistAdvice: "on the blacklist",
-    failuresAdvice: "in a report of rows"
+    failuresAdvice: "in a report of rows",
+    retryAdvice: "a run that retries them"
   )
 
   func key(_ rule: FailOn.Rule) -> String { "\(rules).\(rule.name)" }
