@@ -32,6 +32,17 @@ import Testing
     #expect(names == ["run", "test"], "\(second.outputText)")
   }
 
+  @Test("a URL that ends like a list is fetched as a list", arguments: ["/urls.txt", "/urls.csv?v=1", "/urls.txt.gz"])
+  func listsByURL(path: String) async throws {
+    let origin = try makeImageOrigin()
+    let header = path.contains("csv") ? "url\n" : ""
+    let list = Array((header + imageURLs(origin, 0..<3).map { "\($0)\n" }.joined()).utf8)
+    origin.set(path, .body(list, type: "text/plain"))
+    let result = try await JobFolder("").prewarm("check", origin.url(path))
+    #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
+    #expect(result.outputText.contains("3 URLs") && origin.requests.count == 4)
+  }
+
   @Test(
     "run rejects an invalid source before anything is fetched",
     arguments: ["missing.txt", ".", "ftp://a/b.jpg", "nothing-*.txt"]

@@ -10,9 +10,9 @@ struct CheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Check that images are available and valid; store nothing",
     discussion: """
-      Sources are URLs of images, sitemaps (.xml, .xml.gz), lists of URLs or access logs, job files (.yaml, .yml), or '-' for standard \
-      input. Patterns such as 'lists/*.csv' name several lists. Job files run one after another; all other sources are one job \
-      named 'check'.
+      Sources are URLs of images, sitemaps (.xml) or lists (.txt, .csv, .tsv, .jsonl), files with lists of URLs or access logs, job \
+      files (.yaml, .yml), or '-' for standard input. Patterns such as 'lists/*.csv' name several lists. Job files run one after \
+      another; all other sources are one job named 'check'.
 
       prewarm requests the first 64 KiB of each image, which show its format and size. With --decode full it fetches whole images and \
       decodes every pixel. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.

@@ -71,8 +71,9 @@ struct RunCommand: ParsableCommand {
     commandName: "run",
     abstract: "Warm caches from job files, lists and sitemaps",
     discussion: """
-      Sources are job files (.yaml, .yml), lists of URLs, sitemaps (.xml, .xml.gz), URLs of images, or '-' for standard input. Patterns \
-      such as 'lists/*.csv' name several lists. Job files run one after another; all other sources are one job named 'run'.
+      Sources are job files (.yaml, .yml), lists of URLs, URLs of images, sitemaps (.xml) or lists (.txt, .csv, .tsv, .jsonl), or '-' \
+      for standard input. Patterns such as 'lists/*.csv' name several lists. Job files run one after another; all other sources are \
+      one job named 'run'.
 
       prewarm reports all errors before the first request. If interrupted, run the same command again to resume.
 

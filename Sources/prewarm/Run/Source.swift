@@ -36,19 +36,21 @@ enum Source {
   private static func source(ofURL argument: String) throws(SourceError) -> Source {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
-      guard isSitemap(url) else { return .url(argument) }
+      guard let format = listFormat(url) else { return .url(argument) }
       var manifest = Job.Manifest(url)
-      manifest.list.format = .sitemap
+      manifest.list.format = format
       return .manifest(manifest)
     } catch {
       throw SourceError(sentence: "\(named(argument)): \(error.message)")
     }
   }
 
-  /// Whether the path ends as one of a sitemap; the query doesn't count.
-  private static func isSitemap(_ url: BaseURL) -> Bool {
+  /// The format of the list at `url` by the end of its path; nil for the URL of an image.
+  private static func listFormat(_ url: BaseURL) -> Manifest.Format? {
     let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
-    return path.hasSuffix(".xml") || path.hasSuffix(".xml.gz")
+    let name = path.hasSuffix(".gz") ? path.dropLast(3) : path[...]
+    if name.hasSuffix(".xml") { return .sitemap }
+    return [".txt", ".csv", ".tsv", ".jsonl"].contains(where: name.hasSuffix) ? .auto : nil
   }
 
   /// Whether an argument that isn't a command looks like a source.
