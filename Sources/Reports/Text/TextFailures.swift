@@ -29,9 +29,8 @@ extension TextPage {
     }
     let known = report.standings.known
     if isQuiet, known > 0 { line(styled("  … \(grouped(known)) known \(known == 1 ? "isn't" : "aren't") listed", .detail)) }
-    if report.totals.blacklisted > 0, !isQuiet || report.standings.counting > 0 {
-      line(styled("  to request blacklisted URLs again: \(report.words.retryAdvice)", .detail))
-    }
+    guard report.totals.blacklisted > 0 else { return }
+    line(styled("  to request blacklisted URLs again: \(report.words.retryAdvice)", .detail))
   }
 
   /// The widths of the columns of groups.
