@@ -50,7 +50,8 @@ import Testing
     _ = try await house.manager.load(house.url(0)).value
     _ = try await house.prefetcher().prefetch(urls: [house.origin.url("/known-bad")]).value
     let bad = ["", "not a url", house.origin.url("/bad"), house.origin.url("/known-bad")]
-    let batch = try house.prefetcher(maxConcurrent: 3).prefetch(urls: bad + [house.url(0)] + house.urls(1..<6) + house.urls(1..<6))
+    let urls = bad + [house.url(0)] + house.urls(1..<6) + house.urls(1..<6)
+    let batch = try house.prefetcher(maxConcurrent: 3).prefetch(urls: urls)
     let result = await batch.value
     #expect(result.failed == 4 && result.total == 15 && result.ended == 15 && result.cancelled == 0)
     // The second of two is found in the cache, or shares the request of the first.

@@ -60,7 +60,7 @@ extension FaultRow {
     .server(
       "a format without pixels, to be resized",
       "format",
-      "not decoded to pixels",
+      "which transform can't resize",
       keys: "transform: {resize: {width: 100}}",
       .body(drawing, type: "image/svg+xml")
     ),
