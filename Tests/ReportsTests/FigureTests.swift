@@ -112,7 +112,7 @@ private struct RandomRun {
     let (markdown, github) = (MarkdownReport().text(report), GitHubReport().text(report))
     let bad = report.totals.bad
     if bad > 0 {
-      let sentence = "\(grouped(bad)) of \(counted(report.totals.urls, "URL")) \(bad == 1 ? "is" : "are") bad"
+      let sentence = "\(grouped(bad)) of \(counted(report.totals.considered, "URL")) \(bad == 1 ? "is" : "are") bad"
       for (form, output) in [("text", text), ("html", html), ("markdown", markdown), ("github", github)] {
         #expect(output.contains(sentence), "\(form)")
       }

@@ -151,7 +151,7 @@ import Testing
       let more = own.compactMap { $0.message.wholeMatch(of: /(\d+) more; \d+ URLs in total/).flatMap { Int($0.1) } }
       #expect(own.count - more.count + more.reduce(0, +) == count)
     }
-    #expect(commands[0].message.contains("20 of 48 URLs are bad"))
+    #expect(commands[0].message.contains("20 of 39 URLs are bad"))
   }
 
   @Test("the Prometheus metrics have the run's figures") func prometheus() throws {

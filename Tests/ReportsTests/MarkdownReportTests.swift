@@ -40,7 +40,7 @@ let hostileMarkdown = [
     let text = MarkdownReport().text(RichRun.report())
     let expected = [
       "## `homepage`",
-      "**FAILED: 20 of 48 URLs",
+      "**FAILED: 20 of 39 URLs",
       "| hit-disk | 7 | 14.6 % |", "| failed | 19 | 39.6 % |", "| **all** | **48** | |",
       "| http-status 404 | 15 | `img.example.com` 15 |", "<details><summary>http-status 404: 15 URLs</summary>",
       "- `https://img.example.com/old.jpg` in `urls/hero.txt:30`: `the server answered 404 Not Found`", "- … 5 more",
