@@ -1,24 +1,26 @@
 public import Glibc
 
 /// A moment on the monotonic clock, in nanoseconds: for durations and timers, never stored.
-package struct MonotonicInstant: Sendable, Comparable, Hashable {
+///
+/// Public, since functions of a package type aren't inlined in other modules, and queues call these for each download.
+public struct MonotonicInstant: Sendable, Comparable, Hashable {
   /// Since an arbitrary moment, the same for all threads until the next boot.
-  package var nanoseconds: UInt64
+  public var nanoseconds: UInt64
 
-  package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+  public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   /// Later by `duration`; a negative duration counts as zero, and overflow saturates.
-  package func advanced(by duration: Duration) -> MonotonicInstant {
+  public func advanced(by duration: Duration) -> MonotonicInstant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     return MonotonicInstant(nanoseconds: overflow ? .max : sum)
   }
 
   /// The time from `earlier` to this moment; zero if `earlier` is later.
-  package func since(_ earlier: MonotonicInstant) -> Duration {
+  public func since(_ earlier: MonotonicInstant) -> Duration {
     nanoseconds > earlier.nanoseconds ? .nanoseconds(Int64(clamping: nanoseconds - earlier.nanoseconds)) : .zero
   }
 
-  package static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+  public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
 /// A calendar time in milliseconds since 1970 (UTC), for times that are stored.
