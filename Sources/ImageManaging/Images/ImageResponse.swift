@@ -83,7 +83,7 @@ public struct ImageData: Sendable {
   public var source: ImageResponse.Source
 
   /// A strong entity tag of these bytes (RFC 9110, section 8.8.3), made from their checksum.
-  public var etag: String { "\"\(hexadecimal(checksum.high))\(hexadecimal(checksum.low))\"" }
+  public var etag: String { "\"\(checksum.hexadecimal)\"" }
 
   init?(_ completion: LoadCompletion, source: ImageResponse.Source) {
     guard let head = completion.payload?.head, let data = completion.payload?.data, let format = head.format else { return nil }
@@ -94,11 +94,6 @@ public struct ImageData: Sendable {
     freshUntil = completion.result.freshUntil
     self.source = source
   }
-}
-
-private func hexadecimal(_ value: UInt64) -> String {
-  let digits = String(value, radix: 16)
-  return String(repeating: "0", count: 16 - digits.count) + digits
 }
 
 /// Why a single image was not loaded.
