@@ -31,6 +31,8 @@ let package = Package(
     .executable(name: "prewarm", targets: ["prewarm"]),
     // The library for other programs: the core, without jobs, manifests and reports.
     .library(name: "PrewarmImages", targets: ["PrewarmImages"]),
+    // Its events as logs and metrics; empty without the trait Observing.
+    .library(name: "PrewarmObserving", targets: ["PrewarmObserving"]),
   ],
   traits: [
     .trait(name: "AVIF", description: "Decode and encode AVIF images with libavif, which is loaded when first needed"),
@@ -39,11 +41,15 @@ let package = Package(
       description: "Decode TIFF, HEIC and JPEG XL images with libtiff, libheif and libjxl, which are loaded when first needed"
     ),
     .trait(name: "Queue", description: "The commands enqueue, worker and queue, for job queues on Redis with hiredis"),
+    .trait(name: "Observing", description: "The module PrewarmObserving: logs with swift-log, metrics with swift-metrics"),
+    .trait(name: "FoundationURLs", description: "Loads by Foundation's URL, besides those by strings"),
     .default(enabledTraits: ["AVIF", "RareFormats", "Queue"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
@@ -93,6 +99,14 @@ let package = Package(
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
     // The modules that a program over the library imports.
     library("PrewarmImages", ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),
+    library(
+      "PrewarmObserving",
+      [
+        "ImageManaging", "ImagePrimitives",
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Observing"])),
+        .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Observing"])),
+      ]
+    ),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
     library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),

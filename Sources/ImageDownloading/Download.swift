@@ -17,7 +17,7 @@ public struct Download: Sendable {
   /// download's own origin. A 304 then ends it with ``DownloadEvent/notModified(id:_:)``. If nil (the default), a 304 is an
   /// unacceptable status like any other.
   public var validators: Validators?
-  /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)`` and
+  /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)``, ``DownloadEvent/retrying(id:_:after:)`` and
   /// ``DownloadEvent/progress(id:received:expected:)`` are sent; false by default.
   public var wantsProgress: Bool
   /// The minimum time between two progress reports, except before the last. With zero, the default, there is at most one report per

@@ -88,6 +88,8 @@ public enum DownloadEvent: Sendable {
   case progress(id: UInt64, received: Int, expected: Int?)
   /// The next bytes of a body above ``DownloadOptions/streamAbove``, in order; the first chunk holds all bytes received until then.
   case chunk(id: UInt64, attempt: Int, bytes: [UInt8])
+  /// The attempt failed, and another follows after that time. Sent with ``Download/wantsProgress``.
+  case retrying(id: UInt64, Failure, after: Duration)
   /// The chunks so far are void: the body starts over. Not sent if a retry resumes the body.
   case restarted(id: UInt64)
   /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
@@ -101,7 +103,8 @@ public enum DownloadEvent: Sendable {
 
   public var id: UInt64 {
     switch self {
-    case .started(let id), .response(let id, _), .progress(let id, _, _), .chunk(let id, _, _), .restarted(let id),
+    case .started(let id), .response(let id, _), .progress(let id, _, _), .chunk(let id, _, _),
+      .retrying(let id, _, _), .restarted(let id),
       .finished(let id, _), .notModified(let id, _), .failed(let id, _, _), .cancelled(let id, _):
       id
     }

@@ -144,7 +144,7 @@ final class TaskState: Sendable {
     case .restarted:
       body.withLock { $0 = [] }
       return false
-    case .started, .response, .progress:
+    case .started, .response, .progress, .retrying:
       events.send(event)
       return false
     case .finished(let id, var image):

@@ -29,7 +29,7 @@ enum CacheBenchmarks {
   ) -> Benchmark {
     Benchmark(name: name, operations: numbers.count) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
-      let manager = try ImageManager()
+      let manager = try ImageManager(ImageManager.Configuration())
       let context = LoadContext(
         cache: cache,
         download: .init(),
@@ -52,7 +52,7 @@ enum CacheBenchmarks {
   private static var memory: Benchmark {
     Benchmark(name: "look-up-memory", operations: 4 * batch) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
-      let manager = try ImageManager()
+      let manager = try ImageManager(ImageManager.Configuration())
       let context = LoadContext(
         cache: cache,
         download: .init(),

@@ -24,15 +24,18 @@ struct ClientTests {
         32 x 24 pixels, \(size) bytes from network
         prefetched: 2 loaded, 0 there already, 0 failed
         cached: 3 images, \(3 * size) bytes
+        logged: requesting an image, a load ended
+        counted: 3 downloaded, 0 hit-disk, \(3 * size) bytes
 
         """
     )
     let second = try await Command.run(client, [folder.file("cache")] + urls)
     #expect(second.outputText.contains("from disk\nprefetched: 0 loaded, 2 there already"))
+    #expect(second.outputText.contains("logged: a load ended\ncounted: 0 downloaded, 3 hit-disk, 0 bytes"))
     #expect(origin.requests.count == 3)
   }
 
-  /// Builds the client in a package that knows only the library product, and returns its path.
+  /// Builds the client in a package that knows only the library products, and returns its path.
   private func built() async throws -> String {
     let package = folder.file("client")
     folder.write(Self.manifest, to: "client/Package.swift")
@@ -51,9 +54,21 @@ struct ClientTests {
 
     let package = Package(
       name: "client",
-      dependencies: [.package(name: "prewarm", path: "\(Guide.root)")],
+      dependencies: [
+        .package(name: "prewarm", path: "\(Guide.root)", traits: [.defaults, "Observing", "FoundationURLs"]),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+      ],
       targets: [
-        .executableTarget(name: "client", dependencies: [.product(name: "PrewarmImages", package: "prewarm")])
+        .executableTarget(
+          name: "client",
+          dependencies: [
+            .product(name: "PrewarmImages", package: "prewarm"),
+            .product(name: "PrewarmObserving", package: "prewarm"),
+            .product(name: "InMemoryLogging", package: "swift-log"),
+            .product(name: "MetricsTestKit", package: "swift-metrics"),
+          ]
+        )
       ]
     )
 

@@ -14,9 +14,10 @@ enum Guide {
     return sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.map { "Sources/\($0)" }.sorted()
   }
 
-  /// The example files, each named like its article.
+  /// The example files, each named like its article, by path below the root; the last is a program of its own.
   static func examples() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "\(root)/Tests/GuideTests/Examples").sorted()
+    let names = try FileManager.default.contentsOfDirectory(atPath: "\(root)/Tests/GuideTests/Examples").sorted()
+    return names.map { "Tests/GuideTests/Examples/\($0)" } + ["Tests/Fixtures/server/InAServer.swift"]
   }
 
   /// The blocks of Swift code in a Markdown file, without fences.
@@ -33,8 +34,8 @@ enum Guide {
   /// The blocks between `// guide` and `// end` in an example file, without the indentation of their marks.
   ///
   /// A block that starts with `// guide: continued` continues the previous one.
-  static func blocks(ofExamples name: String) throws -> [String] {
-    try scan("Tests/GuideTests/Examples/\(name)") { line in
+  static func blocks(ofExamples path: String) throws -> [String] {
+    try scan(path) { line in
       switch line.trimmingCharacters(in: .whitespaces) {
       case "// guide": .begin
       case "// guide: continued": .continued

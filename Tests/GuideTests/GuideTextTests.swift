@@ -4,15 +4,17 @@ import Testing
 /// Compares the guide with the examples that are compiled and run here.
 @Suite struct GuideTextTests {
   @Test("every code block of the guide is an example") func everyBlockOfTheGuideIsAnExample() throws {
+    let examples = try Guide.examples()
     var shown: Set<String> = []
     for article in try Guide.articles() {
       let blocks = try Guide.blocks(ofArticle: article)
       let name = URL(fileURLWithPath: article).deletingPathExtension().lastPathComponent + ".swift"
       if blocks.isEmpty { continue }
-      #expect(try blocks == Guide.blocks(ofExamples: name), "\(article) and Examples/\(name) differ")
-      shown.insert(name)
+      let example = try #require(examples.first { $0.hasSuffix("/\(name)") }, "\(article) has no example")
+      #expect(try blocks == Guide.blocks(ofExamples: example), "\(article) and \(example) differ")
+      shown.insert(example)
     }
-    #expect(try shown == Set(Guide.examples()))
+    #expect(shown == Set(examples))
   }
 
   @Test("CONTRIBUTING.md names the packages that the script installs") func packages() throws {

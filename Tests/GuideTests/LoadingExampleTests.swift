@@ -89,7 +89,7 @@ import Testing
   @Test("a loader reports that nothing has changed") func loadersRevalidate() async throws {
     let loader = VersionedLoader(version: "\"7\"", body: SampleImages.jpeg(1))
     let downloads = ImageDownloader.Configuration(loaders: [loader])
-    let manager = try ImageManager(ImageManager.Configuration(cache: site.cache, downloads: downloads))
+    let manager = try ImageManager(ImageManager.Configuration(cache: site.cache, downloader: downloads))
     let url = "https://assets.example.com/hero.jpg"
     #expect(try await manager.response(for: ImageRequest(url: url)).result.outcome == .downloaded)
     #expect(try await refresh(manager, url: url).final.result.outcome == .revalidated)

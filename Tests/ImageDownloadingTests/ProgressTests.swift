@@ -14,6 +14,7 @@ struct ProgressTests {
       case .response(_, let head): "response \(head.status)"
       case .progress(_, let received, let expected): "\(received) of \(expected.map(String.init) ?? "?")"
       case .chunk: nil
+      case .retrying(_, let failure, let delay): "retrying \(failure.kind.name) after \(delay)"
       case .restarted: "restarted"
       case .finished: "finished"
       case .notModified: "not modified"
@@ -98,7 +99,8 @@ struct ProgressTests {
   @Test("a retry reports its own response, and redirects report none")
   func retryAndRedirect() throws {
     let retried = try run(.sequence([.status(503), .body([1])]), options: .forTests(retries: 1))
-    #expect(retried == ["started", "response 503", "0 of ?", "response 200", "0 of 1", "1 of 1", "finished"])
+    let wait = "retrying http-status after 0.0 seconds"
+    #expect(retried == ["started", "response 503", "0 of ?", wait, "response 200", "0 of 1", "1 of 1", "finished"])
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1])])
     let fetcher = try Fetcher()
     fetcher.client.submit([download(1, origin.url("/a"), interval: .seconds(99))])

@@ -33,8 +33,8 @@ final class Album {
     var configuration = ImageManager.Configuration(
       cache: cache,
       memory: memory,
-      downloads: ImageDownloader.Configuration(time: clock.source),
-      downloadOptions: Self.patient()
+      downloader: ImageDownloader.Configuration(time: clock.source),
+      options: Self.patient()
     )
     change(&configuration)
     manager = try ImageManager(configuration)

@@ -51,7 +51,7 @@ import Testing
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))
     var kept = album.request("/v.jpg")
-    kept.decoding.time = .never
+    kept.decoding.policy = .never
     _ = try await album.manager.response(for: kept)
     album.clock.advance(by: .seconds(70))
     #expect(try await album.manager.response(for: kept).result.outcome == .revalidated)
@@ -111,7 +111,7 @@ import Testing
     _ = try await album.source("/v.jpg")
     album.origin.set("/v.jpg", Album.versioned(Fixtures.bytes("images/good/photo.jpg"), etag: "\"2\""))
     var refresh = album.request("/v.jpg", mode: .refresh)
-    refresh.decoding.time = .never
+    refresh.decoding.policy = .never
     #expect(try await album.manager.response(for: refresh).result.outcome == .downloaded)
     let response = try await album.manager.response(for: album.request("/v.jpg"))
     #expect(response.source == .disk && response.image?.header.size.width != 32)
@@ -181,7 +181,7 @@ import Testing
     _ = try await album.source("/v.jpg")
     let gate = album.origin.hold("/v.jpg")
     var request = album.request("/v.jpg", mode: .refresh)
-    request.decoding.time = .never
+    request.decoding.policy = .never
     let task = album.manager.load(request)
     try await gate.waitForWaiting(1)
     try album.manager.remove(album.url("/v.jpg"))
@@ -235,7 +235,7 @@ import Testing
 
   @Test("no secret of a loader's URL or of a key filter is written to disk") func secretsOfOtherURLs() async throws {
     let album = try Album {
-      $0.downloads.loaders = [Store()]
+      $0.downloader.loaders = [Store()]
       $0.hooks.cacheKeyFilter = { $0 }
     }
     let url = "s3://key:SECRET@bucket/a.jpg"

@@ -69,7 +69,7 @@ import Testing
 
   @Test("a downloader that ends with its contexts delays no other load")
   func forgettingContexts() throws {
-    let manager = try ImageManager()
+    let manager = try ImageManager(ImageManager.Configuration())
     defer { manager.shutDown() }
     let table = manager.contexts
     let visitor = Visitor(of: table)

@@ -86,7 +86,7 @@ import Testing
     }
     #expect(try await album.source("/a.jpg") == .network)
     var request = album.request("/a.jpg")
-    request.decoding = ImageRequest.Decoding(time: .lazy)
+    request.decoding = ImageRequest.Decoding(policy: .lazy)
     #expect(try await album.manager.response(for: request).data == SampleImages.png(7))
     let record = try #require(try album.cache.entries(after: nil, limit: 1).first)
     #expect(record.head.format == .png)

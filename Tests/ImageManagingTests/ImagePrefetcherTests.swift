@@ -10,7 +10,7 @@ import Testing
 @Suite struct ImagePrefetcherTests {
   @Test("a prefetcher with a maxConcurrent of zero traps with a message") func aConcurrencyOfZeroTraps() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = try ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
+      _ = try ImagePrefetcher(manager: try ImageManager(ImageManager.Configuration()), configuration: .init(maxConcurrent: 0))
     }
     let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
     #expect(said.contains("maxConcurrent of at least 1"))

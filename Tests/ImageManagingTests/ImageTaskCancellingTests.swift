@@ -112,8 +112,8 @@ import Testing
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     var request = gallery.request(1)
-    let tasks = [ImageRequest.Decoding.Time.eager, .never, .lazy].map { time in
-      request.decoding.time = time
+    let tasks = [ImageRequest.Decoding.Policy.eager, .never, .lazy].map { time in
+      request.decoding.policy = time
       return gallery.manager.load(request)
     }
     try await gate.waitForWaiting(1)

@@ -35,8 +35,8 @@ struct Gallery {
       ImageManager.Configuration(
         cache: cache,
         memory: memory,
-        downloads: ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency),
-        downloadOptions: options,
+        downloader: ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency),
+        options: options,
         transformer: transformer,
         hooks: hooks
       )

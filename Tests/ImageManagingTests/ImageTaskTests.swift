@@ -152,7 +152,7 @@ import Testing
   @Test("a refresh without a disk cache requests the image", arguments: [CacheMode.refresh, .loaderOnly])
   func aRefreshWithoutADiskAsks(_ mode: CacheMode) async throws {
     let gallery = try Gallery()
-    let manager = try ImageManager(ImageManager.Configuration(memory: gallery.memory, downloadOptions: .patient()))
+    let manager = try ImageManager(ImageManager.Configuration(memory: gallery.memory, options: .patient()))
     _ = try await manager.load(gallery.request(1)).value
     #expect(try await manager.load(gallery.request(1)).value.source == .memory)
     #expect(try await manager.load(gallery.request(1, mode)).value.source == .network)

@@ -21,7 +21,7 @@ final class Loader: LoadReceiver {
     )
     // With the same clock a response takes no time, which would count as its age.
     let downloader = ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, time: clock.source)
-    manager = try ImageManager(ImageManager.Configuration(downloads: downloader))
+    manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
   }
 
   /// Ends the manager's threads and waits for them. Not in `deinit`: the last reference may be the store thread's.

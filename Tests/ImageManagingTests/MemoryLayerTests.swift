@@ -104,10 +104,10 @@ import Testing
   @Test("decoding happens before the load ends, on request, or never") func decodingTimes() async throws {
     let album = try Album()
     var request = album.request("/a.jpg")
-    request.decoding.time = .never
+    request.decoding.policy = .never
     let kept = try await album.manager.response(for: request)
     #expect(kept.image == nil && kept.data == nil && album.memory.count == 0)
-    request.decoding.time = .lazy
+    request.decoding.policy = .lazy
     let lazy = try await album.manager.response(for: request)
     #expect(lazy.image == nil && lazy.data == SampleImages.jpeg(1))
     #expect(try lazy.decoded().header.size == ImageSize(width: 32, height: 24))

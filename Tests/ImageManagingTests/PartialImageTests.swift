@@ -19,7 +19,7 @@ import Testing
     let configuration = ImageManager.Configuration(
       cache: cache ? try ImageCache(ImageCache.Configuration(directory: folder.path)) : nil,
       memory: ImageMemory(pressure: nil),
-      downloadOptions: .patient()
+      options: .patient()
     )
     return (try ImageManager(configuration), origin, folder)
   }
@@ -95,7 +95,7 @@ import Testing
     var boxed = ImageRequest(url: origin.url("/image"))
     boxed.decoding.options.thumbnail = ImageSize(width: 8, height: 100)
     #expect(try await manager.response(for: boxed).image?.pixels.size == ImageSize(width: 8, height: 6))
-    boxed.decoding.time = .lazy
+    boxed.decoding.policy = .lazy
     #expect(try await manager.response(for: boxed).decoded().pixels.size == ImageSize(width: 8, height: 6))
   }
 
@@ -109,7 +109,7 @@ import Testing
       ImageManager.Configuration(
         cache: try ImageCache(ImageCache.Configuration(directory: folder.path)),
         memory: memory,
-        downloadOptions: .patient(),
+        options: .patient(),
         transformer: FlippingTransformer(horizontal: true, vertical: false),
         encoding: TransformEncoding(format: .png)
       )

@@ -66,7 +66,7 @@ import Testing
   init() throws {
     origin = try Origin()
     origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg") }
-    manager = try ImageManager()
+    manager = try ImageManager(ImageManager.Configuration())
   }
 
   @Test("every request ends exactly once, whatever the batches") func everyRequestEndsOnce() {

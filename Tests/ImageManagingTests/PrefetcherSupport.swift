@@ -24,8 +24,8 @@ struct Warehouse {
       ImageManager.Configuration(
         cache: cache,
         memory: memory,
-        downloads: ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency),
-        downloadOptions: DownloadOptions {
+        downloader: ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency),
+        options: DownloadOptions {
           $0.timeout = .seconds(600)
           $0.stallTimeout = .seconds(600)
           $0.retries = retries

@@ -22,7 +22,7 @@ final class RandomLoad: Sendable {
     marker = Marker(UInt8.random(in: 0...2, using: &random), census)
     let mode = [CacheMode.use, .use, .use, .refresh, .only].randomElement(using: &random)!
     var request = gallery.request(number, mode, priority: Priority.allCases.randomElement(using: &random)!)
-    request.decoding.time = [.eager, .eager, .eager, .lazy, .never].randomElement(using: &random)!
+    request.decoding.policy = [.eager, .eager, .eager, .lazy, .never].randomElement(using: &random)!
     request.decoding.includesData = Bool.random(using: &random)
     request.decoding.transformer = marker
     task = gallery.manager.load(request)
@@ -45,7 +45,7 @@ final class RandomLoad: Sendable {
       #expect(!RandomLoads.isMissing(number), comment)
       if let data = response.data { #expect(data == SampleImages.jpeg(number), comment) }
       let decoding = task.request.decoding
-      #expect((response.image != nil) == (decoding.time == .eager), comment)
+      #expect((response.image != nil) == (decoding.policy == .eager), comment)
       if let image = response.image, marker.mark != Marker.none { #expect(image.pixels.bytes[0] == marker.mark, comment) }
     case .failure(.cancelled): #expect(wasCancelled, comment)
     case .failure(.shutDown): Issue.record("nothing is shut down, \(comment)")
@@ -74,7 +74,7 @@ final class RandomBatch: LoadReceiver {
     self.manager = manager
     var request = ImageRequest(url: "")
     request.priority = .low
-    request.decoding.time = .never
+    request.decoding.policy = .never
     self.request = request
   }
 

@@ -75,8 +75,8 @@ import Testing
 
   @Test("a request changes single options, and keeps the manager's others") func optionsInherit() async throws {
     let album = try Album {
-      $0.downloadOptions.headers = [.init("X-Manager", "1"), .init("X-Both", "manager"), .init("X-Gone", "1")]
-      $0.downloadOptions.userAgent = "own"
+      $0.options.headers = [.init("X-Manager", "1"), .init("X-Both", "manager"), .init("X-Gone", "1")]
+      $0.options.userAgent = "own"
     }
     var request = album.request("/a.jpg")
     request.options.headers = [.init("x-both", "request"), .init("X-Gone", nil), .init("X-Request", "1")]
@@ -111,8 +111,8 @@ import Testing
 
   @Test("managers share a downloader, and each gets its own results") func managersShareADownloader() async throws {
     let downloader = try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: 1))
-    let first = try Album { $0.downloader = downloader }
-    let second = try Album { $0.downloader = downloader }
+    let first = try Album { $0.sharedDownloader = downloader }
+    let second = try Album { $0.sharedDownloader = downloader }
     let tasks = [first.manager.load(first.request("/a.jpg")), second.manager.load(second.request("/b.jpg"))]
     for task in tasks { #expect(try await task.value.source == .network) }
     #expect(try first.cache.totals().entries == 1 && second.cache.totals().entries == 1)
@@ -146,6 +146,26 @@ import Testing
       let manager = ImageManager.shared
       guard manager === ImageManager.shared, manager.configuration.cache === ImageCache.shared else { exit(1) }
       guard ImageCache.shared.path == "\(path)/default", manager.configuration.memory != nil else { exit(2) }
+    }
+  }
+
+  @Test("a manager without a configuration has memory and the cache in the default folder, or throws") func usualParts() async {
+    let folder = TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = folder.path as String] in
+      setenv("PREWARM_CACHE_DIR", path, 1)
+      let managers = try [ImageManager(), ImageManager()]
+      for manager in managers {
+        guard manager.configuration.cache?.path == "\(path)/default", manager.configuration.memory != nil else { exit(1) }
+      }
+      let file = "\(path)/file"
+      guard let handle = fopen(file, "w") else { exit(2) }
+      fclose(handle)
+      setenv("PREWARM_CACHE_DIR", file, 1)
+      do throws(ImageManagerError) { _ = try ImageManager() } catch {
+        guard case .cache = error else { exit(3) }
+        exit(0)
+      }
+      exit(4)
     }
   }
 

@@ -185,7 +185,7 @@ import Testing
   @Test("loads after a shutdown of a shared downloader throw that it was shut down") func sharedDownloader() async throws {
     let downloader = try ImageDownloader()
     let origin = try Origin()
-    let manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
+    let manager = try ImageManager(ImageManager.Configuration(sharedDownloader: downloader))
     await downloader.shutDown()
     await #expect(throws: ImageLoadError.shutDown) { try await manager.image(for: origin.url("/1.jpg")) }
     #expect(origin.requests.isEmpty)

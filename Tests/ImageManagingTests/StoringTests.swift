@@ -57,7 +57,7 @@ import Testing
 
   private func bytesOnDisk() async throws -> [UInt8]? {
     var request = album.request("/a.jpg", mode: .only)
-    request.decoding.time = .lazy
+    request.decoding.policy = .lazy
     return try await album.manager.response(for: request).data
   }
 

@@ -289,22 +289,23 @@ extension ImageCache {
     return homeOfUser().map { "\($0)/.cache/prewarm" }
   }
 
-  /// The process's cache in the default directory, opened on first use.
-  ///
-  /// It traps with the reason if the cache can't be opened; open an ``ImageCache`` of your own to handle errors.
-  public static let shared: ImageCache = {
+  /// Opens the cache in the process's default directory, see ``defaultDirectory(environment:)``, with the default rules.
+  public convenience init() throws(CacheError) {
     var environment: [String: String] = [:]
     for name in ["PREWARM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"] {
       if let value = getenv(name) { environment[name] = String(cString: value) }
     }
-    guard let directory = defaultDirectory(environment: environment) else {
-      fatalError("cannot open the shared image cache: this user has no home folder; set PREWARM_CACHE_DIR")
+    guard let directory = Self.defaultDirectory(environment: environment) else {
+      throw .cannotOpen(path: "~/.cache/prewarm", reason: "this user has no home folder; set PREWARM_CACHE_DIR")
     }
-    do throws(CacheError) {
-      return try ImageCache(Configuration(directory: directory))
-    } catch {
-      fatalError("cannot open the shared image cache: \(error)")
-    }
+    try self.init(Configuration(directory: directory))
+  }
+
+  /// The process's cache in the default directory, opened on first use.
+  ///
+  /// It traps with the reason if the cache can't be opened; open an ``ImageCache`` of your own to handle errors.
+  public static let shared: ImageCache = {
+    do throws(CacheError) { return try ImageCache() } catch { fatalError("cannot open the shared image cache: \(error)") }
   }()
 }
 

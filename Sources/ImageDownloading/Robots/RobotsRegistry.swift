@@ -128,7 +128,7 @@ final class RobotsReceiver: DownloadReceiver {
       case .chunk(let id, _, let bytes): note(id, .file(bytes))
       case .failed(let id, let failure, _): note(id, .failed(failure))
       case .cancelled(let id, _): note(id, .cancelled)
-      case .finished, .notModified, .restarted, .started, .response, .progress: break
+      case .finished, .notModified, .restarted, .started, .response, .progress, .retrying: break
       }
     }
   }

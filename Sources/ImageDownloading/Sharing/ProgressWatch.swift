@@ -44,6 +44,9 @@ struct ProgressWatch {
     if last?.received != received || last?.expected != received { notify(received, received, now) }
   }
 
+  /// Reports that the attempt failed and another follows.
+  func retry(after failure: Failure, in delay: Duration) { client.notify(.retrying(id: id, failure, after: delay)) }
+
   private mutating func notify(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
     last = (received, expected)
     lastNotified = now
@@ -73,6 +76,10 @@ extension TransferLoop {
   func notifyStarted(_ slot: Int) {
     let isContinued = pending[slot].continuation != nil || pending[slot].accepted != nil
     update(slot) { $0.start(isContinued: isContinued) }
+  }
+
+  func notifyRetry(_ slot: Int, after failure: Failure, in delay: Duration) {
+    update(slot) { $0.retry(after: failure, in: delay) }
   }
 
   /// Reports the progress of this iteration.

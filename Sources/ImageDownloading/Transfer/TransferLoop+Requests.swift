@@ -236,10 +236,13 @@ extension TransferLoop {
     if requestEnd.hasHandedOver, continuation == nil { notifyRestarted(slot) }
     switch step {
     case .wait(let duration):
+      notifyRetry(slot, after: failure, in: duration)
       pending[slot].excuse(waiting: duration)
       // After a redirect from another host the job waits by itself; otherwise with its host, in its position.
       retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? iteration.now.advanced(by: duration) : nil)
-    case .retry(let time): retry(slot, from: continuation, notBefore: time)
+    case .retry(let time):
+      notifyRetry(slot, after: failure, in: time.since(iteration.now))
+      retry(slot, from: continuation, notBefore: time)
     case .end: break
     }
   }

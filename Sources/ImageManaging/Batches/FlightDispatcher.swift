@@ -94,10 +94,13 @@ final class FlightDispatcher: Sendable {
         began.append((number, flight, flight.entry.priority))
         if flight.copy != nil {
           proofs.append(.prove(number: number))
-        } else if flight.context.options.downloader == nil {
-          downloads.append(flight.download(id: number))
         } else {
-          client(of: flight.context).submit([flight.download(id: number)])
+          flight.context.options.observation?.requested(flight)
+          if flight.context.options.downloader == nil {
+            downloads.append(flight.download(id: number))
+          } else {
+            client(of: flight.context).submit([flight.download(id: number)])
+          }
         }
         receiver.joined(flight.entry, flight: number)
       }
@@ -114,6 +117,7 @@ final class FlightDispatcher: Sendable {
 
   /// Requests a flight from the network, after another step.
   func submit(_ flight: Flight, number: UInt64, isConditional: Bool) {
+    flight.context.options.observation?.requested(flight)
     let client = client(of: flight.context)
     let download = flight.download(id: number, isConditional: isConditional)
     client.submit([download])

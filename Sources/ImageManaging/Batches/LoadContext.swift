@@ -155,14 +155,17 @@ package final class LoadContext: Sendable {
       notes.trimmed.evictedProtected += result.evictedProtected
       notes.trimmed.bytesRemoved += result.bytesRemoved
     }
+    options.observation?.trimmed(result)
   }
 
   /// Adds a warning, unless it exists already.
   package func recordWarning(_ sentence: String) {
-    notes.withLock { notes in
-      if notes.warnings.contains(sentence) { return }
+    let isNew = notes.withLock { notes in
+      if notes.warnings.contains(sentence) { return false }
       if notes.warnings.count < Self.warningLimit { notes.warnings.append(sentence) } else { notes.furtherWarnings += 1 }
+      return true
     }
+    if isNew { options.observation?.warned(sentence) }
   }
 }
 

@@ -55,6 +55,8 @@ package struct LoadOptions: Sendable {
   package var blacklist: BlacklistRules
   /// Gets every received image; none by default.
   package var observer: (any ImageObserver)?
+  /// Counts events and passes them on; none by default.
+  var observation: Observation?
   /// Words errors with the program's names of settings; nil (the default): the errors' own descriptions.
   package var wording: (any Wording)?
 

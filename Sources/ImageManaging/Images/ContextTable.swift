@@ -19,7 +19,7 @@ final class ContextTable: Sendable {
     let retriesFailed: Bool
     let servesExpired: Bool
     let verifiesHits: Bool
-    let time: ImageRequest.Decoding.Time
+    let decodingPolicy: ImageRequest.Decoding.Policy
     let delivery: LoadDelivery
     let decoding: DecodingOptions
     let showsPartialImages: Bool
@@ -35,9 +35,13 @@ final class ContextTable: Sendable {
   }
 
   private let configuration: ImageManager.Configuration
+  private let observation: Observation
   private let contexts = Mutex<[Key: Entry]>([:])
 
-  init(_ configuration: ImageManager.Configuration) { self.configuration = configuration }
+  init(_ configuration: ImageManager.Configuration, _ observation: Observation) {
+    self.configuration = configuration
+    self.observation = observation
+  }
 
   /// The context of `request` in `mode`.
   ///
@@ -52,13 +56,13 @@ final class ContextTable: Sendable {
     let decoding = request.decoding
     let cache = policy.cache ?? configuration.cache
     var layers = policy.layers
-    let isDecoded = decoding.time == .eager && !deliversFile
+    let isDecoded = decoding.policy == .eager && !deliversFile
     let transformer = isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil
     let encoding = configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
     let delivery = deliversFile ? [.data, .transformedData] : delivery(decoding)
     // Without a disk there is nothing to revalidate, but the image is requested nevertheless.
     if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
-    let options = LoadOptions(
+    var options = LoadOptions(
       mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
       readOnly: configuration.readOnly,
       memory: policy.memory ?? configuration.memory,
@@ -80,7 +84,8 @@ final class ContextTable: Sendable {
       verification: decoding.verification ?? configuration.verification,
       blacklist: blacklist(policy)
     )
-    var download = request.options.applied(to: configuration.downloadOptions)
+    options.observation = observation
+    var download = request.options.applied(to: configuration.options)
     download.accept = download.accept ?? options.coders?.acceptedTypes
     // Contexts with coders of their own can't be compared, so they aren't shared.
     guard decoding.coders == nil else { return make(cache, download, options) }
@@ -93,7 +98,7 @@ final class ContextTable: Sendable {
       retriesFailed: policy.retriesFailed,
       servesExpired: servesExpired,
       verifiesHits: options.verifiesHits,
-      time: decoding.time,
+      decodingPolicy: decoding.policy,
       delivery: delivery,
       decoding: options.decoding,
       showsPartialImages: options.showsPartialImages,
@@ -115,7 +120,7 @@ final class ContextTable: Sendable {
   }
 
   private func make(_ cache: ImageCache?, _ download: DownloadOptions, _ options: LoadOptions) -> LoadContext {
-    let now = (cache?.configuration.time ?? configuration.downloads.time).wall()
+    let now = (cache?.configuration.time ?? configuration.downloader.time).wall()
     return LoadContext(cache: cache, download: download, options: options, startedAt: now)
   }
 
@@ -127,7 +132,7 @@ final class ContextTable: Sendable {
   }
 
   private func delivery(_ decoding: ImageRequest.Decoding) -> LoadDelivery {
-    switch decoding.time {
+    switch decoding.policy {
     case .eager: decoding.includesData ? [.image, .data] : .image
     case .lazy: .data
     case .never: decoding.includesData ? .data : []

@@ -100,15 +100,20 @@ extension ImageManager {
 }
 
 extension ImageManager {
-  /// A manager for the whole process, created on first use: with ``/ImageCaching/ImageCache/shared`` and a memory layer of 256 MiB.
+  /// A manager for the whole process, created on first use: as by ``init()``, with ``/ImageCaching/ImageCache/shared``.
   ///
   /// Traps with the reason if it can't be created, such as if the home folder isn't writable: a program that should continue then creates a
   /// manager of its own.
   public static let shared: ImageManager = {
     do throws(ImageManagerError) {
-      return try ImageManager(Configuration(cache: .shared, memory: ImageMemory(maxCost: 256 << 20)))
+      return try ImageManager(.standard(.shared))
     } catch {
       fatalError("cannot create the shared image manager: \(error)")
     }
   }()
+}
+
+extension ImageManager.Configuration {
+  /// The usual parts around `cache`.
+  static func standard(_ cache: ImageCache) -> Self { Self(cache: cache, memory: ImageMemory(maxCost: 256 << 20)) }
 }

@@ -38,12 +38,12 @@ public final class ImageManager: Sendable {
     public var readOnly: [ReadOnlyCache]
     /// The memory layer of single images; none by default.
     public var memory: ImageMemory?
-    /// The downloader; nil (the default): a new one with ``downloads``. Managers may share one.
-    public var downloader: ImageDownloader?
-    /// The limits and sources of a new downloader.
-    public var downloads: ImageDownloader.Configuration
-    /// How single images are fetched, unless a request changes it.
-    public var downloadOptions: DownloadOptions
+    /// The limits and sources of the manager's own downloader.
+    public var downloader: ImageDownloader.Configuration
+    /// A downloader that managers share, instead of one with ``downloader``; nil by default.
+    public var sharedDownloader: ImageDownloader?
+    /// How images are fetched, as far as a request doesn't change it by ``ImageRequest/options``.
+    public var options: DownloadOptions
     /// Memory that the coding threads share for pixels and working memory; ``/ImageCoding/DecodingBudget/standard`` by default.
     public var decodingBudget: DecodingBudget
     /// The coders of formats; `ImageCoderRegistry.standard` by default.
@@ -60,15 +60,17 @@ public final class ImageManager: Sendable {
     public var blacklist: BlacklistRules
     /// Decisions by code, for single images.
     public var hooks: LoadHooks
+    /// Receive the events of single loads and prefetchers; none by default.
+    public var observers: [Observer]
 
     /// Creates a configuration from the given parts, each with its default.
     public init(
       cache: ImageCache? = nil,
       readOnly: [ReadOnlyCache] = [],
       memory: ImageMemory? = nil,
-      downloader: ImageDownloader? = nil,
-      downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-      downloadOptions: DownloadOptions = DownloadOptions(),
+      downloader: ImageDownloader.Configuration = ImageDownloader.Configuration(),
+      sharedDownloader: ImageDownloader? = nil,
+      options: DownloadOptions = DownloadOptions(),
       decodingBudget: DecodingBudget = .standard,
       coders: ImageCoderRegistry = .standard,
       keyRule: KeyRule = .url,
@@ -76,14 +78,15 @@ public final class ImageManager: Sendable {
       encoding: TransformEncoding? = nil,
       verification: VerificationRules = VerificationRules(),
       blacklist: BlacklistRules = BlacklistRules(),
-      hooks: LoadHooks = LoadHooks()
+      hooks: LoadHooks = LoadHooks(),
+      observers: [Observer] = []
     ) {
       self.cache = cache
       self.readOnly = readOnly
       self.memory = memory
       self.downloader = downloader
-      self.downloads = downloads
-      self.downloadOptions = downloadOptions
+      self.sharedDownloader = sharedDownloader
+      self.options = options
       self.decodingBudget = decodingBudget
       self.coders = coders
       self.keyRule = keyRule
@@ -92,6 +95,7 @@ public final class ImageManager: Sendable {
       self.verification = verification
       self.blacklist = blacklist
       self.hooks = hooks
+      self.observers = observers
     }
   }
 
@@ -102,6 +106,7 @@ public final class ImageManager: Sendable {
 
   let dispatcher: FlightDispatcher
   let contexts: ContextTable
+  let observation: Observation
   private let coding: CodingThreads
   private let store: WorkerThread
   private let claim: CacheClaim?
@@ -112,20 +117,21 @@ public final class ImageManager: Sendable {
   ///
   /// Throws if libcurl lacks features, the system provides no threads, or another manager in this process has the same cache open with
   /// other rules, since each would trim and expire images that the other keeps.
-  public init(_ configuration: Configuration = Configuration()) throws(ImageManagerError) {
+  public init(_ configuration: Configuration) throws(ImageManagerError) {
     claim = try configuration.cache.map { cache throws(ImageManagerError) in try CacheClaim(cache) }
     do throws(DownloaderError) {
-      if let shared = configuration.downloader {
+      if let shared = configuration.sharedDownloader {
         downloader = shared
       } else {
-        downloader = try ImageDownloader(configuration.downloads)
+        downloader = try ImageDownloader(configuration.downloader)
       }
     } catch {
       throw .downloader(error)
     }
     self.configuration = configuration
-    contexts = ContextTable(configuration)
-    let ownDownloader = configuration.downloader == nil ? downloader : nil
+    observation = Observation(configuration.observers)
+    contexts = ContextTable(configuration, observation)
+    let ownDownloader = configuration.sharedDownloader == nil ? downloader : nil
     do throws(ThreadError) {
       let coding = try CodingThreads(meter: downloader.pipeline)
       self.coding = coding
@@ -147,6 +153,14 @@ public final class ImageManager: Sendable {
     } catch {
       throw .noThread("\(error)")
     }
+  }
+
+  /// Starts a manager with the usual parts: the disk cache in ``/ImageCaching/ImageCache/defaultDirectory(environment:)``, and a memory
+  /// layer of 256 MiB.
+  public convenience init() throws(ImageManagerError) {
+    let cache: ImageCache
+    do throws(CacheError) { cache = try ImageCache() } catch { throw .cache(error) }
+    try self.init(.standard(cache))
   }
 
   deinit {
@@ -221,6 +235,8 @@ public final class ImageManager: Sendable {
 
 /// Why a manager couldn't be created.
 public enum ImageManagerError: Error, Sendable, Equatable {
+  /// The cache of ``ImageManager/init()`` can't be opened.
+  case cache(CacheError)
   /// The downloader couldn't be created.
   case downloader(DownloaderError)
   /// Another manager of this process has the cache in that folder open with other rules.
@@ -233,6 +249,7 @@ extension ImageManagerError: CustomStringConvertible {
   /// One sentence.
   public var description: String {
     switch self {
+    case .cache(let error): "\(error)"
     case .downloader(let error): error.message
     case .noThread(let sentence): sentence
     case .conflictingCache(let path, let rules):

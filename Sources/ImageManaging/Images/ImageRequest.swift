@@ -77,7 +77,7 @@ public struct ImageRequest: Sendable {
   /// How the bytes are decoded.
   public struct Decoding: Sendable {
     /// When the image is decoded.
-    public enum Time: Sendable, Hashable {
+    public enum Policy: Sendable, Hashable {
       /// Before the load ends, on the coding threads (SDWebImage's default).
       case eager
       /// When ``ImageResponse/decoded()`` is called (`avoidDecodeImage`): the response has the bytes. The image is neither transformed nor
@@ -87,8 +87,8 @@ public struct ImageRequest: Sendable {
       case never
     }
 
-    /// When the image is decoded; ``Time/eager`` by default.
-    public var time: Time
+    /// When the image is decoded; ``Policy-swift.enum/eager`` by default.
+    public var policy: Policy
     /// The box that the image must fit in (`imageThumbnailPixelSize`), the maximum bytes of its pixels (`scaleDownLargeImages`), and
     /// whether only the first frame is decoded (`decodeFirstFrameOnly`); all frames in full size by default.
     public var options: DecodingOptions
@@ -106,7 +106,7 @@ public struct ImageRequest: Sendable {
 
     /// Creates decoding options from their parts, each with its default.
     public init(
-      time: Time = .eager,
+      policy: Policy = .eager,
       options: DecodingOptions = DecodingOptions(),
       isProgressive: Bool = false,
       includesData: Bool = false,
@@ -114,7 +114,7 @@ public struct ImageRequest: Sendable {
       coders: ImageCoderRegistry? = nil,
       verification: VerificationRules? = nil
     ) {
-      self.time = time
+      self.policy = policy
       self.options = options
       self.isProgressive = isProgressive
       self.includesData = includesData

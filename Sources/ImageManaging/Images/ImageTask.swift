@@ -73,6 +73,7 @@ final class SingleLoad: LoadReceiver {
     var priority: Priority
     /// The flights that it has joined, including ended ones: they are few, and leaving an ended one has no effect.
     var flights: [UInt64] = []
+    var isEnded = false
   }
 
   private let request: ImageRequest
@@ -103,7 +104,7 @@ final class SingleLoad: LoadReceiver {
   /// Looks up the image and requests it; if memory has it, it has ended when this returns.
   func start() {
     // Lazy or undecoded images are delivered only after revalidation.
-    let showsPreview = request.cachePolicy.mode == .refresh && request.decoding.time == .eager && !deliversFile
+    let showsPreview = request.cachePolicy.mode == .refresh && request.decoding.policy == .eager && !deliversFile
     if showsPreview { state.withLock { $0.step = .preview } }
     showsPreview ? begin(.only, servesExpired: true) : begin(request.cachePolicy.mode)
   }
@@ -113,7 +114,7 @@ final class SingleLoad: LoadReceiver {
     do throws(InvalidURL) {
       url = try RequestedURL(request.url, loaders: manager.loaders(for: request))
     } catch {
-      finish(.failure(.failed(Failure(.invalidURL, message: error.message))))
+      fail(Failure(.invalidURL, message: error.message))
       return
     }
     let context = manager.contexts.context(
@@ -130,8 +131,7 @@ final class SingleLoad: LoadReceiver {
       // If the manager is shut down between the steps of a load, the load ends as cancelled.
       try manager.dispatcher.load(batch, context: context, receiver: self) { decided = $1 }
     } catch {
-      let failure = Failure(.internal, message: "cannot read the cache: \(error)")
-      finish(.failure(.failed(failure)))
+      fail(Failure(.internal, message: "cannot read the cache: \(error)"))
       return
     }
     if let decided { take(decided) }
@@ -168,13 +168,13 @@ final class SingleLoad: LoadReceiver {
       return state.step == .preview
     }
     guard isPreview, !isFinished else {
-      if finish(outcome(of: completion)) { revalidateIfStale(completion.result) }
+      if finish(outcome(of: completion), completion.result) { revalidateIfStale(completion.result) }
       return
     }
     if case .success(let response) = outcome(of: completion), response.image != nil {
       report(.preview(response))
     } else if completion.result.outcome == .cancelled {
-      finish(outcome(of: completion))
+      finish(outcome(of: completion), completion.result)
     }
     if !isFinished { begin(.refresh) }
   }
@@ -186,7 +186,7 @@ final class SingleLoad: LoadReceiver {
     guard let end = result.freshUntil, end <= manager.now(for: request) else { return }
     var renewal = request
     renewal.cachePolicy.mode = .refresh
-    renewal.decoding.time = .never
+    renewal.decoding.policy = .never
     renewal.priority = .low
     SingleLoad(renewal, manager: manager) { _ in }.start()
   }
@@ -212,7 +212,7 @@ final class SingleLoad: LoadReceiver {
   var isFinished: Bool { outcome.current != nil }
 
   func cancel() {
-    finish(.failure(.cancelled))
+    finish(.failure(.cancelled), EntryResult(.cancelled))
     for flight in state.withLock({ $0.flights }) { manager.cancel(flight, for: self) }
   }
 
@@ -224,7 +224,20 @@ final class SingleLoad: LoadReceiver {
     for flight in flights { manager.dispatcher.raise(flight, to: priority) }
   }
 
+  private func fail(_ failure: Failure) {
+    finish(.failure(.failed(failure)), EntryResult(.failed, details: EntryResult.Details(failure: failure)))
+  }
+
   /// Ends it unless it has ended; later events are ignored. Returns whether this call has ended it.
   @discardableResult
-  private func finish(_ outcome: Outcome) -> Bool { self.outcome.set(outcome) }
+  private func finish(_ outcome: Outcome, _ result: EntryResult) -> Bool {
+    let isFirst = state.withLock { state in
+      defer { state.isEnded = true }
+      return !state.isEnded
+    }
+    guard isFirst else { return false }
+    // First, so that those who wait for the outcome find it counted.
+    manager.observation.ended(request, result)
+    return self.outcome.set(outcome)
+  }
 }

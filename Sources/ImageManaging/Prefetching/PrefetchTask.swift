@@ -122,8 +122,8 @@ extension ImageRequest {
     var request = self
     request.priority = min(priority, configuration.priority)
     switch configuration.destination {
-    case .disk: request.decoding.time = .never
-    case .memory: request.decoding.time = .eager
+    case .disk: request.decoding.policy = .never
+    case .memory: request.decoding.policy = .eager
     }
     return request
   }

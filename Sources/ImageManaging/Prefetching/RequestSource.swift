@@ -47,13 +47,13 @@ final class RequestSource: PrefetchDelegate {
       batchContext = context
       counts.total += 1
       if cancelledURLs.contains(request.url) {
-        end(request, EntryResult(.cancelled))
+        reject(request, EntryResult(.cancelled))
         continue
       }
       // `whenEnded` gets the request back.
       let owner = whenEnded == nil ? nil : PrefetchedRequest(request)
       if !manager.append(request, owner: owner, to: &batch) {
-        end(request, EntryResult(.failed, details: EntryResult.Details(failure: .noURL)))
+        reject(request, EntryResult(.failed, details: EntryResult.Details(failure: .noURL)))
       }
     }
     return .open
@@ -69,7 +69,14 @@ final class RequestSource: PrefetchDelegate {
   }
 
   func finished(_ entry: Entry, _ completion: LoadCompletion) {
+    manager.observation.ended(entry, completion.result)
     end((entry.owner as? PrefetchedRequest)?.request, completion.result)
+  }
+
+  /// Ends a request that became no entry.
+  private func reject(_ request: ImageRequest, _ result: EntryResult) {
+    manager.observation.ended(request, result)
+    end(request, result)
   }
 
   private func end(_ request: ImageRequest?, _ result: EntryResult) {

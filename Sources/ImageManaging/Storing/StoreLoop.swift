@@ -137,6 +137,9 @@ final class StoreLoop {
       for waiter in flights.waiters(number) where waiter.context.options.reportsProgress {
         waiter.receiver.progress(waiter.entry, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
       }
+    case .retrying(let number, let failure, let delay):
+      guard let flight = flights.flight(number) else { return }
+      flight.context.options.observation?.retried(flight, failure, after: delay)
     case .started, .response: break
     }
   }

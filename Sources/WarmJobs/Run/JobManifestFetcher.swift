@@ -98,7 +98,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   private func take(_ event: DownloadEvent) {
     guard let fetch = state.withLock({ $0.fetches[event.id] }) else { return }
     switch event {
-    case .started, .response, .progress: return
+    case .started, .response, .progress, .retrying: return
     case .chunk(_, _, let bytes): return fetch.append(bytes)
     case .restarted: return fetch.restart()
     case .finished(_, let manifest):

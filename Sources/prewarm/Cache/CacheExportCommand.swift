@@ -134,7 +134,7 @@ extension CacheCommand {
       let manager: ImageManager
       do {
         images = try ManifestImages(stored: opened.job, in: opened.cache)
-        manager = try ImageManager()
+        manager = try ImageManager(ImageManager.Configuration())
       } catch {
         throw CommandError(.couldNotFinish, "\(error)")
       }

@@ -99,7 +99,7 @@ struct ExplainCommand: ParsableCommand {
   private func expectations(of ways: [EntryRequest]) throws -> [ExplainedWay.Expectation] {
     let manager: ImageManager
     do {
-      manager = try ImageManager()
+      manager = try ImageManager(ImageManager.Configuration())
     } catch {
       throw CommandError(.couldNotFinish, "\(error)")
     }

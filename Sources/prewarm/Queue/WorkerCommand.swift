@@ -66,7 +66,7 @@ struct WorkerCommand: ParsableCommand {
     if let refusal = overrides.compactMap(\.refusalByWorkers).first { throw CommandError(.misused, refusal) }
     let manager: ImageManager
     do {
-      manager = try ImageManager()
+      manager = try ImageManager(ImageManager.Configuration())
     } catch {
       throw CommandError(.couldNotFinish, "\(error)")
     }

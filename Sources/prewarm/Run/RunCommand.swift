@@ -117,7 +117,7 @@ struct JobsRun {
     let prepared = try prepare(jobs, control)
     let manager: ImageManager
     do {
-      manager = try ImageManager()
+      manager = try ImageManager(ImageManager.Configuration())
     } catch {
       throw CommandError(.couldNotFinish, "\(error)")
     }

@@ -22,7 +22,7 @@ struct AssetLoader: ImageLoader {
 func loadAsset(cache: ImageCache, folder: String) async throws -> DecodedImage {
   // guide
   let downloads = ImageDownloader.Configuration(loaders: [AssetLoader(folder: folder)])
-  let manager = try ImageManager(ImageManager.Configuration(cache: cache, downloads: downloads))
+  let manager = try ImageManager(ImageManager.Configuration(cache: cache, downloader: downloads))
   let image = try await manager.image(for: "asset:hero.jpg")
   // end
   return image

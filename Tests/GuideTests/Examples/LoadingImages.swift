@@ -28,7 +28,7 @@ func loadResponse(_ manager: ImageManager, url: String) async throws -> ImageRes
 func loadData(_ manager: ImageManager, url: String) async throws -> DecodedImage {
   // guide
   var request = ImageRequest(url: url)
-  request.decoding.time = .lazy
+  request.decoding.policy = .lazy
   let response = try await manager.response(for: request)
   print("\(response.data?.count ?? 0) bytes")
   let image = try response.decoded()

@@ -30,7 +30,7 @@ import Testing
     release: (ImageDownloader) throws -> Void
   ) async throws -> RunEnd {
     var configuration = ImageManager.Configuration(
-      downloads: ImageDownloader.Configuration(time: clock.source, jitter: { $0 })
+      downloader: ImageDownloader.Configuration(time: clock.source, jitter: { $0 })
     )
     change(&configuration)
     let manager = try ImageManager(configuration)

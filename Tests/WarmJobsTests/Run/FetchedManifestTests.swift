@@ -33,7 +33,7 @@ import Testing
       Thread.detachNewThread {
         continuation.resume(
           with: Result {
-            let manager = try ImageManager()
+            let manager = try ImageManager(ImageManager.Configuration())
             defer { manager.shutDown() }
             return JobRunner(manager: manager, version: "1", control: control).run(try PreparedJob(job))
           }

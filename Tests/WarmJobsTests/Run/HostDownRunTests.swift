@@ -12,7 +12,7 @@ import WarmJobs
   private let runs = JobRuns()
 
   private let impatient = ImageManager.Configuration(
-    downloads: ImageDownloader.Configuration(
+    downloader: ImageDownloader.Configuration(
       circuitBreaker: CircuitBreaker(failures: 5, pause: .milliseconds(10), rounds: 3)
     )
   )
