@@ -84,7 +84,7 @@ struct End {
 
   init?(_ event: DownloadEvent) {
     switch event {
-    case .started, .response, .progress, .chunk, .restarted: return nil
+    case .started, .response, .progress, .chunk, .retrying, .restarted: return nil
     case .finished(let id, let image): (self.id, self.image, summary) = (id, image, image.summary)
     case .notModified(let id, let image): (self.id, self.image, summary, isNotModified) = (id, image, image.summary, true)
     case .failed(let id, let failure, let summary): (self.id, self.failure, self.summary) = (id, failure, summary)

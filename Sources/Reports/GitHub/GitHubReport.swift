@@ -5,7 +5,7 @@ import ImagePrimitives
 /// An `error` annotates a run with an exit status other than 0, and each failure that counts if it breaks the rule for all failures
 /// or for its kind. A `warning` annotates each allowed or known failure, each placeholder, and each other warning of the run. At most ten
 /// of each kind are listed, then the number of the others. GitHub shows only the first ten errors and warnings of a step, so the
-/// first of each kind come before the second of any.
+/// first of each kind come before the second of any. A `notice` says that URLs of the baseline are fixed.
 ///
 /// An annotation names a file if it lies below ``workspace``, since GitHub shows only the repository's; the message always names it.
 struct GitHubReport: ReportForm {
@@ -20,6 +20,9 @@ struct GitHubReport: ReportForm {
       let about = report.job.description.isEmpty ? "" : " (\(report.job.description))"
       let message = report.headline.sentence + about
       WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", message: message).write(to: &output)
+    }
+    if let fixed = report.baseline?.fixed, fixed > 0, let difference = report.differencePhrase {
+      WorkflowCommand(level: .notice, title: "prewarm \(report.job.title)", message: difference).write(to: &output)
     }
     let files = files(of: report)
     let failures = report.failureGroups.map { commands(of: $0, isBroken: report.breaksRule($0), files: files) }
@@ -119,8 +122,8 @@ extension FinishedReport {
 /// Escaped text can't end its line or its property, so that text from outside can't start a command, and the commands of a report
 /// need no `::stop-commands::` around them.
 struct WorkflowCommand {
-  enum Level {
-    case error, warning
+  enum Level: String {
+    case error, warning, notice
   }
 
   var level: Level
@@ -135,7 +138,7 @@ struct WorkflowCommand {
   private static let messageLimit = 4000
 
   func write(to output: inout OutputBuffer) {
-    output.appendLiteral(level == .error ? "::error " : "::warning ")
+    output.append("::\(level.rawValue) ")
     if let file {
       output.appendLiteral("file=")
       output.appendVisible(file, replacing: escapedInProperty)

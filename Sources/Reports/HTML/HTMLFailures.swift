@@ -17,7 +17,6 @@ extension HTMLPage {
         page.element("h2", "Failures")
         page.writeWorstHost(report)
       }
-      if let standings = report.standings.phrase { page.element("p", ["class": "note"], standings) }
       for (group, list) in zip(groups, lists.lists) { page.write(group, list, largest: largest, isOpen: isOpen) }
       let others = report.failureGroups.dropFirst(groups.count)
       let count = others.reduce(0) { $0 + $1.count }

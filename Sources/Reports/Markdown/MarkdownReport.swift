@@ -29,9 +29,9 @@ struct MarkdownReport: ReportForm {
   }
 
   private static let sections: [@Sendable (FinishedReport, inout OutputBuffer) -> Void] = [
-    { $1.appendMarkdownVerdict($0) }, { $1.appendMarkdownOutcomes($0) }, { $1.appendMarkdownFailures($0) },
-    { $1.appendMarkdownExamples($0) }, { $1.appendMarkdownHosts($0) }, { $1.appendMarkdownPlaceholders($0) },
-    { $1.appendMarkdownWarnings($0) }, { $1.appendMarkdownStores($0) },
+    { $1.appendMarkdownVerdict($0) }, { $1.appendMarkdownDifference($0) }, { $1.appendMarkdownOutcomes($0) },
+    { $1.appendMarkdownFailures($0) }, { $1.appendMarkdownExamples($0) }, { $1.appendMarkdownHosts($0) },
+    { $1.appendMarkdownPlaceholders($0) }, { $1.appendMarkdownWarnings($0) }, { $1.appendMarkdownStores($0) },
   ]
 }
 
@@ -112,7 +112,14 @@ extension OutputBuffer {
     if !others.isEmpty {
       append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n")
     }
-    if let standings = report.standings.phrase { append("\n\(standings)\n") }
+  }
+
+  /// How the failures differ from those of the baseline.
+  mutating func appendMarkdownDifference(_ report: FinishedReport) {
+    guard let difference = report.differencePhrase else { return }
+    appendLiteral("\nBaseline: ")
+    appendCode(difference)
+    appendLiteral("\n")
   }
 
   /// The first failures of each kind, collapsed.

@@ -112,7 +112,7 @@ extension TextPage {
     writeRemoteCaches(report)
     writeFooter { page in
       page.writeWarnings(report.warnings)
-      if let difference = report.differencePhrase { page.paragraph("Baseline", [difference]) }
+      if let difference = report.differencePhrase { page.paragraph("Baseline", [escapedForTerminal(difference)]) }
       guard isWhole else { return }
       page.writeDuplicates(report.duplicates)
       page.writeCache(report.end)

@@ -6,23 +6,14 @@ extension FailureStanding {
   var sentence: String? { self == .known ? "known: also failed in the baseline" : nil }
 }
 
-extension FailureStandings {
-  /// How many failures count, such as `18 count in the verdict; 2 are known from the baseline`; nil if all count.
-  var phrase: String? {
-    guard known > 0 else { return nil }
-    return "\(grouped(counting)) \(counting == 1 ? "counts" : "count") in the verdict; "
-      + "\(grouped(known)) \(known == 1 ? "is" : "are") known from the baseline"
-  }
-}
-
 extension FinishedReport {
-  /// How the failures differ from those of the baseline: `1 new, 3 known, 2 fixed since known.jsonl`; nil if there is none.
+  /// How the failures differ from those of the baseline: `1 new, 3 known, 2 fixed since known.jsonl; 1 not seen`; nil if there is none.
+  /// The path isn't escaped.
   var differencePhrase: String? {
-    guard let baseline else { return nil }
-    let unseen = baseline.unseen > 0 ? ", \(grouped(baseline.unseen)) not seen" : ""
-    return
-      "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed\(unseen) since "
-      + escapedForTerminal(baseline.path)
+    let phrase = "\(grouped(standings.counting)) new, \(grouped(standings.known)) known"
+    guard let baseline else { return standings.known > 0 ? phrase : nil }
+    let unseen = baseline.unseen > 0 ? "; \(grouped(baseline.unseen)) not seen" : ""
+    return "\(phrase), \(grouped(baseline.fixed)) fixed since \(baseline.path)\(unseen)"
   }
 }
 

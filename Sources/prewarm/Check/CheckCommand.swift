@@ -14,8 +14,8 @@ struct CheckCommand: ParsableCommand {
       files (.yaml, .yml), or '-' for standard input. Patterns such as 'lists/*.csv' name several lists. Job files run one after \
       another; all other sources are one job named 'check'.
 
-      prewarm requests the first 64 KiB of each image, which show its format and size. With --decode full it fetches whole images and \
-      decodes every pixel. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.
+      prewarm requests the first 64 KiB of each image, which show its format and size, but not whether it is whole: with --decode full \
+      it fetches whole images and decodes every pixel. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.
 
       EXIT STATUS:
         0         within the limits of fail-on

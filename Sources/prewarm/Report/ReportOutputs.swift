@@ -7,8 +7,10 @@ import WarmJobs
 struct ReportOutputs: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Write a report, such as html=report.html; repeatable",
-      discussion: "A report to '-' replaces the text on standard output.",
+      "Write a report, such as junit=r.xml or github=-; repeatable",
+      discussion: """
+        Formats: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")). A report to '-' replaces the text on standard output.
+        """,
       valueName: "format=file"
     ),
     completion: KeyCompletions.reports
@@ -26,7 +28,8 @@ struct ReportOutputs: ParsableArguments {
     var targets: [Target] = []
     for text in report {
       guard let equals = text.firstIndex(of: "="), equals != text.indices.last else {
-        throw CommandError(.misused, "--report \(text) isn't a pair; write --report json=report.json")
+        let format = ReportFormat(rawValue: text) ?? .json
+        throw CommandError(.misused, "--report \(text) isn't a pair; write --report \(format.rawValue)=FILE")
       }
       let path = String(text[text.index(after: equals)...])
       let format = try Self.format(String(text[..<equals]), path: path)

@@ -133,7 +133,7 @@ struct RuleOptions: ParsableArguments {
   var decode: String?
 
   @Option(
-    help: ArgumentHelp("Set a limit of fail-on, such as failures=1%; repeatable", valueName: "rule=value"),
+    help: ArgumentHelp("Set a limit, such as failures=1% or baseline=known.jsonl; repeatable", valueName: "rule=value"),
     completion: KeyCompletions.rules
   )
   var failOn: [String] = []

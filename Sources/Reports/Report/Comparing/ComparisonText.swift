@@ -64,14 +64,14 @@ public struct ComparisonText {
   private func counts(_ comparison: ReportComparison) -> [String] {
     var rows: [(String, UInt64, String)] = [("in both", comparison.compared, "URLs with a result in both reports")]
     if comparison.stillBad > 0 { rows.append(("still bad", comparison.stillBad, "")) }
-    func detail(_ bad: UInt64, _ verb: String) -> String { bad > 0 ? "\(grouped(bad)) of them \(verb) bad" : "" }
+    func detail(_ bad: UInt64) -> String { bad > 0 ? "\(grouped(bad)) bad" : "" }
     if let appeared = comparison.appeared, appeared > 0 {
-      rows.append(("appeared", appeared, detail(comparison.appearedBad, "are")))
+      rows.append(("appeared", appeared, detail(comparison.appearedBad)))
     } else if comparison.appeared == nil, comparison.appearedBad > 0 {
-      rows.append(("appeared", comparison.appearedBad, "are bad; good ones are not listed"))
+      rows.append(("appeared", comparison.appearedBad, "bad; good ones are not listed"))
     }
     if let disappeared = comparison.disappeared, disappeared > 0 {
-      rows.append(("disappeared", disappeared, detail(comparison.disappearedBad, "were")))
+      rows.append(("disappeared", disappeared, detail(comparison.disappearedBad)))
     }
     let countWidth = max(9, rows.map { grouped($0.1).count }.max() ?? 0)
     return rows.map { name, count, detail in
@@ -129,7 +129,10 @@ extension ReportDifference {
 }
 
 extension ReportDifference.End {
-  fileprivate var reason: String { FailureGroup.Key(kind: kind, status: kind == .httpStatus ? status : nil).title }
+  fileprivate var reason: String {
+    guard let kind else { return "bad for an unknown reason" }
+    return FailureGroup.Key(kind: kind, status: kind == .httpStatus ? status : nil).title
+  }
 
   /// Such as `jpeg, 800 × 600, 71 kB`.
   fileprivate var imageText: String { imagePhrase(format: format, width: width, height: height, bytes: bytes) }
