@@ -35,7 +35,9 @@ final class ForwardPass {
   private var goodEntriesLeft: [Int?]
   private var tree = SitemapTree()
   private var remarks = ReadingRemarks()
-  private var lost = LostSitemaps()
+  private var lost = LostLists()
+  /// Listed files that can't be read at all.
+  private var unreadable: Set<Int> = []
   private let normalizer = URLNormalizer()
 
   /// Opens every manifest, so that an unreadable one is reported before anything is fetched.
@@ -72,28 +74,38 @@ final class ForwardPass {
   private(set) var waitDescriptor: Int32?
 
   /// Reads the headers of streams that may set priorities; returns false if more bytes have to arrive first.
-  func prepareStreams() throws(ManifestError) -> Bool {
+  func prepareStreams() -> Bool {
     for index in 0..<listedCount where manifests[files[index].manifest].mayNamePriority(in: files[index]) == nil {
-      if case .url? = files[index].location, waiting[index] == nil {
-        fetchAhead(from: index)
-        guard let open = try openFetched(index) else { return false }
-        waiting[index] = open
-      }
-      guard let open = waiting[index] else { continue }
-      guard try prepare(open) else {
-        waitDescriptor = open.input?.descriptor
-        return false
+      guard !unreadable.contains(index) else { continue }
+      do throws(ManifestError) {
+        guard try prepareStream(index) else { return false }
+      } catch {
+        loseListed(error)
+        waiting[index] = nil
+        unreadable.insert(index)
       }
     }
     return true
   }
 
-  /// Returns the next row, valid until the next step; throws if a manifest fails, after which there are no more rows.
+  private func prepareStream(_ index: Int) throws(ManifestError) -> Bool {
+    if case .url? = files[index].location, waiting[index] == nil {
+      fetchAhead(from: index)
+      guard let open = try openFetched(index) else { return false }
+      waiting[index] = open
+    }
+    guard let open = waiting[index] else { return true }
+    if try prepare(open) { return true }
+    waitDescriptor = open.input?.descriptor
+    return false
+  }
+
+  /// Returns the next row, valid until the next step. Throws at the end if a manifest failed, after all rows of the others.
   func next() throws(ManifestError) -> Step {
     for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
         guard index < listedCount else { return try end() }
-        guard try beginListed() else { return .wouldBlock }
+        guard beginListed() else { return .wouldBlock }
         continue
       }
       if goodEntriesLeft[files[open.file].manifest] == 0 {
@@ -101,7 +113,7 @@ final class ForwardPass {
         continue
       }
       if open.hasEnded || open.children.count >= ManifestOpener.fetchesAhead {
-        guard try descend(from: open) else { return .wouldBlock }
+        guard descend(from: open) else { return .wouldBlock }
         continue
       }
       if let step = readStep(open) { return step }
@@ -179,26 +191,30 @@ extension ForwardPass {
 /// Listed files.
 extension ForwardPass {
   /// Pushes the next listed file onto the stack, or skips it; returns false if it would block.
-  private func beginListed() throws(ManifestError) -> Bool {
-    if goodEntriesLeft[files[index].manifest] == 0 {
+  private func beginListed() -> Bool {
+    if goodEntriesLeft[files[index].manifest] == 0 || unreadable.contains(index) {
       finishListed()
       return true
     }
     fetchAhead(from: index)
-    let open: OpenManifest
-    if let held = waiting.removeValue(forKey: index) {
-      open = held
-    } else if case .url? = files[index].location {
-      guard let fetched = try openFetched(index) else { return false }
-      open = fetched
-    } else {
-      open = try opener.open(index, files[index], of: manifests[files[index].manifest])
-    }
-    versions[index] = open.input?.version
-    stack = [open]
     tree = SitemapTree()
     remarks = ReadingRemarks()
+    do throws(ManifestError) {
+      guard let open = try openListed() else { return false }
+      versions[index] = open.input?.version
+      stack = [open]
+    } catch {
+      loseListed(error)
+      finishListed()
+    }
     return true
+  }
+
+  /// Opens the next listed file; nil if it would block.
+  private func openListed() throws(ManifestError) -> OpenManifest? {
+    if let held = waiting.removeValue(forKey: index) { return held }
+    if case .url? = files[index].location { return try openFetched(index) }
+    return try opener.open(index, files[index], of: manifests[files[index].manifest])
   }
 
   private func finishListed() {
@@ -249,9 +265,9 @@ extension ForwardPass {
 
   /// Continues with the first file that `open` has named, or ends `open` if there is none; returns false if it would
   /// block.
-  private func descend(from open: OpenManifest) throws(ManifestError) -> Bool {
+  private func descend(from open: OpenManifest) -> Bool {
     guard let child = open.children.first else {
-      try finish(open)
+      finish(open)
       return true
     }
     do throws(ManifestError) {
@@ -264,12 +280,11 @@ extension ForwardPass {
     return true
   }
 
-  /// Pops a file that has been read. An error in a manifest ends everything, an error in a sitemap of an index only
-  /// that sitemap.
-  private func finish(_ open: OpenManifest) throws(ManifestError) {
+  /// Pops a file that has been read, maybe not to its end.
+  private func finish(_ open: OpenManifest) {
     if stack.count == 1 {
+      if let failure = open.failure { loseListed(failure) }
       finishListed()
-      if let failure = open.failure { throw failure }
     } else {
       remarks.add(open.rows.remarks)
       if let failure = open.failure { lose(failure) }
@@ -282,14 +297,20 @@ extension ForwardPass {
     if let warning = lost.add(error) { warnings.append(warning) }
   }
 
+  /// As ``lose(_:)``, but without a warning of the first, which is thrown at the end.
+  private func loseListed(_ error: ManifestError) {
+    let isFirst = lost.error == nil
+    if let warning = lost.add(error), !isFirst { warnings.append(warning) }
+  }
+
   private func end() throws(ManifestError) -> Step {
     if let error = lost.error { throw error }
     return .end
   }
 }
 
-/// Sitemaps of indexes that couldn't be read, or not to their end.
-private struct LostSitemaps {
+/// Manifests and sitemaps of indexes that couldn't be read, or not to their end.
+private struct LostLists {
   private static let maximumWarnings = 100
 
   private var first: ManifestError?
@@ -305,7 +326,7 @@ private struct LostSitemaps {
   /// The error to throw at the end.
   var error: ManifestError? {
     guard let first, count > 1 else { return first }
-    let message = "\(first.message) (\(count - 1) more sitemaps couldn't be read; see the warnings)"
+    let message = "\(first.message) (\(count - 1) more couldn't be read; see the warnings)"
     return ManifestError(manifest: first.manifest, line: first.line, message: message)
   }
 }

@@ -98,8 +98,8 @@ public final class ManifestReader {
   /// Appends at most `maximum` entries, blocking while a pipe is empty; returns false at the end, with nothing
   /// appended.
   ///
-  /// Throws if a manifest fails midway, after its good entries were returned; nothing follows. An unreadable sitemap of
-  /// an index adds to the ``warnings``, and is thrown after everything else was returned.
+  /// If manifests, or sitemaps of an index, can't be read, or not to their end, the first such error is thrown after the entries of all
+  /// others were returned; the ``warnings`` have the others.
   public func next(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Bool {
     let before = batch.entries.count
     while true {
@@ -120,7 +120,7 @@ public final class ManifestReader {
     let before = batch.entries.count
     do throws(ManifestError) {
       switch phase {
-      case .preparing: return try prepare()
+      case .preparing: return prepare()
       case .streaming where own != nil: return try streamOwn(into: &batch, maximum: maximum)
       case .streaming: return try stream(into: &batch, maximum: maximum)
       case .spooling(let spool): return try fill(spool)
@@ -181,11 +181,11 @@ public final class ManifestReader {
     _ = Glibc.poll(&poll, 1, -1)
   }
 
-  private func prepare() throws(ManifestError) -> Status {
+  private func prepare() -> Status {
     if order == .lifo || pass.hasSeveralClasses {
       phase = .spooling(EntrySpool(directory: spoolDirectory))
     } else {
-      guard try pass.prepareStreams() else { return .waiting }
+      guard pass.prepareStreams() else { return .waiting }
       phase = pass.hasSeveralClasses ? .spooling(EntrySpool(directory: spoolDirectory)) : .streaming
     }
     return .more

@@ -140,7 +140,7 @@ import Testing
 
   @Test("removed images and damaged copies are reported") func trimmedAndDamaged() async throws {
     let folder = TemporaryDirectory()
-    let cache = try ImageCache(.init(directory: folder.path, maxSize: 1 << 20))
+    let cache = try ImageCache(.init(directory: folder.path, maxSize: 1 << 20, trimTo: 0.9))
     let album = try album { $0.cache = cache }
     let body = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 700_000)
     for path in ["/1.jpg", "/2.jpg"] {
@@ -151,7 +151,7 @@ import Testing
     #expect(album.manager.statistics.trimmed == 1)
 
     let path = try #require(try await album.manager.bodyPath(for: album.request("/2.jpg")))
-    folder.write(bytes: [UInt8](repeating: 0, count: body.count), to: String(path.dropFirst(folder.path.count + 1)))
+    folder.write([UInt8](repeating: 0, count: body.count), to: String(path.dropFirst(folder.path.count + 1)))
     album.memory.removeAll()
     var request = album.request("/2.jpg")
     request.cachePolicy.verifiesHits = true

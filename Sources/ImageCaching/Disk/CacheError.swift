@@ -58,13 +58,13 @@ extension CacheError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .cannotMake(let path, let reason):
-      "cannot create the cache folder \(path): \(reason); choose another directory or fix its permissions"
+      "cannot create the cache folder \(path): \(reason); choose another directory, or check its path and permissions"
     case .cannotOpen(let path, let reason):
       "cannot open \(path): \(reason); check that it exists and is readable"
     case .cannotRead(let path, let reason):
       "cannot read \(path): \(reason); check the disk and the file's permissions"
     case .cannotWrite(let path, let reason):
-      "cannot write to the cache at \(path): \(reason); fix its permissions or open it read-only"
+      "cannot write to the cache at \(path): \(reason); fix its permissions, or use another directory"
     case .missing(let path):
       "there is no cache at \(path); check the directory and namespace, or run a job that fills it"
     case .readOnly(let path):

@@ -31,7 +31,7 @@ struct PrometheusReport: ReportForm {
     page.gauge("cached_bytes", "Body bytes of cache hits in the last run.", traffic.cachedBytes)
     page.gauge("stored_bytes", "Bytes stored in the cache in the last run.", traffic.storedBytes)
     page.histogram("transfer_duration_seconds", "Duration of transfers in the last run.", traffic.latency)
-    page.gauge("attempts", "Requests in the last run, including retries.", traffic.attempts)
+    page.gauge("attempts", "Requests for images in the last run, including retries.", traffic.attempts)
     page.gauge("retries", "Retries in the last run.", traffic.retries)
     if let cache = end.cache {
       page.gauge("cache_entries", "Images in the cache.", cache.entries)

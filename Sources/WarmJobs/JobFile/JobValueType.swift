@@ -96,7 +96,7 @@ public indirect enum JobValueType: Sendable {
     case .choice(_, let words): words.joined(separator: " | ")
     case .statuses: "[STATUS, FROM-TO]"
     case .headers: "{NAME: VALUE}"
-    case .rate: "COUNT/s"
+    case .rate: "COUNT/s | COUNT/m | COUNT/h"
     case .hostAndPort: "HOST:PORT"
     case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT"
     case .secretVariable: "VARIABLE"

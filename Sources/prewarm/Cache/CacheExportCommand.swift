@@ -31,7 +31,7 @@ extension CacheCommand {
           prewarm cache export --to site
           prewarm cache export --job job.yaml --to site --delete
 
-        Show rare options with --help-hidden.
+        Show rare options with 'prewarm cache export --help-hidden'.
         """
     )
 

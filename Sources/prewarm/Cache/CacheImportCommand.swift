@@ -21,7 +21,7 @@ extension CacheCommand {
           prewarm cache import /mnt/backup/prewarm
           prewarm cache import sdcache --urls urls.txt
 
-        Show rare options with --help-hidden.
+        Show rare options with 'prewarm cache import --help-hidden'.
         """
     )
 

@@ -29,7 +29,7 @@ struct CheckCommand: ParsableCommand {
         prewarm check urls.txt 'lists/*.csv' --include '/hero/**'
         prewarm check homepage.yaml --report junit=images.xml
 
-      Show rare options with --help-hidden.
+      Show rare options with 'prewarm check --help-hidden'.
       """
   )
 

@@ -14,7 +14,7 @@ struct ValidateCommand: ParsableCommand {
         prewarm validate homepage.yaml
         prewarm validate --list-keys
 
-      Show rare options with --help-hidden.
+      Show rare options with 'prewarm validate --help-hidden'.
       """
   )
 

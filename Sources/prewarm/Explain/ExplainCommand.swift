@@ -22,7 +22,7 @@ struct ExplainCommand: ParsableCommand {
         prewarm explain https://img.example.com/a.jpg
         prewarm explain https://example.com/a.jpg --job job.yaml
 
-      Show rare options with --help-hidden.
+      Show rare options with 'prewarm explain --help-hidden'.
       """
   )
 

@@ -22,7 +22,7 @@ struct EnqueueCommand: ParsableCommand {
         prewarm enqueue --queue redis://10.0.0.1 job.yaml
         prewarm enqueue --queue redis://10.0.0.1 --wait job.yaml
 
-      Show rare options with --help-hidden.
+      Show rare options with 'prewarm enqueue --help-hidden'.
       """
   )
 

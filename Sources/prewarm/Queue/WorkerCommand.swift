@@ -25,7 +25,7 @@ struct WorkerCommand: ParsableCommand {
         prewarm worker --queue redis://10.0.0.1
         prewarm worker --queue redis://10.0.0.1 --keep -j 64
 
-      Show rare options with --help-hidden.
+      Show rare options with 'prewarm worker --help-hidden'.
       """
   )
 

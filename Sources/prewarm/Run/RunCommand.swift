@@ -89,7 +89,7 @@ struct RunCommand: ParsableCommand {
         prewarm run homepage.yaml --report html=report.html
         prewarm run homepage.yaml --dry-run
 
-      Show rare options with --help-hidden.
+      Show rare options with 'prewarm run --help-hidden'.
       """
   )
 

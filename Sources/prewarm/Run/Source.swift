@@ -72,7 +72,7 @@ enum Source {
     if path.utf8.contains(where: "*?[".utf8.contains) { return }
     var status = stat()
     guard stat(path, &status) == 0 else {
-      let reason = errno == ENOENT ? "no such file; URLs start with https://" : errorSentence()
+      let reason = errno == ENOENT ? "no such file; URLs start with http:// or https://" : errorSentence()
       throw SourceError(sentence: "cannot read \(named(path)): \(reason)")
     }
     if status.st_mode & S_IFMT == S_IFDIR {
