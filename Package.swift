@@ -102,7 +102,7 @@ let package = Package(
     library(
       "PrewarmObserving",
       [
-        "ImageManaging", "ImagePrimitives",
+        "ImageManaging", "ImageCaching", "ImagePrimitives",
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Observing"])),
         .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Observing"])),
       ]

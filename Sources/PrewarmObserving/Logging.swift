@@ -1,4 +1,5 @@
 #if Observing
+  import ImageCaching
   public import ImageManaging
   import ImagePrimitives
   public import Logging

@@ -1,5 +1,6 @@
 #if Observing
   public import CoreMetrics
+  import ImageCaching
   public import ImageManaging
   import ImagePrimitives
 

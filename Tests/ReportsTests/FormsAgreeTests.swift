@@ -116,7 +116,6 @@ import Testing
     var kinds: [[String]]
     var hosts: [[String]]
     var failures: Int
-    var standings: String
     var variants: Int
   }
 
@@ -130,7 +129,6 @@ import Testing
         kinds: all("details.kind > summary").map(kind => [".title", "b"].map(part => texts(kind, part)[0])),
         hosts: all("#hosts tbody tr").map(row => [0, 1, 2].map(cell => row.cells[cell].textContent)),
         failures: all("#failures li").length,
-        standings: texts(page, "#failures .note").join(),
         variants: texts(page, "#failures .facts").filter(text => text.includes("webp, east")).length,
       };
       """
@@ -141,7 +139,6 @@ import Testing
     #expect(page.kinds == [["http-status 404", "15"], ["not-an-image", "2"], ["timeout", "2"], ["invalid-url", "1"]])
     #expect(Dictionary(uniqueKeysWithValues: page.hosts.map { ($0[0], [UInt64($0[1]), UInt64($0[2])]) }) == hosts)
     #expect(page.failures == 20 && page.variants == 1)
-    expectGolden(page.standings)
   }
 
   @Test("the GitHub annotations have the run's figures") func github() throws {

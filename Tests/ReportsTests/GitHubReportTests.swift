@@ -94,6 +94,16 @@ struct ReadCommand: Equatable {
     #expect(!MarkdownReport().text(report).isEmpty && !PrometheusReport().text(report).isEmpty)
   }
 
+  @Test("fixed URLs of the baseline are a notice, and in the Markdown report too") func fixed() throws {
+    var report = RichRun.report()
+    report.baseline = BaselineDifference(path: "known.jsonl", failures: 9, stillBad: 2, fixed: 4)
+    #expect(try commands(report).filter { $0.name == "notice" }.map(\.message) == [report.differencePhrase])
+    let lines = MarkdownReport().text(report).split(separator: "\n").filter { $0.hasPrefix("Baseline:") }
+    expectGolden(lines.joined())
+    report.baseline?.fixed = 0
+    #expect(try !commands(report).contains { $0.name == "notice" })
+  }
+
   @Test("a good run prints nothing, and one that broke off prints the reason")
   func wholeRun() throws {
     #expect(try commands(makeRun().finish(makeEnd(after: .seconds(1)))).isEmpty)

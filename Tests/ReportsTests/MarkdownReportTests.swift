@@ -54,7 +54,6 @@ let hostileMarkdown = [
       rest = rest[range.upperBound...]
     }
     expectGolden(text.lines(with: "**FAILED"), for: "verdict")
-    expectGolden(text.lines(with: "18 count"), for: "standings")
     let nodes = try await nodes(RichRun.report())
     #expect(nodes.named("table").count == 4)
     #expect(nodes.named("html_block").count == 8)

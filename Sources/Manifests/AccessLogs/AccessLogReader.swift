@@ -1,7 +1,7 @@
 /// Rows of access logs: the requested targets, most requested first. All files are read before the first row.
 ///
 /// The files of one manifest are counted together, as one rotated log. Each has its own reader; the last one returns
-/// the rows of all. If one fails, the files after it aren't read.
+/// the rows of all, as far as they could be read.
 final class AccessLogReader: RowReader {
   /// Lines that are read before other work gets a turn.
   private static let sliceLines = 65_536
@@ -80,15 +80,17 @@ final class AccessLogReader: RowReader {
       switch lines.next() {
       case .line(let line):
         try count(line)
-        if failure != nil { return try finish() }
+        if failure != nil { return try end() }
       case .wouldBlock: return .wouldBlock
-      case .end: return isLast || buffer.failure != nil ? try finish() : .end
+      case .end: return try end()
       }
     }
     return .nothingYet
   }
 
-  private func finish() throws(InputError) -> RowStep {
+  /// Ends the file; the last begins the rows of all.
+  private func end() throws(InputError) -> RowStep {
+    guard isLast else { return .end }
     hasCounted = true
     try counter.finish()
     return .nothingYet

@@ -10,10 +10,9 @@ extension FinishedReport {
   /// How the failures differ from those of the baseline: `1 new, 3 known, 2 fixed since known.jsonl; 1 not seen`; nil if there is none.
   /// The path isn't escaped.
   var differencePhrase: String? {
-    let phrase = "\(grouped(standings.counting)) new, \(grouped(standings.known)) known"
-    guard let baseline else { return standings.known > 0 ? phrase : nil }
-    let unseen = baseline.unseen > 0 ? "; \(grouped(baseline.unseen)) not seen" : ""
-    return "\(phrase), \(grouped(baseline.fixed)) fixed since \(baseline.path)\(unseen)"
+    guard let baseline else { return nil }
+    let counts = "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed"
+    return "\(counts) since \(baseline.path)" + (baseline.unseen > 0 ? "; \(grouped(baseline.unseen)) not seen" : "")
   }
 }
 
