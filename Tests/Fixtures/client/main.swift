@@ -38,5 +38,7 @@ print("cached: \(totals.entries) images, \(totals.bodyBytes) bytes")
 
 let messages = log.entries.filter { $0.metadata["url"] == "\(first)" }.map { "\($0.message)" }
 print("logged: \(messages.joined(separator: ", "))")
-let loads = ["downloaded", "hit-disk"].map { "\(metrics.counterTotal(label: "prewarm_loads", dimensions: [("outcome", $0)])) \($0)" }
+let loads = ["downloaded", "hit-disk"].map {
+  "\(metrics.counterTotal(label: "prewarm_loads", dimensions: [("outcome", $0)])) \($0)"
+}
 print("counted: \(loads.joined(separator: ", ")), \(metrics.counterTotal(label: "prewarm_received_bytes")) bytes")
