@@ -10,7 +10,7 @@ import Threads
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
 /// One thread, the transfer thread, does all the work; the methods here and of the clients only send it messages and return, except for
-/// ``shutDown()`` and ``DownloadClient/close()``, which wait. Receivers, hooks, observers, credentials and
+/// `shutDown()` and ``DownloadClient/close()``, which wait. Receivers, hooks, observers, credentials and
 /// ``ImageLoader/canLoad(_:)`` are called on that thread and delay all transfers until they return; ``ImageLoader/load(_:)`` runs in a
 /// task of its own.
 public final class ImageDownloader: Sendable {
@@ -82,7 +82,7 @@ public final class ImageDownloader: Sendable {
     }
   }
 
-  /// Starts the transfer thread, which runs until ``shutDown()``.
+  /// Starts the transfer thread, which runs until `shutDown()`.
   ///
   /// Throws if libcurl is too old or lacks a feature, or the system provides no descriptor or thread.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {

@@ -31,9 +31,7 @@ public struct BatchEntry: Sendable {
   @usableFromInline var writtenOffset: UInt32
   @usableFromInline var writtenLength: UInt32
 
-  /// - Parameters:
-  ///   - requestRange: the range of its URL in normal form.
-  ///   - writtenRange: the range of its URL as written; by default the same range.
+  /// Creates an entry whose URL is in normal form at `requestRange`, and as written at `writtenRange`, by default the same range.
   @inlinable
   public init(
     source: UInt32 = 0,
@@ -78,9 +76,7 @@ public struct BatchEntry: Sendable {
     return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound
   }
 
-  /// Copies the entry with its URLs only, the request URL first, into a buffer of its own.
-  ///
-  /// - Parameter bytes: the batch's bytes.
+  /// Copies the entry with its URLs only, the request URL first, from the batch's bytes into a buffer of its own.
   public func compact(in bytes: UnsafeRawBufferPointer, owner: (any AnyObject & Sendable)? = nil) -> Entry {
     var fields = self
     fields.requestOffset = 0

@@ -3,9 +3,9 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A separate package that depends on this one, like a user's: it is built and run.
+/// Separate packages that depend on this one, like a user's.
 ///
-/// It is built in `.build/client` to reuse results, since a full build takes minutes. `scripts/test` runs it.
+/// They are built in `.build` to reuse results, since a full build takes minutes. `scripts/test` builds and runs the client.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["PREWARM_CLIENT"] == "1", "PREWARM_CLIENT=1 builds the client"))
 struct ClientTests {
   private let folder = TemporaryDirectory()
@@ -14,7 +14,7 @@ struct ClientTests {
     let origin = try Origin()
     for number in 1...3 { origin.set("/\(number).jpg", .body(SampleImages.jpeg(number), type: "image/jpeg")) }
     let urls = (1...3).map { origin.url("/\($0).jpg") }
-    let client = try await built()
+    let client = try await built("client", "main.swift", Self.clientDependencies)
 
     let first = try await Command.run(client, [folder.file("cache")] + urls)
     let size = SampleImages.jpeg(1).count
@@ -35,42 +35,66 @@ struct ClientTests {
     #expect(origin.requests.count == 3)
   }
 
-  /// Builds the client in a package that knows only the library products, and returns its path.
-  private func built() async throws -> String {
-    let package = folder.file("client")
-    folder.write(Self.manifest, to: "client/Package.swift")
-    let source = try #require(readFile(Fixtures.path("client/main.swift")))
-    folder.write(source, to: "client/Sources/client/main.swift")
-    let how = ["build", "--package-path", package, "--scratch-path", "\(Guide.root)/.build/client", "--product", "client"]
+  @Test(
+    "the server of the guide builds",
+    .enabled(if: ProcessInfo.processInfo.environment["PREWARM_SERVER"] == "1", "PREWARM_SERVER=1 builds it, with Hummingbird")
+  )
+  func theServerOfTheGuideBuilds() async throws { _ = try await built("server", "InAServer.swift", Self.serverDependencies) }
+
+  /// Builds the file of a fixture as a program that knows only the library products, and returns its path.
+  private func built(_ name: String, _ file: String, _ dependencies: [Dependency]) async throws -> String {
+    let package = folder.file(name)
+    folder.write(manifest(name, dependencies), to: "\(name)/Package.swift")
+    let source = try #require(readFile(Fixtures.path("\(name)/\(file)")))
+    folder.write(source, to: "\(name)/Sources/\(name)/\(file)")
+    let how = ["build", "--package-path", package, "--scratch-path", "\(Guide.root)/.build/\(name)", "--product", name]
     let build = try await Command.run("/usr/bin/env", ["swift"] + how, timeout: .seconds(1800))
     try #require(build.status == 0, "\(build.outputText)\(build.errorText)")
     let place = try await Command.run("/usr/bin/env", ["swift"] + how + ["--show-bin-path"])
-    return place.outputText.trimmingCharacters(in: .newlines) + "/client"
+    return place.outputText.trimmingCharacters(in: .newlines) + "/\(name)"
   }
 
-  private static let manifest = """
-    // swift-tools-version: 6.2
-    import PackageDescription
+  /// A package besides prewarm, with the products that are used.
+  private typealias Dependency = (package: String, from: String, products: [String])
 
-    let package = Package(
-      name: "client",
-      dependencies: [
-        .package(name: "prewarm", path: "\(Guide.root)", traits: [.defaults, "Observing", "FoundationURLs"]),
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
-      ],
-      targets: [
-        .executableTarget(
-          name: "client",
-          dependencies: [
-            .product(name: "PrewarmImages", package: "prewarm"),
-            .product(name: "PrewarmObserving", package: "prewarm"),
-            .product(name: "InMemoryLogging", package: "swift-log"),
-            .product(name: "MetricsTestKit", package: "swift-metrics"),
-          ]
-        )
-      ]
-    )
+  private static let clientDependencies: [Dependency] = [
+    ("apple/swift-log", "1.6.0", ["InMemoryLogging"]), ("apple/swift-metrics", "2.5.0", ["MetricsTestKit"]),
+  ]
 
-    """
+  private static let serverDependencies: [Dependency] = [
+    ("apple/swift-log", "1.6.0", ["Logging"]), ("apple/swift-metrics", "2.5.0", ["Metrics"]),
+    ("hummingbird-project/hummingbird", "2.0.0", ["Hummingbird"]),
+    ("swift-server/swift-service-lifecycle", "2.0.0", ["ServiceLifecycle"]),
+  ]
+
+  private func manifest(_ name: String, _ dependencies: [Dependency]) -> String {
+    let packages = dependencies.map { ".package(url: \"https://github.com/\($0.package)\", from: \"\($0.from)\")," }
+    let products = dependencies.flatMap { dependency in
+      let package = dependency.package.split(separator: "/")[1]
+      return dependency.products.map { ".product(name: \"\($0)\", package: \"\(package)\")," }
+    }
+    return """
+      // swift-tools-version: 6.2
+      import PackageDescription
+
+      let package = Package(
+        name: "\(name)",
+        dependencies: [
+          .package(name: "prewarm", path: "\(Guide.root)", traits: [.defaults, "Observing", "FoundationURLs"]),
+          \(packages.joined(separator: "\n    "))
+        ],
+        targets: [
+          .executableTarget(
+            name: "\(name)",
+            dependencies: [
+              .product(name: "PrewarmImages", package: "prewarm"),
+              .product(name: "PrewarmObserving", package: "prewarm"),
+              \(products.joined(separator: "\n        "))
+            ]
+          )
+        ]
+      )
+
+      """
+  }
 }

@@ -155,9 +155,8 @@ public struct CacheWriter {
   /// Records that the server still has the same image (304, RFC 9111, section 4.3.4): its age and lifetime restart, and the
   /// response's freshness and validators replace the stored ones unless they are nil.
   ///
-  /// Returns whether the record was unchanged since it was read; otherwise nothing changes.
-  ///
-  /// - Parameter runStart: the start of the run that revalidated, from which the age counts; nil if it wasn't a run.
+  /// Returns whether the record was unchanged since it was read; otherwise nothing changes. If a run revalidated, the age counts from its
+  /// start, `runStart`.
   @discardableResult
   public func revalidate(
     _ key: CacheKey,

@@ -12,11 +12,9 @@ extension ImageCache {
   /// have the same path, such as variants of a URL, the one stored last is kept. Images of URLs with credentials are skipped: the
   /// cache has masked them, so no app would find the file.
   ///
-  /// - Parameters:
-  ///   - images: the images to export; by default the originals rather than resized ones.
-  ///   - removesOthers: called at the end; if it returns true, files of `directory` that an export could have written but this one
-  ///     didn't are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named
-  ///     after a host.
+  /// `removesOthers` is called at the end: if it returns true, files of `directory` that an export could have written but this one didn't
+  /// are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
+  ///
   /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; files exported
   ///   before then are kept. Throws if the cache can't be read.
   @discardableResult

@@ -172,7 +172,7 @@ public struct LoadHooks: Sendable {
   public var cacheKeyFilter: (@Sendable (_ url: String) -> String)?
   /// The bytes to store instead of the received ones; nil: nothing is stored.
   ///
-  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``LoadOptions/encoding`` it stays in
+  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``ImageManager/Configuration/encoding`` it stays in
   /// memory. `image` is passed if the load decodes. The result must be an image of a format that can be probed.
   public var cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)?
 

@@ -56,7 +56,7 @@ public struct CacheLayerUse: Sendable, Hashable {
   /// Where the image is looked up; both by default.
   public var reads: CacheLayers
   /// Where the image is stored; both by default. A transformed image has no bytes of its own: it is stored on disk only if
-  /// ``LoadOptions/encoding`` or a ``LoadHooks/cacheSerializer`` encodes it.
+  /// ``ImageManager/Configuration/encoding`` or a ``LoadHooks/cacheSerializer`` encodes it.
   public var writes: CacheLayers
   /// Where the original of a transformed image is looked up; both by default.
   public var readsOriginal: CacheLayers

@@ -13,7 +13,7 @@ extension ImageManager {
     return try isOnDisk(request)
   }
 
-  /// Whether the image at `url` is cached; see ``isCached(_:)-(ImageRequest)``.
+  /// Whether the image at `url` is cached; see `isCached(_:)`.
   public func isCached(_ url: String) throws(CacheError) -> Bool { try isCached(ImageRequest(url: url)) }
 
   /// Whether memory has the image as requested: transformed if the request transforms.
@@ -77,7 +77,7 @@ extension ImageManager {
     return nil
   }
 
-  /// The path of the file that has the bytes of ``record(for:)-(ImageRequest)``, to send without reading them into memory; nil if it isn't
+  /// The path of the file that has the bytes of `record(for:)`, to send without reading them into memory; nil if it isn't
   /// cached, or has at most 256 KiB, which the cache keeps in its index. A later trim or replacement removes the file; who has it open
   /// can still read it.
   public func bodyPath(for request: ImageRequest) throws(CacheError) -> String? {
@@ -235,12 +235,12 @@ extension VerifiedImage {
 
 // The same for asynchronous callers: the disk is read and written on threads of their own.
 extension ImageManager {
-  /// The asynchronous form of ``isCached(_:)-(ImageRequest)``.
+  /// The asynchronous form of `isCached(_:)`.
   public func isCached(_ request: ImageRequest) async throws -> Bool {
     try await CacheQueries.shared.perform { [self] in try isCached(request) }
   }
 
-  /// The asynchronous form of ``record(for:)-(ImageRequest)``.
+  /// The asynchronous form of `record(for:)`.
   public func record(for request: ImageRequest) async throws -> EntryRecord? {
     try await CacheQueries.shared.perform { [self] in try record(for: request) }
   }
