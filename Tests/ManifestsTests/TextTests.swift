@@ -36,6 +36,13 @@ import Testing
     #expect(result.entries[1].written.count == 256)
   }
 
+  @Test("an image isn't a list") func binaryFile() throws {
+    let manifest = directory.manifest(bytes: SampleImages.jpeg(1), name: "hero.jpg")
+    let error = #expect(throws: ManifestError.self) { try readAll([manifest]) }
+    #expect(error?.manifest == "hero.jpg")
+    expectGolden(error?.message)
+  }
+
   @Test("an empty file has no entries") func anEmptyFileHasNoEntries() throws {
     #expect(try readAll([directory.manifest("")]).entries.isEmpty)
     #expect(try readAll([directory.manifest("\u{feff}")]).entries.isEmpty)

@@ -4,6 +4,16 @@ import Testing
 @testable import Reports
 
 @Suite struct FailureLogTests {
+  @Test("the message of a failure names the URL that redirects led to") func redirected() {
+    let run = makeRun()
+    let failure = Failure(.notAnImage, message: "the body is HTML")
+    let details = EntryResult.Details(failure: failure, finalURL: "https://img.example.com/login")
+    run.record(EntryResult(.failed, details: details))
+    run.record(EntryResult(.failed, details: EntryResult.Details(failure: failure)))
+    let messages = run.finish(makeEnd(after: .seconds(1))).failureGroups[0].examples.map(\.failure?.message)
+    #expect(messages == ["the body is HTML, after a redirect to https://img.example.com/login", "the body is HTML"])
+  }
+
   @Test("examples with long URLs stay within a byte limit, with at least one per group")
   func longExamples() {
     let run = makeRun()

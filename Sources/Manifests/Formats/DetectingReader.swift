@@ -36,6 +36,9 @@ final class DetectingReader: RowReader {
     if isFetched, beginning == .page {
       throw ManifestError(manifest: manifest, line: 1, message: "the server sent an HTML page instead of a list; check its URL")
     }
+    if beginning == .other, TextBeginning.isBinary(buffer.bytes) {
+      throw ManifestError(manifest: manifest, message: "it is a binary file, not a list of URLs")
+    }
     let reader: any RowReader
     if beginning == .sitemap {
       reader = SitemapReader(buffer, rules: rules, manifest: manifest)
@@ -96,6 +99,9 @@ enum TextBeginning {
   ]
   /// The number of bytes that are examined at most.
   private static let prefixBytes = 256
+
+  /// Whether the first bytes have a NUL: those of an image or an archive, which no list has.
+  static func isBinary(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.prefix(prefixBytes).contains(0) }
 
   init(_ bytes: UnsafeRawBufferPointer) {
     let isSkipped = { (byte: UInt8) in [0, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0x20, 0x09, 0x0a, 0x0d].contains(byte) }

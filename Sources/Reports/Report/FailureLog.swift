@@ -57,7 +57,7 @@ struct FailureLog {
         priority: entry.priority,
         variant: variant,
         outcome: result.outcome,
-        failure: result.failure,
+        failure: result.failureWithRedirect,
         attempts: result.attempts,
         remoteCache: result.remoteCache,
         isBlacklisted: result.outcome == .blacklisted || result.details?.isBlacklisted == true,
@@ -100,6 +100,16 @@ struct FailureLog {
       summary.list(group.hosts.map { HostCount(host: hosts.name($0.key), count: $0.value) })
       return summary
     }.sorted { $0.isBefore($1) }
+  }
+}
+
+extension EntryResult {
+  /// The failure, whose message names the URL that redirects led to.
+  fileprivate var failureWithRedirect: Failure? {
+    guard let finalURL else { return failure }
+    var failure = failure
+    failure?.message += ", after a redirect to \(finalURL)"
+    return failure
   }
 }
 

@@ -28,9 +28,8 @@ extension FaultRow {
       scene.job.folder.write(whole.dropLast(whole.count - 100), to: "urls.txt.gz")
       scene.options += ["--set", "manifests=[{path: urls.txt.gz}]"]
     },
-    .input("a manifest of binary data", exit: 2, "a control character", outcome: "failed", kind: "invalid-url") { scene in
-      scene.urls = []
-      scene.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
+    .manifest("a manifest of binary data", exit: 1, "binary") {
+      $0.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
     },
     FaultRow(
       part: "input",

@@ -32,7 +32,7 @@ struct Chromium {
       "--disable-background-networking",
       "--allow-file-access-from-files", "--user-data-dir=\(folder.file("profile"))", "--virtual-time-budget=60000", "--dump-dom",
     ]
-    // The virtual time may run out before the frame loads: then the script didn't start, and another attempt opens the page again.
+    // If the virtual time ends before the frame is loaded, another attempt opens the page again.
     var (json, said) = (String?.none, "")
     for _ in 0..<5 where json == nil {
       let result = try await Command.run(executable, options + ["file://\(harness)"], timeout: .seconds(300))
@@ -52,6 +52,8 @@ struct Chromium {
     """
     <!DOCTYPE html><meta charset="utf-8"><title>harness</title><pre></pre>
     <script>
+    // Without timers, the virtual time passes at once, and may end before a busy machine has loaded the frame.
+    const ticking = setInterval(() => {}, 1);
     addEventListener("load", async () => {
       const answers = [];
       for (let number = 0; number < \(pages); number += 1) {
@@ -77,6 +79,7 @@ struct Chromium {
         delete window.injected;
       }
       document.querySelector("pre").textContent = encodeURIComponent(JSON.stringify(answers));
+      clearInterval(ticking);
     });
     </script>
     """
