@@ -8,7 +8,7 @@ public struct Download: Sendable {
   /// ``ImageLoader`` handles the URL: whatever that loader understands.
   public var requestURL: [UInt8]
   /// The class: downloads of a higher one start first.
-  public var priority: Priority
+  public var priority: LoadPriority
   /// The position within the class: lower ones start first; equal ones in the order of submission.
   public var sequence: Int64
   /// The options, prepared for use.
@@ -30,7 +30,7 @@ public struct Download: Sendable {
   public init(
     id: UInt64,
     requestURL: [UInt8],
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     sequence: Int64 = 0,
     options prepared: PreparedOptions,
     validators: Validators? = nil,

@@ -47,7 +47,7 @@ public final class DownloadClient: Sendable {
   }
 
   /// Changes the class of a waiting download, which keeps its sequence; no effect on running ones. Unknown numbers are ignored.
-  public func setPriority(_ priority: Priority, of id: UInt64) {
+  public func setPriority(_ priority: LoadPriority, of id: UInt64) {
     inbox.post(.setPriority(client: number, id, priority))
   }
 
@@ -89,15 +89,15 @@ public enum DownloadEvent: Sendable {
   /// The next bytes of a body above ``DownloadOptions/streamAbove``, in order; the first chunk holds all bytes received until then.
   case chunk(id: UInt64, attempt: Int, bytes: [UInt8])
   /// The attempt failed, and another follows after that time. Sent with ``Download/wantsProgress``.
-  case retrying(id: UInt64, Failure, after: Duration)
+  case retrying(id: UInt64, ImageFailure, after: Duration)
   /// The chunks so far are void: the body starts over. Not sent if a retry resumes the body.
   case restarted(id: UInt64)
   /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
-  case finished(id: UInt64, Response)
+  case finished(id: UInt64, DownloadResponse)
   /// The server responded with 304: the image of ``Download/validators`` is still current; see ``Response/isNotModified``.
-  case notModified(id: UInt64, Response)
+  case notModified(id: UInt64, DownloadResponse)
   /// Failed after all retries; its chunks are void.
-  case failed(id: UInt64, Failure, TransferSummary)
+  case failed(id: UInt64, ImageFailure, TransferSummary)
   /// Cancelled before it ended; its chunks are void.
   case cancelled(id: UInt64, TransferSummary)
 

@@ -11,11 +11,11 @@ public final class DownloadTask: Sendable {
   private let state: TaskState
   private let client: DownloadClient
   private let id: UInt64
-  private let current: Mutex<Priority>
+  private let current: Mutex<LoadPriority>
   /// Retained, since a released downloader cancels its downloads.
   private let downloader: ImageDownloader
 
-  init(id: UInt64, priority: Priority, state: TaskState, client: DownloadClient, downloader: ImageDownloader) {
+  init(id: UInt64, priority: LoadPriority, state: TaskState, client: DownloadClient, downloader: ImageDownloader) {
     self.id = id
     self.state = state
     self.client = client
@@ -28,7 +28,7 @@ public final class DownloadTask: Sendable {
   public var events: AsyncStream<DownloadEvent> { state.events.events }
 
   /// The response, with the whole body in memory; waits for it. Cancelling the waiting task cancels the download.
-  public var value: Response {
+  public var value: DownloadResponse {
     get async throws(DownloadError) {
       // The awaiting caller may hold nothing else that keeps the downloader alive.
       defer { withExtendedLifetime(self) {} }
@@ -40,7 +40,7 @@ public final class DownloadTask: Sendable {
   public func cancel() { client.cancel([id]) }
 
   /// The class, which can change while the download waits.
-  public var priority: Priority {
+  public var priority: LoadPriority {
     get { current.withLock { $0 } }
     set {
       current.withLock { $0 = newValue }
@@ -56,10 +56,10 @@ public enum DownloadError: Error, Sendable, Hashable {
   /// The downloader was shut down, before or during the download.
   case shutDown
   /// It failed after all retries.
-  case failed(Failure)
+  case failed(ImageFailure)
 
   /// The failure, if it wasn't cancelled.
-  public var failure: Failure? {
+  public var failure: ImageFailure? {
     if case .failed(let failure) = self { failure } else { nil }
   }
 }
@@ -78,7 +78,7 @@ extension ImageDownloader {
   ///   - progressInterval: the minimum time between two progress reports.
   public func download(
     _ url: String,
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     options: DownloadOptions = DownloadOptions(),
     validators: Validators? = nil,
     progressInterval: Duration = .zero
@@ -99,7 +99,7 @@ extension ImageDownloader {
       )
       client.submit([download])
     } catch {
-      receiver.receive([.failed(id: id, Failure(.invalidURL, message: error.message), TransferSummary())])
+      receiver.receive([.failed(id: id, ImageFailure(.invalidURL, message: error.message), TransferSummary())])
     }
     return task
   }
@@ -108,10 +108,10 @@ extension ImageDownloader {
   /// ``download(_:priority:options:validators:progressInterval:)``.
   public func data(
     from url: String,
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     options: DownloadOptions = DownloadOptions(),
     validators: Validators? = nil
-  ) async throws(DownloadError) -> Response {
+  ) async throws(DownloadError) -> DownloadResponse {
     try await download(url, priority: priority, options: options, validators: validators).value
   }
 
@@ -129,7 +129,7 @@ extension ImageDownloader {
 /// The state of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
 final class TaskState: Sendable {
   let events = Broadcast<DownloadEvent>(keeping: 64)
-  let outcome = OneShot<Result<Response, DownloadError>>()
+  let outcome = OneShot<Result<DownloadResponse, DownloadError>>()
   /// The chunks of a streamed body.
   private let body = Mutex<[UInt8]>([])
 
@@ -163,7 +163,7 @@ final class TaskState: Sendable {
     return true
   }
 
-  private func end(_ outcome: Result<Response, DownloadError>, _ event: DownloadEvent) {
+  private func end(_ outcome: Result<DownloadResponse, DownloadError>, _ event: DownloadEvent) {
     events.send(event)
     events.finish()
     self.outcome.set(outcome)

@@ -28,7 +28,7 @@ public struct DownloaderStatistics: Sendable {
     /// The status that asked for the pause, 429 or 503; nil if the host was paused after failures (``CircuitBreaker``).
     public internal(set) var status: Int?
     /// Its last failure, if it was paused after failures.
-    public internal(set) var failure: Failure?
+    public internal(set) var failure: ImageFailure?
     /// Whether its downloads fail meanwhile instead of waiting.
     public internal(set) var isDown = false
   }
@@ -78,7 +78,7 @@ final class Monitor: Sendable {
     var host: String
     var until: MonotonicInstant
     var status: Int?
-    var failure: Failure?
+    var failure: ImageFailure?
     var isDown = false
   }
 
@@ -116,7 +116,7 @@ final class Monitor: Sendable {
   func forgetPeak() { state.withLock { $0.statistics.peakRunning = $0.statistics.running } }
 
   /// Records that a host is paused until `time`: because of `status`, or after failures if that is nil.
-  func note(_ host: String, until time: MonotonicInstant, status: Int?, failure: Failure? = nil, isDown: Bool = false) {
+  func note(_ host: String, until time: MonotonicInstant, status: Int?, failure: ImageFailure? = nil, isDown: Bool = false) {
     state.withLock { state in
       let noted = PausedHost(host: host, until: time, status: status, failure: failure, isDown: isDown)
       if let index = state.paused.firstIndex(where: { $0.host == host }) {

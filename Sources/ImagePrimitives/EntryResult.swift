@@ -2,7 +2,7 @@
 ///
 /// A plain hit needs no allocation.
 public struct EntryResult: Sendable {
-  public var outcome: Outcome
+  public var outcome: LoadOutcome
   /// The image's format, if its bytes were recognised.
   public var format: ImageFormat?
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
@@ -38,7 +38,7 @@ public struct EntryResult: Sendable {
   /// Fields that few entries have.
   package final class Details: Sendable {
     /// Why it failed, for `failed` and `blacklisted`.
-    package let failure: Failure?
+    package let failure: ImageFailure?
     /// Whether its URL is on the blacklist, because of this failure or an earlier one.
     package let isBlacklisted: Bool
     /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
@@ -51,7 +51,7 @@ public struct EntryResult: Sendable {
     package let prefixChecksum: Checksum?
 
     package init(
-      failure: Failure? = nil,
+      failure: ImageFailure? = nil,
       isBlacklisted: Bool = false,
       finalURL: String? = nil,
       contentType: String? = nil,
@@ -68,7 +68,7 @@ public struct EntryResult: Sendable {
   }
 
   /// A result with only an outcome.
-  package init(_ outcome: Outcome, details: Details? = nil) {
+  package init(_ outcome: LoadOutcome, details: Details? = nil) {
     self.outcome = outcome
     self.details = details
     isShared = false
@@ -83,7 +83,7 @@ public struct EntryResult: Sendable {
   }
 
   /// Why it failed, for `failed` and `blacklisted`.
-  public var failure: Failure? { details?.failure }
+  public var failure: ImageFailure? { details?.failure }
   /// Whether its URL is on the blacklist, because of this failure or an earlier one.
   public var isBlacklisted: Bool { details?.isBlacklisted ?? false }
   /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
@@ -102,7 +102,7 @@ public struct EntryResult: Sendable {
 }
 
 /// How an entry of a run ended; each entry has exactly one outcome.
-public enum Outcome: UInt8, Sendable, CaseIterable {
+public enum LoadOutcome: UInt8, Sendable, CaseIterable {
   /// In the memory cache, fresh and valid.
   case hitMemory
   /// In the disk cache, fresh and valid.
@@ -165,7 +165,7 @@ public struct Checksum: Sendable, Hashable {
 }
 
 /// The priority class of a request: higher classes start first; order is kept within a class.
-public enum Priority: UInt8, Sendable, CaseIterable, Comparable {
+public enum LoadPriority: UInt8, Sendable, CaseIterable, Comparable {
   case veryHigh, high, normal, low, veryLow
 
   /// The name in job files, manifests and reports, such as `very-high`.
@@ -186,5 +186,5 @@ public enum Priority: UInt8, Sendable, CaseIterable, Comparable {
   }
 
   /// Compares urgency: `.veryHigh` is the greatest.
-  public static func < (left: Priority, right: Priority) -> Bool { left.rawValue > right.rawValue }
+  public static func < (left: LoadPriority, right: LoadPriority) -> Bool { left.rawValue > right.rawValue }
 }

@@ -49,7 +49,7 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
 }
 
 /// Why a request failed: the kind, the HTTP status if there is one, and a sentence for people.
-public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ImageFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var kind: FailureKind
   /// The HTTP status, if the server sent one.
   public var status: Int?

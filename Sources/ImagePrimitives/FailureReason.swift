@@ -41,7 +41,7 @@ package indirect enum FailureReason: Sendable, Hashable {
   /// No connection was accepted; `cause` is the system's, such as `Connection refused`.
   case noConnection(to: String, cause: String)
   /// The host is paused after several consecutive failures; includes the last one.
-  case hostDown(failures: Int, last: Failure)
+  case hostDown(failures: Int, last: ImageFailure)
   /// A reason with text around it.
   case quoted(before: String, FailureReason, after: String)
 
@@ -99,7 +99,7 @@ package indirect enum FailureReason: Sendable, Hashable {
   }
 }
 
-extension Failure {
+extension ImageFailure {
   /// The cause alone, for a sentence that names the host or URL already, such as `connection refused`.
   package var cause: String {
     guard case .noConnection(_, let cause) = reason else { return message }

@@ -18,7 +18,7 @@ public struct BatchEntry: Sendable {
   /// The request variant: 0 is the plain one, and n is the context's variant at n - 1.
   public var variant: UInt16
   /// Its own priority, or its list's; the most urgent starts first.
-  public var priority: Priority
+  public var priority: LoadPriority
   public var state: State
   /// The offsets of the request URL's parts; empty if there is no valid URL.
   public var parts: URLParts
@@ -36,7 +36,7 @@ public struct BatchEntry: Sendable {
   public init(
     source: UInt32 = 0,
     line: UInt64 = 0,
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     state: State = .good,
     variant: UInt16 = 0,
     sequence: Int64 = 0,
@@ -118,7 +118,7 @@ public struct Entry: Sendable {
 
   @inlinable public var source: UInt32 { fields.source }
   @inlinable public var variant: UInt16 { fields.variant }
-  @inlinable public var priority: Priority { fields.priority }
+  @inlinable public var priority: LoadPriority { fields.priority }
   @inlinable public var state: BatchEntry.State { fields.state }
   @inlinable public var parts: URLParts { fields.parts }
   @inlinable public var line: UInt64 { fields.line }

@@ -9,11 +9,11 @@ final class EntryAssembler {
   init(_ manifests: [Manifest]) { self.manifests = manifests }
 
   /// Returns the priority of a row; an unknown priority is recorded as the row's problem.
-  func priority(of row: inout Row, manifest: Int) -> Priority {
+  func priority(of row: inout Row, manifest: Int) -> LoadPriority {
     let inherited = manifests[manifest].priority
     guard let word = row.priority, !word.isEmpty, row.problem == nil else { return inherited }
-    if let named = Priority.allCases.first(where: { $0.name.utf8.elementsEqual(word) }) { return named }
-    let names = Priority.allCases.map(\.name).joined(separator: ", ")
+    if let named = LoadPriority.allCases.first(where: { $0.name.utf8.elementsEqual(word) }) { return named }
+    let names = LoadPriority.allCases.map(\.name).joined(separator: ", ")
     row.problem = "'\(String(decoding: word.prefix(64), as: UTF8.self))' isn't a priority; use one of \(names)"
     return inherited
   }
@@ -22,7 +22,7 @@ final class EntryAssembler {
   /// filtered and invalid.
   func append(
     _ rows: [PlainRow],
-    priority: Priority,
+    priority: LoadPriority,
     file: Int,
     manifest index: Int,
     base: BaseURL?,
@@ -58,7 +58,7 @@ final class EntryAssembler {
   @discardableResult
   func append(
     _ row: Row,
-    priority: Priority,
+    priority: LoadPriority,
     file: Int,
     manifest: Int,
     base: BaseURL?,

@@ -95,7 +95,7 @@ public struct Manifest: Sendable {
   /// The format of rows. Default: ``Format/auto``.
   public var format = Format.auto
   /// The priority of entries that don't name one. Default: normal.
-  public var priority = Priority.normal
+  public var priority = LoadPriority.normal
   /// The URL against which relative entries are resolved. Default: nil, which means the URL that the manifest was
   /// fetched from; relative entries of other manifests are invalid. The paths of an access log are never resolved
   /// against the log's own URL.

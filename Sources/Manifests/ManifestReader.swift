@@ -259,7 +259,7 @@ public final class ManifestReader {
     try keep(row, priority: priority, file: file, in: spool)
   }
 
-  func keep(_ row: Row, priority: Priority, file: Int, in spool: EntrySpool) throws(ManifestError) {
+  func keep(_ row: Row, priority: LoadPriority, file: Int, in spool: EntrySpool) throws(ManifestError) {
     do throws(InputError) {
       try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
     } catch {
@@ -311,7 +311,7 @@ public final class ManifestReader {
   }
 
   @discardableResult
-  func appendRun(_ run: [PlainRow], priority: Priority, file: Int, to batch: inout EntryBatch) -> Counts {
+  func appendRun(_ run: [PlainRow], priority: LoadPriority, file: Int, to batch: inout EntryBatch) -> Counts {
     let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
     let run = assembler.append(run, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
     addNames()
@@ -319,7 +319,7 @@ public final class ManifestReader {
     return run
   }
 
-  func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> BatchEntry.State {
+  func append(_ row: Row, priority: LoadPriority, file: Int, to batch: inout EntryBatch) -> BatchEntry.State {
     let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
     return assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
   }

@@ -40,7 +40,7 @@ extension ImageManager.Observer {
   }
 }
 
-extension Failure {
+extension ImageFailure {
   fileprivate var metadata: Logger.Metadata {
     var metadata: Logger.Metadata = ["reason": "\(kind.name): \(message)"]
     if let status { metadata["status"] = "\(status)" }

@@ -22,7 +22,7 @@ extension ImageManager.Observer {
     prefix: String = "prewarm",
     factory: any MetricsFactory = MetricsSystem.factory
   ) -> ImageManager.Observer {
-    let loads = Outcome.allCases.map { outcome in
+    let loads = LoadOutcome.allCases.map { outcome in
       Counter(label: "\(prefix)_loads", dimensions: [("outcome", outcome.name)], factory: factory)
     }
     let retries = Counter(label: "\(prefix)_retries", factory: factory)

@@ -20,7 +20,7 @@ final class HeldMessage: @unchecked Sendable {
 
   private var rows: [UInt8] = []
   private var results: [[UInt8]] = []
-  private var counts = [UInt64](repeating: 0, count: Outcome.allCases.count)
+  private var counts = [UInt64](repeating: 0, count: LoadOutcome.allCases.count)
   private var badURLs: [(key: BadURLKey, value: [UInt8])] = []
   private var goodURLs: [BadURLKey] = []
 
@@ -64,7 +64,7 @@ final class HeldMessage: @unchecked Sendable {
   }
 
   /// Adds a result and its row.
-  func take(_ outcome: Outcome, row: UnsafeRawBufferPointer) {
+  func take(_ outcome: LoadOutcome, row: UnsafeRawBufferPointer) {
     openResults -= 1
     counts[Int(outcome.rawValue)] += 1
     if rows.count + row.count > Settlement.maximumResultBytes { endPart() }
@@ -72,7 +72,7 @@ final class HeldMessage: @unchecked Sendable {
   }
 
   /// The number of entries so far by outcome.
-  var outcomes: some Sequence<(Outcome, UInt64)> { zip(Outcome.allCases, counts) }
+  var outcomes: some Sequence<(LoadOutcome, UInt64)> { zip(LoadOutcome.allCases, counts) }
 
   /// Records that a URL was found to be bad, or good again.
   func note(_ key: BadURLKey, bad value: [UInt8]?) {

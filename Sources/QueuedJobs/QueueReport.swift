@@ -205,7 +205,7 @@ extension QueueProgress {
       return "has \(written.entries) entries, but \(finalEntries) are final: another program has changed its streams; "
         + "start over with --replace"
     }
-    guard zip(Outcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
+    guard zip(LoadOutcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
     let said = "counts \(counts.reduce(0, &+)) results but contains \(totals.urls): Redis has lost or repeated some"
     return said + ", which may happen unless appendfsync is set to always; run again with --wait, and if the error stays, "
       + "start over with --replace"

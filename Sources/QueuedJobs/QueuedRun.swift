@@ -245,7 +245,7 @@ final class QueuedRun: PrefetchDelegate {
 extension QueuedRun {
   /// Ends an entry that isn't requested; `count` is the number of its variants, by default all.
   func fail(_ kind: FailureKind, _ message: String, _ index: Int, _ held: HeldMessage, variants count: Int? = nil) {
-    let details = EntryResult.Details(failure: Failure(kind, message: message))
+    let details = EntryResult.Details(failure: ImageFailure(kind, message: message))
     let isPlain = count != nil || variants == 0
     for variant in isPlain ? 0...0 : 1...UInt16(variants) {
       held.expect(1)

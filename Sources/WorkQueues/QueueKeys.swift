@@ -91,12 +91,12 @@ struct QueueKeys: Sendable {
 
 /// One of a queue's streams of messages.
 struct QueueStream: Sendable, Hashable {
-  let priority: Priority
+  let priority: LoadPriority
   /// Whether its entries are tried alone.
   let isRetry: Bool
 
   /// All streams, in reading order.
-  static let all = Priority.allCases.flatMap {
+  static let all = LoadPriority.allCases.flatMap {
     [QueueStream(priority: $0, isRetry: true), QueueStream(priority: $0, isRetry: false)]
   }
 

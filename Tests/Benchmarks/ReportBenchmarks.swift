@@ -72,7 +72,7 @@ enum ReportBenchmarks {
   }
 
   private static let failed: EntryResult = {
-    let failure = Failure(.httpStatus, status: 404, message: "the server answered with 404 Not Found")
+    let failure = ImageFailure(.httpStatus, status: 404, message: "the server answered with 404 Not Found")
     var result = EntryResult(.failed, details: .init(failure: failure, contentType: "text/html"))
     (result.attempts, result.durationNanoseconds) = (3, 12_345_678)
     return result

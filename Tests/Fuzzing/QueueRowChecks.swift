@@ -115,13 +115,13 @@ extension QueueRowChecks {
     var probed = EntryResult(.checked, details: EntryResult.Details(prefixChecksum: Checksum(high: .max, low: 9)))
     probed.isShared = true
     let failures = [
-      Failure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503"),
-      Failure(.invalidURL, message: "the URL has no scheme"), Failure(.tls, message: "the certificate has expired"),
+      ImageFailure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503"),
+      ImageFailure(.invalidURL, message: "the URL has no scheme"), ImageFailure(.tls, message: "the certificate has expired"),
     ]
     let failed = failures.map { failure in
       EntryResult(.failed, details: EntryResult.Details(failure: failure, isBlacklisted: true, warnings: ["odd"]))
     }
-    let plain = Outcome.allCases.map { EntryResult($0) }
+    let plain = LoadOutcome.allCases.map { EntryResult($0) }
     return ([downloaded, probed] + failed + plain).map { result in
       var result = result
       (result.attempts, result.bytes, result.receivedBytes) = (3, 500, 1234)

@@ -6,7 +6,7 @@ import Testing
 
 /// Several clients of one downloader.
 struct ClientTests {
-  private func download(_ id: UInt64, _ url: String, priority: Priority = .normal, sequence: Int64 = 0) -> Download {
+  private func download(_ id: UInt64, _ url: String, priority: LoadPriority = .normal, sequence: Int64 = 0) -> Download {
     Download(id: id, requestURL: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
   }
 

@@ -54,9 +54,9 @@ struct ConditionalTests {
   @Test("a loader's freshness replaces the stored one, if it has any")
   func saidFreshness() {
     let stored = Freshness(mustRevalidate: true)
-    let silent = Response(status: 304, body: [], bodyBytes: 0)
+    let silent = DownloadResponse(status: 304, body: [], bodyBytes: 0)
     #expect(silent.freshness(renewing: stored) == stored)
-    let said = Response(status: 304, freshness: Freshness(lifetime: .seconds(5)), body: [], bodyBytes: 0)
+    let said = DownloadResponse(status: 304, freshness: Freshness(lifetime: .seconds(5)), body: [], bodyBytes: 0)
     #expect(said.freshness(renewing: stored) == Freshness(lifetime: .seconds(5)))
   }
 

@@ -70,7 +70,7 @@ struct DownloadQueueTests {
   @Test("a higher class starts first, whatever its sequence")
   func classesComeFirst() {
     var queue = makeQueue(openHosts: 2)
-    for (slot, priority) in Priority.allCases.reversed().enumerated() {
+    for (slot, priority) in LoadPriority.allCases.reversed().enumerated() {
       queue.insert(slot: slot, host: slot % 2, priority: priority, sequence: Int64(slot))
     }
     #expect(startAll(&queue) == [4, 3, 2, 1, 0])
@@ -193,7 +193,7 @@ struct DownloadQueueTests {
 
   @Test("random traffic over many hosts always starts the best eligible download")
   func matchesPlainModel() {
-    struct Waiting { var slot, host: Int, priority: Priority, sequence: Int64 }
+    struct Waiting { var slot, host: Int, priority: LoadPriority, sequence: Int64 }
     var random = SeededRandom(seed: 42)
     var queue = DownloadQueue(concurrency: 12, perHost: 3)
     var waiting: [Waiting] = []
@@ -204,7 +204,7 @@ struct DownloadQueueTests {
       switch random.next() % 4 {
       case 0, 1:
         guard let slot = free.popLast() else { continue }
-        let priority = Priority.allCases.randomElement(using: &random)!
+        let priority = LoadPriority.allCases.randomElement(using: &random)!
         let new = Waiting(
           slot: slot,
           host: Int(random.next() % 20),

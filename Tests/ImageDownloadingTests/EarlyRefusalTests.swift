@@ -5,7 +5,7 @@ import Testing
 
 /// Bodies that are stopped by their first bytes.
 struct EarlyRefusalTests {
-  private static let html = Failure(.notAnImage, message: "the body is HTML")
+  private static let html = ImageFailure(.notAnImage, message: "the body is HTML")
   private let log = JudgeLog()
 
   private var refusing: PrefixJudge { log.judge { _ in .refused(Self.html) } }
@@ -27,9 +27,9 @@ struct EarlyRefusalTests {
   @Test("a rejection is final even if its failure claims to be transient")
   func refusalIsFinal() throws {
     let origin = try Origin(["/a": .body(pattern(100_000))])
-    let judge = log.judge { _ in .refused(Failure(.notAnImage, isTransient: true, message: "no")) }
+    let judge = log.judge { _ in .refused(ImageFailure(.notAnImage, isTransient: true, message: "no")) }
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: judge))
-    #expect(end.failure == Failure(.notAnImage, message: "no"))
+    #expect(end.failure == ImageFailure(.notAnImage, message: "no"))
     #expect(end.summary.attempts == 1)
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Each way in which a transfer fails: its kind, whether it is retried, and its message.
 struct FailureTests {
-  private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) throws -> Failure {
+  private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) throws -> ImageFailure {
     let origin = try Origin(["/a": behaviour])
     return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
   }

@@ -87,7 +87,7 @@ struct HookTests {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "no") { request in url.map { DownloadRequest(url: $0, headers: request.headers) } }
     let end = try fetch(origin.url("/a"), DownloadOptions { $0.requestModifier = modifier })
-    #expect(end.failure == Failure(.internal, message: message))
+    #expect(end.failure == ImageFailure(.internal, message: message))
     #expect(end.summary.attempts == 0)
     #expect(origin.requests.isEmpty)
   }
@@ -157,7 +157,7 @@ struct HookTests {
     let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
     let decryptor = Decryptor(name: "none") { _ in nil }
     let failure = try fetch(origin.url("/a"), DownloadOptions { $0.decryptor = decryptor }).failure
-    #expect(failure == Failure(.contentType, message: "the decryptor none can't read the body"))
+    #expect(failure == ImageFailure(.contentType, message: "the decryptor none can't read the body"))
     #expect(
       try fetch(
         origin.url("/a"),

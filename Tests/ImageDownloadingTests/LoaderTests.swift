@@ -90,11 +90,11 @@ struct LoaderTests {
         count += 1
         return count
       }
-      if number == 1 { throw Failure(.connect, isTransient: true, message: "away") }
-      throw Failure(.httpStatus, status: 404, message: "gone")
+      if number == 1 { throw ImageFailure(.connect, isTransient: true, message: "away") }
+      throw ImageFailure(.httpStatus, status: 404, message: "gone")
     }
     let end = try await fetch("shelf:a", [shelf], options: .forTests(retries: 5))
-    #expect(end.failure == Failure(.httpStatus, status: 404, message: "gone"))
+    #expect(end.failure == ImageFailure(.httpStatus, status: 404, message: "gone"))
     #expect(end.summary.attempts == 2)
     let odd = try await fetch("shelf:odd", [shelf], options: .forTests(retries: 5))
     #expect(odd.failure?.kind == .internal && odd.summary.attempts == 1)
@@ -175,7 +175,7 @@ struct LoaderTests {
     let fetcher = try Fetcher(loaders: [shelf])
     fetcher.submit(["shelf:a"], options: .forTests(timeout: .milliseconds(50)))
     let end = try await fetcher.recorder.waitForEnds(1)[0]
-    #expect(end.failure == Failure(.timeout, isTransient: true, message: "the loader didn't finish within 50 ms"))
+    #expect(end.failure == ImageFailure(.timeout, isTransient: true, message: "the loader didn't finish within 50 ms"))
     try await shelf.state.wait(for: "the cancellation") { $0.cancelled == ["shelf:a"] }
     try await shelf.waitForWaiting(1)
     shelf.letOnePass()

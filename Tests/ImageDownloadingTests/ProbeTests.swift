@@ -59,7 +59,7 @@ struct ProbeTests {
 
   @Test("a probe's rejection is permanent, and its connection is reused")
   func refused() throws {
-    let failure = Failure(.format, message: "it is a TIFF")
+    let failure = ImageFailure(.format, message: "it is a TIFF")
     let origin = try Origin(fallback: .ranged(body))
     let fetcher = try Fetcher(concurrency: 1)
     let options = DownloadOptions.forTests(method: .probe, retries: 2, prefixJudge: log.judge { _ in .refused(failure) })
@@ -196,7 +196,7 @@ struct ProbeTests {
 
   @Test("a rejected response without a range is stopped")
   func ignoredRangeRefused() throws {
-    let failure = Failure(.notAnImage, message: "the body is HTML")
+    let failure = ImageFailure(.notAnImage, message: "the body is HTML")
     let (end, _) = try probe(.body(pattern(8 << 20)), judge: log.judge { _ in .refused(failure) })
     #expect(end.failure == failure && end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
   }

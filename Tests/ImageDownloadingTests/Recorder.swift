@@ -76,8 +76,8 @@ final class Recorder: DownloadReceiver {
 /// The end of a download.
 struct End {
   var id: UInt64
-  var image: Response?
-  var failure: Failure?
+  var image: DownloadResponse?
+  var failure: ImageFailure?
   var summary: TransferSummary
   var isCancelled = false
   var isNotModified = false
@@ -123,7 +123,7 @@ struct Fetcher {
   }
 
   /// Submits URLs as downloads 1, 2, ….
-  func submit(_ urls: [String], priority: Priority = .normal, options: DownloadOptions = .forTests()) {
+  func submit(_ urls: [String], priority: LoadPriority = .normal, options: DownloadOptions = .forTests()) {
     client.submit(
       urls.enumerated().map { index, url in
         Download(id: UInt64(index + 1), requestURL: Array(url.utf8), priority: priority, sequence: Int64(index), options: options)
@@ -208,7 +208,7 @@ extension Download {
   init(
     id: UInt64,
     requestURL: [UInt8],
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     sequence: Int64 = 0,
     options: DownloadOptions,
     validators: Validators? = nil,

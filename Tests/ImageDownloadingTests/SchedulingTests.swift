@@ -76,7 +76,7 @@ struct SchedulingTests {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
-    for (index, priority) in Priority.allCases.reversed().enumerated() {
+    for (index, priority) in LoadPriority.allCases.reversed().enumerated() {
       let url = Array(origin.url("/\(priority.name)").utf8)
       fetcher.client.submit([Download(id: UInt64(index), requestURL: url, priority: priority, options: .forTests())])
     }

@@ -9,7 +9,7 @@ struct SharingTests {
   private func download(
     _ id: UInt64,
     _ url: String,
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     sequence: Int64 = 0,
     options: DownloadOptions = .forTests(),
     validators: Validators? = nil

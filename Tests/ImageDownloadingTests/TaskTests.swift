@@ -38,7 +38,7 @@ struct TaskTests {
     let origin = try Origin(["/a": .status(404)])
     let downloader = try downloader()
     await #expect(
-      throws: DownloadError.failed(Failure(.httpStatus, status: 404, message: "the server responded with 404 Not Found"))
+      throws: DownloadError.failed(ImageFailure(.httpStatus, status: 404, message: "the server responded with 404 Not Found"))
     ) {
       try await downloader.data(from: origin.url("/a"))
     }

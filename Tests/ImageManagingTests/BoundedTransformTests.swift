@@ -30,8 +30,8 @@ import Testing
     BoundedTransform(transformer: transformer, limits: limits, isStopped: isStopped)
   }
 
-  private func failure(_ transform: BoundedTransform, _ image: DecodedImage) -> Failure? {
-    do throws(Failure) {
+  private func failure(_ transform: BoundedTransform, _ image: DecodedImage) -> ImageFailure? {
+    do throws(ImageFailure) {
       _ = try transform.with(image) { $0 }
       return nil
     } catch {

@@ -28,7 +28,7 @@ import Testing
     receiver: Receiver? = nil,
     context: LoadContext? = nil,
     key: CacheKey? = nil,
-    priority: Priority = .normal
+    priority: LoadPriority = .normal
   ) -> [FlightTable.Joined] {
     let flights = names.enumerated().map { index, name in
       let bytes = Array(name.utf8)

@@ -19,7 +19,7 @@ import Testing
   @Test("an observer gets the end of each request once") func eachEndIsTold() async throws {
     let house = try Warehouse()
     house.origin.set("/no.jpg", .status(404))
-    let ended = Watched<[String: [Outcome]]>([:])
+    let ended = Watched<[String: [LoadOutcome]]>([:])
     let urls = [house.url(1), house.origin.url("/no.jpg"), "no url", house.url(2)]
     let result = try await house.prefetcher().prefetch(urls: urls) { request, result in
       ended.withLock { $0[request.url, default: []].append(result.outcome) }

@@ -45,7 +45,7 @@ struct Gallery {
 
   func url(_ number: Int) -> String { origin.url("/\(number).jpg") }
 
-  func request(_ number: Int, _ mode: CacheMode = .use, priority: Priority = .normal) -> ImageRequest {
+  func request(_ number: Int, _ mode: CacheMode = .use, priority: LoadPriority = .normal) -> ImageRequest {
     ImageRequest(url: url(number), cachePolicy: .init(mode: mode), priority: priority)
   }
 

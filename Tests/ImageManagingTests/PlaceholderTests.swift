@@ -98,7 +98,7 @@ import Testing
     #expect(memory.count == 5 && origin.requests.count == 5)
     var options = filling
     options.verification = Self.rules
-    for (memory, outcome) in [(memory, Outcome.hitMemory), (nil, .hitDisk)] {
+    for (memory, outcome) in [(memory, LoadOutcome.hitMemory), (nil, .hitDisk)] {
       options.memory = memory
       let results = try await load(urls(origin), loader, loader.context(options))
       #expect(results.map(\.outcome) == [outcome, outcome, .failed, .failed, .failed])

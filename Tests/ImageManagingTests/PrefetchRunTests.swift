@@ -13,7 +13,7 @@ import Testing
     let urls: [String]
     private let perBatch: Int
     private var next = 0
-    var outcomes: [Int: [Outcome]] = [:]
+    var outcomes: [Int: [LoadOutcome]] = [:]
     /// Called when the run reports progress, with the number of entries read.
     var onProgress: (Int) -> Void = { _ in }
 
@@ -44,7 +44,7 @@ import Testing
     func progressed() { onProgress(next) }
 
     /// The outcomes in order, exactly one per entry.
-    var each: [Outcome] {
+    var each: [LoadOutcome] {
       #expect(outcomes.count == urls.count && outcomes.values.allSatisfy { $0.count == 1 })
       return urls.indices.compactMap { outcomes[$0]?.first }
     }

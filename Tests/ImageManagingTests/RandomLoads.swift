@@ -112,7 +112,7 @@ final class RandomLoads: Sendable {
       case 0..<6: loads.append(RandomLoad(gallery, census, &random))
       // A third of all; ended ones are unaffected.
       case 6, 7: loads.randomElement(using: &random)?.cancel()
-      case 8: loads.randomElement(using: &random)?.task.raisePriority(to: Priority.allCases.randomElement(using: &random)!)
+      case 8: loads.randomElement(using: &random)?.task.raisePriority(to: LoadPriority.allCases.randomElement(using: &random)!)
       case 9: gate.step(Int.random(in: 1...4, using: &random))
       case 10: try batch.ask(urls(8, &random))
       default:

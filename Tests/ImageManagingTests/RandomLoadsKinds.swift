@@ -21,7 +21,7 @@ final class RandomLoad: Sendable {
     number = Int.random(in: 0..<RandomLoads.urlCount, using: &random)
     marker = Marker(UInt8.random(in: 0...2, using: &random), census)
     let mode = [CacheMode.use, .use, .use, .refresh, .only].randomElement(using: &random)!
-    var request = gallery.request(number, mode, priority: Priority.allCases.randomElement(using: &random)!)
+    var request = gallery.request(number, mode, priority: LoadPriority.allCases.randomElement(using: &random)!)
     request.decoding.policy = [.eager, .eager, .eager, .lazy, .never].randomElement(using: &random)!
     request.decoding.includesData = Bool.random(using: &random)
     request.decoding.transformer = marker

@@ -134,7 +134,7 @@ import Testing
 
   @Test("the rules apply to the original") func rulesForTheOriginal() async throws {
     let rules = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
-    for outcome in [Outcome.downloaded, .hitDisk] {
+    for outcome in [LoadOutcome.downloaded, .hitDisk] {
       #expect(try await loader.load(url, context { $0.verification = rules }).outcome == outcome)
     }
     let strict = VerificationRules(width: .init(minimum: 33))

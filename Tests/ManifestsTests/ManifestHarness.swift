@@ -10,7 +10,7 @@ struct ReadEntry: Equatable, CustomStringConvertible {
   var written: String
   var manifest: String
   var line: UInt64
-  var priority: Priority
+  var priority: LoadPriority
   var isFiltered: Bool
   var problem: String?
 

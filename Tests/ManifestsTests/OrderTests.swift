@@ -9,13 +9,13 @@ import Testing
   let directory = TemporaryDirectory()
 
   /// Rows of all five priorities, in no order.
-  private func rows(_ host: String) -> [(url: String, priority: Priority)] {
-    (0..<500).map { ("https://\(host)/\($0)", Priority.allCases[$0 * 7 % 5]) }
+  private func rows(_ host: String) -> [(url: String, priority: LoadPriority)] {
+    (0..<500).map { ("https://\(host)/\($0)", LoadPriority.allCases[$0 * 7 % 5]) }
   }
 
   private func expected(_ hosts: [String], order: EntryOrder) -> [String] {
     let all = hosts.flatMap(rows)
-    return Priority.allCases.flatMap { priority in
+    return LoadPriority.allCases.flatMap { priority in
       let ofClass = all.filter { $0.priority == priority }.map(\.url)
       return order == .fifo ? ofClass : ofClass.reversed()
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// The messages that a worker starts, and those that it gives to others.
 @Suite struct MessageLineTests {
-  private func message(_ number: Int, of host: String, entries: Int = 64, priority: Priority = .normal) -> HeldMessage {
+  private func message(_ number: Int, of host: String, entries: Int = 64, priority: LoadPriority = .normal) -> HeldMessage {
     let url = Array("http://\(host)/\(number).jpg".utf8)
     let entry = QueuedEntry(url: 0..<url.count, manifest: 0, line: 1, state: .good)
     return HeldMessage(

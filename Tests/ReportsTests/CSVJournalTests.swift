@@ -73,7 +73,7 @@ import Testing
   func hostileText() async throws {
     let texts = hostileTexts + [",", "\"", "a,\"b\"\r\nc", "'", "", " padded "]
     let bytes = try csv { run in
-      for text in texts { run.record(.failed(Failure(.reset, message: text)), url: text) }
+      for text in texts { run.record(.failed(ImageFailure(.reset, message: text)), url: text) }
       run.record(EntryResult(.skipped), urlBytes: [0x61, 0xFF, 0xE2, 0x82])
     }
     for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars where !"\t\r\n".unicodeScalars.contains(scalar) {
@@ -100,7 +100,7 @@ import Testing
     ]
   )
   func formulas(_ text: String, _ field: String) async throws {
-    let rows = try await Readers.csv(try csv { $0.record(.failed(Failure(.reset, message: text)), url: "a") })
+    let rows = try await Readers.csv(try csv { $0.record(.failed(ImageFailure(.reset, message: text)), url: "a") })
     #expect(try #require(rows.dropFirst().first)[14] == field)
   }
 

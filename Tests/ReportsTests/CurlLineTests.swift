@@ -32,7 +32,7 @@ import Testing
       variants: [webp],
       startedAt: nil
     )
-    let failure = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    let failure = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     for line in 1...12 { run.record(.failed(failure), url: "https://img.example.com/\(line).jpg", line: UInt64(line)) }
     var report = run.finish(makeEnd(after: .seconds(1)))
     report.requests = [
@@ -50,8 +50,8 @@ import Testing
 
   @Test("verbose text has ten failures of a kind omitted from the list") func verboseTextHasTenOfAKindThatTheListHasNoRoomFor() {
     let run = makeRun()
-    for line in 1...1005 { run.record(.failed(Failure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
-    for line in 1...12 { run.record(.failed(Failure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
+    for line in 1...1005 { run.record(.failed(ImageFailure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
+    for line in 1...12 { run.record(.failed(ImageFailure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
     let text = TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1))))
     let urls = text.split(separator: "\n").filter { $0.contains("    https://") }
     #expect(urls.count { $0.contains("/a/") } == 1000 && urls.count { $0.contains("/b/") } == 10)
@@ -73,7 +73,7 @@ import Testing
     failure.url = "HTTPS://a.example/x"
     #expect(report.curlLine(of: failure) == "curl --location HTTPS://a.example/x")
     failure = report.failures[0]
-    failure.failure = Failure(.invalidURL, message: "the URL has no host")
+    failure.failure = ImageFailure(.invalidURL, message: "the URL has no host")
     #expect(report.curlLine(of: failure) == nil)
   }
 

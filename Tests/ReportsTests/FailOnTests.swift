@@ -7,7 +7,7 @@ import Testing
 @Suite struct FailOnTests {
   struct Row: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    var counts: [(Outcome, UInt64)]
+    var counts: [(LoadOutcome, UInt64)]
     var rules: @Sendable (inout FailOn) -> Void = { _ in }
     var end: @Sendable (inout RunEnd) -> Void = { _ in }
     /// The number of reasons, none for a run within limits.
@@ -89,9 +89,9 @@ import Testing
     let run = makeRun()
     run.record(.downloaded(bytes: 1000, milliseconds: 100), count: 98 - missing - timeouts)
     run.record(.downloaded(bytes: 1000, milliseconds: 2000), count: 2)
-    let notFound = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    let notFound = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     run.record(.failed(notFound), count: missing)
-    run.record(.failed(Failure(.timeout, isTransient: true, message: "no answer in 60 s")), count: timeouts)
+    run.record(.failed(ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s")), count: timeouts)
     var failOn = FailOn()
     failOn.failures = .never
     rules(&failOn)
@@ -124,7 +124,7 @@ import Testing
   @Test("a percentage is printed precisely enough to exceed its limit") func aShareShowsThatItIsAboveItsLimit() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 9899)
-    run.record(.failed(Failure(.empty, message: "the body is empty")), count: 101)
+    run.record(.failed(ImageFailure(.empty, message: "the body is empty")), count: 101)
     var rules = FailOn()
     rules.failures = .fraction(0.01)
     let report = run.finish(makeEnd(after: .seconds(1)), failOn: rules)
@@ -198,7 +198,7 @@ import Testing
 extension FailOnTests.Row {
   init(
     _ name: String,
-    _ counts: [(Outcome, UInt64)],
+    _ counts: [(LoadOutcome, UInt64)],
     rules: @escaping @Sendable (inout FailOn) -> Void = { _ in },
     end: @escaping @Sendable (inout RunEnd) -> Void = { _ in },
     reasons: Int

@@ -6,7 +6,7 @@ import Testing
 @Suite struct FailureLogTests {
   @Test("the message of a failure names the URL that redirects led to") func redirected() {
     let run = makeRun()
-    let failure = Failure(.notAnImage, message: "the body is HTML")
+    let failure = ImageFailure(.notAnImage, message: "the body is HTML")
     let details = EntryResult.Details(failure: failure, finalURL: "https://img.example.com/login")
     run.record(EntryResult(.failed, details: details))
     run.record(EntryResult(.failed, details: EntryResult.Details(failure: failure)))
@@ -19,9 +19,9 @@ import Testing
     let run = makeRun()
     let url = "https://img.example.com/" + String(repeating: "a", count: 64 << 10)
     for status in 400..<450 {
-      run.record(.failed(Failure(.httpStatus, status: status, message: "refused")), url: url, count: 12)
+      run.record(.failed(ImageFailure(.httpStatus, status: status, message: "refused")), url: url, count: 12)
     }
-    let short = Failure(.dns, message: "there is no such host")
+    let short = ImageFailure(.dns, message: "there is no such host")
     run.record(.failed(short), count: 12)
     let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
     #expect(groups.count == 51 && groups.allSatisfy { $0.failed == 12 && (1...10).contains($0.examples.count) })

@@ -8,21 +8,22 @@ import Testing
 /// A run of random entries, and what its figures must be, counted another way.
 private struct RandomRun {
   let report: FinishedReport
-  var bytes: [Outcome: UInt64] = [:]
-  var latency: [Outcome: LatencyHistogram] = [:]
-  var shared: [Outcome: UInt64] = [:]
-  var counts: [Outcome: UInt64] = [:]
+  var bytes: [LoadOutcome: UInt64] = [:]
+  var latency: [LoadOutcome: LatencyHistogram] = [:]
+  var shared: [LoadOutcome: UInt64] = [:]
+  var counts: [LoadOutcome: UInt64] = [:]
   var kinds: [String: UInt64] = [:]
 
   init(seed: UInt64, journals: [any ReportJournal] = []) {
     var random = SeededRandom(seed: seed)
     let run = makeRun(journals: journals)
     let failures = [
-      Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"),
-      Failure(.timeout, isTransient: true, message: "no answer in 60 s"), Failure(.truncated, message: "the body ended early"),
+      ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"),
+      ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s"),
+      ImageFailure(.truncated, message: "the body ended early"),
     ]
     for line in 1...UInt64.random(in: 1...300, using: &random) {
-      let outcome = Outcome.allCases.randomElement(using: &random)!
+      let outcome = LoadOutcome.allCases.randomElement(using: &random)!
       let isBad = outcome == .failed || outcome == .blacklisted
       let failure = isBad ? failures.randomElement(using: &random)! : nil
       var result = EntryResult(outcome, details: failure.map { EntryResult.Details(failure: $0) })
@@ -61,7 +62,7 @@ private struct RandomRun {
     let text = TextReport(width: 200, detail: .all).text(report)
     let json = try #require(try JSONSerialization.jsonObject(with: Data(JSONReport().text(report).utf8)) as? [String: Any])
     let parts = try #require(json["outcomes"] as? [String: [String: Any]])
-    for outcome in Outcome.allCases {
+    for outcome in LoadOutcome.allCases {
       #expect(report.totals[outcome] == run.counts[outcome] ?? 0)
       let part = parts[outcome.name]
       #expect(
@@ -160,7 +161,7 @@ private struct RandomRun {
     let job = JobIdentity(name: "homepage", file: nil, description: "Warms the <b>home page</b>\u{1B}[2J")
     func report(_ journals: [any ReportJournal]) -> FinishedReport {
       let run = RunReport(version: "", job: job, words: .job, manifests: ["a"], startedAt: nil, journals: journals)
-      run.record(.failed(Failure(.dns, message: "no")))
+      run.record(.failed(ImageFailure(.dns, message: "no")))
       return run.finish(makeEnd(after: .seconds(1)))
     }
     for format in ReportFormat.allCases where ![.jsonl, .csv, .prometheus].contains(format) {

@@ -123,7 +123,7 @@ struct ReadCommand: Equatable {
   func files(_ file: String?, _ workspace: String?, _ expected: String?) throws {
     let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), words: .job, startedAt: nil)
     run.addManifest("a.txt", file: file)
-    run.record(.failed(Failure(.reset, message: "")), line: 0)
+    run.record(.failed(ImageFailure(.reset, message: "")), line: 0)
     let commands = try commands(run.finish(makeEnd(after: .seconds(1))), workspace: workspace)
     #expect(commands[1].properties["file"] == expected)
     #expect(commands[1].properties["line"] == nil)
@@ -145,7 +145,7 @@ struct ReadCommand: Equatable {
       let run = RunReport(version: "", job: JobIdentity(name: texts.joined(), file: nil), words: .job, startedAt: nil)
       for text in texts {
         let manifest = run.addManifest(text, file: "/w/\(text)")
-        run.record(.failed(Failure(.reset, message: text)), url: text, host: text, manifest: manifest)
+        run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text, manifest: manifest)
       }
       var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = texts })
       report.placeholders = texts.map { Placeholder(host: $0, checksum: Checksum(high: 0, low: 0), urls: 10, firstURL: $0) }
@@ -170,7 +170,7 @@ struct ReadCommand: Equatable {
   @Test("ten of each kind are listed, then the number of the others")
   func limit() throws {
     let run = makeRun()
-    run.record(.failed(Failure(.reset, message: "cut")), count: 5000)
+    run.record(.failed(ImageFailure(.reset, message: "cut")), count: 5000)
     var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = (1...30).map { "warning \($0)" } })
     report.failureGroups[0].examples = report.failures
     report.placeholders = Array(repeating: RichRun.placeholder, count: 12)

@@ -20,12 +20,12 @@ import Testing
 
   @Test("each outcome has a row") func eachOutcomeHasARow() throws {
     let rows = try rows { run in
-      for (index, outcome) in Outcome.allCases.enumerated() { run.record(EntryResult(outcome), line: UInt64(index + 1)) }
+      for (index, outcome) in LoadOutcome.allCases.enumerated() { run.record(EntryResult(outcome), line: UInt64(index + 1)) }
     }
     let start = #"{"url":"https://img.example.com/a.png","manifest":"urls/hero.txt","line":"#
     #expect(
       rows
-        == Outcome.allCases.enumerated().map { index, outcome in
+        == LoadOutcome.allCases.enumerated().map { index, outcome in
           // A downloaded image says what was stored of it once its bytes are known.
           "\(start)\(index + 1),\"priority\":\"normal\",\"outcome\":\"\(outcome.name)\"}"
         }
@@ -64,7 +64,7 @@ import Testing
 
   @Test("a failure has kind, status and message") func aFailureSaysItsKindStatusAndSentence() throws {
     let rows = try rows { run in
-      run.record(.failed(Failure(.httpStatus, status: 404, message: "the server answered \"404\"")), line: 0)
+      run.record(.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered \"404\"")), line: 0)
     }
     #expect(
       rows == [
@@ -76,7 +76,7 @@ import Testing
 
   @Test("hostile text stays in its row") func hostileTextStaysInItsRow() throws {
     let rows = try rows { run in
-      for text in hostileTexts { run.record(.failed(Failure(.reset, message: text)), url: text) }
+      for text in hostileTexts { run.record(.failed(ImageFailure(.reset, message: text)), url: text) }
       run.record(EntryResult(.skipped), urlBytes: [0x61, 0xFF])
     }
     #expect(rows.count == hostileTexts.count + 1)

@@ -20,7 +20,7 @@ let hostileTexts = [
   @Test("hostile text survives a round trip", arguments: hostileTexts)
   func hostileTextComesBackAsItWas(_ text: String) throws {
     let run = makeRun(manifests: [text])
-    run.record(.failed(Failure(.reset, message: text)), url: text, host: text)
+    run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text)
     let json = try parse(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }))
     let failure = try #require((json["failures"] as? [[String: Any]])?.first)
     #expect(failure["url"] as? String == text)
@@ -40,7 +40,7 @@ let hostileTexts = [
 
   @Test("a report is safe to print on a terminal") func aReportIsSafeToShowInATerminal() {
     let run = makeRun(manifests: hostileTexts)
-    for text in hostileTexts { run.record(.failed(Failure(.reset, message: text)), url: text, host: text) }
+    for text in hostileTexts { run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text) }
     for scalar in JSONReport().text(run.finish(makeEnd(after: .seconds(1)))).unicodeScalars where scalar != "\n" {
       #expect(![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory))
     }
@@ -66,7 +66,7 @@ let hostileTexts = [
   @Test("invalid UTF-8 becomes replacement characters") func bytesThatAreNotUTF8BecomeReplacementCharacters() throws {
     for bytes in [[0x61, 0xFF, 0x62], [0xC3], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x41], [0xC0, 0x80]] as [[UInt8]] {
       let run = makeRun()
-      run.record(.failed(Failure(.reset, message: "")), urlBytes: bytes)
+      run.record(.failed(ImageFailure(.reset, message: "")), urlBytes: bytes)
       let failures = try parse(run.finish(makeEnd(after: .seconds(1))))["failures"] as? [[String: Any]]
       #expect(failures?.first?["url"] as? String == String(decoding: bytes, as: UTF8.self))
     }
@@ -91,7 +91,7 @@ let hostileTexts = [
     let run = makeRun()
     run.record(.make(.hitDisk) { $0.bytes = 500 }, count: 7)
     run.record(.downloaded(bytes: 1000, milliseconds: 2), line: 8, count: 2)
-    let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     run.record(.failed(missing, isBlacklisted: true), url: "https://img.example.com/old.jpg", line: 17, priority: .high)
     let report = run.finish(
       makeEnd(after: .milliseconds(2500)) {

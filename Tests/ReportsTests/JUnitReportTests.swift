@@ -113,7 +113,7 @@ import Testing
   func uncheckedRules() async throws {
     let nodes = try await junit { journals in
       let run = makeRun(journals: journals)
-      run.record(.failed(Failure(.reset, message: "no")))
+      run.record(.failed(ImageFailure(.reset, message: "no")))
       return run.finish(makeEnd { ($0.breakage, $0.areManifestsRead) = ("urls/a.csv.gz broke off", false) })
     }
     let results = Dictionary(
@@ -143,9 +143,9 @@ import Testing
       )
       for text in texts {
         let manifest = run.addManifest(text, file: "\(RichRun.workspace)/\(text)")
-        run.record(.failed(Failure(.reset, message: text)), url: text, host: text, manifest: manifest)
+        run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text, manifest: manifest)
       }
-      run.record(.failed(Failure(.reset, message: "")), urlBytes: [0x61, 0xFF, 0x62])
+      run.record(.failed(ImageFailure(.reset, message: "")), urlBytes: [0x61, 0xFF, 0x62])
       return run.finish(makeEnd(after: .seconds(1)) { $0.breakage = texts.joined() })
     }
     let cases = cases(nodes)
@@ -165,7 +165,7 @@ import Testing
     let url = "https://img.example.com/" + String(repeating: "&", count: 1_000_000)
     let nodes = try await junit { journals in
       let run = makeRun(journals: journals)
-      run.record(.failed(Failure(.reset, message: url)), url: url, count: 2)
+      run.record(.failed(ImageFailure(.reset, message: url)), url: url, count: 2)
       return run.finish(makeEnd(after: .seconds(1)))
     }
     let names = cases(nodes).compactMap { $0.0.attributes["name"] }

@@ -30,7 +30,7 @@ import Testing
     let run = makeRun(journals: [writer])
     // Those that are good are there first, and leave room for those that fail.
     if successes { run.record(EntryResult(.hitDisk), count: 8000) }
-    run.record(.failed(Failure(.timeout, message: "no answer in 60 s")), count: 5000)
+    run.record(.failed(ImageFailure(.timeout, message: "no answer in 60 s")), count: 5000)
     try writer.finish(run.finish(makeEnd(after: .seconds(1))))
     let bytes = try #require(readFile(path))
     #expect(bytes.count > 850_000 && bytes.count < 910_000)
@@ -79,7 +79,7 @@ import Testing
       judge: LenientJudge()
     )
     var good = EntryResult.downloaded(bytes: 25_000, milliseconds: 12)
-    let bad = EntryResult.failed(Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
+    let bad = EntryResult.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
     func record(_ range: Range<Int>) {
       for line in range {
         let host = "img\(line % 12).example.com"

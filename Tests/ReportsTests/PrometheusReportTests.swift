@@ -33,7 +33,7 @@ import Testing
     #expect(samples["prewarm_urls{\(job),outcome=\"blacklisted\"}"] == 1)
     #expect(samples["prewarm_failures{\(job),kind=\"http-status\"}"] == 15)
     #expect(samples["prewarm_failures{\(job),kind=\"tls\"}"] == 0)
-    #expect(samples.keys.count { $0.hasPrefix("prewarm_urls{") } == Outcome.allCases.count)
+    #expect(samples.keys.count { $0.hasPrefix("prewarm_urls{") } == LoadOutcome.allCases.count)
     #expect(samples.keys.count { $0.hasPrefix("prewarm_failures{") } == FailureKind.allCases.count)
     #expect(samples["prewarm_received_bytes{\(job)}"] == 6000)
     #expect(samples["prewarm_cache_entries{\(job)}"] == 9898)

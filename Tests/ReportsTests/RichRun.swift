@@ -37,9 +37,9 @@ enum RichRun {
       line: 21,
       count: 2
     )
-    let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     run.record(.failed(missing, isBlacklisted: true), url: "https://img.example.com/old.jpg", line: 30, count: 14)
-    let slow = Failure(.timeout, isTransient: true, message: "no answer in 60 s")
+    let slow = ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s")
     run.record(
       .make(.failed, details: .init(failure: slow)) { ($0.attempts, $0.durationNanoseconds) = (3, 60_000_000_000) },
       url: "https://slow.example.net:8443/a.png?x=1&y=<2>",
@@ -47,11 +47,11 @@ enum RichRun {
       manifest: 1,
       line: 3
     )
-    let page = Failure(.notAnImage, message: "served HTML as \"image/jpeg\"")
+    let page = ImageFailure(.notAnImage, message: "served HTML as \"image/jpeg\"")
     run.record(.failed(page, outcome: .blacklisted), url: "https://cdn.example.com/b.jpg", host: "cdn.example.com", line: 50)
     run.record(.failed(page), url: known, line: 51)
     run.record(.failed(slow), url: alsoKnown, host: "cdn.example.com", line: 52)
-    run.record(.failed(Failure(.invalidURL, message: "no scheme")), url: "img/x.png", host: "", line: 53)
+    run.record(.failed(ImageFailure(.invalidURL, message: "no scheme")), url: "img/x.png", host: "", line: 53)
     run.record(EntryResult(.skipped), line: 60, count: 4)
     run.record(EntryResult(.cancelled), line: 70, count: 5)
     Array("https://img.example.com/v.png".utf8).withUnsafeBytes { url in

@@ -9,7 +9,7 @@ import Testing
     let run = makeRun(manifests: ["a.txt", "b.txt"])
     var random = SystemRandomNumberGenerator()
     for line in 1...5000 {
-      let outcome = Outcome.allCases.randomElement(using: &random)!
+      let outcome = LoadOutcome.allCases.randomElement(using: &random)!
       let host = "host\(Int.random(in: 0..<40, using: &random)).example.com"
       run.record(EntryResult(outcome), host: host, manifest: line % 2, line: UInt64(line))
     }
@@ -46,7 +46,7 @@ import Testing
 
   @Test("only the first thousand failures are kept") func onlyTheFirstThousandFailuresAreKept() {
     let run = makeRun()
-    run.record(.failed(Failure(.timeout, message: "no answer")), count: 1003)
+    run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 1003)
     let report = run.finish(makeEnd(after: .seconds(1)))
     #expect(report.failures.map(\.line) == Array(1...1000))
     #expect(report.failuresOmitted == 3)
@@ -56,9 +56,9 @@ import Testing
 
   @Test("a blacklisted entry is listed as blacklisted") func aBlacklistedEntryIsListedAsOnTheBlacklist() {
     let run = makeRun()
-    run.record(.failed(Failure(.empty, message: "no bytes"), outcome: .blacklisted))
-    run.record(.failed(Failure(.empty, message: "no bytes"), isBlacklisted: true))
-    run.record(.failed(Failure(.timeout, message: "no answer")))
+    run.record(.failed(ImageFailure(.empty, message: "no bytes"), outcome: .blacklisted))
+    run.record(.failed(ImageFailure(.empty, message: "no bytes"), isBlacklisted: true))
+    run.record(.failed(ImageFailure(.timeout, message: "no answer")))
     #expect(run.finish(makeEnd(after: .seconds(1))).failures.map(\.isBlacklisted) == [true, true, false])
   }
 
@@ -67,11 +67,11 @@ import Testing
     run.record(EntryResult(.hitDisk))
     run.record(EntryResult(.checked))
     #expect(run.freshUntil == nil)
-    let outcomes: [(Outcome, Int)] = [(.hitMemory, 40), (.downloaded, 20), (.revalidated, 10), (.hitDisk, 30)]
+    let outcomes: [(LoadOutcome, Int)] = [(.hitMemory, 40), (.downloaded, 20), (.revalidated, 10), (.hitDisk, 30)]
     for (outcome, seconds) in outcomes {
       run.record(EntryResult.make(outcome) { $0.freshUntil = nineOClock.advanced(by: .seconds(seconds)) })
     }
-    run.record(.failed(Failure(.timeout, message: "no answer")))
+    run.record(.failed(ImageFailure(.timeout, message: "no answer")))
     #expect(run.freshUntil == nineOClock.advanced(by: .seconds(10)))
   }
 
@@ -105,13 +105,13 @@ import Testing
 
   @Test("failures are grouped by kind and status, largest first") func failuresAreGroupedByKindAndStatusTheLargestFirst() {
     let run = makeRun()
-    let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
-    run.record(.failed(Failure(.httpStatus, status: 410, message: "gone")), count: 2)
+    let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    run.record(.failed(ImageFailure(.httpStatus, status: 410, message: "gone")), count: 2)
     run.record(.failed(missing), count: 3)
     run.record(.failed(missing, outcome: .blacklisted), host: "b.example.com", count: 4)
     // Statuses distinguish only failures of the kind http-status.
-    run.record(.failed(Failure(.empty, status: 200, message: "no bytes")))
-    run.record(.failed(Failure(.empty, status: 203, message: "no bytes")))
+    run.record(.failed(ImageFailure(.empty, status: 200, message: "no bytes")))
+    run.record(.failed(ImageFailure(.empty, status: 203, message: "no bytes")))
     run.record(EntryResult(.blacklisted))
     let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
     #expect(groups.map(\.title) == ["http-status 404", "empty", "http-status 410", "blacklisted"])
@@ -137,7 +137,7 @@ import Testing
   )
   func aSignalCountsBeforeABreakageAndThatBeforeTheVerdict(_ row: (Interruption?, String?, Reports.ExitStatus)) {
     let run = makeRun()
-    run.record(.failed(Failure(.timeout, message: "no answer")))
+    run.record(.failed(ImageFailure(.timeout, message: "no answer")))
     let end = makeEnd(after: .seconds(1)) {
       $0.interruption = row.0
       $0.breakage = row.1

@@ -46,7 +46,7 @@ extension RunReport {
     host: String = "img.example.com",
     manifest: Int = 0,
     line: UInt64 = 1,
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     count: Int = 1
   ) {
     record(result, urlBytes: Array(url.utf8), host: host, manifest: manifest, line: line, priority: priority, count: count)
@@ -59,7 +59,7 @@ extension RunReport {
     host: String = "img.example.com",
     manifest: Int = 0,
     line: UInt64 = 1,
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     count: Int = 1
   ) {
     urlBytes.withUnsafeBytes { url in
@@ -75,7 +75,9 @@ extension RunReport {
 
 extension EntryResult {
   /// A result changed in place.
-  static func make(_ outcome: Outcome, details: Details? = nil, _ change: (inout EntryResult) -> Void = { _ in }) -> EntryResult {
+  static func make(_ outcome: LoadOutcome, details: Details? = nil, _ change: (inout EntryResult) -> Void = { _ in })
+    -> EntryResult
+  {
     var result = EntryResult(outcome, details: details)
     change(&result)
     return result
@@ -93,7 +95,7 @@ extension EntryResult {
   }
 
   /// A failure after one attempt without a body.
-  static func failed(_ failure: Failure, outcome: Outcome = .failed, isBlacklisted: Bool = false) -> EntryResult {
+  static func failed(_ failure: ImageFailure, outcome: LoadOutcome = .failed, isBlacklisted: Bool = false) -> EntryResult {
     make(outcome, details: Details(failure: failure, isBlacklisted: isBlacklisted)) {
       if outcome == .failed { $0.attempts = 1 }
     }
@@ -120,7 +122,7 @@ func makeTroubledRun() -> FinishedReport {
   run.record(.downloaded(bytes: 24_600, milliseconds: 14, format: .webp), host: "cdn.example.com", count: 817)
   run.record(.downloaded(bytes: 24_600, milliseconds: 310), host: "cdn.example.com", count: 10)
   let missing = EntryResult.failed(
-    Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"),
+    ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"),
     isBlacklisted: true
   )
   run.record(missing, url: "https://img.example.com/hero/old.jpg", line: 17)
@@ -128,13 +130,13 @@ func makeTroubledRun() -> FinishedReport {
   run.record(missing, host: "cdn.example.com", line: 90, count: 5)
   let slow = EntryResult.make(
     .failed,
-    details: .init(failure: Failure(.timeout, isTransient: true, message: "no answer in 60 s"))
+    details: .init(failure: ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s"))
   ) {
     $0.attempts = 3
     $0.waitedNanoseconds = 1_500_000_000
   }
   run.record(slow, url: "https://slow.example.net/a.png", host: "slow.example.net", manifest: 1, line: 3, count: 30)
-  let page = Failure(.notAnImage, message: "served HTML as image/jpeg")
+  let page = ImageFailure(.notAnImage, message: "served HTML as image/jpeg")
   let url = "https://cdn.example.com/campaigns/2026/spring/banners/large/welcome-back@2x.jpg"
   run.record(.failed(page, outcome: .blacklisted), url: url, host: "cdn.example.com", manifest: 1, line: 40, count: 15)
   return run.finish(

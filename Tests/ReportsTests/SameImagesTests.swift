@@ -5,7 +5,7 @@ import Testing
 
 /// URLs with the same bytes, and images that many of them return.
 @Suite struct SameImagesTests {
-  private func result(_ outcome: Outcome, _ body: Int, details: EntryResult.Details? = nil) -> EntryResult {
+  private func result(_ outcome: LoadOutcome, _ body: Int, details: EntryResult.Details? = nil) -> EntryResult {
     .make(outcome, details: details) {
       $0.checksum = Checksum(high: 7, low: UInt64(body))
       ($0.format, $0.width, $0.height, $0.bytes) = (.gif, 4, 3, 43)
@@ -16,11 +16,14 @@ import Testing
 
   @Test("good entries of all outcomes count, and no others") func goodEntriesOfAllOutcomesCountAndNoOthers() {
     let run = makeRun()
-    for (number, outcome) in Outcome.allCases.enumerated() { run.record(result(outcome, 1), url: "https://a/\(number)") }
+    for (number, outcome) in LoadOutcome.allCases.enumerated() { run.record(result(outcome, 1), url: "https://a/\(number)") }
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 5))
-    let placeholder = EntryResult.Details(failure: Failure(.placeholder, message: "m"))
+    let placeholder = EntryResult.Details(failure: ImageFailure(.placeholder, message: "m"))
     run.record(result(.failed, 1, details: placeholder), url: "https://a/p")
-    run.record(result(.failed, 1, details: EntryResult.Details(failure: Failure(.dimensions, message: "m"))), url: "https://a/d")
+    run.record(
+      result(.failed, 1, details: EntryResult.Details(failure: ImageFailure(.dimensions, message: "m"))),
+      url: "https://a/d"
+    )
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 6))
   }
 

@@ -27,7 +27,7 @@ import Testing
     for (host, good) in [("a.example.com", 1), ("b.example.com", 5), ("c.example.com", 5)] {
       run.record(EntryResult(.hitDisk), host: host, count: good)
       for kind in [FailureKind.reset, .empty, .dns, .tls, .timeout] {
-        run.record(.failed(Failure(kind, message: "")), host: host)
+        run.record(.failed(ImageFailure(kind, message: "")), host: host)
       }
     }
     let report = run.finish(makeEnd(after: .seconds(1)))
@@ -41,7 +41,7 @@ import Testing
   @Test("a worst host that isn't listed is named too") func aWorstHostThatIsNotListedIsNamedToo() {
     let run = makeRun()
     for kind in [FailureKind.reset, .empty, .dns, .tls, .timeout] {
-      run.record(.failed(Failure(kind, message: "")), host: "a.example.com", count: 2)
+      run.record(.failed(ImageFailure(kind, message: "")), host: "a.example.com", count: 2)
     }
     var report = run.finish(makeEnd(after: .seconds(1)))
     report.hosts[0].totals.failed = 9
@@ -54,7 +54,7 @@ import Testing
   @Test("a column of hits has only hits, unless its title says more") func hitsAreHitsUnlessTheirTitleSaysMore() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
-    run.record(.failed(Failure(.reset, message: "")))
+    run.record(.failed(ImageFailure(.reset, message: "")))
     let hits = texts(run.finish(makeEnd(after: .seconds(1))))
     #expect(hits[0].text.contains("     hits ") && hits[1].text.contains(">Hits</th>") && hits[2].text.contains("| Hits |"))
     run.record(EntryResult(.revalidated))

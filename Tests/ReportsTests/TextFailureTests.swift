@@ -9,19 +9,19 @@ private func makeBrokenRun() -> RunReport {
   for host in 0..<40 {
     run.record(.downloaded(bytes: 24_600, milliseconds: 12), host: "img\(host).example.com", count: host == 7 ? 523 : 1243)
   }
-  let messages: [(Failure, Int)] = [
-    (Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"), 300),
-    (Failure(.httpStatus, status: 410, message: "the server answered 410 Gone"), 120),
-    (Failure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503 Service Unavailable"), 90),
-    (Failure(.timeout, isTransient: true, message: "no answer in 60 s"), 85),
-    (Failure(.dns, isTransient: true, message: "Could not resolve host: img3.example.com"), 80),
-    (Failure(.connect, isTransient: true, message: "connection refused"), 75),
-    (Failure(.tls, message: "SSL certificate problem: certificate has expired"), 70),
-    (Failure(.notAnImage, message: "served HTML as image/jpeg"), 60),
-    (Failure(.undecodable, message: "Premature end of JPEG file"), 50),
-    (Failure(.empty, message: "the body is empty"), 40),
-    (Failure(.truncated, isTransient: true, message: "the body ended after 12 of 24,600 bytes"), 20),
-    (Failure(.dimensions, message: "1x1 pixels; verify.width.min is 10"), 10),
+  let messages: [(ImageFailure, Int)] = [
+    (ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"), 300),
+    (ImageFailure(.httpStatus, status: 410, message: "the server answered 410 Gone"), 120),
+    (ImageFailure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503 Service Unavailable"), 90),
+    (ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s"), 85),
+    (ImageFailure(.dns, isTransient: true, message: "Could not resolve host: img3.example.com"), 80),
+    (ImageFailure(.connect, isTransient: true, message: "connection refused"), 75),
+    (ImageFailure(.tls, message: "SSL certificate problem: certificate has expired"), 70),
+    (ImageFailure(.notAnImage, message: "served HTML as image/jpeg"), 60),
+    (ImageFailure(.undecodable, message: "Premature end of JPEG file"), 50),
+    (ImageFailure(.empty, message: "the body is empty"), 40),
+    (ImageFailure(.truncated, isTransient: true, message: "the body ended after 12 of 24,600 bytes"), 20),
+    (ImageFailure(.dimensions, message: "1x1 pixels; verify.width.min is 10"), 10),
   ]
   for (kind, (failure, count)) in messages.enumerated() {
     for index in 0..<count {
@@ -60,9 +60,9 @@ private func makeBrokenRun() -> RunReport {
   @Test("the failure limit applies", arguments: [0, 1, 5, 13, 999, 1000, .max])
   func limit(count: Int) {
     let run = makeRun()
-    let missing = Failure(.httpStatus, status: 404, message: "no")
+    let missing = ImageFailure(.httpStatus, status: 404, message: "no")
     for number in 1...700 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
-    for number in 1...500 { run.record(.failed(Failure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg") }
+    for number in 1...500 { run.record(.failed(ImageFailure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg") }
     let text = TextReport(failureLimit: count).text(run.finish(makeEnd(after: .seconds(1))))
     let listed = min(count, 1000)
     #expect(text.split(separator: "https://").count - 1 == listed)
@@ -71,10 +71,16 @@ private func makeBrokenRun() -> RunReport {
     #expect(text.contains("--failures all") == (count < 1000))
   }
 
-  @Test("failures of blacklisted URLs end with the option that requests them again", arguments: [Outcome.failed, .blacklisted])
-  func retryAdvice(outcome: Outcome) {
+  @Test(
+    "failures of blacklisted URLs end with the option that requests them again",
+    arguments: [LoadOutcome.failed, .blacklisted]
+  )
+  func retryAdvice(outcome: LoadOutcome) {
     let run = makeRun()
-    run.record(.failed(Failure(.httpStatus, status: 404, message: "no"), outcome: outcome), url: "https://img.example.com/1.jpg")
+    run.record(
+      .failed(ImageFailure(.httpStatus, status: 404, message: "no"), outcome: outcome),
+      url: "https://img.example.com/1.jpg"
+    )
     let text = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
     #expect(text.contains("again: --retry-blacklisted\n") == (outcome == .blacklisted))
   }
@@ -89,7 +95,9 @@ private func makeBrokenRun() -> RunReport {
       startedAt: nil,
       listedFailures: .max
     )
-    for number in 1...1200 { run.record(.failed(Failure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg") }
+    for number in 1...1200 {
+      run.record(.failed(ImageFailure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg")
+    }
     let report = run.finish(makeEnd(after: .seconds(1)))
     let text = TextReport(failureLimit: .max).text(report)
     #expect(text.split(separator: "https://").count - 1 == 1200 && !text.contains("…"))
@@ -102,8 +110,8 @@ private func makeBrokenRun() -> RunReport {
     let run = makeRun()
     let message = String(repeating: "a long reason ", count: 40)
     let url = "https://img.example.com/" + String(repeating: "long/", count: 100) + "a.png"
-    run.record(.failed(Failure(.undecodable, message: message)), url: url)
-    run.record(.failed(Failure(.undecodable, message: message + "!")), url: url + "?2")
+    run.record(.failed(ImageFailure(.undecodable, message: message)), url: url)
+    run.record(.failed(ImageFailure(.undecodable, message: message + "!")), url: url + "?2")
     let report = run.finish(makeEnd(after: .seconds(1)))
     let piped = TextReport(width: width).text(report)
     #expect(
@@ -126,7 +134,7 @@ private func makeBrokenRun() -> RunReport {
     run.record(EntryResult(.hitDisk), count: 3)
     let quiet = TextReport(detail: .failures)
     #expect(quiet.text(run.finish(makeEnd(after: .seconds(1)))) == "")
-    run.record(.failed(Failure(.dns, message: "no such host")))
+    run.record(.failed(ImageFailure(.dns, message: "no such host")))
     expectGolden(quiet.text(run.finish(makeEnd(after: .seconds(1)))))
   }
 
@@ -140,10 +148,10 @@ private func makeBrokenRun() -> RunReport {
 
   @Test("every kind is shown, and many statuses are counted") func everyKindIsShownAndManyStatusesAreCounted() {
     let run = makeRun()
-    for kind in FailureKind.allCases where kind != .httpStatus { run.record(.failed(Failure(kind, message: "so"))) }
+    for kind in FailureKind.allCases where kind != .httpStatus { run.record(.failed(ImageFailure(kind, message: "so"))) }
     let kinds = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
     for kind in FailureKind.allCases where kind != .httpStatus { #expect(kinds.contains { $0.hasPrefix("  \(kind.name) ") }) }
-    for status in 500..<550 { run.record(.failed(Failure(.httpStatus, status: status, message: "no"))) }
+    for status in 500..<550 { run.record(.failed(ImageFailure(.httpStatus, status: status, message: "no"))) }
     let all = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
     expectGolden(all.lines(with: "more"))
   }
@@ -158,9 +166,9 @@ private func makeBrokenRun() -> RunReport {
   @Test("a message heads a kind only if all of its failures share it")
   func sharedMessages() {
     let run = makeRun()
-    run.record(.failed(Failure(.invalidURL, message: "no scheme")), url: "not a url", host: "", line: 1)
-    run.record(.failed(Failure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
-    run.record(.failed(Failure(.notAnImage, message: "the body is HTML")), line: 3, count: 3)
+    run.record(.failed(ImageFailure(.invalidURL, message: "no scheme")), url: "not a url", host: "", line: 1)
+    run.record(.failed(ImageFailure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
+    run.record(.failed(ImageFailure(.notAnImage, message: "the body is HTML")), line: 3, count: 3)
     let page = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
     let first = page.firstIndex { $0.hasPrefix("    not a url ") }!
     #expect(page[first + 1] == "      (no scheme)" && page[first + 3] == "      (neither http nor https)")
@@ -181,7 +189,7 @@ private func makeBrokenRun() -> RunReport {
       startedAt: nil,
       judge: judge
     )
-    let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     for number in 1...6 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
     let text = TextReport(width: 120).text(run.finish(makeEnd(after: .seconds(1))))
     expectGolden(text.lines(with: "homepage  "))
@@ -204,7 +212,9 @@ private func makeBrokenRun() -> RunReport {
       startedAt: nil,
       judge: HalfKnown()
     )
-    let (missing, down) = (Failure(.httpStatus, status: 404, message: "no"), Failure(.hostDown, message: "connection refused"))
+    let (missing, down) = (
+      ImageFailure(.httpStatus, status: 404, message: "no"), ImageFailure(.hostDown, message: "connection refused")
+    )
     for number in 1...2 {
       run.record(.failed(down), url: "https://known.example.com/\(number).jpg", host: "known.example.com")
       run.record(.failed(missing), url: "https://img.example.com/new\(number).jpg")

@@ -85,7 +85,7 @@ import Testing
   @Test("a passed deadline comes first, whether or not it fails the run") func theDeadlineIsSaidFirstWhetherItFailsTheRunOrNot() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 4)
-    run.record(.failed(Failure(.timeout, isTransient: true, message: "no answer in 60 s")))
+    run.record(.failed(ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s")))
     run.record(EntryResult(.cancelled), count: 5000)
     let end = makeEnd(after: .seconds(30)) { $0.isPastDeadline = true }
     let strict = text(run.finish(end), width: 200)
@@ -133,7 +133,7 @@ import Testing
       manifests: [text],
       startedAt: nineOClock
     )
-    run.record(.failed(Failure(.reset, message: text)), url: text, host: text)
+    run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text)
     return self.text(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }), width: 300)
   }
 

@@ -75,7 +75,7 @@ import Testing
     run.record(.downloaded(bytes: 100, milliseconds: 1), count: 3)
     #expect(run.finish(makeEnd(after: .seconds(1))).timeline == nil)
     run.sample(elapsed: .milliseconds(10))
-    run.record(.failed(Failure(.timeout, message: "no answer")), count: 2)
+    run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 2)
     let timeline = try #require(run.finish(makeEnd(after: .seconds(1))).timeline)
     #expect(timeline.steps.count == 5)
     #expect(timeline.steps.first == Timeline.Step(urls: 3, bad: 0, receivedBytes: 300))

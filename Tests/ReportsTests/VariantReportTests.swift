@@ -33,7 +33,7 @@ import Testing
     return run
   }
 
-  private func result(_ outcome: Outcome, _ status: RemoteCacheStatus?) -> EntryResult {
+  private func result(_ outcome: LoadOutcome, _ status: RemoteCacheStatus?) -> EntryResult {
     .make(outcome) { $0.remoteCache = status }
   }
 
@@ -54,7 +54,7 @@ import Testing
 
   @Test("hosts count remote cache results by edge, shared requests once, and failures name their variant")
   func jsonReport() throws {
-    let failure = Failure(.remoteCache, message: "no cache had it")
+    let failure = ImageFailure(.remoteCache, message: "no cache had it")
     var failed = EntryResult.failed(failure)
     failed.remoteCache = .miss
     var shared = result(.downloaded, .hit)
@@ -94,7 +94,7 @@ import Testing
 
   @Test("examples of failures name their variant and edge, escaped")
   func textOfFailures() {
-    let failed = EntryResult.failed(Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
+    let failed = EntryResult.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
     let text = TextReport().text(run([failed, failed]).finish(makeEnd(after: .seconds(1))))
     #expect(
       text.contains("https://img.example.com/a.png  ") && text.contains("https://img.example.com/a.png (webp \"2x\", east)"),

@@ -8,12 +8,12 @@ import Testing
 @Suite struct DeliveryTests {
   @Test("higher priorities come first") func higherClassesComeFirst() async throws {
     let fixture = try await QueueFixture()
-    let entries = Priority.allCases.reversed().flatMap { priority in
+    let entries = LoadPriority.allCases.reversed().flatMap { priority in
       (0..<3).map { TestEntry(url: "http://h\($0)/\(priority.name)", host: "h\($0)", priority: priority) }
     }
     let worker = try TestConsumer(try fixture.fill(entries))
     try await worker.take(640, messages: 15)
-    #expect(worker.messages.map(\.priority) == Priority.allCases.flatMap { [$0, $0, $0] })
+    #expect(worker.messages.map(\.priority) == LoadPriority.allCases.flatMap { [$0, $0, $0] })
     #expect(worker.messages.allSatisfy { $0.deliveries == 1 && !$0.isGivenUp && $0.error == nil })
   }
 

@@ -71,7 +71,7 @@ import Testing
     var random = SeededRandom(seed: 3)
     let entries = (0..<5000).map { index in
       let host = Int.random(in: 0..<400, using: &random)
-      return TestEntry(url: "http://h\(host)/\(index)", host: "h\(host)", priority: Priority.allCases[index % 5])
+      return TestEntry(url: "http://h\(host)/\(index)", host: "h\(host)", priority: LoadPriority.allCases[index % 5])
     }
     #expect(messages(entries, maximumEntries: 700) == messages(entries, maximumEntries: 700))
   }

@@ -130,9 +130,9 @@ struct TestEntry: Hashable {
   var host = "host"
   var manifest: UInt32 = 0
   var line: UInt64 = 1
-  var priority = Priority.normal
+  var priority = LoadPriority.normal
 
-  static func many(_ count: Int, hosts: Int = 1, priority: Priority = .normal) -> [TestEntry] {
+  static func many(_ count: Int, hosts: Int = 1, priority: LoadPriority = .normal) -> [TestEntry] {
     (1...count).map {
       TestEntry(url: "http://h\($0 % hosts)/\($0).jpg", host: "h\($0 % hosts)", line: UInt64($0), priority: priority)
     }
@@ -205,8 +205,8 @@ final class TestConsumer {
 
   /// Reports that all entries of the message were downloaded; its URLs are the result.
   func acknowledge(_ message: QueuedMessage) {
-    var counts = [UInt64](repeating: 0, count: Outcome.allCases.count)
-    counts[Int(Outcome.downloaded.rawValue)] = UInt64(message.entries.count)
+    var counts = [UInt64](repeating: 0, count: LoadOutcome.allCases.count)
+    counts[Int(LoadOutcome.downloaded.rawValue)] = UInt64(message.entries.count)
     consumer.acknowledge(Settlement(of: message, results: [Array(message.urls.joined(separator: "\n").utf8)], counts: counts))
   }
 

@@ -17,7 +17,7 @@ import Testing
     #expect(try follower.resultURLs().sorted() == entries.map(\.url).sorted())
     let progress = try #require(try follower.progress())
     #expect(progress.isDrained && progress.finalEntries == 1000 && progress.written.entries == 1000)
-    #expect(progress.counts[Int(Outcome.downloaded.rawValue)] == 1000 && progress.counts.reduce(0, +) == 1000)
+    #expect(progress.counts[Int(LoadOutcome.downloaded.rawValue)] == 1000 && progress.counts.reduce(0, +) == 1000)
     #expect(progress.openMessages == 0 && progress.heldMessages == 0)
   }
 }

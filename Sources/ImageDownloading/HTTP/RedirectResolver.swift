@@ -8,7 +8,7 @@ final class RedirectResolver {
   /// Returns the URL of the next request of `job` for `location`, or the reason not to follow it.
   ///
   /// A redirect back to the download's own origin gets that URL's userinfo, as a browser would send the credentials again.
-  func resolve(_ location: [UInt8], of job: PendingTransfer) -> Result<[UInt8], Failure> {
+  func resolve(_ location: [UInt8], of job: PendingTransfer) -> Result<[UInt8], ImageFailure> {
     let limit = job.download.options.redirects
     guard job.visited.count < limit else {
       return .failure(
@@ -57,6 +57,6 @@ final class RedirectResolver {
   }
 }
 
-extension Failure {
-  fileprivate static func redirect(_ message: String) -> Failure { Failure(.redirects, message: message) }
+extension ImageFailure {
+  fileprivate static func redirect(_ message: String) -> ImageFailure { ImageFailure(.redirects, message: message) }
 }

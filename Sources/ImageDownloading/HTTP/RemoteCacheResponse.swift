@@ -11,10 +11,10 @@ public struct RemoteCacheResponse: Sendable, Hashable {
   /// The header that gives the status, such as `X-Cache: MISS`, as the server wrote it, cut to 200 characters; nil if there is none.
   public var evidence: String?
   /// Why the second request failed; nil if it didn't.
-  public var failure: Failure?
+  public var failure: ImageFailure?
 
   /// Creates a response of those parts.
-  public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: Failure? = nil) {
+  public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: ImageFailure? = nil) {
     self.status = status
     self.evidence = evidence
     self.failure = failure

@@ -10,7 +10,7 @@ enum ResponsePart {
   /// Nothing, since the body ends where the part begins (RFC 9110, section 15.5.17).
   case end(total: Int)
   /// Something that wasn't requested.
-  case mismatch(Failure)
+  case mismatch(ImageFailure)
 
   /// The part in a response with that status and those headers to a request that resumes `continuation`.
   init(status: Int, _ fields: ResponseFields, after continuation: BodyContinuation?) {
@@ -39,9 +39,9 @@ enum ResponsePart {
   }
 }
 
-extension Failure {
+extension ImageFailure {
   /// A 206 that can't be used: several ranges, another one than requested, or longer than it declares.
-  static let otherRange = Failure(
+  static let otherRange = ImageFailure(
     .httpStatus,
     status: 206,
     message: "the server responded with 206 Partial Content, but not with the requested range"

@@ -18,7 +18,7 @@ struct HostPolicy {
   /// Consecutive failures.
   private var failuresInRow = 0
   /// The failure after which requests to the host were last stopped.
-  private(set) var lastFailure: Failure?
+  private(set) var lastFailure: ImageFailure?
   /// The number of consecutive failures at that time.
   private var failuresByStop = 0
   /// Whether it has responded with anything but a request for a pause or a transient failure.
@@ -79,7 +79,7 @@ struct HostPolicy {
   }
 
   private mutating func fail(
-    _ failure: Failure,
+    _ failure: ImageFailure,
     by rules: CircuitBreaker,
     running: Int,
     _ host: HostRules,
@@ -134,35 +134,35 @@ enum HostResponse {
   /// A 429 or 503, which asks for a pause, to a request that began at `begun`.
   case busy(begun: MonotonicInstant)
   /// A transient failure.
-  case failed(Failure)
+  case failed(ImageFailure)
   /// A transient failure after the response began: the host is up.
   case cut
   /// The host can't be reached, by a download with `retries` retries.
-  case unreachable(Failure, retries: Int, backoff: Backoff)
+  case unreachable(ImageFailure, retries: Int, backoff: Backoff)
   case nothing
 }
 
 /// Why a host gets no request.
 enum HostRejection: Equatable {
   /// It failed so often that it counts as down.
-  case down(failures: Int, last: Failure)
+  case down(failures: Int, last: ImageFailure)
   /// It has sent nothing but 429 and 503 since its last other response; `remaining` is left of pauses of `total`. It counts as down if
   /// there was no other response.
   case paused(status: Int, remaining: Duration, total: Duration, isDown: Bool)
 
   /// The failure of downloads that wait for the host.
-  func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
+  func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> ImageFailure {
     switch self {
     case .down(let failures, let last):
       // Permanent for this run, but a later run may succeed.
-      return Failure(.hostDown(failures: failures, last: last), isTransient: true)
+      return ImageFailure(.hostDown(failures: failures, last: last), isTransient: true)
     case .paused(let status, let remaining, let total, let isDown):
       let response = "\(host.address) responded with \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
       let pauses =
         total > remaining
         ? "and its pauses add up to \(total.wholeSecondsText)" : "and is paused for \(remaining.wholeSecondsText)"
       let countsAsDown = isDown && !wasAsked
-      return Failure(
+      return ImageFailure(
         .waitTooLong(finding: "\(response) \(pauses)", maximum: patience, wasRequested: wasAsked, isHostDown: countsAsDown),
         status: countsAsDown ? nil : status,
         isTransient: true
@@ -171,12 +171,12 @@ enum HostRejection: Equatable {
   }
 }
 
-extension Failure {
+extension ImageFailure {
   /// The failure of a download whose host asks it to wait for too long.
-  static func waitsTooLong(_ failure: Failure, asked: Duration, waited: Duration, patience: Duration) -> Failure {
+  static func waitsTooLong(_ failure: ImageFailure, asked: Duration, waited: Duration, patience: Duration) -> ImageFailure {
     let before = waited > .zero ? " after \(waited.text) of such pauses" : ""
     let finding = "\(failure.message) and asks for a pause of \(asked.text)\(before)"
-    return Failure(
+    return ImageFailure(
       .waitTooLong(finding: finding, maximum: patience, wasRequested: true),
       status: failure.status,
       isTransient: failure.isTransient

@@ -95,7 +95,7 @@ extension TransferLoop {
   }
 
   /// Why the host of a job gets no request now; nil if it does.
-  func refusal(of slot: Int) -> Failure? {
+  func refusal(of slot: Int) -> ImageFailure? {
     let host = pending[slot].host
     guard queue.mayRefuse(host) else { return nil }
     let patience = pending[slot].download.options.retryAfterMaximum

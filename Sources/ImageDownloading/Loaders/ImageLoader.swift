@@ -10,7 +10,7 @@ public protocol ImageLoader: Sendable {
   func canLoad(_ url: String) -> Bool
   /// Loads the image in a task of its own, which is cancelled if the image is no longer needed or its time is up.
   ///
-  /// - Throws: a `Failure`, which is retried if it is transient; any other error counts as `internal`.
+  /// - Throws: a `ImageFailure`, which is retried if it is transient; any other error counts as `internal`.
   func load(_ request: LoaderRequest) async throws -> LoaderResponse
 }
 

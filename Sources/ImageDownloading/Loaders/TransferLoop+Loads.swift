@@ -41,7 +41,7 @@ extension TransferLoop {
   }
 
   /// Handles a loader's result, unless the load was stopped before.
-  func concludeLoad(_ number: UInt64, _ result: Result<LoaderResponse, Failure>) {
+  func concludeLoad(_ number: UInt64, _ result: Result<LoaderResponse, ImageFailure>) {
     guard let load = loads[number] else { return }
     let slot = load.slot
     let outcome = TransferOutcome(result, for: pending[slot].download)
@@ -79,25 +79,25 @@ extension TransferLoop {
 
 extension ImageLoader {
   /// The loader's result, with every error as a failure.
-  fileprivate func response(to request: LoaderRequest) async -> Result<LoaderResponse, Failure> {
+  fileprivate func response(to request: LoaderRequest) async -> Result<LoaderResponse, ImageFailure> {
     do {
       return .success(try await load(request))
-    } catch let failure as Failure {
+    } catch let failure as ImageFailure {
       return .failure(failure)
     } catch {
-      return .failure(Failure(.internal, message: "the loader \(type(of: self)) failed: \(error)"))
+      return .failure(ImageFailure(.internal, message: "the loader \(type(of: self)) failed: \(error)"))
     }
   }
 }
 
 extension TransferOutcome {
   /// Judges a loader's result for `download` by the rules for servers' responses.
-  init(_ result: Result<LoaderResponse, Failure>, for download: Download) {
-    do throws(Failure) {
+  init(_ result: Result<LoaderResponse, ImageFailure>, for download: Download) {
+    do throws(ImageFailure) {
       let response = try result.get()
       let options = download.options
       if response.isNotModified, download.validators == nil {
-        throw Failure(.internal, message: "the loader returned notModified for an unconditional request")
+        throw ImageFailure(.internal, message: "the loader returned notModified for an unconditional request")
       }
       if !response.isNotModified {
         try options.checkContentType(response.contentType, status: nil)
@@ -105,7 +105,7 @@ extension TransferOutcome {
       }
       let body = response.isNotModified ? [] : try options.decrypted(response.body)
       self = .response(
-        Response(
+        DownloadResponse(
           status: response.isNotModified ? 304 : 200,
           isNotModified: response.isNotModified,
           contentType: response.contentType,

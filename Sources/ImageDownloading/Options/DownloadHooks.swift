@@ -96,7 +96,7 @@ public enum PrefixVerdict: Sendable, Equatable {
   /// Undecided: judge again when `minimum` bytes from the start are available.
   case needsMore(minimum: Int)
   /// The transfer stops now, and the download fails permanently: it isn't retried, whatever the failure says.
-  case refused(Failure)
+  case refused(ImageFailure)
 }
 
 /// Facts about a body besides its beginning.

@@ -105,7 +105,7 @@ package struct DownloadQueue {
   package mutating func insert(
     slot: Int,
     host: Int,
-    priority: Priority,
+    priority: LoadPriority,
     sequence: Int64,
     notBefore time: MonotonicInstant? = nil,
     continues: Bool = false,

@@ -22,7 +22,7 @@ struct RobotsRegistry {
   enum Policy {
     case rules(RobotsRules)
     /// The file couldn't be fetched, for that reason, so everything is disallowed (section 2.3.1.4).
-    case unreachable(Failure)
+    case unreachable(ImageFailure)
 
     /// How long it is kept.
     fileprivate var lasts: Duration { if case .rules = self { .seconds(86_400) } else { .seconds(300) } }
@@ -112,7 +112,7 @@ final class RobotsReceiver: DownloadReceiver {
   enum Ending {
     /// The file, or as much of it as is read.
     case file([UInt8])
-    case failed(Failure)
+    case failed(ImageFailure)
     case cancelled
   }
 

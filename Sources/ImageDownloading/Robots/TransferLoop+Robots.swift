@@ -59,7 +59,7 @@ extension TransferLoop {
   }
 
   /// Raises the priority of a file's download to that of the most urgent waiting job.
-  private func promote(_ key: RobotsRegistry.Key, _ priority: Priority, of client: ClientState) {
+  private func promote(_ key: RobotsRegistry.Key, _ priority: LoadPriority, of client: ClientState) {
     guard let number = robots.number(of: key), let slot = client.slots[number] else { return }
     if pending[slot].waiters.best.priority < priority { setPriority(priority, of: number, of: client) }
   }
@@ -107,27 +107,27 @@ extension RobotsRegistry.Policy {
   }
 }
 
-extension Failure {
-  fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Disallowance) -> Failure {
+extension ImageFailure {
+  fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Disallowance) -> ImageFailure {
     guard let rule = refusal.rule else {
-      return Failure(
+      return ImageFailure(
         .robots,
         message: "robots.txt of \(origin.address) has too many rules to match a URL this long"
       )
     }
-    return Failure(.robots, message: "robots.txt of \(origin.address) disallows it: '\(rule)', line \(refusal.line)")
+    return ImageFailure(.robots, message: "robots.txt of \(origin.address) disallows it: '\(rule)', line \(refusal.line)")
   }
 
   /// If the server fails to respond, the URL is disallowed. Other failures would also occur without a `robots.txt` and keep their kind.
-  fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ failure: Failure) -> Failure {
+  fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ failure: ImageFailure) -> ImageFailure {
     let (before, after) = (
       "robots.txt of \(origin.address) couldn't be fetched (", "), so nothing may be requested (RFC 9309, 2.3.1.4)"
     )
     let message = before + failure.message + after
     var robots =
       failure.kind == .httpStatus
-      ? Failure(.robots, message: message)
-      : Failure(failure.kind, isTransient: failure.isTransient, message: message)
+      ? ImageFailure(.robots, message: message)
+      : ImageFailure(failure.kind, isTransient: failure.isTransient, message: message)
     robots.reason = failure.reason.map { .quoted(before: before, $0, after: after) }
     return robots
   }

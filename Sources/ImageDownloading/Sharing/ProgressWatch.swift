@@ -45,7 +45,7 @@ struct ProgressWatch {
   }
 
   /// Reports that the attempt failed and another follows.
-  func retry(after failure: Failure, in delay: Duration) { client.notify(.retrying(id: id, failure, after: delay)) }
+  func retry(after failure: ImageFailure, in delay: Duration) { client.notify(.retrying(id: id, failure, after: delay)) }
 
   private mutating func notify(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
     last = (received, expected)
@@ -78,7 +78,7 @@ extension TransferLoop {
     update(slot) { $0.start(isContinued: isContinued) }
   }
 
-  func notifyRetry(_ slot: Int, after failure: Failure, in delay: Duration) {
+  func notifyRetry(_ slot: Int, after failure: ImageFailure, in delay: Duration) {
     update(slot) { $0.retry(after: failure, in: delay) }
   }
 

@@ -12,7 +12,7 @@ extension TransferLoop {
     if let slot = pending.slot(of: identity) { return join(slot, download, of: client) }
     let loader = loader(of: download)
     guard let origin = URLOrigin(download.requestURL) ?? loader.map({ _ in URLOrigin(schemeOf: download.requestURL) }) else {
-      let failure = Failure(.invalidURL, message: "the URL isn't a normalised http or https URL")
+      let failure = ImageFailure(.invalidURL, message: "the URL isn't a normalised http or https URL")
       return client.notify(.failed(id: download.id, failure, TransferSummary()))
     }
     let host = hosts.retain(origin.connecting(by: download.options))
@@ -121,7 +121,7 @@ extension TransferLoop {
 
   // MARK: Positions
 
-  func setPriority(_ priority: Priority, of id: UInt64, of client: ClientState) {
+  func setPriority(_ priority: LoadPriority, of id: UInt64, of client: ClientState) {
     guard let slot = client.slots[id] else { return }
     pending[slot].waiters.update(id, of: client) { $0.priority = priority }
     updatePosition(slot)

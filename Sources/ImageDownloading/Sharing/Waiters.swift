@@ -4,7 +4,7 @@ import ImagePrimitives
 struct Waiter {
   let client: ClientState
   let id: UInt64
-  var priority: Priority
+  var priority: LoadPriority
   let sequence: Int64
   let wantsDetails: Bool
   /// Whether it joined the transfer of another download.
@@ -41,7 +41,7 @@ struct Waiters {
 
   /// A position in the queue: a class, and a sequence within that.
   struct Position: Equatable {
-    var priority: Priority
+    var priority: LoadPriority
     var sequence: Int64
 
     func isBefore(_ other: Position) -> Bool {

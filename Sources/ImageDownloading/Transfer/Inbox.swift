@@ -15,9 +15,9 @@ final class Inbox: Sendable {
     case cancel(client: Int, [UInt64], includingRunning: Bool)
     /// The downloads of one client; nil: of all.
     case cancelAll(client: Int?, includingRunning: Bool)
-    case setPriority(client: Int, UInt64, Priority)
+    case setPriority(client: Int, UInt64, LoadPriority)
     /// The load of that number has ended.
-    case loaded(number: UInt64, Result<LoaderResponse, Failure>)
+    case loaded(number: UInt64, Result<LoaderResponse, ImageFailure>)
     case clearCookies
     case forgetFailures
     case setConcurrency(Int, perHost: Int)

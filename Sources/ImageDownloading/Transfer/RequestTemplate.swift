@@ -159,7 +159,7 @@ struct OwnRequest {
   /// Creates the next request of `job`; nil if the template suffices.
   ///
   /// Throws if a hook, which sees only requests to the download's own origin, rejects it or makes it invalid.
-  init?(for job: PendingTransfer, _ kind: RequestTemplate.Kind, defaults: [HeaderField]) throws(Failure) {
+  init?(for job: PendingTransfer, _ kind: RequestTemplate.Kind, defaults: [HeaderField]) throws(ImageFailure) {
     let options = job.download.options
     let isChanged = job.download.validators != nil || options.headerFilter != nil || options.requestModifier != nil
     guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
@@ -182,7 +182,7 @@ struct OwnRequest {
     }
     if let modifier = options.requestModifier {
       guard let modified = modifier.modify(request) else {
-        throw Failure(.internal, message: "the request modifier \(modifier.name) rejected the request")
+        throw ImageFailure(.internal, message: "the request modifier \(modifier.name) rejected the request")
       }
       try Self.check(modified.headers, "request modifier", modifier.name)
       if modified.url != request.url { url = try Self.normalized(modified.url, like: job.url, modifier.name) }
@@ -201,24 +201,24 @@ struct OwnRequest {
     }
   }
 
-  private static func check(_ headers: [HeaderField], _ hook: String, _ name: String) throws(Failure) {
+  private static func check(_ headers: [HeaderField], _ hook: String, _ name: String) throws(ImageFailure) {
     for field in headers where !DownloadOptions.isValidHeader(name: field.name, value: field.value) {
-      throw Failure(.internal, message: "the \(hook) \(name) returned an invalid header")
+      throw ImageFailure(.internal, message: "the \(hook) \(name) returned an invalid header")
     }
   }
 
   /// The URL of a modifier, which must keep its origin: limits and secrets belong to that.
-  private static func normalized(_ written: String, like own: [UInt8], _ modifier: String) throws(Failure) -> [UInt8] {
+  private static func normalized(_ written: String, like own: [UInt8], _ modifier: String) throws(ImageFailure) -> [UInt8] {
     var url: [UInt8] = []
     do throws(InvalidURL) {
       _ = try Array(written.utf8).withRawBytes { written throws(InvalidURL) in
         try URLNormalizer().normalize(written, relativeTo: nil, into: &url)
       }
     } catch {
-      throw Failure(.internal, message: "the request modifier \(modifier) returned an invalid URL: \(error.message)")
+      throw ImageFailure(.internal, message: "the request modifier \(modifier) returned an invalid URL: \(error.message)")
     }
     guard URLOrigin(url) == URLOrigin(own) else {
-      throw Failure(.internal, message: "the request modifier \(modifier) returned a URL with another scheme, host or port")
+      throw ImageFailure(.internal, message: "the request modifier \(modifier) returned a URL with another scheme, host or port")
     }
     return url
   }

@@ -4,23 +4,23 @@ import ImagePrimitives
 ///
 /// A class, so that jobs stay small: few have one.
 final class AcceptedResponse {
-  private let response: Response
+  private let response: DownloadResponse
 
-  init(_ response: Response) { self.response = response }
+  init(_ response: DownloadResponse) { self.response = response }
 
   var wasStreamed: Bool { response.wasStreamed }
 
   /// The response with the outcome of the second request.
-  fileprivate func response(after second: TransferOutcome) -> Response {
+  fileprivate func response(after second: TransferOutcome) -> DownloadResponse {
     var response = response
     response.remoteCache =
       switch second {
       case .remoteCache(let found): found
       case .failure(let failure): RemoteCacheResponse(.unknown, failure: failure)
       case .headRefused:
-        RemoteCacheResponse(.unknown, failure: Failure(.httpStatus, message: "the server no longer supports HEAD"))
+        RemoteCacheResponse(.unknown, failure: ImageFailure(.httpStatus, message: "the server no longer supports HEAD"))
       case .response, .redirect, .needsMore, .startOver:
-        RemoteCacheResponse(.unknown, failure: Failure(.redirects, message: "the server redirects the second request"))
+        RemoteCacheResponse(.unknown, failure: ImageFailure(.redirects, message: "the server redirects the second request"))
       }
     return response
   }
@@ -42,7 +42,7 @@ extension TransferLoop {
 extension Transfer {
   /// Reads the head of a second response. A small body is read too, so that the connection can be reused; a larger one is cut off.
   func readRemoteCache(_ part: ResponsePart, contentLength: Int?) {
-    do throws(Failure) {
+    do throws(ImageFailure) {
       guard try accepts(part) || hasEnough else { return }
     } catch {
       rejection = error

@@ -211,26 +211,26 @@ extension Transfer {
   }
 
   /// The response of a probe with the received prefix.
-  func prefix(_ time: TimeSource) -> Response {
+  func prefix(_ time: TimeSource) -> DownloadResponse {
     let isPrefix = totalBytes != body.count
     return response(body: takeBody(), time, totalBytes: totalBytes, isPrefix: isPrefix)
   }
 }
 
 /// Bodies that are coded although none was requested so.
-extension Failure {
+extension ImageFailure {
   /// A body that can't be decoded. Not `undecodable`, which means that an image is permanently broken: here no image was seen.
-  static func coding(_ error: ContentDecoder.CodingError, status: Int?) -> Failure {
+  static func coding(_ error: ContentDecoder.CodingError, status: Int?) -> ImageFailure {
     let coded = "the body has an unrequested Content-Encoding"
     switch error {
     case .damaged(let detail):
-      return Failure(.contentType, status: status, message: "\(coded) that can't be decoded: \(detail)")
+      return ImageFailure(.contentType, status: status, message: "\(coded) that can't be decoded: \(detail)")
     case .contradicted(let detail):
       return .transient(.truncated, "\(coded) whose checksum or length doesn't match: \(detail)")
     case .excess:
-      return Failure(.contentType, status: status, message: "\(coded) with extra bytes after its end")
+      return ImageFailure(.contentType, status: status, message: "\(coded) with extra bytes after its end")
     case .bomb:
-      return Failure(
+      return ImageFailure(
         .tooLarge,
         status: status,
         message: "the coded body expands to more than \(ContentDecoder.maximumRatio) times its size"
@@ -238,8 +238,8 @@ extension Failure {
     }
   }
 
-  static func unknownCoding(_ name: String, status: Int?) -> Failure {
-    Failure(
+  static func unknownCoding(_ name: String, status: Int?) -> ImageFailure {
+    ImageFailure(
       .contentType,
       status: status,
       message:
@@ -253,7 +253,7 @@ extension Transfer {
   /// Why a body that ended without an error of libcurl is incomplete, or may be; nil if it is complete.
   ///
   /// libcurl 7.88 takes a reset HTTP/2 stream, and a TLS connection that was cut, for the end of a body.
-  func missingEnd() -> Failure? {
+  func missingEnd() -> ImageFailure? {
     if let decoder {
       guard endsWithPart, decoder.codedBytes > 0, !decoder.isAtEnd else { return nil }
       return .transient(.truncated, "the coded body ended after \(decoder.codedBytes) bytes, before the end of its data")
@@ -263,7 +263,7 @@ extension Transfer {
   }
 
   /// As ``missingEnd()``, for a body that only a decryptor can read.
-  func missingEnd(ofDecrypted body: [UInt8]) -> Failure? {
+  func missingEnd(ofDecrypted body: [UInt8]) -> ImageFailure? {
     guard options.decryptor != nil, decoder == nil, needsImageEnd else { return nil }
     var imageEnd = ImageEnd()
     body.withUnsafeBytes { imageEnd.add($0) }
@@ -275,7 +275,7 @@ extension Transfer {
     declaredBytes == nil && contentLength == nil && !options.isText && (!isChunked || isHTTP2)
   }
 
-  private func missingEnd(_ verdict: ImageEnd.Verdict) -> Failure? {
+  private func missingEnd(_ verdict: ImageEnd.Verdict) -> ImageFailure? {
     switch verdict {
     case .reached: return nil
     case .unknowable where hasCleanEnd: return nil
@@ -292,7 +292,7 @@ extension Transfer {
   ///
   /// Resuming requires a server with ranges, a strong validator (RFC 9110, section 13.1.5) and a body without coding, since a part of a
   /// coded one can't be decoded. If this request resumed a body and got no usable response, its continuation is still valid.
-  func resumption(after failure: Failure) -> BodyContinuation? {
+  func resumption(after failure: ImageFailure) -> BodyContinuation? {
     guard method == .get, failure.isTransient, refusal == nil else { return nil }
     guard disposition == .kept else { return continuation }
     guard isResumable, [.reset, .truncated, .stalled, .timeout].contains(failure.kind) else { return nil }

@@ -25,7 +25,7 @@ extension Transfer {
       return
     }
     isResumable = method == .get && !isCoded && acceptsRanges(after: part)
-    do throws(Failure) {
+    do throws(ImageFailure) {
       try modifyHead()
       guard try accepts(part) else { return }
       proceed(with: part)
@@ -69,17 +69,17 @@ extension Transfer {
     }
   }
 
-  private func modifyHead() throws(Failure) {
+  private func modifyHead() throws(ImageFailure) {
     guard let modifier = options.responseModifier, let head = responseHead else { return }
     modifiedHead = modifier.modify(head)
     guard let modifiedHead else {
-      throw Failure(.contentType, status: status, message: "the response modifier \(modifier.name) rejected the response")
+      throw ImageFailure(.contentType, status: status, message: "the response modifier \(modifier.name) rejected the response")
     }
     fields = ResponseFields(modifiedHead.headers)
   }
 
   /// Whether the response has wanted bytes.
-  func accepts(_ part: ResponsePart) throws(Failure) -> Bool {
+  func accepts(_ part: ResponsePart) throws(ImageFailure) -> Bool {
     switch part {
     case .whole: return options.acceptStatus.contains(status)
     case .part:
@@ -93,7 +93,7 @@ extension Transfer {
     }
   }
 
-  private func makeDecoder(_ codings: [String]) throws(Failure) {
+  private func makeDecoder(_ codings: [String]) throws(ImageFailure) {
     do throws(ContentDecoder.UnknownCoding) {
       decoder = try ContentDecoder(codings)
     } catch {

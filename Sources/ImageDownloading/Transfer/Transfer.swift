@@ -73,9 +73,9 @@ final class Transfer {
   /// The response's head after a response modifier.
   var modifiedHead: ResponseHead?
   /// Why a response is rejected; its body may still be read to its end.
-  var rejection: Failure?
+  var rejection: ImageFailure?
   /// Why we stopped the transfer.
-  var refusal: Failure?
+  var refusal: ImageFailure?
 
   /// The body since the last chunk.
   var body: [UInt8] = []
@@ -250,7 +250,7 @@ final class Transfer {
     headerBytes += line.count
     guard headerBytes <= Self.maximumHeaderBytes else {
       let message = "the response has more than \(Self.maximumHeaderBytes >> 10) KiB of header fields and trailers"
-      refusal = Failure(.tooLarge, status: status, message: message)
+      refusal = ImageFailure(.tooLarge, status: status, message: message)
       return false
     }
     fields.add(line)

@@ -4,7 +4,7 @@ import ImagePrimitives
 
 extension Transfer {
   /// The time limit that is exceeded at `now`; nil if none is.
-  func brokenTimeLimit(_ now: MonotonicInstant) -> Failure? {
+  func brokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? {
     if now >= deadline { return timedOut(after: options.timeout) }
     guard phase == .connected else {
       guard now >= connectLimit else { return nil }
@@ -26,13 +26,13 @@ extension Transfer {
   /// No time limit can be exceeded before this.
   var earliestTimeLimit: MonotonicInstant { min(deadline, connectLimit, started.advanced(by: options.stallTimeout)) }
 
-  func failure(_ code: CURLcode) -> Failure {
+  func failure(_ code: CURLcode) -> ImageFailure {
     if let failure = connectionFailure(code) { return failure }
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return Failure(.unresolved(name: server.name), isTransient: true)
+      return ImageFailure(.unresolved(name: server.name), isTransient: true)
     case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE:
-      return Failure(.noConnection(to: server.address + way, cause: systemError ?? curlError(code)), isTransient: true)
+      return ImageFailure(.noConnection(to: server.address + way, cause: systemError ?? curlError(code)), isTransient: true)
     case CURLE_OPERATION_TIMEDOUT:
       return timedOut(after: options.connectTimeout)
     case CURLE_PARTIAL_FILE:
@@ -45,32 +45,32 @@ extension Transfer {
       // libcurl reports this for a header line above its limit (100 KiB), too.
       return .transient(.reset, "\(server.address) sent an invalid HTTP response: the header is too long, or memory is exhausted")
     case CURLE_SSL_CONNECT_ERROR:
-      return Failure(
+      return ImageFailure(
         .tls,
         isTransient: isHandshakeCut,
         message: "the TLS handshake with \(server.address) failed: \(curlError(code))"
       )
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
-      return Failure(.tls, message: "the certificate of \(server.address) was rejected: \(curlError(code))")
+      return ImageFailure(.tls, message: "the certificate of \(server.address) was rejected: \(curlError(code))")
     case CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
-      return Failure(.tls, message: "cannot set up TLS to \(server.address): \(curlError(code))")
+      return ImageFailure(.tls, message: "cannot set up TLS to \(server.address): \(curlError(code))")
     case CURLE_BAD_CONTENT_ENCODING:
       // Not `undecodable`, which means that an image is permanently broken: here no image was seen.
-      return Failure(
+      return ImageFailure(
         .contentType,
         status: status,
         message: "the body has an unrequested Content-Encoding that can't be decoded: \(curlError(code))"
       )
     case CURLE_URL_MALFORMAT:
-      return Failure(.invalidURL, message: "libcurl rejects the URL: \(curlError(code))")
+      return ImageFailure(.invalidURL, message: "libcurl rejects the URL: \(curlError(code))")
     default:
-      return Failure(.internal, message: "libcurl failed with code \(code.rawValue): \(curlError(code))")
+      return ImageFailure(.internal, message: "libcurl failed with code \(code.rawValue): \(curlError(code))")
     }
   }
 
   /// A time limit counts for the phase in which it was exceeded: resolving, connecting, or the whole transfer.
-  private func timedOut(after limit: Duration) -> Failure {
+  private func timedOut(after limit: Duration) -> ImageFailure {
     switch phase {
     case .resolving: .transient(.dns, "the name \(server.name) wasn't resolved within \(limit.text)")
     case .connecting: .transient(.connect, "no connection to \(server.address) within \(limit.text)")
@@ -78,7 +78,7 @@ extension Transfer {
     }
   }
 
-  var truncated: Failure {
+  var truncated: ImageFailure {
     let declared = declaredBytes.map { " of \($0)" } ?? ""
     return .transient(.truncated, "the body ended after \(bodyBytes)\(declared) bytes")
   }
@@ -106,12 +106,14 @@ extension Transfer {
   }
 }
 
-extension Failure {
-  static func transient(_ kind: FailureKind, _ message: String) -> Failure { Failure(kind, isTransient: true, message: message) }
+extension ImageFailure {
+  static func transient(_ kind: FailureKind, _ message: String) -> ImageFailure {
+    ImageFailure(kind, isTransient: true, message: message)
+  }
 
-  static func status(_ status: Int) -> Failure {
+  static func status(_ status: Int) -> ImageFailure {
     let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
-    return Failure(
+    return ImageFailure(
       .httpStatus,
       status: status,
       isTransient: HTTPStatus.isTransient(status),
@@ -119,8 +121,8 @@ extension Failure {
     )
   }
 
-  static func tooLarge(limit: Int, declared: Int? = nil, status: Int?) -> Failure {
-    Failure(.bodyTooLarge(declaredBytes: declared, maximum: limit), status: status)
+  static func tooLarge(limit: Int, declared: Int? = nil, status: Int?) -> ImageFailure {
+    ImageFailure(.bodyTooLarge(declaredBytes: declared, maximum: limit), status: status)
   }
 }
 
@@ -139,9 +141,9 @@ extension Transfer {
   }
 
   /// The failure for `code`, if the connection's options explain it.
-  func connectionFailure(_ code: CURLcode) -> Failure? {
+  func connectionFailure(_ code: CURLcode) -> ImageFailure? {
     if let refusedAddress, !hasOpenedSocket || code == CURLE_ABORTED_BY_CALLBACK {
-      return Failure(.refusedAddress, message: "\(server.name) resolves to \(refusedAddress), which isn't a public address")
+      return ImageFailure(.refusedAddress, message: "\(server.name) resolves to \(refusedAddress), which isn't a public address")
     }
     if code == CURLE_COULDNT_RESOLVE_PROXY { return .transient(.dns, "the name of the proxy could not be resolved") }
     if code == CURLE_PROXY {
@@ -149,7 +151,7 @@ extension Transfer {
     }
     if let status = tunnelStatus {
       let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
-      return Failure(
+      return ImageFailure(
         .connect,
         isTransient: HTTPStatus.isTransient(status),
         message: "the proxy cannot connect to \(server.address): it responded with \(status)\(phrase)"
@@ -157,7 +159,7 @@ extension Transfer {
     }
     if let failure = fileFailure(code) { return failure }
     if String(cString: errorText).contains("alert certificate required") {
-      return Failure(.tls, message: "\(server.address) requires a client certificate; none was sent, or it was rejected")
+      return ImageFailure(.tls, message: "\(server.address) requires a client certificate; none was sent, or it was rejected")
     }
     // libcurl reports an HTTP/1.1 response to HTTP/2 frames as no response.
     guard connection.httpVersion == .http2, !origin.isSecure, statusOnWire == 0,
@@ -177,13 +179,13 @@ extension Transfer {
   }
 
   /// libcurl's error about a TLS file, with the file's name, which libcurl doesn't always give.
-  private func fileFailure(_ code: CURLcode) -> Failure? {
+  private func fileFailure(_ code: CURLcode) -> ImageFailure? {
     switch (code, connection.tls.caFile, connection.tls.clientCertificate) {
     case (CURLE_SSL_CACERT_BADFILE, let file?, _):
-      return Failure(.tls, message: "cannot read the CA file \(file) as PEM: \(curlError(code))")
+      return ImageFailure(.tls, message: "cannot read the CA file \(file) as PEM: \(curlError(code))")
     case (CURLE_SSL_CERTPROBLEM, _, let certificate?):
       let key = connection.tls.clientKey.map { " with the key \($0)" } ?? ""
-      return Failure(.tls, message: "cannot use the client certificate \(certificate)\(key): \(curlError(code))")
+      return ImageFailure(.tls, message: "cannot use the client certificate \(certificate)\(key): \(curlError(code))")
     default:
       return nil
     }
@@ -199,7 +201,7 @@ extension Transfer {
     return version == CURL_HTTP_VERSION_2_0
   }
 
-  var otherVersion: Failure {
-    Failure(.connect, message: "\(server.address) doesn't support HTTP/2, which the options require")
+  var otherVersion: ImageFailure {
+    ImageFailure(.connect, message: "\(server.address) doesn't support HTTP/2, which the options require")
   }
 }

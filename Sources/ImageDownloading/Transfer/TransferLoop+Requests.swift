@@ -43,7 +43,7 @@ extension TransferLoop {
       method: method(of: pending[slot])
     )
     let ownRequest: OwnRequest?
-    do throws(Failure) {
+    do throws(ImageFailure) {
       ownRequest = try OwnRequest(for: pending[slot], kind, defaults: defaultHeaders)
     } catch {
       return refuse(slot, error, resolves: resolves)
@@ -62,7 +62,7 @@ extension TransferLoop {
     release(transfer, of: slot)
     settle(
       slot,
-      .failure(Failure(.internal, message: "libcurl rejected the request: \(String(cString: curl_multi_strerror(code)))"))
+      .failure(ImageFailure(.internal, message: "libcurl rejected the request: \(String(cString: curl_multi_strerror(code)))"))
     )
   }
 
@@ -76,7 +76,7 @@ extension TransferLoop {
   }
 
   /// Fails a job before its request is made.
-  private func refuse(_ slot: Int, _ failure: Failure, resolves: Bool) {
+  private func refuse(_ slot: Int, _ failure: ImageFailure, resolves: Bool) {
     pending[slot].change(to: .none)
     if resolves { queue.resolved() }
     queue.finished(host: pending[slot].host, failedToConnect: true, wasRequested: false)
@@ -223,7 +223,7 @@ extension TransferLoop {
     }
   }
 
-  private func settleFailure(_ slot: Int, _ failure: Failure, _ requestEnd: RequestEnd) {
+  private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ requestEnd: RequestEnd) {
     let mayRetry = pending[slot].waiters.mayRetry && !queue.isDown(pending[slot].host)
     let step = retries.step(after: failure, asked: requestEnd.requestedPause, of: pending[slot], now: iteration.now)
     if case .end(let last) = step { return end(slot, last) }
@@ -248,13 +248,13 @@ extension TransferLoop {
   }
 
   /// Fails a job that neither waits nor runs; if only its second request was left, it ends with its accepted response.
-  func end(_ slot: Int, _ failure: Failure) {
+  func end(_ slot: Int, _ failure: ImageFailure) {
     if pending[slot].accepted != nil { return settle(slot, .failure(failure)) }
     let job = finish(slot)
     job.waiters.forEach { fail($0, failure, job) }
   }
 
-  private func end(_ slot: Int, _ response: Response) {
+  private func end(_ slot: Int, _ response: DownloadResponse) {
     var response = response
     let job = finish(slot)
     if job.isRedirected { response.finalURL = job.url }
@@ -268,7 +268,7 @@ extension TransferLoop {
     }
   }
 
-  private func fail(_ waiter: Waiter, _ failure: Failure, _ job: PendingTransfer) {
+  private func fail(_ waiter: Waiter, _ failure: ImageFailure, _ job: PendingTransfer) {
     waiter.client.end(waiter.id, .failed(id: waiter.id, failure, job.summary(for: waiter)))
   }
 
@@ -318,7 +318,7 @@ struct RetryPolicy {
   /// The next step after a failed attempt.
   enum Step {
     /// The download fails.
-    case end(Failure)
+    case end(ImageFailure)
     /// It is retried at that time.
     case retry(MonotonicInstant)
     /// It is requested again after that pause of its host, which doesn't count as a retry.
@@ -326,7 +326,7 @@ struct RetryPolicy {
   }
 
   /// The next step after `failure` of `job`, whose host requested a pause of `asked`, if any.
-  func step(after failure: Failure, asked: Duration?, of job: PendingTransfer, now: MonotonicInstant) -> Step {
+  func step(after failure: ImageFailure, asked: Duration?, of job: PendingTransfer, now: MonotonicInstant) -> Step {
     let options = job.download.options
     if let asked {
       guard job.requestedPauses + asked <= options.retryAfterMaximum else {

@@ -3,7 +3,7 @@ import ImagePrimitives
 
 /// The outcome of a transfer or a load.
 enum TransferOutcome {
-  case response(Response)
+  case response(DownloadResponse)
   /// A redirect with that `Location`.
   case redirect([UInt8])
   /// The server doesn't support HEAD.
@@ -14,7 +14,7 @@ enum TransferOutcome {
   case startOver
   /// The result of a second request.
   case remoteCache(RemoteCacheResponse)
-  case failure(Failure)
+  case failure(ImageFailure)
 }
 
 extension Transfer {
@@ -35,7 +35,7 @@ extension Transfer {
     if method == .probe { return endOfProbe(time) }
     if !endsWithPart { return .failure(truncated) }
     if isStreamed, bodyBytes > 0 { handOver() }
-    do throws(Failure) {
+    do throws(ImageFailure) {
       let body = try options.decrypted(takeBody())
       if let failure = missingEnd(ofDecrypted: body) { throw failure }
       return .response(response(body: body, time, totalBytes: isStreamed ? bodyBytes : body.count))
@@ -58,8 +58,8 @@ extension Transfer {
     totalBytes: Int? = nil,
     isPrefix: Bool = false,
     isNotModified: Bool = false
-  ) -> Response {
-    Response(
+  ) -> DownloadResponse {
+    DownloadResponse(
       status: method == .get ? continuation?.status ?? status : status,
       isNotModified: isNotModified,
       contentType: fields.last(.contentType),
@@ -78,22 +78,26 @@ extension Transfer {
 
 extension DownloadOptions {
   /// Throws if ``acceptContentTypes`` contains neither `declared` nor a wildcard for it.
-  func checkContentType(_ declared: @autoclosure () -> String?, status: Int?) throws(Failure) {
+  func checkContentType(_ declared: @autoclosure () -> String?, status: Int?) throws(ImageFailure) {
     guard let acceptContentTypes else { return }
     guard let declared = declared() else {
-      throw Failure(.contentType, status: status, message: "the response has no Content-Type, but only some types are accepted")
+      throw ImageFailure(
+        .contentType,
+        status: status,
+        message: "the response has no Content-Type, but only some types are accepted"
+      )
     }
     let type = declared.prefix { $0 != ";" && $0 != "," }.filter { $0 != " " && $0 != "\t" }.lowercased()
     guard acceptContentTypes.contains(type) || acceptContentTypes.contains(type.prefix { $0 != "/" } + "/*") else {
-      throw Failure(.contentType, status: status, message: "the content type \(type.quotable) isn't accepted")
+      throw ImageFailure(.contentType, status: status, message: "the content type \(type.quotable) isn't accepted")
     }
   }
 
   /// The decrypted body.
-  func decrypted(_ body: [UInt8]) throws(Failure) -> [UInt8] {
+  func decrypted(_ body: [UInt8]) throws(ImageFailure) -> [UInt8] {
     guard let decryptor else { return body }
     guard let plain = decryptor.decrypt(body) else {
-      throw Failure(.contentType, message: "the decryptor \(decryptor.name) can't read the body")
+      throw ImageFailure(.contentType, message: "the decryptor \(decryptor.name) can't read the body")
     }
     return plain
   }

@@ -205,7 +205,7 @@ struct BatchLookUp {
     case nothing
     case hit(EntryHead)
     /// Its body would fail, as a dry run knows without reading it.
-    case unfit(Failure)
+    case unfit(ImageFailure)
     /// Its body must be read.
     case copy(EntryHead)
     /// It must be revalidated.
@@ -334,9 +334,9 @@ extension LoadContext {
   var keepsTransformed: Bool { transform != nil && (options.encoding != nil || options.hooks.cacheSerializer != nil) }
 
   /// Why the original of that record can't be transformed, as far as its format shows; nil if it can, or if nothing is transformed.
-  func transformFailure(of original: EntryHead) -> Failure? {
+  func transformFailure(of original: EntryHead) -> ImageFailure? {
     guard fetchesBodies, keepsTransformed, let format = original.format else { return nil }
     guard let coder = (options.coders ?? .standard).coder(for: format), !coder.decodesPixels else { return nil }
-    return worded(Failure(.untransformable(format)))
+    return worded(ImageFailure(.untransformable(format)))
   }
 }

@@ -57,10 +57,10 @@ final class Flight: Sendable {
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
   /// The highest class of its waiters.
-  var priority: Priority { Priority(rawValue: urgency.load(ordering: .sequentiallyConsistent)) ?? .normal }
+  var priority: LoadPriority { LoadPriority(rawValue: urgency.load(ordering: .sequentiallyConsistent)) ?? .normal }
 
   /// Raises its class; returns false if it is at least that high.
-  func raise(to priority: Priority) -> Bool {
+  func raise(to priority: LoadPriority) -> Bool {
     // A more urgent class has a lower number.
     urgency.min(priority.rawValue, ordering: .sequentiallyConsistent).oldValue > priority.rawValue
   }
@@ -92,7 +92,7 @@ extension Flight {
   }
 
   /// Whether `failure` is remembered: decided by the hook, or else by the rules.
-  func blocks(_ failure: Failure) -> Bool {
+  func blocks(_ failure: ImageFailure) -> Bool {
     // A HEAD response without any byte of the image proves too little.
     guard context.blacklist.isEnabled, context.download.options.method != .head || failure.kind == .httpStatus else {
       return false

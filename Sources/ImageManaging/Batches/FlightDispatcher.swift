@@ -82,7 +82,7 @@ final class FlightDispatcher: Sendable {
     var downloads: [Download] = []
     var proofs: [StoreMessage] = []
     var ended: [Int] = []
-    var began: [(UInt64, Flight, Priority)] = []
+    var began: [(UInt64, Flight, LoadPriority)] = []
     for (index, joined) in joined.enumerated() {
       let flight = flights[index]
       switch joined {
@@ -127,7 +127,7 @@ final class FlightDispatcher: Sendable {
   }
 
   /// Raises the class of a flight, unless it has ended.
-  func raise(_ number: UInt64, to priority: Priority) {
+  func raise(_ number: UInt64, to priority: LoadPriority) {
     guard let flight = flights.flight(number), flight.raise(to: priority) else { return }
     client(of: flight.context).setPriority(priority, of: number)
   }

@@ -124,7 +124,7 @@ extension LoadContext {
   func sentence(_ error: CacheError) -> String { options.wording?.sentence(error) ?? "\(error)" }
 
   /// The same failure with the program's wording.
-  func worded(_ failure: Failure) -> Failure {
+  func worded(_ failure: ImageFailure) -> ImageFailure {
     guard let reason = failure.reason, let wording = options.wording else { return failure }
     var failure = failure
     failure.message = wording.sentence(reason)
@@ -167,7 +167,7 @@ public struct LoadHooks: Sendable {
   /// ``/ImagePrimitives/Outcome/skipped``, and serves the cached image on a refresh.
   public var shouldDownload: (@Sendable (_ url: String) -> Bool)?
   /// Whether a failure is remembered on the blacklist; overrides ``BlacklistRules``.
-  public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)?
+  public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: ImageFailure) -> Bool)?
   /// The identity that an image is cached under, instead of the URL's own. It is stored, so it must not contain secrets.
   public var cacheKeyFilter: (@Sendable (_ url: String) -> String)?
   /// The bytes to store instead of the received ones; nil: nothing is stored.
@@ -179,7 +179,7 @@ public struct LoadHooks: Sendable {
   /// Creates hooks; none by default.
   public init(
     shouldDownload: (@Sendable (_ url: String) -> Bool)? = nil,
-    shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)? = nil,
+    shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: ImageFailure) -> Bool)? = nil,
     cacheKeyFilter: (@Sendable (_ url: String) -> String)? = nil,
     cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)? = nil
   ) {
@@ -214,7 +214,7 @@ public struct BlacklistRules: Sendable {
   /// Whether a failure that was final for this run is remembered for the next.
   ///
   /// Failures that depend on the job or may be temporary never are, except HTTP statuses of ``statuses``.
-  func remembers(_ failure: Failure) -> Bool {
+  func remembers(_ failure: ImageFailure) -> Bool {
     guard isEnabled else { return false }
     switch failure.kind {
     case .httpStatus:

@@ -103,7 +103,7 @@ extension ImageManager {
   ///   - layers: where to store it; both by default.
   /// - Throws: `failed` if the URL is invalid, the bytes break the manager's rules, or the disk can't store them.
   public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) throws(ImageLoadError) {
-    try store(at: url) { location throws(Failure) in
+    try store(at: url) { location throws(ImageFailure) in
       let decodes = layers.contains(.memory) && location.memory != nil
       let body = try proven(data, decodes: decodes)
       try keep(data, body.verified, body.decoded, location, in: layers)
@@ -135,34 +135,34 @@ extension ImageManager {
     for url: String,
     in layers: CacheLayers = .all
   ) throws(ImageLoadError) {
-    try store(at: url) { location throws(Failure) in
+    try store(at: url) { location throws(ImageFailure) in
       var bytes = recalculatesData ? nil : data
       if bytes == nil, layers.contains(.disk), location.cache != nil {
         do throws(ImageError) {
           bytes = try configuration.coders.encode(image, as: format, options: options)
         } catch {
-          throw Failure(error)
+          throw ImageFailure(error)
         }
       }
-      let verified = try bytes.map { bytes throws(Failure) in try proven(bytes, decodes: false).verified }
+      let verified = try bytes.map { bytes throws(ImageFailure) in try proven(bytes, decodes: false).verified }
       try keep(bytes, verified ?? VerifiedImage(image), image, location, in: layers)
     }
   }
 
-  private func store(at url: String, _ body: (CacheLocation) throws(Failure) -> Void) throws(ImageLoadError) {
+  private func store(at url: String, _ body: (CacheLocation) throws(ImageFailure) -> Void) throws(ImageLoadError) {
     guard let location = CacheLocation(ImageRequest(url: url), self) else {
-      throw .failed(Failure(.invalidURL, message: "\(maskingCredentials(url)) isn't the URL of an image"))
+      throw .failed(ImageFailure(.invalidURL, message: "\(maskingCredentials(url)) isn't the URL of an image"))
     }
-    do throws(Failure) {
+    do throws(ImageFailure) {
       try body(location)
     } catch {
       throw .failed(error)
     }
   }
 
-  private func proven(_ data: [UInt8], decodes: Bool) throws(Failure) -> ProvenBody {
+  private func proven(_ data: [UInt8], decodes: Bool) throws(ImageFailure) -> ProvenBody {
     let verifier = BodyVerifier(coders: configuration.coders, rules: configuration.verification, decodes: decodes)
-    return try data.withRawBytes { bytes throws(Failure) in try verifier.prove(bytes, contentTypeMatch: .exact) }
+    return try data.withRawBytes { bytes throws(ImageFailure) in try verifier.prove(bytes, contentTypeMatch: .exact) }
   }
 
   private func keep(
@@ -171,7 +171,7 @@ extension ImageManager {
     _ image: DecodedImage?,
     _ location: CacheLocation,
     in layers: CacheLayers
-  ) throws(Failure) {
+  ) throws(ImageFailure) {
     // Images made from other bytes are outdated.
     location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace)
     if layers.contains(.disk), let cache = location.cache, let data { try keep(data, verified, location, in: cache) }
@@ -184,7 +184,9 @@ extension ImageManager {
     memory.insert(RememberedImage(identity: location.identity, image: image, head: head, vary: []), for: location.memoryKey)
   }
 
-  private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ location: CacheLocation, in cache: ImageCache) throws(Failure) {
+  private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ location: CacheLocation, in cache: ImageCache)
+    throws(ImageFailure)
+  {
     do throws(CacheError) {
       try data.withRawBytes { bytes throws(CacheError) in
         try location.withIdentity { identity throws(CacheError) in
@@ -214,7 +216,7 @@ extension ImageManager {
         }
       }
     } catch {
-      throw Failure(.cacheWrite, message: "\(error)")
+      throw ImageFailure(.cacheWrite, message: "\(error)")
     }
   }
 }

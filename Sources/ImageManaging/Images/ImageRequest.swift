@@ -12,7 +12,7 @@ public struct ImageRequest: Sendable {
   /// Which caches are read and filled, and when the network is used.
   public var cachePolicy: CachePolicy
   /// The class: a higher one starts first.
-  public var priority: Priority
+  public var priority: LoadPriority
   /// How the bytes are decoded.
   public var decoding: Decoding
   /// Changes of the manager's download options: headers, time limits, credentials and others.
@@ -24,7 +24,7 @@ public struct ImageRequest: Sendable {
   public init(
     url: String,
     cachePolicy: CachePolicy = CachePolicy(),
-    priority: Priority = .normal,
+    priority: LoadPriority = .normal,
     decoding: Decoding = Decoding(),
     options: DownloadOptions.Changes = DownloadOptions.Changes(),
     downloader: ImageDownloader? = nil

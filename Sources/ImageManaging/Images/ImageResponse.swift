@@ -99,9 +99,9 @@ public struct ImageData: Sendable {
 /// Why a single image was not loaded.
 public enum ImageLoadError: Error, Sendable, Hashable {
   /// It failed.
-  case failed(Failure)
+  case failed(ImageFailure)
   /// It is blacklisted, and wasn't requested.
-  case blacklisted(Failure)
+  case blacklisted(ImageFailure)
   /// It isn't cached, and the mode allows no requests.
   case notCached
   /// The hook ``LoadHooks/shouldDownload`` rejects it; only ``ImageManager/image(for:)`` and ``ImageManager/data(for:)-(ImageRequest)`` throw this.

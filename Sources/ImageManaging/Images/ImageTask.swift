@@ -51,7 +51,7 @@ public final class ImageTask: Sendable {
   public func cancel() { load.cancel() }
 
   /// Raises the class if it hasn't started yet; a lower class has no effect, as others may share the load.
-  public func raisePriority(to priority: Priority) { load.raise(to: priority) }
+  public func raisePriority(to priority: LoadPriority) { load.raise(to: priority) }
 
   /// Calls `body` once the task has ended, on the thread that ends it, or now if it has ended; outside of locks.
   func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImageLoadError>) -> Void) { load.outcome.whenSet(body) }
@@ -70,7 +70,7 @@ final class SingleLoad: LoadReceiver {
   private struct State {
     var step = Step.final
     /// The class, which may have been raised.
-    var priority: Priority
+    var priority: LoadPriority
     /// The flights that it has joined, including ended ones: they are few, and leaving an ended one has no effect.
     var flights: [UInt64] = []
     var isEnded = false
@@ -114,7 +114,7 @@ final class SingleLoad: LoadReceiver {
     do throws(InvalidURL) {
       url = try RequestedURL(request.url, loaders: manager.loaders(for: request))
     } catch {
-      fail(Failure(.invalidURL, message: error.message))
+      fail(ImageFailure(.invalidURL, message: error.message))
       return
     }
     let context = manager.contexts.context(
@@ -131,7 +131,7 @@ final class SingleLoad: LoadReceiver {
       // If the manager is shut down between the steps of a load, the load ends as cancelled.
       try manager.dispatcher.load(batch, context: context, receiver: self) { decided = $1 }
     } catch {
-      fail(Failure(.internal, message: "cannot read the cache: \(error)"))
+      fail(ImageFailure(.internal, message: "cannot read the cache: \(error)"))
       return
     }
     if let decided { take(decided) }
@@ -196,7 +196,7 @@ final class SingleLoad: LoadReceiver {
   }
 
   private func outcome(of completion: LoadCompletion) -> Outcome {
-    let unknown = Failure(.internal, message: "unknown reason")
+    let unknown = ImageFailure(.internal, message: "unknown reason")
     switch completion.result.outcome {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: return .success(response(completion))
     case .failed: return .failure(.failed(completion.result.failure ?? unknown))
@@ -216,7 +216,7 @@ final class SingleLoad: LoadReceiver {
     for flight in state.withLock({ $0.flights }) { manager.cancel(flight, for: self) }
   }
 
-  func raise(to priority: Priority) {
+  func raise(to priority: LoadPriority) {
     let flights = state.withLock { state in
       state.priority = max(state.priority, priority)
       return state.flights
@@ -224,7 +224,7 @@ final class SingleLoad: LoadReceiver {
     for flight in flights { manager.dispatcher.raise(flight, to: priority) }
   }
 
-  private func fail(_ failure: Failure) {
+  private func fail(_ failure: ImageFailure) {
     finish(.failure(.failed(failure)), EntryResult(.failed, details: EntryResult.Details(failure: failure)))
   }
 

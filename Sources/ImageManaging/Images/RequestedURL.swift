@@ -31,7 +31,7 @@ struct RequestedURL {
   }
 
   /// Creates an entry whose bytes are at `offset` of a batch's.
-  func entry(priority: Priority, sequence: Int64 = 0, at offset: Int = 0) -> BatchEntry {
+  func entry(priority: LoadPriority, sequence: Int64 = 0, at offset: Int = 0) -> BatchEntry {
     BatchEntry(
       priority: priority,
       sequence: sequence,

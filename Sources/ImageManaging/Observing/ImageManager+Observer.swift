@@ -7,7 +7,7 @@ extension ImageManager {
     /// An image isn't cached or must be revalidated, and its download begins. Loads that share the download cause one event.
     case requested(url: String)
     /// A download failed, and is tried again after that time.
-    case retried(url: String, Failure, after: Duration)
+    case retried(url: String, ImageFailure, after: Duration)
     /// A load ended; its outcome says whether it was a hit, a download or a failure. Sent exactly once per load, with those of
     /// prefetchers and revalidations in the background.
     case ended(url: String, EntryResult)

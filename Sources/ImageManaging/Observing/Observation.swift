@@ -14,7 +14,7 @@ final class Observation: Sendable {
 
   func requested(_ flight: Flight) { send(.requested(url: flight.shownText)) }
 
-  func retried(_ flight: Flight, _ failure: Failure, after delay: Duration) {
+  func retried(_ flight: Flight, _ failure: ImageFailure, after delay: Duration) {
     counts.withLock { $0.retries += 1 }
     send(.retried(url: flight.shownText, failure, after: delay))
   }

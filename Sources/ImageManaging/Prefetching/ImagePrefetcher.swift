@@ -28,10 +28,10 @@ public final class ImagePrefetcher: Sendable {
     /// The layers to prefetch to; the disk by default.
     public var destination: Destination
     /// The highest class of requests; low by default.
-    public var priority: Priority
+    public var priority: LoadPriority
 
     /// Creates a configuration from its parts, each with its default.
-    public init(maxConcurrent: Int = 32, destination: Destination = .disk, priority: Priority = .low) {
+    public init(maxConcurrent: Int = 32, destination: Destination = .disk, priority: LoadPriority = .low) {
       self.maxConcurrent = maxConcurrent
       self.destination = destination
       self.priority = priority

@@ -22,7 +22,7 @@ public struct PrefetchProgress: Sendable, Hashable {
   /// Creates counts of zero.
   public init() {}
 
-  mutating func count(_ outcome: Outcome) {
+  mutating func count(_ outcome: LoadOutcome) {
     switch outcome {
     case .downloaded, .revalidated, .checked: loaded += 1
     case .hitMemory, .hitDisk: alreadyCached += 1

@@ -98,6 +98,6 @@ private final class PrefetchedRequest: Sendable {
   init(_ request: ImageRequest) { self.request = request }
 }
 
-extension Failure {
-  fileprivate static let noURL = Failure(.invalidURL, message: "the request's URL isn't the URL of an image")
+extension ImageFailure {
+  fileprivate static let noURL = ImageFailure(.invalidURL, message: "the request's URL isn't the URL of an image")
 }

@@ -28,7 +28,7 @@ package struct ArrivedImage: Sendable {
   }
 
   /// Why it was rejected; nil if it was accepted.
-  package var failure: Failure? { image.failure }
+  package var failure: ImageFailure? { image.failure }
 
   /// The URL as it was first written, credentials masked.
   package var url: String { String(decoding: entry.shownURL, as: UTF8.self) }

@@ -34,12 +34,12 @@ struct CommitBatch {
 
   enum Change {
     case store(Judged)
-    case blacklist(Failure)
+    case blacklist(ImageFailure)
     case raiseProof(EntryHead, VerifiedImage)
     /// Only the transformed image of a cached one is new; with the verification of the cached one.
     case keepTransformed(VerifiedImage)
     /// The server has confirmed the record; with a deeper verification, if there is one.
-    case revalidate(EntryHead, Response, VerifiedImage?)
+    case revalidate(EntryHead, DownloadResponse, VerifiedImage?)
     /// A good image that isn't stored, but whose URL was blacklisted.
     case unblacklist
   }
@@ -181,7 +181,7 @@ extension Committed {
     switch change {
     case .store, .keepTransformed,
       _ where product?.transformed != nil:
-      let failure = Failure(.cacheWrite, message: sentence)
+      let failure = ImageFailure(.cacheWrite, message: sentence)
       result.outcome = .failed
       result.details = EntryResult.Details(failure: failure, contentType: result.details?.contentType)
     case .blacklist(let failure):

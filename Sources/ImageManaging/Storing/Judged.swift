@@ -17,7 +17,7 @@ struct Judged: Sendable {
     case unwritten(CacheError)
   }
 
-  let response: Response
+  let response: DownloadResponse
   let body: Body
   /// The request headers that the response depends on, as in a record.
   let vary: [UInt8]
@@ -26,13 +26,13 @@ struct Judged: Sendable {
   /// Nil if the image was only verified, as most are.
   var product: ImageProduct?
   /// Why the image is bad, in the program's wording; nil if it is good.
-  private(set) var failure: Failure?
+  private(set) var failure: ImageFailure?
 
   /// Judges the response to `flight`, on a coding thread or the store thread.
   ///
   /// - Parameter abandons: whether to give up if no request waits for it any more.
   init(
-    _ response: Response,
+    _ response: DownloadResponse,
     _ body: Body,
     vary: [UInt8],
     of flight: Flight,
@@ -43,7 +43,7 @@ struct Judged: Sendable {
     self.body = body
     self.vary = vary
     if abandons, flight.stop == .now { return }
-    do throws(Failure) {
+    do throws(ImageFailure) {
       (verified, product) = try processed(for: flight, by: processor)
     } catch {
       // Processing that was given up isn't a failure.
@@ -51,21 +51,21 @@ struct Judged: Sendable {
     }
   }
 
-  private func processed(for flight: Flight, by processor: BodyProcessor) throws(Failure) -> ProcessedBody {
+  private func processed(for flight: Flight, by processor: BodyProcessor) throws(ImageFailure) -> ProcessedBody {
     switch body {
     case .bytes(let bytes), .prefix(let bytes):
-      return try bytes.withRawBytes { bytes throws(Failure) in try processor.process(bytes, of: self, for: flight) }
+      return try bytes.withRawBytes { bytes throws(ImageFailure) in try processor.process(bytes, of: self, for: flight) }
     case .staged(let blob):
-      let processed: Result<ProcessedBody, Failure>
+      let processed: Result<ProcessedBody, ImageFailure>
       do {
         processed = try blob.withBytes { bytes in
-          Result { () throws(Failure) in try processor.process(bytes, of: self, for: flight) }
+          Result { () throws(ImageFailure) in try processor.process(bytes, of: self, for: flight) }
         }
       } catch {
-        throw Failure(.cacheWrite, message: flight.context.sentence(error))
+        throw ImageFailure(.cacheWrite, message: flight.context.sentence(error))
       }
       return try processed.get()
-    case .unwritten(let error): throw Failure(.cacheWrite, message: flight.context.sentence(error))
+    case .unwritten(let error): throw ImageFailure(.cacheWrite, message: flight.context.sentence(error))
     }
   }
 
@@ -76,7 +76,7 @@ struct Judged: Sendable {
     failure = found.map(flight.context.worded)
   }
 
-  private func placeholderFailure(for flight: Flight) -> Failure? {
+  private func placeholderFailure(for flight: Flight) -> ImageFailure? {
     guard flight.context.placeholders != nil else { return nil }
     let own: SerializedImage? = if case .instead(let serialized) = stored { serialized } else { nil }
     // Later look-ups know only the checksum of the stored bytes.
@@ -114,7 +114,7 @@ extension Judged {
 }
 
 extension Judged.Body {
-  func held(_ response: Response) -> BackPressure.Held {
+  func held(_ response: DownloadResponse) -> BackPressure.Held {
     var held = BackPressure.Held(entries: 1, bytes: response.body.count)
     if case .staged = self { held.blobs = 1 }
     return held

@@ -7,15 +7,15 @@ extension EntryResult {
   /// The result for a blacklisted URL that wasn't requested.
   init(knownBad known: BlacklistHead) {
     let why = known.status.map { "the server responded with \($0)" } ?? known.kind.name
-    let failure = Failure(known.kind, status: known.status, message: "blacklisted, not requested: \(why)")
+    let failure = ImageFailure(known.kind, status: known.status, message: "blacklisted, not requested: \(why)")
     self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
   }
 
   /// The result for a cached image that the job can't use.
-  init(unfit failure: Failure) { self.init(.failed, details: Details(failure: failure)) }
+  init(unfit failure: ImageFailure) { self.init(.failed, details: Details(failure: failure)) }
 
   /// A hit decided by its record, by the rules of `cache`.
-  init(_ outcome: Outcome, head: EntryHead, in cache: ImageCache?) {
+  init(_ outcome: LoadOutcome, head: EntryHead, in cache: ImageCache?) {
     self.init(outcome)
     format = head.format
     width = head.width
@@ -27,7 +27,7 @@ extension EntryResult {
   }
 
   /// A hit whose body was read.
-  init(_ outcome: Outcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?) {
+  init(_ outcome: LoadOutcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?) {
     switch copy.source {
     case .entry(let cache, _, _, let head, _): self.init(outcome, head: head, in: cache)
     case .memory(let original): self.init(outcome, head: original.head, in: nil)
@@ -42,7 +42,7 @@ extension EntryResult {
   }
 
   /// The result of a transfer that brought no image.
-  init(_ outcome: Outcome, summary: TransferSummary) {
+  init(_ outcome: LoadOutcome, summary: TransferSummary) {
     self.init(outcome)
     add(summary)
   }
@@ -63,7 +63,7 @@ extension EntryResult {
   }
 
   /// The result for a received image.
-  init(_ outcome: Outcome, _ image: borrowing Judged) {
+  init(_ outcome: LoadOutcome, _ image: borrowing Judged) {
     self.init(outcome, summary: image.response.summary)
     bytes = UInt64(clamping: image.response.totalBytes ?? 0)
     checksum = image.checksum

@@ -17,7 +17,7 @@ extension StoreLoop {
   }
 
   /// Handles a 304: the record is current, and so is the body, unless the context requires more than the record has.
-  func settle(_ number: UInt64, notModified response: Response) {
+  func settle(_ number: UInt64, notModified response: DownloadResponse) {
     guard let flight = flights.flight(number) else { return }
     guard let revalidation = flight.revalidation, let cache = flight.context.cache else {
       preconditionFailure("only cached images are revalidated")
@@ -77,7 +77,7 @@ extension StoreLoop {
   private func revalidate(
     _ flight: Flight,
     _ head: EntryHead,
-    _ response: Response,
+    _ response: DownloadResponse,
     _ result: Committed,
     _ verified: VerifiedImage?
   ) {
@@ -113,7 +113,7 @@ extension StoreLoop {
     _ number: UInt64,
     _ flight: Flight,
     _ copy: CachedCopy,
-    _ response: Response?,
+    _ response: DownloadResponse?,
     _ processed: ProcessedBody,
     _ body: CachedProof.Body?
   ) {
@@ -136,7 +136,13 @@ extension StoreLoop {
   }
 
   /// Ends a flight whose cached image is good but breaks the job's rules.
-  private func settle(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy, _ response: Response?, _ failure: Failure) {
+  private func settle(
+    _ number: UInt64,
+    _ flight: Flight,
+    _ copy: CachedCopy,
+    _ response: DownloadResponse?,
+    _ failure: ImageFailure
+  ) {
     var result = response.map { EntryResult(.failed, summary: $0.summary) } ?? EntryResult(.failed)
     if let head = copy.head { result.add(VerifiedImage(head), head: head) }
     settle(number, flight, failure, result, Held())

@@ -31,7 +31,7 @@ final class StoreLoop {
   var varyTexts = VaryTexts()
   var final: [Committed] = []
   /// The 304 responses for images whose cached bodies must be read first.
-  var confirmed: [UInt64: Response] = [:]
+  var confirmed: [UInt64: DownloadResponse] = [:]
   /// Bodies in the coding threads or waiting for them.
   var bodiesBeingProcessed = 0
   var isClosing = false
@@ -163,18 +163,18 @@ final class StoreLoop {
   }
 
   /// Words the failure of a second request for the program's users.
-  private func word(_ response: inout Response, of number: UInt64) {
+  private func word(_ response: inout DownloadResponse, of number: UInt64) {
     guard let failure = response.remoteCache?.failure, let flight = flights.flight(number) else { return }
     response.remoteCache?.failure = flight.context.worded(failure)
   }
 
-  private func vary(_ response: Response, of flight: Flight) -> [UInt8] {
+  private func vary(_ response: DownloadResponse, of flight: Flight) -> [UInt8] {
     guard let vary = response.vary else { return [] }
     let sent = SentHeaders(options: flight.prepared, defaults: dispatcher.defaultHeaders(flight.context))
     return varyTexts.text(vary, of: flight, sent)
   }
 
-  private func judge(_ number: UInt64, _ response: Response, _ body: Judged.Body) {
+  private func judge(_ number: UInt64, _ response: DownloadResponse, _ body: Judged.Body) {
     let held = body.held(response)
     inbox.pressure.add(Held(blobs: held.blobs))
     guard let flight = flights.flight(number) else { return release(held) }
@@ -230,7 +230,7 @@ final class StoreLoop {
   }
 
   /// Whether the server allows storing the response, if that counts.
-  private func isStorable(_ response: Response, _ context: LoadContext) -> Bool {
+  private func isStorable(_ response: DownloadResponse, _ context: LoadContext) -> Bool {
     response.freshness.isStorable || !context.followsHTTPFreshness
   }
 
@@ -242,7 +242,7 @@ final class StoreLoop {
   }
 
   /// Ends a flight with `failure`, and blacklists it if the rules say so.
-  func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
+  func settle(_ number: UInt64, _ flight: Flight, _ failure: ImageFailure, _ result: EntryResult, _ held: Held) {
     let failure = flight.context.worded(failure)
     let remembers = flight.context.writeCache != nil && flight.blocks(failure)
     var result = result

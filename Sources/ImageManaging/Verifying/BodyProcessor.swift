@@ -69,7 +69,7 @@ struct BodyProcessor: Sendable {
   /// Processes a body from a server.
   ///
   /// - Parameter bytes: the body, or its available beginning.
-  func process(_ bytes: UnsafeRawBufferPointer, of image: Judged, for flight: Flight) throws(Failure) -> ProcessedBody {
+  func process(_ bytes: UnsafeRawBufferPointer, of image: Judged, for flight: Flight) throws(ImageFailure) -> ProcessedBody {
     let response = image.response
     if context.download.options.method == .head, bytes.isEmpty, response.isPrefix {
       return (try verifier.verify(declared: response.contentType, byteCount: response.totalBytes), nil)
@@ -87,14 +87,14 @@ struct BodyProcessor: Sendable {
     } else {
       stored = .nothing
     }
-    return try finish(body, bytes, origin, stored: stored) { image throws(Failure) in
+    return try finish(body, bytes, origin, stored: stored) { image throws(ImageFailure) in
       guard context.layers.writes.contains(.disk), let own = serializer(url, image, nil) else { return nil }
       return try serialized(own)
     }
   }
 
   /// Processes a cached body, whose declared type was judged by its record.
-  func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedBody {
+  func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(ImageFailure) -> ProcessedBody {
     if copy.isTransformed {
       // The rules apply to the original.
       let plain = transformedVerifier
@@ -115,7 +115,7 @@ struct BodyProcessor: Sendable {
   }
 
   /// Processes an original from memory.
-  func process(_ original: RememberedImage) throws(Failure) -> ProcessedBody {
+  func process(_ original: RememberedImage) throws(ImageFailure) -> ProcessedBody {
     var body: ProvenBody = (VerifiedImage(original.head), original.image)
     if original.image.isWhole { body.verified.proof = .full }
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -143,13 +143,13 @@ struct BodyProcessor: Sendable {
     _ bytes: UnsafeRawBufferPointer,
     _ origin: () -> Origin,
     stored: ImageProduct.Stored = .asItCame,
-    serialize: ((DecodedImage) throws(Failure) -> SerializedImage?)? = nil
-  ) throws(Failure) -> ProcessedBody {
+    serialize: ((DecodedImage) throws(ImageFailure) -> SerializedImage?)? = nil
+  ) throws(ImageFailure) -> ProcessedBody {
     var (image, original) = (body.decoded, DecodedImage?.none)
     var transformed: SerializedImage?
     if context.transform != nil, let decoded = body.decoded {
       let isEncoded = serialize == nil
-      (image, transformed) = try transform.with(decoded) { new throws(Failure) -> (DecodedImage?, SerializedImage?) in
+      (image, transformed) = try transform.with(decoded) { new throws(ImageFailure) -> (DecodedImage?, SerializedImage?) in
         (new, isEncoded ? try encoded(new) : nil)
       }
       if let serialize, let image {
@@ -181,29 +181,29 @@ struct BodyProcessor: Sendable {
   }
 
   /// The transformed image encoded for the disk; nil if the context doesn't encode.
-  private func encoded(_ image: DecodedImage) throws(Failure) -> SerializedImage? {
+  private func encoded(_ image: DecodedImage) throws(ImageFailure) -> SerializedImage? {
     guard let encoding = context.options.encoding, context.encodesTransformed else { return nil }
     let format = encoding.format ?? coders.encodingFormat(for: image, options: encoding.options)
     let bytes: [UInt8]
     do throws(ImageError) {
       bytes = try coders.encode(image, as: format, options: encoding.options)
     } catch {
-      guard error.kind == .unencodable else { throw Failure(error) }
+      guard error.kind == .unencodable else { throw ImageFailure(error) }
       let size = DecodingOptions(thumbnail: encoding.options.maximumSize).decodedSize(of: image.pixels.size)
       let isTooLarge = max(size.width, size.height) > format.longestWrittenSide ?? .max
       let message = "the transformed image can't be written as \(format.name): \(error.message)"
-      throw Failure(isTooLarge ? .dimensions : .format, message: message)
+      throw ImageFailure(isTooLarge ? .dimensions : .format, message: message)
     }
     return try serialized(bytes)
   }
 
-  private func serialized(_ bytes: [UInt8]) throws(Failure) -> SerializedImage {
+  private func serialized(_ bytes: [UInt8]) throws(ImageFailure) -> SerializedImage {
     let plain = BodyVerifier(coders: coders, rules: Self.rulesForOwnBytes, decodes: false)
-    do throws(Failure) {
-      let body = try bytes.withRawBytes { bytes throws(Failure) in try plain.prove(bytes, contentTypeMatch: .exact) }
+    do throws(ImageFailure) {
+      let body = try bytes.withRawBytes { bytes throws(ImageFailure) in try plain.prove(bytes, contentTypeMatch: .exact) }
       return SerializedImage(bytes: bytes, verified: body.verified)
     } catch {
-      throw Failure(.internal, message: "the bytes made for the cache aren't a valid image: \(error.message)")
+      throw ImageFailure(.internal, message: "the bytes made for the cache aren't a valid image: \(error.message)")
     }
   }
 }

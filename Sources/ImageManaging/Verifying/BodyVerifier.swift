@@ -25,15 +25,15 @@ struct BodyVerifier: Sendable {
   ///   - bytes: the body, or its available beginning.
   ///   - byteCount: the length of the whole body; nil if unknown.
   ///   - contentType: the declared type.
-  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int?, contentType: String?) throws(Failure) -> ProvenBody {
-    if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
+  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int?, contentType: String?) throws(ImageFailure) -> ProvenBody {
+    if byteCount == 0 { throw ImageFailure(.empty, message: "the body is empty") }
     let format = try recognise(bytes, contentType: contentType)
     let match = format.map { ContentTypeMatch(declared: contentType, format: $0) } ?? .generic
     var image = VerifiedImage(format: format, contentTypeMatch: match)
     if let format {
       try check(format, contentType: contentType)
     } else if rules.formats != nil || decodes {
-      throw Failure(.notAnImage, message: "the first bytes match no known image format")
+      throw ImageFailure(.notAnImage, message: "the first bytes match no known image format")
     }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
@@ -43,9 +43,9 @@ struct BodyVerifier: Sendable {
   }
 
   /// Verifies a body from the cache, whose declared type was judged by its record.
-  func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> ProvenBody {
+  func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(ImageFailure) -> ProvenBody {
     guard let format = try recognise(bytes, contentType: nil) else {
-      throw Failure(.notAnImage, message: "the first bytes match no known image format")
+      throw ImageFailure(.notAnImage, message: "the first bytes match no known image format")
     }
     var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
@@ -54,31 +54,31 @@ struct BodyVerifier: Sendable {
   }
 
   /// Checks a format against the rules, and the declared type against the format.
-  func check(_ format: ImageFormat, contentType: String?) throws(Failure) {
+  func check(_ format: ImageFormat, contentType: String?) throws(ImageFailure) {
     let match = ContentTypeMatch(declared: contentType, format: format)
     if let failure = rules.failure(contentType: match, declared: contentType, format: format) { throw failure }
     if let failure = rules.failure(format: format) { throw failure }
   }
 
   /// Why an image of a format without coder is rejected.
-  func undecoded(_ format: ImageFormat) -> Failure {
+  func undecoded(_ format: ImageFormat) -> ImageFailure {
     let reason = FailureReason.undecoded(format)
-    if !decodes { return Failure(reason) }
-    return Failure(.format, message: "\(reason.finding), but its pixels are needed")
+    if !decodes { return ImageFailure(reason) }
+    return ImageFailure(.format, message: "\(reason.finding), but its pixels are needed")
   }
 
-  func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
+  func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(ImageFailure) -> ImageFormat? {
     let served = contentType.map { ", served as \($0)" } ?? ""
     switch ContentSniff(prefix: bytes) {
     case .image(let format): return format
-    case .empty: throw Failure(.empty, message: "the body is empty")
-    case .html: throw Failure(.notAnImage, message: "the body is HTML\(served)")
-    case .xml: throw Failure(.notAnImage, message: "the body is XML\(served)")
-    case .json: throw Failure(.notAnImage, message: "the body is JSON\(served)")
-    case .text: throw Failure(.notAnImage, message: "the body is text\(served)")
+    case .empty: throw ImageFailure(.empty, message: "the body is empty")
+    case .html: throw ImageFailure(.notAnImage, message: "the body is HTML\(served)")
+    case .xml: throw ImageFailure(.notAnImage, message: "the body is XML\(served)")
+    case .json: throw ImageFailure(.notAnImage, message: "the body is JSON\(served)")
+    case .text: throw ImageFailure(.notAnImage, message: "the body is text\(served)")
     case .unknown:
       if rules.depth == .none { return nil }
-      throw Failure(.notAnImage, message: "the first bytes match no known image format\(served)")
+      throw ImageFailure(.notAnImage, message: "the first bytes match no known image format\(served)")
     }
   }
 
@@ -88,7 +88,7 @@ struct BodyVerifier: Sendable {
     isComplete: Bool,
     format: ImageFormat,
     into image: inout VerifiedImage
-  ) throws(Failure) -> DecodedImage? {
+  ) throws(ImageFailure) -> DecodedImage? {
     guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
       let header = try header(of: bytes, isComplete: isComplete, by: coder)
@@ -109,13 +109,13 @@ struct BodyVerifier: Sendable {
         image.proof = .full
       }
       return decoded
-    } catch let failure as Failure {
+    } catch let failure as ImageFailure {
       throw failure
     } catch let error as ImageError {
       let hasNoPixels = error.kind == .unavailable && !coder.decodesPixels
-      throw hasNoPixels && transforms ? Failure(.untransformable(format)) : Failure(error)
+      throw hasNoPixels && transforms ? ImageFailure(.untransformable(format)) : ImageFailure(error)
     } catch {
-      throw Failure(.internal, message: "\(error)")
+      throw ImageFailure(.internal, message: "\(error)")
     }
   }
 
@@ -124,12 +124,12 @@ struct BodyVerifier: Sendable {
     of bytes: UnsafeRawBufferPointer,
     isComplete: Bool,
     by coder: any ImageCoder
-  ) throws(Failure) -> ImageHeader {
+  ) throws(ImageFailure) -> ImageHeader {
     do throws(ImageError) {
       return try coder.header(of: bytes, isComplete: isComplete)
     } catch {
-      guard !isComplete, case .needsMoreBytes = error.kind else { throw Failure(error) }
-      throw Failure(
+      guard !isComplete, case .needsMoreBytes = error.kind else { throw ImageFailure(error) }
+      throw ImageFailure(
         .dimensions,
         message: "the header is longer than the first \(bytes.count) bytes, so width and height can't be checked"
       )
@@ -137,7 +137,7 @@ struct BodyVerifier: Sendable {
   }
 
   /// Keeps the decoder's warnings, unless the rules make them a failure.
-  private func take(_ warnings: [String], into image: inout VerifiedImage) throws(Failure) {
+  private func take(_ warnings: [String], into image: inout VerifiedImage) throws(ImageFailure) {
     if let failure = rules.failure(decoderWarnings: warnings) { throw failure }
     for warning in warnings where !image.warnings.contains(warning) { image.warnings.append(warning) }
     if !warnings.isEmpty { image.hasDecoderWarnings = true }
@@ -158,7 +158,7 @@ extension DecodedImage {
   var isWhole: Bool { header.frames == 1 || animation != nil }
 }
 
-extension Failure {
+extension ImageFailure {
   /// Creates the failure that reports a coder's error.
   init(_ error: ImageError) {
     switch error.kind {
@@ -181,7 +181,7 @@ extension BodyVerifier {
     if head.isComplete { return .accepted }
     // A server may respond with less than requested.
     if prefix.count < ImageFormat.prefixLength { return .needsMore(minimum: ImageFormat.prefixLength) }
-    do throws(Failure) {
+    do throws(ImageFailure) {
       if let byteCount = head.totalBytes, let failure = rules.failure(byteCount: byteCount) { throw failure }
       if let minimum = ContentSniff.bytesNeeded(after: prefix) { return .needsMore(minimum: minimum) }
       guard let format = try recognise(prefix, contentType: head.contentType) else { return .accepted }
@@ -197,7 +197,7 @@ extension BodyVerifier {
     _ prefix: UnsafeRawBufferPointer,
     of format: ImageFormat,
     knowsCoders: Bool
-  ) throws(Failure) -> PrefixVerdict {
+  ) throws(ImageFailure) -> PrefixVerdict {
     guard let coder = coders.coder(for: format) else {
       if knowsCoders { throw undecoded(format) }
       return .accepted
@@ -207,7 +207,7 @@ extension BodyVerifier {
       header = try coder.header(of: prefix, isComplete: false)
     } catch {
       if case .needsMoreBytes(let minimum) = error.kind { return .needsMore(minimum: minimum) }
-      if knowsCoders { throw Failure(error) }
+      if knowsCoders { throw ImageFailure(error) }
       return .accepted
     }
     if let failure = rules.failure(size: header.size, format: format) { throw failure }
@@ -231,8 +231,8 @@ extension BodyVerifier {
   }
 
   /// Checks the headers for an image whose body wasn't requested.
-  func verify(declared contentType: String?, byteCount: Int?) throws(Failure) -> VerifiedImage {
-    if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
+  func verify(declared contentType: String?, byteCount: Int?) throws(ImageFailure) -> VerifiedImage {
+    if byteCount == 0 { throw ImageFailure(.empty, message: "the body is empty") }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     guard let format = ImageFormat.allCases.first(where: { ContentTypeMatch(declared: contentType, format: $0).namesFormat })
     else {
@@ -240,9 +240,9 @@ extension BodyVerifier {
       let match = ContentTypeMatch(declared: contentType, format: .jpeg)
       let finding = contentType.map { "the content type is \($0.quotable)" } ?? "the server sent no content type"
       if rules.failure(contentType: match, declared: contentType, format: nil) != nil {
-        throw Failure(.contentType, message: "\(finding), which isn't a known image format")
+        throw ImageFailure(.contentType, message: "\(finding), which isn't a known image format")
       }
-      if rules.formats != nil { throw Failure(.unnamedFormat(contentType: contentType)) }
+      if rules.formats != nil { throw ImageFailure(.unnamedFormat(contentType: contentType)) }
       let warnings = ["\(finding), and the bytes weren't requested"]
       return VerifiedImage(contentTypeMatch: match, warnings: warnings)
     }
@@ -281,8 +281,8 @@ public struct ImageFileProbe: Sendable {
   }
 
   /// Returns the properties in the header of a whole file; throws if it isn't an image of a known format.
-  public func prove(_ bytes: [UInt8]) throws(Failure) -> NewProof {
-    let body = try bytes.withRawBytes { bytes throws(Failure) in
+  public func prove(_ bytes: [UInt8]) throws(ImageFailure) -> NewProof {
+    let body = try bytes.withRawBytes { bytes throws(ImageFailure) in
       try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)
     }
     let image = body.verified

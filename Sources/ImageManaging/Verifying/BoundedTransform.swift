@@ -15,39 +15,39 @@ struct BoundedTransform {
   /// Calls `use` with the transformed image, whose memory is taken from the budget meanwhile.
   func with<Result>(
     _ image: DecodedImage,
-    _ use: (DecodedImage) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+    _ use: (DecodedImage) throws(ImageFailure) -> Result
+  ) throws(ImageFailure) -> Result {
     guard let transformer, image.header.frames == 1 || transformer.transformsAnimated else {
-      return try spending([image.pixels.size], image.frameCount) { () throws(Failure) in try use(image) }
+      return try spending([image.pixels.size], image.frameCount) { () throws(ImageFailure) in try use(image) }
     }
     guard let sizes = transformer.outputSizes(of: image.pixels.size) else {
       // Its size is known only afterwards.
       let new = try transformer.applied(to: image)
       try check([new.pixels.size], new.frameCount, madeOf: image)
-      return try spending([new.pixels.size], new.frameCount) { () throws(Failure) in try use(new) }
+      return try spending([new.pixels.size], new.frameCount) { () throws(ImageFailure) in try use(new) }
     }
     try check(sizes, image.frameCount, madeOf: image)
-    return try spending(sizes, image.frameCount) { () throws(Failure) in try use(framewise(image, transformer)) }
+    return try spending(sizes, image.frameCount) { () throws(ImageFailure) in try use(framewise(image, transformer)) }
   }
 
   /// Rejects a result with more pixels or bytes than decoding allows.
-  private func check(_ sizes: [ImageSize], _ frames: Int, madeOf image: DecodedImage) throws(Failure) {
+  private func check(_ sizes: [ImageSize], _ frames: Int, madeOf image: DecodedImage) throws(ImageFailure) {
     let allowedPixels = max(limits.maximumPixels, image.pixels.size.pixels)
     for size in sizes where size.pixels > allowedPixels {
-      throw Failure(.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels))
+      throw ImageFailure(.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels))
     }
     guard let size = sizes.last else { return }
     let bytes = size.bytes(of: frames)
     guard bytes > limits.allowedBytes else { return }
     let finding = FailureReason.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels).finding
-    throw Failure(.dimensions, message: "\(finding), \(bytes) bytes, and at most \(limits.allowedBytes) are allowed")
+    throw ImageFailure(.dimensions, message: "\(finding), \(bytes) bytes, and at most \(limits.allowedBytes) are allowed")
   }
 
   private func spending<Result>(
     _ sizes: [ImageSize],
     _ frames: Int,
-    _ body: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+    _ body: () throws(ImageFailure) -> Result
+  ) throws(ImageFailure) -> Result {
     guard let budget = limits.budget else { return try body() }
     let working = sizes.map { $0.bytes(of: Self.workingFrames) }.max() ?? 0
     let (bytes, overflow) = working.addingReportingOverflow(sizes.last?.bytes(of: frames) ?? 0)
@@ -55,14 +55,14 @@ struct BoundedTransform {
   }
 
   /// Transforms each frame by itself, so that a long animation can be given up, and only one intermediate frame is in memory.
-  private func framewise(_ image: DecodedImage, _ transformer: any ImageTransformer) throws(Failure) -> DecodedImage {
+  private func framewise(_ image: DecodedImage, _ transformer: any ImageTransformer) throws(ImageFailure) -> DecodedImage {
     var still = image
     still.animation = nil
     guard let animation = image.animation else { return try transformer.applied(to: still) }
     var frames: [DecodedImage.Frame] = []
     var result: DecodedImage?
     for frame in animation.frames {
-      if isStopped() { throw Failure(.internal, message: "the request was cancelled") }
+      if isStopped() { throw ImageFailure(.internal, message: "the request was cancelled") }
       still.pixels = frame.pixels
       let new = try transformer.applied(to: still)
       if result == nil { result = new }
@@ -105,14 +105,14 @@ extension ImageTransformer {
   /// The transformed image, or the same image if it is an animation that isn't transformed.
   ///
   /// A transformer's errors fail the load, a ``TransformError`` as `dimensions`, any other as `internal`; neither is blacklisted.
-  func applied(to image: DecodedImage) throws(Failure) -> DecodedImage {
+  func applied(to image: DecodedImage) throws(ImageFailure) -> DecodedImage {
     if image.header.frames > 1 && !transformsAnimated { return image }
     do {
       return try transform(image)
     } catch let error as TransformError {
-      throw Failure(.dimensions, message: "the transform \(key) isn't possible: \(error)")
+      throw ImageFailure(.dimensions, message: "the transform \(key) isn't possible: \(error)")
     } catch {
-      throw Failure(.internal, message: "the transformer \(key) failed: \(error)")
+      throw ImageFailure(.internal, message: "the transformer \(key) failed: \(error)")
     }
   }
 }

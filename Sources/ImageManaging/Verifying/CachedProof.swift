@@ -9,7 +9,7 @@ enum CachedProof: Sendable {
   /// It is good; with properties of its bytes if there is no record.
   case good(ProcessedBody, Body?)
   /// It breaks the job's rules or can't be decoded.
-  case broken(Failure)
+  case broken(ImageFailure)
   /// No request waits for it any more.
   case abandoned
   /// It is missing, truncated or changed.
@@ -38,7 +38,7 @@ extension CachedProof {
         case .bytes(let bytes): self.init(bytes, facts: nil, copy: copy, processor: processor)
         }
       case .memory(let original):
-        self = .init(Result { () throws(Failure) in try processor.process(original) }, body: nil)
+        self = .init(Result { () throws(ImageFailure) in try processor.process(original) }, body: nil)
       case .file(let folder):
         let body = try flight.entry.writtenURL.withRawBytes { url throws(CacheError) in
           try folder.body(ofURL: url, maximumBytes: flight.prepared.options.maxBytes)
@@ -72,14 +72,14 @@ extension CachedProof {
       return
     }
     self.init(
-      Result { () throws(Failure) in
-        try bytes.withRawBytes { bytes throws(Failure) in try processor.process(cached: bytes, copy) }
+      Result { () throws(ImageFailure) in
+        try bytes.withRawBytes { bytes throws(ImageFailure) in try processor.process(cached: bytes, copy) }
       },
       body: facts
     )
   }
 
-  private init(_ result: Result<ProcessedBody, Failure>, body: Body?) {
+  private init(_ result: Result<ProcessedBody, ImageFailure>, body: Body?) {
     switch result {
     case .success(let processed): self = .good(processed, body)
     case .failure(let failure): self = .broken(failure)

@@ -22,7 +22,7 @@ final class PlaceholderJudge: Sendable {
   init(threshold: Int) { sightings = Mutex(DuplicateIndex(threshold: threshold)) }
 
   /// Why the image of `occurrence` is rejected; nil if it is accepted, or if its bytes are unknown.
-  func failure(_ body: Checksum?, of occurrence: Occurrence) -> Failure? {
+  func failure(_ body: Checksum?, of occurrence: Occurrence) -> ImageFailure? {
     guard let body, !occurrence.hostName.isEmpty, body != Checksum(high: 0, low: 0) else { return nil }
     let (sighting, first) = sightings.withLock { sightings in
       let sighting = sightings.add(body, url: occurrence.imageHash, host: occurrence.hostHash, shown: occurrence.shownURL)
@@ -30,7 +30,7 @@ final class PlaceholderJudge: Sendable {
     }
     guard sighting.isPlaceholder else { return nil }
     let host = String(decoding: occurrence.hostName, as: UTF8.self)
-    return Failure(.placeholder(urls: sighting.urls, host: host, first: first))
+    return ImageFailure(.placeholder(urls: sighting.urls, host: host, first: first))
   }
 }
 
@@ -51,7 +51,7 @@ extension LoadContext {
     of url: UnsafeRawBufferPointer,
     parts: URLParts,
     writtenURL: UnsafeRawBufferPointer
-  ) -> Failure? {
+  ) -> ImageFailure? {
     guard let placeholders, parts.count > 0 else { return nil }
     let host = UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort])
     let judge = { (shownURL: UnsafeRawBufferPointer) in
@@ -71,7 +71,7 @@ extension LoadContext {
 
 extension Flight {
   /// Why an image with these bytes is rejected at this URL; nil if it is accepted, or if the context has no such rule.
-  func placeholderFailure(_ body: Checksum?) -> Failure? {
+  func placeholderFailure(_ body: Checksum?) -> ImageFailure? {
     guard context.placeholders != nil else { return nil }
     return entry.withRequestURL { url in
       entry.withWrittenURL { context.placeholderFailure(body, of: url, parts: entry.parts, writtenURL: $0) }

@@ -93,20 +93,20 @@ public struct VerificationRules: Sendable, Hashable {
   }
 
   /// Why a body of that size is rejected; nil if it is accepted.
-  func failure(byteCount: Int) -> Failure? {
-    if byteCount < bytes.minimum { return Failure(.tooFewBytes(byteCount, minimum: bytes.minimum)) }
-    if let maximum = bytes.maximum, byteCount > maximum { return Failure(.tooManyBytes(byteCount, maximum: maximum)) }
+  func failure(byteCount: Int) -> ImageFailure? {
+    if byteCount < bytes.minimum { return ImageFailure(.tooFewBytes(byteCount, minimum: bytes.minimum)) }
+    if let maximum = bytes.maximum, byteCount > maximum { return ImageFailure(.tooManyBytes(byteCount, maximum: maximum)) }
     return nil
   }
 
   /// Why that format is rejected; nil if it is accepted.
-  func failure(format: ImageFormat) -> Failure? {
+  func failure(format: ImageFormat) -> ImageFailure? {
     guard let formats, !formats.contains(format) else { return nil }
-    return Failure(.format(format, allowed: formats.sorted { $0.name < $1.name }))
+    return ImageFailure(.format(format, allowed: formats.sorted { $0.name < $1.name }))
   }
 
   /// Why a declared type with that match is rejected; nil if it is accepted.
-  func failure(contentType match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> Failure? {
+  func failure(contentType match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> ImageFailure? {
     let passes =
       switch contentType {
       case .ignore: true
@@ -116,29 +116,29 @@ public struct VerificationRules: Sendable, Hashable {
     if passes { return nil }
     let finding = declared.map { "the content type is \($0.quotable)" } ?? "the declared content type doesn't match"
     let bytes = format.map { "the bytes are \($0.mediaType)" } ?? "the bytes are of no known format"
-    return Failure(.contentType, message: "\(finding), but \(bytes)")
+    return ImageFailure(.contentType, message: "\(finding), but \(bytes)")
   }
 
   /// Why an animated or a still image is rejected; nil if it is accepted.
-  func failure(isAnimated: Bool) -> Failure? {
+  func failure(isAnimated: Bool) -> ImageFailure? {
     switch animated {
-    case .forbid where isAnimated: Failure(.animated)
-    case .require where !isAnimated: Failure(.still)
+    case .forbid where isAnimated: ImageFailure(.animated)
+    case .require where !isAnimated: ImageFailure(.still)
     case .allow, .forbid, .require: nil
     }
   }
 
   /// Why an image with decoder warnings is rejected; nil if it is accepted.
-  func failure(decoderWarnings: [String]) -> Failure? {
+  func failure(decoderWarnings: [String]) -> ImageFailure? {
     guard isStrict, let first = decoderWarnings.first else { return nil }
-    return Failure(.decoderWarning(first))
+    return ImageFailure(.decoderWarning(first))
   }
 
   /// Why an image of that size is rejected; nil if it is accepted.
-  func failure(size: ImageSize, format: ImageFormat?) -> Failure? {
-    if !width.contains(size.width) { return Failure(.width(size, minimum: width.minimum, maximum: width.maximum)) }
-    if !height.contains(size.height) { return Failure(.height(size, minimum: height.minimum, maximum: height.maximum)) }
-    return format != .svg && size.pixels > maximumPixels ? Failure(.tooManyPixels(size, maximum: maximumPixels)) : nil
+  func failure(size: ImageSize, format: ImageFormat?) -> ImageFailure? {
+    if !width.contains(size.width) { return ImageFailure(.width(size, minimum: width.minimum, maximum: width.maximum)) }
+    if !height.contains(size.height) { return ImageFailure(.height(size, minimum: height.minimum, maximum: height.maximum)) }
+    return format != .svg && size.pixels > maximumPixels ? ImageFailure(.tooManyPixels(size, maximum: maximumPixels)) : nil
   }
 }
 
@@ -149,9 +149,9 @@ extension VerificationRules.Bounds: CustomStringConvertible {
 
 extension VerificationRules {
   /// Why the status of caches on the way is rejected; nil if it is accepted, or if there was no second request.
-  func failure(remoteCache response: RemoteCacheResponse?) -> Failure? {
+  func failure(remoteCache response: RemoteCacheResponse?) -> ImageFailure? {
     guard requiresRemoteHit, let response, response.status != .hit else { return nil }
-    return Failure(response.failure.map { .secondRequest(failure: $0.message) } ?? .noRemoteHit(evidence: response.evidence))
+    return ImageFailure(response.failure.map { .secondRequest(failure: $0.message) } ?? .noRemoteHit(evidence: response.evidence))
   }
 }
 

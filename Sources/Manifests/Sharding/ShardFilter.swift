@@ -122,7 +122,7 @@ extension ManifestReader {
   }
 
   private enum OwnStep {
-    case row(Row, Priority, file: Int)
+    case row(Row, LoadPriority, file: Int)
     /// Rows of other shards were skipped.
     case others
     case status(Status)

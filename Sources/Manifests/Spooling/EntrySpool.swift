@@ -9,14 +9,14 @@ import ImagePrimitives
 /// first needed.
 final class EntrySpool {
   private let directory: String
-  private var lists: [SpoolFile?] = Array(repeating: nil, count: Priority.allCases.count)
+  private var lists: [SpoolFile?] = Array(repeating: nil, count: LoadPriority.allCases.count)
   private(set) var texts: SpoolFile?
   private(set) var count = 0
 
   init(directory: String) { self.directory = directory }
 
   /// Adds a row; `offset` is that of its URL in its file, nil if the file can't be read again.
-  func append(_ row: Row, priority: Priority, file: Int, offset: UInt64?) throws(InputError) {
+  func append(_ row: Row, priority: LoadPriority, file: Int, offset: UInt64?) throws(InputError) {
     var location = offset ?? 0
     let isSpooled = offset == nil || row.problem != nil
     if isSpooled { location = try keep(row) }
@@ -34,7 +34,7 @@ final class EntrySpool {
   }
 
   /// Adds rows of one priority and file, with their texts if these can't be read again.
-  func append(_ rows: [PlainRow], priority: Priority, file: Int, canReadAgain: Bool) throws(InputError) {
+  func append(_ rows: [PlainRow], priority: LoadPriority, file: Int, canReadAgain: Bool) throws(InputError) {
     let list = try list(of: priority)
     let texts = canReadAgain ? nil : try openTexts()
     for row in rows {
@@ -59,7 +59,7 @@ final class EntrySpool {
   }
 
   /// The list of a priority; nil if it has no rows.
-  func records(of priority: Priority) -> SpoolFile? { lists[Int(priority.rawValue)] }
+  func records(of priority: LoadPriority) -> SpoolFile? { lists[Int(priority.rawValue)] }
 
   private func keep(_ row: Row) throws(InputError) -> UInt64 {
     let texts = try openTexts()
@@ -80,7 +80,7 @@ final class EntrySpool {
     return texts
   }
 
-  private func list(of priority: Priority) throws(InputError) -> SpoolFile {
+  private func list(of priority: LoadPriority) throws(InputError) -> SpoolFile {
     if let list = lists[Int(priority.rawValue)] { return list }
     let list = try SpoolFile(in: directory)
     lists[Int(priority.rawValue)] = list

@@ -22,7 +22,7 @@ final class SpooledRows {
   }
 
   /// Returns the next row, valid until the next call, with the index of its file and its priority; nil at the end.
-  func next() throws(ManifestError) -> (row: Row, file: Int, priority: Priority)? {
+  func next() throws(ManifestError) -> (row: Row, file: Int, priority: LoadPriority)? {
     var name = files.first?.name ?? ""
     do throws(InputError) {
       guard let record = try cursor.next() else { return nil }
@@ -36,7 +36,7 @@ final class SpooledRows {
 
   /// Takes the next rows of one priority and file while they are plain and in memory, and returns the index of the file
   /// and the priority; nil if ``next()`` must be called.
-  func takeRun(maximum: Int) -> (file: Int, priority: Priority)? {
+  func takeRun(maximum: Int) -> (file: Int, priority: LoadPriority)? {
     run.removeAll(keepingCapacity: true)
     guard let first = cursor.upcoming, first.isSpooled || openFile.map({ $0.index == Int(first.file) }) == true else {
       return nil
@@ -120,7 +120,7 @@ final class SpoolCursor {
   /// Records of this priority that aren't in a block yet.
   private var left: Range<UInt64> = 0..<0
   private var nextClass = 0
-  private(set) var priority = Priority.veryHigh
+  private(set) var priority = LoadPriority.veryHigh
 
   init(_ spool: EntrySpool, order: EntryOrder) {
     self.spool = spool
@@ -153,9 +153,9 @@ final class SpoolCursor {
   }
 
   private func startNextClass() -> Bool {
-    guard nextClass < Priority.allCases.count else { return false }
+    guard nextClass < LoadPriority.allCases.count else { return false }
     // Priorities are declared from the highest to the lowest.
-    priority = Priority.allCases[nextClass]
+    priority = LoadPriority.allCases[nextClass]
     left = 0..<((spool.records(of: priority)?.count ?? 0) / Self.recordBytes)
     nextClass += 1
     return true

@@ -258,7 +258,7 @@ extension FailureRecord: JSONSection {
     try json.field("standing", &standing, isOmitted: true, as: { $0 == .counts ? nil : $0 }, from: { $0 ?? .counts })
     try json.field("message", &message)
     guard Fields.isReading else { return }
-    failure = kind.map { Failure($0, status: status, isTransient: isTransient, message: message ?? "") }
+    failure = kind.map { ImageFailure($0, status: status, isTransient: isTransient, message: message ?? "") }
   }
 }
 

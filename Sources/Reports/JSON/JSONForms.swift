@@ -98,7 +98,7 @@ extension FailOn.Percentile: JSONNamed {
   static var refusal: String { "isn't a percentile: use p50, p90, p99 or max" }
 }
 
-extension Priority: JSONNamed {
+extension LoadPriority: JSONNamed {
   var jsonName: String { name }
   init?(jsonName: String) { self.init(name: jsonName) }
 }
@@ -109,11 +109,11 @@ extension Interruption: JSONNamed {}
 
 /// The outcomes that occur in a list of failures.
 struct BadOutcome: JSONNamed {
-  var outcome: Outcome
+  var outcome: LoadOutcome
   var jsonName: String { outcome.name }
-  init(_ outcome: Outcome) { self.outcome = outcome }
+  init(_ outcome: LoadOutcome) { self.outcome = outcome }
   init?(jsonName: String) {
-    guard let match = [Outcome.failed, .blacklisted].first(where: { $0.name == jsonName }) else { return nil }
+    guard let match = [LoadOutcome.failed, .blacklisted].first(where: { $0.name == jsonName }) else { return nil }
     outcome = match
   }
 }

@@ -29,7 +29,7 @@ struct JUnitCases: ~Copyable {
   mutating func addVariant(_ variant: RequestVariant) { variants.append(variant) }
 
   /// Whether an entry of that outcome has a case.
-  func lists(_ outcome: Outcome) -> Bool { listsSuccesses || outcome == .failed || outcome == .blacklisted }
+  func lists(_ outcome: LoadOutcome) -> Bool { listsSuccesses || outcome == .failed || outcome == .blacklisted }
 
   mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
     let manifest = manifests[entry.manifest]

@@ -60,7 +60,7 @@ extension OutputBuffer {
     let totals = report.totals
     guard totals.urls > 0 else { return }
     appendLiteral("\n| Outcome | URLs | Share |\n|:--|--:|--:|\n")
-    for outcome in Outcome.allCases where totals[outcome] > 0 {
+    for outcome in LoadOutcome.allCases where totals[outcome] > 0 {
       append("| \(outcome.name) | \(grouped(totals[outcome])) | \(percent(totals[outcome], of: totals.urls)) |\n")
     }
     append("| **all** | **\(grouped(totals.urls))** | |\n")

@@ -15,7 +15,7 @@ struct PrometheusReport: ReportForm {
     var page = PrometheusPage(job: report.job)
     let (totals, traffic, end) = (report.totals, report.traffic, report.end)
     page.family("urls", "URLs in the last run, by outcome.") { page in
-      for outcome in Outcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
+      for outcome in LoadOutcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
     }
     let failed = Dictionary(
       report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },

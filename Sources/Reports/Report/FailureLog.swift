@@ -14,7 +14,7 @@ struct FailureLog {
 
     init(_ key: FailureGroup.Key) { summary = FailureGroup(kind: key.kind, status: key.status) }
 
-    mutating func count(_ outcome: Outcome, host: Int?) {
+    mutating func count(_ outcome: LoadOutcome, host: Int?) {
       if outcome == .failed { summary.failed += 1 } else { summary.blacklisted += 1 }
       guard let host else { return }
       if hosts[host] != nil || hosts.count < FailureLog.hostLimit {
@@ -105,7 +105,7 @@ struct FailureLog {
 
 extension EntryResult {
   /// The failure, whose message names the URL that redirects led to.
-  fileprivate var failureWithRedirect: Failure? {
+  fileprivate var failureWithRedirect: ImageFailure? {
     guard let finalURL else { return failure }
     var failure = failure
     failure?.message += ", after a redirect to \(finalURL)"

@@ -11,12 +11,12 @@ public struct FailureRecord: Sendable, Equatable {
   public var manifest = ""
   /// From 1; 0 if it has no line.
   public var line: UInt64 = 0
-  public var priority = Priority.normal
+  public var priority = LoadPriority.normal
   package var variant = RequestVariant.plain
   /// `failed` or `blacklisted`.
-  public var outcome = Outcome.failed
+  public var outcome = LoadOutcome.failed
   /// The reason; nil if it is unknown.
-  public var failure: Failure?
+  public var failure: ImageFailure?
   /// How many requests were made for it.
   public var attempts: UInt32 = 0
   /// The status of remote caches; nil if it wasn't checked.
@@ -82,7 +82,7 @@ public struct FailureGroup: Sendable, Equatable {
 
 extension FailureGroup.Key {
   /// The group of a failure.
-  init(_ failure: Failure?) {
+  init(_ failure: ImageFailure?) {
     self.init(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
   }
 }

@@ -108,23 +108,23 @@ public struct Traffic: Sendable, Equatable {
 /// The traffic of each outcome; nil if it is unknown.
 public struct TrafficByOutcome: Sendable, Equatable {
   // Indexed by outcome: each transferred entry is looked up here.
-  private var values = [OutcomeTraffic?](repeating: nil, count: Outcome.allCases.count)
+  private var values = [OutcomeTraffic?](repeating: nil, count: LoadOutcome.allCases.count)
 
   /// Unknown traffic for all outcomes.
   public init() {}
 
-  public subscript(outcome: Outcome) -> OutcomeTraffic? {
+  public subscript(outcome: LoadOutcome) -> OutcomeTraffic? {
     get { values[Int(outcome.rawValue)] }
     set { values[Int(outcome.rawValue)] = newValue }
   }
 
   /// The outcomes with known traffic, in the order of their cases.
-  public var known: [(outcome: Outcome, traffic: OutcomeTraffic)] {
-    Outcome.allCases.compactMap { outcome in self[outcome].map { (outcome, $0) } }
+  public var known: [(outcome: LoadOutcome, traffic: OutcomeTraffic)] {
+    LoadOutcome.allCases.compactMap { outcome in self[outcome].map { (outcome, $0) } }
   }
 
   /// Calls `body` with the traffic of an outcome, which is known from then on.
-  mutating func update(_ outcome: Outcome, _ body: (inout OutcomeTraffic) -> Void) {
+  mutating func update(_ outcome: LoadOutcome, _ body: (inout OutcomeTraffic) -> Void) {
     let index = Int(outcome.rawValue)
     if values[index] == nil { values[index] = OutcomeTraffic() }
     body(&values[index]!)

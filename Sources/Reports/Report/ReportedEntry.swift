@@ -9,7 +9,7 @@ public struct ReportedEntry {
   /// The line in the manifest, from 1; 0 if it has none.
   public var line: UInt64
   /// The priority of its request.
-  public var priority: Priority
+  public var priority: LoadPriority
   /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for an invalid line.
   public var host: UnsafeRawBufferPointer
   /// The variant of the request: 0 is the plain one, and n the one at index n - 1 of the variants of ``RunReport``.
@@ -21,7 +21,7 @@ public struct ReportedEntry {
     url: UnsafeRawBufferPointer,
     manifest: Int,
     line: UInt64,
-    priority: Priority,
+    priority: LoadPriority,
     host: UnsafeRawBufferPointer,
     variant: Int = 0,
     imageHash: UInt64? = nil

@@ -75,7 +75,7 @@ struct Tally {
     return standing
   }
 
-  private func standing(of entry: ReportedEntry, _ outcome: Outcome, by judge: any FailureJudge) -> FailureStanding {
+  private func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: any FailureJudge) -> FailureStanding {
     switch outcome {
     case .failed, .blacklisted: return judge.standing(of: EntryKey(url: entry.url, variant: variants[entry.variant]))
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:

@@ -31,7 +31,7 @@ public struct Thumbnail: Sendable, Equatable {
   /// Of the image.
   public var bytes: UInt64
   /// Why it was refused; nil if it was good.
-  public var failure: Failure?
+  public var failure: ImageFailure?
   /// The body's hash; nil if unknown.
   public var checksum: Checksum?
 

@@ -45,7 +45,7 @@ public struct Totals: Sendable, Hashable {
 
   /// Adds `amount` entries with that outcome.
   @inline(__always)
-  public mutating func add(_ outcome: Outcome, _ amount: UInt64 = 1) {
+  public mutating func add(_ outcome: LoadOutcome, _ amount: UInt64 = 1) {
     switch outcome {
     case .hitMemory: hitMemory += amount
     case .hitDisk: hitDisk += amount
@@ -61,7 +61,7 @@ public struct Totals: Sendable, Hashable {
 }
 
 extension Totals {
-  package subscript(_ outcome: Outcome) -> UInt64 {
+  package subscript(_ outcome: LoadOutcome) -> UInt64 {
     switch outcome {
     case .hitMemory: hitMemory
     case .hitDisk: hitDisk

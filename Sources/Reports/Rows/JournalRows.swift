@@ -6,8 +6,8 @@ import ImagePrimitives
 struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   var buffer: OutputBuffer
   /// Columns with few values, made once.
-  private let priorities = FixedColumn<Syntax>(.priority, Priority.allCases.map(\.name))
-  private let outcomes = FixedColumn<Syntax>(.outcome, Outcome.allCases.map(\.name))
+  private let priorities = FixedColumn<Syntax>(.priority, LoadPriority.allCases.map(\.name))
+  private let outcomes = FixedColumn<Syntax>(.outcome, LoadOutcome.allCases.map(\.name))
   private let formats = FixedColumn<Syntax>(.format, ImageFormat.allCases.map(\.name))
   private let remoteCaches = FixedColumn<Syntax>(.remoteCache, RemoteCacheStatus.allCases.map(\.rawValue))
   private var manifests = FixedColumn<Syntax>(.manifest, [])

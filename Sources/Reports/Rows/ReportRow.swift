@@ -22,17 +22,17 @@ struct ReportRow {
   /// 0 if it has none.
   func line() throws(JSONError) -> UInt64 { try read(.line) ?? 0 }
 
-  func priority() throws(JSONError) -> Priority { try read(.priority) ?? .normal }
+  func priority() throws(JSONError) -> LoadPriority { try read(.priority) ?? .normal }
 
   func variant() throws(JSONError) -> RequestVariant { RequestVariant(name: try read(.variant), edge: try read(.edge)) }
 
-  func outcome() throws(JSONError) -> Outcome {
-    guard let outcome: Outcome = try read(.outcome) else { throw JSONError("the row has no outcome") }
+  func outcome() throws(JSONError) -> LoadOutcome {
+    guard let outcome: LoadOutcome = try read(.outcome) else { throw JSONError("the row has no outcome") }
     return outcome
   }
 
   /// Whether a failed or blacklisted entry counted in the verdict of its run.
-  func standing(_ outcome: Outcome) throws(JSONError) -> FailureStanding {
+  func standing(_ outcome: LoadOutcome) throws(JSONError) -> FailureStanding {
     guard outcome == .failed || outcome == .blacklisted, try read(.known) ?? false else { return .counts }
     return .known
   }
@@ -72,7 +72,7 @@ struct ReportRow {
     )
   }
 
-  private func details(_ outcome: Outcome) throws(JSONError) -> EntryResult.Details? {
+  private func details(_ outcome: LoadOutcome) throws(JSONError) -> EntryResult.Details? {
     let failure = try failure(outcome)
     let finalURL: String? = try read(.finalURL)
     let contentType: String? = try read(.contentType)
@@ -88,16 +88,16 @@ struct ReportRow {
   }
 
   /// For `failed` and `blacklisted`; nil if the row doesn't say.
-  func failure(_ outcome: Outcome) throws(JSONError) -> Failure? {
+  func failure(_ outcome: LoadOutcome) throws(JSONError) -> ImageFailure? {
     guard outcome == .failed || outcome == .blacklisted, let kind: FailureKind = try read(.kind) else { return nil }
     let status: HTTPStatus? = try read(.status)
-    var failure = Failure(kind, status: status?.code, message: try read(.message) ?? "")
+    var failure = ImageFailure(kind, status: status?.code, message: try read(.message) ?? "")
     failure.isTransient = try read(.transient) ?? false
     return failure
   }
 }
 
-extension Outcome: JSONNamed {
+extension LoadOutcome: JSONNamed {
   private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
   var jsonName: String { name }

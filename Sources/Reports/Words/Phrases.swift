@@ -38,7 +38,7 @@ extension RemoteCacheCount {
 
 extension FinishedReport {
   /// The traffic of an outcome, `71.2 MB, 12 ms median, 310 ms p99`; empty if unknown.
-  func costs(of outcome: Outcome) -> String {
+  func costs(of outcome: LoadOutcome) -> String {
     guard let traffic = traffic.outcomes[outcome] else { return "" }
     let isTransfer = traffic.receivedBytes > 0 || traffic.latency.count > 0
     let bytes = isTransfer ? byteCount(Double(traffic.receivedBytes)) : nil
@@ -46,7 +46,7 @@ extension FinishedReport {
   }
 
   /// `12 shared a request`; nil if each entry of the outcome had its own.
-  func sharedPhrase(of outcome: Outcome) -> String? {
+  func sharedPhrase(of outcome: LoadOutcome) -> String? {
     guard let shared = traffic.outcomes[outcome]?.shared, shared > 0 else { return nil }
     return "\(grouped(shared)) shared a request"
   }
@@ -111,7 +111,7 @@ extension FailureGroup {
 
 extension FailureGroup.Key {
   var title: String {
-    guard let kind else { return Outcome.blacklisted.name }
+    guard let kind else { return LoadOutcome.blacklisted.name }
     return status.map { "\(kind.name) \($0)" } ?? kind.name
   }
 }

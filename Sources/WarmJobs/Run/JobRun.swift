@@ -87,7 +87,7 @@ final class JobRun: PrefetchDelegate {
       case .filtered: record(EntryResult(.skipped), of: batch.entry(index))
       case .invalid(let message):
         hasEntries = true
-        let failure = Failure(.invalidURL, message: batch.messages[Int(message)])
+        let failure = ImageFailure(.invalidURL, message: batch.messages[Int(message)])
         record(EntryResult(.failed, details: EntryResult.Details(failure: failure)), of: batch.entry(index))
       }
     }

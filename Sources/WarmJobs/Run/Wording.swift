@@ -46,7 +46,7 @@ extension CacheError {
   }
 }
 
-extension Failure {
+extension ImageFailure {
   /// The failure as a sentence with the job's keys.
   var jobSentence: String { reason.map(JobWording().sentence) ?? message }
 }

@@ -14,7 +14,7 @@ public struct Settlement: Sendable {
   public var entryCount: Int
   /// Opaque data for followers of the queue, in order; each at most ``maximumResultBytes``.
   public var results: [[UInt8]]
-  /// The number of outcomes by `Outcome`'s raw value; an entry may have several, or none.
+  /// The number of outcomes by `LoadOutcome`'s raw value; an entry may have several, or none.
   public var counts: [UInt64]
   /// URLs that were found to be bad, each with an opaque value.
   public var badURLs: [(key: BadURLKey, value: [UInt8])] = []

@@ -6,7 +6,7 @@ import RedisClient
 public struct QueueProgress: Sendable, Hashable {
   /// Identifies the filling; nil if unknown.
   var filling: String?
-  /// The number of outcomes by `Outcome`'s raw value.
+  /// The number of outcomes by `LoadOutcome`'s raw value.
   public var counts: [UInt64] = []
   /// Entries that are final.
   public var finalEntries: UInt64 = 0
@@ -36,7 +36,7 @@ public struct QueueProgress: Sendable, Hashable {
 extension QueueProgress {
   /// Reads the fields and values of the queue's totals; ignores those of later versions.
   mutating func take(totals: [RedisReply]) {
-    counts = Array(repeating: 0, count: Outcome.allCases.count)
+    counts = Array(repeating: 0, count: LoadOutcome.allCases.count)
     for index in stride(from: 0, to: totals.count - 1, by: 2) {
       let value = totals[index + 1].count
       switch totals[index].text ?? "" {

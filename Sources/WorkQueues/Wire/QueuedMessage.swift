@@ -43,7 +43,7 @@ public struct QueuedMessage: Sendable {
   public internal(set) var knownBad: [KnownBad] = []
 
   /// The priority of its entries.
-  public var priority: Priority { id.stream.priority }
+  public var priority: LoadPriority { id.stream.priority }
 }
 
 /// The reason why a message can't be decoded: one sentence.

@@ -9,14 +9,14 @@ import ImagePrimitives
 struct EntryGatherer {
   /// A message to send.
   struct Message: Sendable, Hashable {
-    let priority: Priority
+    let priority: LoadPriority
     let bytes: [UInt8]
     let entryCount: Int
   }
 
   /// The entries that belong together.
   struct Key: Hashable {
-    let priority: Priority
+    let priority: LoadPriority
     /// A hash of the host's name. Hosts with equal hashes share messages, which is harmless.
     let host: UInt64
   }

@@ -87,7 +87,7 @@ public final class QueueWriter {
   ///
   /// - Throws: ``QueueError``: `manifestsChanged` if the queue was started with other entries; this may be detected
   ///   later, at the latest by ``seal()``.
-  public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) {
+  public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: LoadPriority) throws(QueueError) {
     var entry = entry
     if entry.url.count > QueuedMessage.maximumURLBytes {
       if case .good = entry.state { throw .entryTooLong(manifest: name(of: entry.manifest), line: entry.line) }

@@ -37,8 +37,8 @@ struct QueueView {
     }
   }
 
-  private var outcomes: [(Outcome, UInt64)] {
-    zip(Outcome.allCases, progress.counts).filter { $0.1 > 0 }.map { ($0.0, $0.1) }
+  private var outcomes: [(LoadOutcome, UInt64)] {
+    zip(LoadOutcome.allCases, progress.counts).filter { $0.1 > 0 }.map { ($0.0, $0.1) }
   }
 
   // MARK: Text

@@ -11,7 +11,7 @@ struct AssetLoader: ImageLoader {
   func load(_ request: LoaderRequest) async throws -> LoaderResponse {
     let name = String(request.url.dropFirst("asset:".count))
     guard !name.contains("/"), let file = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
-      throw Failure(.httpStatus, status: 404, message: "there is no asset \(name)")
+      throw ImageFailure(.httpStatus, status: 404, message: "there is no asset \(name)")
     }
     return LoaderResponse(body: [UInt8](file), freshness: Freshness(lifetime: .seconds(3600)))
   }

@@ -70,7 +70,12 @@ struct HostPolicyTests {
       policy.forgetFailures()
       #expect(isDown() == true)
     }
-    _ = policy.record(.failed(Failure(.httpStatus, status: 502, isTransient: true, message: "")), running: 1, rules, now: now)
+    _ = policy.record(
+      .failed(ImageFailure(.httpStatus, status: 502, isTransient: true, message: "")),
+      running: 1,
+      rules,
+      now: now
+    )
     #expect(isDown() == true)
   }
 
@@ -96,7 +101,7 @@ struct HostPolicyTests {
   @Test("429 and 503 neither trip nor reset the circuit breaker")
   func busyIsNoFailure() {
     var policy = HostPolicy()
-    let failure = Failure(.reset, isTransient: true, message: "it hung up")
+    let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
     for _ in 0..<10 { #expect(policy.record(.busy(begun: now), running: 1, rules, now: now) == .none) }
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .paused)
@@ -114,7 +119,7 @@ struct HostPolicyTests {
   @Test("a host that can't be reached gets a pause of the backoff for each retry, and is down then", arguments: [0, 1, 2, 9])
   func unreachable(retries: Int) {
     let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2))
-    let failure = Failure(.noConnection(to: "img.example.com", cause: "Connection refused"), isTransient: true)
+    let failure = ImageFailure(.noConnection(to: "img.example.com", cause: "Connection refused"), isTransient: true)
     let refused = HostResponse.unreachable(
       failure,
       retries: retries,
@@ -134,7 +139,7 @@ struct HostPolicyTests {
   @Test("a body that is cut off shows that its host is up")
   func cutBody() {
     var policy = HostPolicy()
-    let failure = Failure(.reset, isTransient: true, message: "it hung up")
+    let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
     for _ in 0..<9 {
       #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
       #expect(policy.record(.cut, running: 1, rules, now: now) == .none)
@@ -152,7 +157,7 @@ struct HostPolicyTests {
     policy.start(rated, now: now)
     #expect(policy.isWorthKeeping(rated, now: now))
     #expect(!policy.isWorthKeeping(rated, now: now.advanced(by: .seconds(1))))
-    _ = policy.record(.failed(Failure(.reset, message: "")), running: 1, rules, now: now)
+    _ = policy.record(.failed(ImageFailure(.reset, message: "")), running: 1, rules, now: now)
     #expect(policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(9))))
   }
 }

@@ -99,7 +99,7 @@ struct PacedQueueTests {
   @Test("a paused host is tried by one request and resumes after a response")
   func breaker() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 2), openHosts: 1)
-    let failure = Failure(.reset, isTransient: true, message: "")
+    let failure = ImageFailure(.reset, isTransient: true, message: "")
     for slot in 0..<6 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue, start) == [0, 1])
     for change in [BreakerState.Change.none, .paused] {

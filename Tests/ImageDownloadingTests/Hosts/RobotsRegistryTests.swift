@@ -12,7 +12,7 @@ struct RobotsRegistryTests {
   @Test("rules are kept for a day, and a failed fetch for five minutes")
   func expiry() throws {
     var registry = RobotsRegistry()
-    let failure = Failure(.reset, isTransient: true, message: "no")
+    let failure = ImageFailure(.reset, isTransient: true, message: "no")
     for (policy, last) in [(RobotsRegistry.Policy.rules(RobotsRules()), 86_400), (.unreachable(failure), 300)] as [(_, Int)] {
       let first = registry.wait(1, for: key)
       let number = try #require(first)

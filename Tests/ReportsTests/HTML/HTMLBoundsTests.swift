@@ -9,8 +9,8 @@ import Testing
     let long = "https://img.example.com/" + String(repeating: "<&\u{202E}\"'", count: 210_000)
     let run = makeRun(manifests: (0..<3000).map { "urls/\($0)/" + String(repeating: "&", count: 400) })
     let kinds =
-      FailureKind.allCases.map { Failure($0, message: long) }
-      + (0..<500).map { Failure(.httpStatus, status: 100 + $0, message: long) }
+      FailureKind.allCases.map { ImageFailure($0, message: long) }
+      + (0..<500).map { ImageFailure(.httpStatus, status: 100 + $0, message: long) }
     for index in 0..<3000 {
       let failure = kinds[index % kinds.count]
       let host = "\(index)." + String(repeating: "<", count: 240)
@@ -42,7 +42,7 @@ import Testing
         pictureHeight: 120,
         bytes: 1
       )
-      (thumbnail.checksum, thumbnail.failure) = (Checksum(high: 0, low: UInt64(index)), Failure(.size, message: long))
+      (thumbnail.checksum, thumbnail.failure) = (Checksum(high: 0, low: UInt64(index)), ImageFailure(.size, message: long))
       return thumbnail
     }
     return report
@@ -64,7 +64,7 @@ import Testing
   func countsOfWhatIsCut() throws {
     let run = makeRun()
     for index in 0..<1500 {
-      run.record(.failed(Failure(.reset, message: "reset")), url: "https://\(index).example/", host: "\(index).example")
+      run.record(.failed(ImageFailure(.reset, message: "reset")), url: "https://\(index).example/", host: "\(index).example")
     }
     let page = HTMLReport().text(run.finish(makeEnd(after: .seconds(1))))
     #expect(page.contains("… 500 more failures not listed here") && page.contains("… 500 more hosts<"))

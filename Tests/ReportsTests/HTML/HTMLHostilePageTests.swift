@@ -28,7 +28,7 @@ extension HTMLPageTests {
       variants: [RequestVariant(name: text, edge: text)],
       startedAt: nineOClock
     )
-    var failed = EntryResult.failed(Failure(.reset, message: text))
+    var failed = EntryResult.failed(ImageFailure(.reset, message: text))
     failed.remoteCache = .miss
     (failed.receivedBytes, failed.durationNanoseconds) = (1000, 1_000_000)
     Array(text.utf8).withUnsafeBytes { bytes in
@@ -65,7 +65,7 @@ extension HTMLPageTests {
         pictureHeight: 6,
         bytes: 9
       )
-      (thumbnail.failure, thumbnail.checksum) = (Failure(.dimensions, message: text), checksum)
+      (thumbnail.failure, thumbnail.checksum) = (ImageFailure(.dimensions, message: text), checksum)
       return thumbnail
     }
     return report

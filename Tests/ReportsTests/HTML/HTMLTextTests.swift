@@ -93,7 +93,7 @@ import Testing
         line: 1,
         priority: .normal,
         outcome: .failed,
-        failure: Failure(kind, message: "")
+        failure: ImageFailure(kind, message: "")
       )
       record.variant = variant
       return FailureExamples(report).curlLine(of: record)

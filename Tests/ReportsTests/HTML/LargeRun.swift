@@ -63,7 +63,7 @@ private func recordBad(_ run: RunReport, _ broken: LargeRun.Broken, seed: Int) {
 enum LargeRun {
   struct Broken {
     var count: Int
-    var failure: Failure
+    var failure: ImageFailure
   }
 
   static let hosts = [
@@ -74,21 +74,21 @@ enum LargeRun {
   ]
 
   static let failures = [
-    Broken(count: 412, failure: Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")),
-    Broken(count: 168, failure: Failure(.timeout, isTransient: true, message: "no answer in 60 s")),
-    Broken(count: 121, failure: Failure(.notAnImage, message: "the body is HTML, served as image/jpeg")),
+    Broken(count: 412, failure: ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")),
+    Broken(count: 168, failure: ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s")),
+    Broken(count: 121, failure: ImageFailure(.notAnImage, message: "the body is HTML, served as image/jpeg")),
     Broken(
       count: 87,
-      failure: Failure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503 Service Unavailable")
+      failure: ImageFailure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503 Service Unavailable")
     ),
-    Broken(count: 64, failure: Failure(.contentType, message: "declared text/plain, the bytes are JPEG")),
-    Broken(count: 48, failure: Failure(.truncated, isTransient: true, message: "18,204 of 24,600 bytes came")),
-    Broken(count: 33, failure: Failure(.undecodable, message: "the JPEG data breaks off in scan 2")),
-    Broken(count: 25, failure: Failure(.dimensions, message: "1 × 1 pixels: less than verify.width.min (64)")),
-    Broken(count: 17, failure: Failure(.tls, message: "the certificate of slow.example.net expired on 2026-10-02")),
-    Broken(count: 12, failure: Failure(.redirects, message: "more than 10 redirects")),
-    Broken(count: 8, failure: Failure(.dns, isTransient: true, message: "archive.example.org has no address")),
-    Broken(count: 5, failure: Failure(.invalidURL, message: "'htp' is no scheme of images; use http or https")),
+    Broken(count: 64, failure: ImageFailure(.contentType, message: "declared text/plain, the bytes are JPEG")),
+    Broken(count: 48, failure: ImageFailure(.truncated, isTransient: true, message: "18,204 of 24,600 bytes came")),
+    Broken(count: 33, failure: ImageFailure(.undecodable, message: "the JPEG data breaks off in scan 2")),
+    Broken(count: 25, failure: ImageFailure(.dimensions, message: "1 × 1 pixels: less than verify.width.min (64)")),
+    Broken(count: 17, failure: ImageFailure(.tls, message: "the certificate of slow.example.net expired on 2026-10-02")),
+    Broken(count: 12, failure: ImageFailure(.redirects, message: "more than 10 redirects")),
+    Broken(count: 8, failure: ImageFailure(.dns, isTransient: true, message: "archive.example.org has no address")),
+    Broken(count: 5, failure: ImageFailure(.invalidURL, message: "'htp' is no scheme of images; use http or https")),
   ]
 
   static let curlOptions = [

@@ -7,10 +7,10 @@ import Testing
 @Suite struct ComparisonTests {
   private let folder = TemporaryDirectory()
 
-  private func sample(_ name: String, _ outcome: Outcome, _ change: (inout EntryResult) -> Void = { _ in }) -> Sample {
+  private func sample(_ name: String, _ outcome: LoadOutcome, _ change: (inout EntryResult) -> Void = { _ in }) -> Sample {
     var result = EntryResult(outcome)
     if outcome == .failed || outcome == .blacklisted {
-      let failure = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+      let failure = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
       result.details = .init(failure: failure)
     }
     change(&result)

@@ -13,7 +13,7 @@ import Testing
     var failed = EntryResult(
       .failed,
       details: EntryResult.Details(
-        failure: Failure(.tls, isTransient: true, message: "the handshake was cut"),
+        failure: ImageFailure(.tls, isTransient: true, message: "the handshake was cut"),
         isBlacklisted: true,
         warnings: ["odd"]
       )
@@ -21,7 +21,7 @@ import Testing
     (failed.attempts, failed.receivedBytes) = (2, 77)
     var probed = EntryResult(.checked, details: EntryResult.Details(prefixChecksum: Checksum(high: .max, low: 9)))
     (probed.attempts, probed.receivedBytes, probed.bytes) = (1, 65_536, 1 << 20)
-    let invalid = EntryResult(.failed, details: EntryResult.Details(failure: Failure(.invalidURL, message: "no URL")))
+    let invalid = EntryResult(.failed, details: EntryResult.Details(failure: ImageFailure(.invalidURL, message: "no URL")))
     var unkept = downloaded
     unkept.storedBytes = 0
     let plain = (hit: EntryResult(.hitDisk), skipped: EntryResult(.skipped), blacklisted: EntryResult(.blacklisted))

@@ -11,8 +11,8 @@ import Testing
     Array("https://a.example/\(name)".utf8).withUnsafeBytes { EntryKey(url: $0, variant: variant) }
   }
 
-  private func failure(_ name: String, _ outcome: Outcome = .failed, variant: Int = 0) -> Sample {
-    let failure = Failure(.dns, message: "no such host")
+  private func failure(_ name: String, _ outcome: LoadOutcome = .failed, variant: Int = 0) -> Sample {
+    let failure = ImageFailure(.dns, message: "no such host")
     var sample = Sample(
       result: EntryResult(outcome, details: .init(failure: failure)),
       url: "https://a.example/\(name)",
@@ -45,7 +45,7 @@ import Testing
     var outage = failure("outage")
     outage.result = EntryResult(
       .failed,
-      details: .init(failure: Failure(.connect, isTransient: true, message: "connection refused"))
+      details: .init(failure: ImageFailure(.connect, isTransient: true, message: "connection refused"))
     )
     try folder.writeRows([outage, failure("gone")], to: "rows.jsonl")
     folder.write(JSONReport().text(makeRun([outage, failure("gone")]).finish(makeEnd())), to: "report.json")
@@ -62,7 +62,7 @@ import Testing
     try folder.writeRows([failure("gone")], to: "first.jsonl")
     let samples = ["gone", "outage"].map { name in
       var sample = failure(name)
-      sample.result = .failed(Failure(.httpStatus, status: 503, isTransient: true, message: "the server responded with 503"))
+      sample.result = .failed(ImageFailure(.httpStatus, status: 503, isTransient: true, message: "the server responded with 503"))
       return sample
     }
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))

@@ -44,7 +44,7 @@ import Testing
     func report(_ first: Int) -> FinishedReport {
       makeRun(
         (first..<first + 800).map { number in
-          let failure = Failure(.dns, message: "no such host")
+          let failure = ImageFailure(.dns, message: "no such host")
           let host = "h\(number).example.com"
           return Sample(result: EntryResult(.failed, details: .init(failure: failure)), url: "https://\(host)/", host: host)
         }

@@ -12,7 +12,7 @@ struct Sample {
   var host: String
   var manifest = 0
   var line: UInt64 = 1
-  var priority = Priority.normal
+  var priority = LoadPriority.normal
   var variant = 0
 }
 
@@ -20,7 +20,7 @@ struct Sample {
 func makeSamples() -> [Sample] {
   var samples: [Sample] = []
   func add(
-    _ outcome: Outcome,
+    _ outcome: LoadOutcome,
     _ number: Int,
     details: EntryResult.Details? = nil,
     _ change: (inout EntryResult) -> Void = { _ in }
@@ -31,7 +31,7 @@ func makeSamples() -> [Sample] {
     var sample = Sample(result: result, url: "https://\(host)/image\(number).jpg", host: host)
     sample.manifest = number % 2
     sample.line = UInt64(number)
-    sample.priority = Priority.allCases[number % 5]
+    sample.priority = LoadPriority.allCases[number % 5]
     sample.variant = number % 4
     samples.append(sample)
   }
@@ -66,19 +66,19 @@ func makeSamples() -> [Sample] {
     add(.skipped, number + 500)
     add(.cancelled, number + 600)
     let status = 400 + number % 20
-    let missing = Failure(.httpStatus, status: status, isTransient: status == 408, message: "the server answered \(status)")
+    let missing = ImageFailure(.httpStatus, status: status, isTransient: status == 408, message: "the server answered \(status)")
     add(.failed, number + 700, details: .init(failure: missing)) { $0.attempts = 1 }
-    let slow = Failure(.timeout, isTransient: true, message: "no answer in 60 s")
+    let slow = ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s")
     add(.failed, number + 800, details: .init(failure: slow)) {
       $0.attempts = 3
       $0.durationNanoseconds = 60_000_000_000
     }
-    let page = Failure(.notAnImage, message: "served HTML as image/jpeg")
+    let page = ImageFailure(.notAnImage, message: "served HTML as image/jpeg")
     add(.blacklisted, number + 900, details: .init(failure: page, isBlacklisted: true))
   }
   add(.blacklisted, 990, details: .init(isBlacklisted: true))
   var bad = Sample(
-    result: EntryResult(.failed, details: .init(failure: Failure(.invalidURL, message: hostileText))),
+    result: EntryResult(.failed, details: .init(failure: ImageFailure(.invalidURL, message: hostileText))),
     url: hostileText,
     host: ""
   )

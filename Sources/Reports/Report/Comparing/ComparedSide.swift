@@ -128,7 +128,7 @@ struct EntryFacts: BitwiseCopyable {
   }
 
   /// A failure, whose reason may be unknown.
-  init(_ failure: Failure?) {
+  init(_ failure: ImageFailure?) {
     state = .bad
     kindNumber = failure?.kind.rawValue ?? Self.none
     // An invalid status would make an unbounded number of groups.

@@ -140,7 +140,7 @@ extension BottleneckShare {
 
 extension Totals {
   mutating func add(_ other: Totals) {
-    for outcome in Outcome.allCases { add(outcome, other[outcome]) }
+    for outcome in LoadOutcome.allCases { add(outcome, other[outcome]) }
   }
 }
 

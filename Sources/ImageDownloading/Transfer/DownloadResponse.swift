@@ -1,7 +1,7 @@
 public import ImagePrimitives
 
 /// The result of a transfer or an ``ImageLoader``: an image, or the confirmation that the caller's copy is current.
-public struct Response: Sendable {
+public struct DownloadResponse: Sendable {
   /// The HTTP status.
   public var status: Int
   /// Whether ``Download/validators`` are still current: then the body is empty, and freshness and validators are those of the 304.
