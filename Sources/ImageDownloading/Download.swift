@@ -1,33 +1,33 @@
 public import ImagePrimitives
 
 /// One image to fetch: its URL, options and position in the queue.
-public struct Download: Sendable {
+package struct Download: Sendable {
   /// The caller's number, carried by all its events; unique among the unfinished downloads of one ``DownloadClient``.
-  public var id: UInt64
+  package var id: UInt64
   /// The normalised URL in ASCII bytes. Its userinfo, if any, is sent as Basic credentials to its own host only. If an
   /// ``ImageLoader`` handles the URL: whatever that loader understands.
-  public var requestURL: [UInt8]
+  package var requestURL: [UInt8]
   /// The class: downloads of a higher one start first.
-  public var priority: LoadPriority
+  package var priority: LoadPriority
   /// The position within the class: lower ones start first; equal ones in the order of submission.
-  public var sequence: Int64
+  package var sequence: Int64
   /// The options, prepared for use.
-  public var prepared: PreparedOptions
+  package var prepared: PreparedOptions
   /// The validators of the caller's copy, sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1) on each hop at the
   /// download's own origin. A 304 then ends it with ``DownloadEvent/notModified(id:_:)``. If nil (the default), a 304 is an
   /// unacceptable status like any other.
-  public var validators: Validators?
+  package var validators: Validators?
   /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)``, ``DownloadEvent/retrying(id:_:after:)`` and
   /// ``DownloadEvent/progress(id:received:expected:)`` are sent; false by default.
-  public var wantsProgress: Bool
+  package var wantsProgress: Bool
   /// The minimum time between two progress reports, except before the last. With zero, the default, there is at most one report per
   /// iteration of the transfer thread.
-  public var progressInterval: Duration
+  package var progressInterval: Duration
   /// Whether ``TransferSummary/details`` is filled; false by default.
-  public var wantsDetails: Bool
+  package var wantsDetails: Bool
 
   /// Creates a download of `requestURL`.
-  public init(
+  package init(
     id: UInt64,
     requestURL: [UInt8],
     priority: LoadPriority = .normal,
@@ -50,7 +50,7 @@ public struct Download: Sendable {
   }
 
   /// The options as the caller gave them.
-  public var options: DownloadOptions { prepared.options }
+  package var options: DownloadOptions { prepared.options }
 }
 
 /// The order in which downloads of one class start.

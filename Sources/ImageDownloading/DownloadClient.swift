@@ -5,7 +5,7 @@ import Threads
 /// A user of an ``ImageDownloader`` with its own downloads, numbers and events; transfers and limits are shared by all clients.
 ///
 /// ``close()`` it when it is no longer needed; a released client closes without waiting.
-public final class DownloadClient: Sendable {
+package final class DownloadClient: Sendable {
   private let number: Int
   private let inbox: Inbox
   /// Nil once the client is closed.
@@ -24,7 +24,7 @@ public final class DownloadClient: Sendable {
   /// A URL that is neither http nor https, and that no loader handles, fails as `invalid-url`. A download whose URL, validators and
   /// options equal those of a running one, of any client, shares its transfer. After the downloader was shut down, all of them end as
   /// cancelled before this returns. Traps after ``close()``, and if the number of a download is still in use.
-  public func submit(_ downloads: [Download]) {
+  package func submit(_ downloads: [Download]) {
     // Posted under the lock, so that it precedes the message that closes the client.
     let rejecting: (any DownloadReceiver)? = receiver.withLock { receiver in
       trap(unless: receiver != nil, "can't submit downloads to a closed client")
@@ -37,28 +37,28 @@ public final class DownloadClient: Sendable {
   /// shared transfer stops when its last download is cancelled. Unknown numbers are ignored.
   ///
   /// If `includingRunning` is false, running downloads may finish but aren't retried.
-  public func cancel(_ ids: [UInt64], includingRunning: Bool = true) {
+  package func cancel(_ ids: [UInt64], includingRunning: Bool = true) {
     inbox.post(.cancel(client: number, ids, includingRunning: includingRunning))
   }
 
   /// Cancels all waiting downloads of this client, retries included, and with `includingRunning` the running ones too.
-  public func cancelAll(includingRunning: Bool) {
+  package func cancelAll(includingRunning: Bool) {
     inbox.post(.cancelAll(client: number, includingRunning: includingRunning))
   }
 
   /// Changes the class of a waiting download, which keeps its sequence; no effect on running ones. Unknown numbers are ignored.
-  public func setPriority(_ priority: LoadPriority, of id: UInt64) {
+  package func setPriority(_ priority: LoadPriority, of id: UInt64) {
     inbox.post(.setPriority(client: number, id, priority))
   }
 
   /// Reports that ``DownloadReceiver/mayStart`` may have become true.
-  public func capacityChanged() { inbox.post(.capacityChanged) }
+  package func capacityChanged() { inbox.post(.capacityChanged) }
 
   /// Cancels all downloads of this client, and waits until its receiver got the last event and is released. A second call does
   /// nothing.
   ///
   /// Don't call it on the transfer thread, such as in ``DownloadReceiver/receive(_:)``: it would deadlock.
-  public func close() { endOnce(waiting: true) }
+  package func close() { endOnce(waiting: true) }
 
   private func endOnce(waiting: Bool) {
     let last: (any DownloadReceiver)? = receiver.withLock { receiver in
@@ -115,7 +115,7 @@ public enum DownloadEvent: Sendable {
 /// rejected downloads on the thread that submits them.
 ///
 /// Both calls block all transfers until they return, so hand work to other threads.
-public protocol DownloadReceiver: AnyObject, Sendable {
+package protocol DownloadReceiver: AnyObject, Sendable {
   /// Whether there is room for more. While it is false and downloads of this client wait, no download of any client starts; running
   /// transfers continue. See ``DownloadClient/capacityChanged()``.
   var mayStart: Bool { get }

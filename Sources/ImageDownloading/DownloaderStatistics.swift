@@ -12,7 +12,7 @@ public struct DownloaderStatistics: Sendable {
   /// Connections opened so far.
   public internal(set) var openedConnections = 0
   /// How long each limit kept more transfers from starting, in nanoseconds.
-  public internal(set) var limitNanoseconds = LimitTimes()
+  package internal(set) var limitNanoseconds = LimitTimes()
   /// Some of the paused hosts, at most ``maximumPausedHosts``: those whose pauses end last.
   public internal(set) var pausedHosts: [PausedHost] = []
 
@@ -34,21 +34,21 @@ public struct DownloaderStatistics: Sendable {
   }
 
   /// Nanoseconds by limit.
-  public struct LimitTimes: Sendable, Hashable {
+  package struct LimitTimes: Sendable, Hashable {
     /// All transfers of the global limit were in use.
-    public internal(set) var concurrency: UInt64 = 0
+    package internal(set) var concurrency: UInt64 = 0
     /// Hosts were at their limit.
-    public internal(set) var hosts: UInt64 = 0
+    package internal(set) var hosts: UInt64 = 0
     /// Waiting downloads needed their host's first connection, or the time of their retry hadn't come.
-    public internal(set) var notYet: UInt64 = 0
+    package internal(set) var notYet: UInt64 = 0
     /// ``DownloadLimits/rate`` or ``DownloadLimits/perHostRate`` delayed the next request.
-    public internal(set) var rate: UInt64 = 0
+    package internal(set) var rate: UInt64 = 0
     /// Hosts were paused: they asked for it (429, 503) or kept failing.
-    public internal(set) var paused: UInt64 = 0
+    package internal(set) var paused: UInt64 = 0
     /// The receiver had no room, or the downloader was suspended.
-    public internal(set) var held: UInt64 = 0
+    package internal(set) var held: UInt64 = 0
     /// Nothing waited.
-    public internal(set) var empty: UInt64 = 0
+    package internal(set) var empty: UInt64 = 0
   }
 
   mutating func add(_ nanoseconds: UInt64, limitedBy limit: StartLimit) {

@@ -113,7 +113,7 @@ public final class ImageDownloader: Sendable {
   deinit { end() }
 
   /// Creates a client whose events go to `receiver`, which is retained until the client is closed or released.
-  public func client(_ receiver: any DownloadReceiver) -> DownloadClient {
+  package func client(_ receiver: any DownloadReceiver) -> DownloadClient {
     clients.withLock { $0.client(receiver, inbox) }
   }
 
@@ -148,7 +148,7 @@ public final class ImageDownloader: Sendable {
   ///
   /// It is called on the transfer thread, never under a lock, and blocks all transfers until it returns. It is retained until another
   /// is set or the downloader is shut down.
-  public func observePauses(_ observer: (@Sendable (HostPauseRequest) -> Void)?) { inbox.post(.setPauseObserver(observer)) }
+  package func observePauses(_ observer: (@Sendable (HostPauseRequest) -> Void)?) { inbox.post(.setPauseObserver(observer)) }
 
   /// Cancels all waiting downloads of all clients, retries included, and with `includingRunning` the running ones too.
   public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
@@ -227,16 +227,16 @@ public final class ImageDownloader: Sendable {
 }
 
 /// A pause that a host has requested by 429 or 503.
-public struct HostPauseRequest: Sendable, Hashable {
+package struct HostPauseRequest: Sendable, Hashable {
   /// The server of the connection, as an origin by RFC 6454, section 6.2, such as `https://example.com` or
   /// `http://127.0.0.1:8080`.
-  public var origin: String
+  package var origin: String
   /// The duration from now on: its `Retry-After`, or else a backoff.
-  public var duration: Duration
+  package var duration: Duration
   /// The HTTP status that requested it.
-  public var status: Int
+  package var status: Int
 
-  public init(origin: String, duration: Duration, status: Int) {
+  package init(origin: String, duration: Duration, status: Int) {
     self.origin = origin
     self.duration = duration
     self.status = status

@@ -1,5 +1,5 @@
 /// How a server's declared content type compares with the format of the bytes.
-public enum ContentTypeMatch: UInt8, Sendable {
+package enum ContentTypeMatch: UInt8, Sendable {
   /// The format's registered media type.
   case exact
   /// A common alias, such as `image/jpg`.
@@ -17,7 +17,7 @@ extension ContentTypeMatch {
   ///
   /// Case and parameters (`; charset=…`) are ignored (RFC 9110, section 8.3.1). If several types are joined by commas, as in
   /// repeated headers, the first counts. A type that is nil or only white space is ``absent``.
-  public init(declared: String?, format: ImageFormat) {
+  package init(declared: String?, format: ImageFormat) {
     let type = declared.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") } }
     guard let type = type?.trimmed, !type.isEmpty else {
       self = .absent

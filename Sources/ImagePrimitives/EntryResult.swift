@@ -8,7 +8,7 @@ public struct EntryResult: Sendable {
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
   public var isShared: Bool
   /// The status of CDN caches; nil if they weren't checked.
-  public var remoteCache: RemoteCacheStatus?
+  package var remoteCache: RemoteCacheStatus?
   /// Requests made for it, including retries but not redirects; 0 for a hit.
   public var attempts: UInt32
   /// In pixels; 0 if unknown.

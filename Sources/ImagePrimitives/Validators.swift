@@ -44,7 +44,7 @@ public struct Validators: Sendable, Hashable {
 }
 
 /// The cache status that the second response for an image shows, by the cache nearest to the client.
-public enum RemoteCacheStatus: String, Sendable, Hashable, CaseIterable {
+package enum RemoteCacheStatus: String, Sendable, Hashable, CaseIterable {
   /// The cache had the image and responded without fetching all of it from the origin.
   case hit
   /// The cache fetched the image from the server behind it.

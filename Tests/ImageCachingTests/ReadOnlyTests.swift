@@ -133,7 +133,7 @@ import Testing
     try makeCache(directory, namespace: "pages", clock: clock).put("a", body(10))
     clock.advance(by: .seconds(365 * 86_400))
     for (path, namespace) in [(directory.path, "pages"), (directory.file("pages"), "any"), (directory.file("pages/"), "any")] {
-      guard case .cache(let cache) = try ReadOnlyCache(opening: path, namespace: namespace, time: clock.source) else {
+      guard case .cache(let cache) = try ReadOnlyCache(opening: path, namespace: namespace, time: clock.source).store else {
         Issue.record("\(path) didn't open as a cache")
         continue
       }

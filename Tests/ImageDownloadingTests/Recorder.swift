@@ -255,7 +255,8 @@ extension DownloadOptions {
   ) -> DownloadOptions {
     DownloadOptions {
       $0.method = method
-      $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
+      $0.headers = headers.compactMap { header in header.value.map { HeaderField(header.name, $0) } }
+      $0.removedHeaders = headers.filter { $0.value == nil }.map(\.name)
       $0.userAgent = userAgent
       $0.credentials = credentials
       $0.handlesCookies = handlesCookies

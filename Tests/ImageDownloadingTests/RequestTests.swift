@@ -21,7 +21,7 @@ struct RequestTests {
   @Test("custom headers are added and replace the defaults")
   func ownHeaders() throws {
     let own = [("accept", "image/png"), ("User-Agent", "mine"), ("X-Empty", ""), ("X-Twice", "1"), ("X-Twice", "2")]
-    let headers = try headers(DownloadOptions { $0.headers = own.map { DownloadOptions.Header($0.0, $0.1) } })
+    let headers = try headers(DownloadOptions { $0.headers = own.map { HeaderField($0.0, $0.1) } })
     #expect(headers.all("Accept") == ["image/png"])
     #expect(headers.all("User-Agent") == ["mine"])
     #expect(headers.all("X-Empty") == [""])

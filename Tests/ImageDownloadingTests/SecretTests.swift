@@ -35,7 +35,8 @@ struct SecretTests {
     let defaults = [HeaderField("X-Default", "1"), HeaderField("User-Agent", "default")]
     let fetcher = try Fetcher(headers: defaults)
     let own = DownloadOptions {
-      $0.headers = [.init("X-Own", "1"), .init("Accept", "own/*"), .init("Accept-Encoding", nil)]
+      $0.headers = [.init("X-Own", "1"), .init("Accept", "own/*")]
+      $0.removedHeaders = ["Accept-Encoding"]
       $0.headerFilter = HeaderFilter(name: "filter") { _, headers in headers + [HeaderField("X-Filter", "1")] }
       $0.credentials = .fixed(Credential(user: "alice", password: "hunter2"))
       $0.handlesCookies = true

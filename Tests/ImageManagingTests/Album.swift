@@ -43,7 +43,8 @@ final class Album {
   /// Headers with long time limits, as a busy machine may delay held requests, and no retries.
   static func patient(_ headers: [(name: String, value: String?)] = []) -> DownloadOptions {
     DownloadOptions {
-      $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
+      $0.headers = headers.compactMap { header in header.value.map { HeaderField(header.name, $0) } }
+      $0.removedHeaders = headers.filter { $0.value == nil }.map(\.name)
       $0.timeout = .seconds(600)
       $0.stallTimeout = .seconds(600)
       $0.retries = 0

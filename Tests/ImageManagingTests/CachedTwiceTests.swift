@@ -141,7 +141,7 @@ import Testing
     _ = try await source.source("/a.jpg")
     let flat = TemporaryDirectory()
     _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
-    let stores = [ReadOnlyCache.folder(try FlatFolder(path: flat.path))]
+    let stores = [try ReadOnlyCache(opening: flat.path, namespace: "default")]
     let manager = try ImageManager(ImageManager.Configuration(readOnly: stores))
     var request = ImageRequest(url: source.url("/a.jpg"))
     #expect(try await manager.response(for: request).source == .disk)

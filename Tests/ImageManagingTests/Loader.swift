@@ -42,7 +42,8 @@ final class Loader: LoadReceiver {
       cache: cache,
       // A busy machine may delay held requests.
       download: DownloadOptions {
-        $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
+        $0.headers = headers.compactMap { header in header.value.map { HeaderField(header.name, $0) } }
+        $0.removedHeaders = headers.filter { $0.value == nil }.map(\.name)
         $0.timeout = .seconds(600)
         $0.stallTimeout = .seconds(600)
         $0.retries = 0

@@ -15,7 +15,10 @@ import Testing
   }
 
   private func sending(_ headers: [(name: String, value: String?)] = []) -> DownloadOptions.Changes {
-    DownloadOptions.Changes { $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) } }
+    DownloadOptions.Changes {
+      $0.headers = headers.compactMap { header in header.value.map { HeaderField(header.name, $0) } }
+      $0.removedHeaders = headers.filter { $0.value == nil }.map(\.name)
+    }
   }
 
   private func source(_ album: Album, _ path: String, _ options: DownloadOptions.Changes) async throws -> ImageResponse.Source? {

@@ -1,38 +1,38 @@
 public import ImagePrimitives
 
 /// An entry of the blacklist without its URL.
-public struct BlacklistHead: Sendable, Hashable {
+package struct BlacklistHead: Sendable, Hashable {
   /// The kind of the last failure.
-  public let kind: FailureKind
+  package let kind: FailureKind
   /// The HTTP status of the last failure, if there was one.
-  public let status: Int?
+  package let status: Int?
   /// The first failure since it was blacklisted.
-  public let firstAt: Timestamp
+  package let firstAt: Timestamp
   /// The last failure.
-  public let lastAt: Timestamp
+  package let lastAt: Timestamp
   /// The number of failures.
-  public let count: UInt32
+  package let count: UInt32
   /// When it may be requested again; nil: never.
-  public let expiresAt: Timestamp?
+  package let expiresAt: Timestamp?
 
   /// Whether it may be requested again.
   func isExpired(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
 }
 
 /// A failure to blacklist at the transaction's time. It must not contain credentials.
-public struct NewBlacklistEntry {
+package struct NewBlacklistEntry {
   /// The hash of ``identity``.
-  public var key: CacheKey
+  package var key: CacheKey
   /// The whole identity, which must stay valid while the entry is stored.
-  public var identity: UnsafeRawBufferPointer
+  package var identity: UnsafeRawBufferPointer
   /// The URL for display, with credentials masked; must stay valid while the entry is stored.
-  public var shownURL: UnsafeRawBufferPointer
+  package var shownURL: UnsafeRawBufferPointer
   /// The kind of failure.
-  public var kind: FailureKind
+  package var kind: FailureKind
   /// The HTTP status, if the server sent one.
-  public var status: Int?
+  package var status: Int?
 
-  public init(
+  package init(
     key: CacheKey,
     identity: UnsafeRawBufferPointer,
     shownURL: UnsafeRawBufferPointer,
@@ -48,14 +48,14 @@ public struct NewBlacklistEntry {
 }
 
 /// An entry of the blacklist with all fields of its record.
-public struct BlacklistRecord: Sendable, Hashable {
+package struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
-  public let key: CacheKey
+  package let key: CacheKey
   /// The kind and times of its failures.
-  public let head: BlacklistHead
-  public let identity: [UInt8]
+  package let head: BlacklistHead
+  package let identity: [UInt8]
   /// The URL, with credentials masked.
-  public let shownURL: [UInt8]
+  package let shownURL: [UInt8]
 }
 
 /// A record of the table `blacklist`: format version 1. All integers are little-endian.

@@ -83,7 +83,7 @@ struct BlobFolder {
 /// Writes a body to its own file as it arrives, so that it is never entirely in memory.
 ///
 /// A body that isn't finished and committed is removed when its last reference is released.
-public final class BlobWriter: @unchecked Sendable {
+package final class BlobWriter: @unchecked Sendable {
   // Used by one thread at a time; the receiving thread may hand the writer over.
   private let file: TemporaryBlob
   private var size: UInt64 = 0
@@ -94,7 +94,7 @@ public final class BlobWriter: @unchecked Sendable {
   /// Appends the next bytes of the body.
   ///
   /// Throws `diskFull` or another ``CacheError`` if they can't be written; the body is then lost.
-  public func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
     guard writeAll(bytes, to: file.descriptor.number) else { throw file.folder.writeError(errno) }
     hash.append(bytes)
     size += UInt64(bytes.count)
@@ -102,7 +102,7 @@ public final class BlobWriter: @unchecked Sendable {
 
   /// Ends the body. Writing its bytes back to disk starts now, and the commit that stores it syncs them, so that one journal commit
   /// of the file system serves all blobs of a transaction.
-  public func finish() throws(CacheError) -> StagedBlob {
+  package func finish() throws(CacheError) -> StagedBlob {
     // Only a hint: the sync writes the rest.
     _ = linux_start_writing_back(file.descriptor.number)
     return StagedBlob(file: file, size: size, checksum: hash.checksum)
@@ -110,10 +110,10 @@ public final class BlobWriter: @unchecked Sendable {
 }
 
 /// A complete body in its own file, to be stored by one ``CacheWriter/store(_:body:)``; otherwise it is removed.
-public final class StagedBlob: Sendable {
+package final class StagedBlob: Sendable {
   /// The number of bytes.
-  public let size: UInt64
-  public let checksum: Checksum
+  package let size: UInt64
+  package let checksum: Checksum
   private let file: TemporaryBlob
 
   init(file: TemporaryBlob, size: UInt64, checksum: Checksum) {
@@ -123,7 +123,7 @@ public final class StagedBlob: Sendable {
   }
 
   /// Calls `read` with the whole body, mapped from its file rather than copied.
-  public func withBytes<R>(_ read: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R {
+  package func withBytes<R>(_ read: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R {
     let count = Int(clamping: size)
     guard count > 0 else { return read(UnsafeRawBufferPointer(start: nil, count: 0)) }
     let address = mmap(nil, count, PROT_READ, MAP_SHARED, file.descriptor.number, 0)

@@ -155,7 +155,7 @@ final class CacheFolder: Sendable {
 /// Identifies a folder regardless of its path: by device and inode.
 ///
 /// It is unique as long as any process has the folder open, even if the folder is moved or deleted.
-public struct FolderIdentity: Sendable, Hashable {
+package struct FolderIdentity: Sendable, Hashable {
   private let device: UInt
   private let inode: UInt
 

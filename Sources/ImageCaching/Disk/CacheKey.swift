@@ -42,7 +42,7 @@ public struct CacheKey: Hashable, Sendable {
 /// Replaces credentials in identities by a hash, with a key that never leaves the cache's folder.
 ///
 /// Runs with the same cache compute the same hash, and an identity reveals nothing about its credentials.
-public struct CredentialHasher: Sendable {
+package struct CredentialHasher: Sendable {
   /// The length of new keys, in bytes.
   static let keyByteCount = 32
   /// The bytes of the hash that are kept; its hexadecimal form is twice as long.
@@ -51,10 +51,10 @@ public struct CredentialHasher: Sendable {
   private let key: [UInt8]
 
   /// A hasher with that key of any length.
-  public init(key: [UInt8]) { self.key = key }
+  package init(key: [UInt8]) { self.key = key }
 
   /// A hasher with a random key, for runs without a cache.
-  public static func random() -> CredentialHasher { CredentialHasher(key: randomKey()) }
+  package static func random() -> CredentialHasher { CredentialHasher(key: randomKey()) }
 
   /// 32 bytes from the system's random number generator.
   static func randomKey() -> [UInt8] {
@@ -68,7 +68,7 @@ public struct CredentialHasher: Sendable {
   func hasSameKey(as other: CredentialHasher) -> Bool { key == other.key }
 
   /// HMAC-SHA-256 of `bytes` (RFC 2104), truncated to 128 bits: 32 hexadecimal digits in lower case.
-  public func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+  package func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var full = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     let message = bytes.bindMemory(to: UInt8.self)
     let result = HMAC(EVP_sha256(), key, Int32(key.count), message.baseAddress, message.count, &full, nil)

@@ -2,13 +2,13 @@ public import ImagePrimitives
 
 /// Look-ups within one read transaction, valid during the call of ``ImageCache/read(_:)`` that provides it. Each takes about a
 /// microsecond and allocates nothing.
-public struct CacheReader {
+package struct CacheReader {
   private let transaction: Transaction
   private let tables: Tables
   private let expiry: ExpiryRule
   private let isDeleted: Bool
   /// The time up to which ages count, unless a run looks up.
-  public let now: Timestamp
+  package let now: Timestamp
   /// The start of the run that looks up, up to which it counts ages.
   private let runStart: Timestamp?
 
@@ -29,27 +29,27 @@ public struct CacheReader {
   }
 
   /// Looks up an identity with the hash `key`, without reading the body.
-  public func lookUp(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> LookUp {
+  package func lookUp(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> LookUp {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return .missing }
     let head = entry.head
     return expiry.isExpired(head, at: now, runStart: runStart) ? .expired(head) : .fresh(head)
   }
 
   /// The fields for revalidating an image with the server; nil if there is no entry for the identity with the hash `key`.
-  public func details(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
+  package func details(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
     return EntryDetails(entry)
   }
 
   /// The request's values of the headers that a cached response depends on, in the form of ``NewEntry/vary``; empty if there are
   /// none, or if the entry doesn't exist.
-  public func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
+  package func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
     return Array(entry.vary)
   }
 
   /// The blacklist entry of an identity with the hash `key`; nil if there is none or it has expired.
-  public func isBlacklisted(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistHead? {
+  package func isBlacklisted(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistHead? {
     if isDeleted { return nil }
     let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }
     guard let entry = bytes.flatMap(StoredBlacklistEntry.init), entry.identity.hasSameBytes(as: identity) else { return nil }
@@ -58,7 +58,7 @@ public struct CacheReader {
   }
 
   /// Whether a hit should be recorded by ``CacheWriter/touch(_:identity:)``: the cache expires by access, and an hour has passed.
-  public func needsTouch(_ head: EntryHead) -> Bool {
+  package func needsTouch(_ head: EntryHead) -> Bool {
     expiry.basis == .access && head.accessedAt.advanced(by: ImageCache.touchInterval) <= now
   }
 
@@ -77,13 +77,13 @@ public struct CacheReader {
 }
 
 /// The fields of a record that a revalidation needs besides its head.
-public struct EntryDetails: Sendable, Hashable {
+package struct EntryDetails: Sendable, Hashable {
   /// The validators for a conditional request.
-  public let validators: Validators
+  package let validators: Validators
   /// The response's Content-Type as sent.
-  public let contentType: String?
+  package let contentType: String?
   /// The request's values of the headers that the response depends on, in the form of ``NewEntry/vary``; empty if there are none.
-  public let vary: [UInt8]
+  package let vary: [UInt8]
 }
 
 extension EntryDetails {
@@ -102,12 +102,12 @@ extension EntryDetails {
 /// Changes within one write transaction, valid during the call of ``ImageCache/write(_:)`` that provides it.
 ///
 /// Each call throws if the index fails; that error must end the whole transaction.
-public struct CacheWriter {
+package struct CacheWriter {
   private let transaction: WriteTransaction
   private let blacklistTTL: Duration?
   private let expiry: ExpiryRule
   /// The time at which everything is stored, unless a run stores it.
-  public let now: Timestamp
+  package let now: Timestamp
 
   init(_ transaction: WriteTransaction, blacklistTTL: Duration?, expiry: ExpiryRule, now: Timestamp) {
     self.transaction = transaction
@@ -117,7 +117,7 @@ public struct CacheWriter {
   }
 
   /// Stores an image and replaces the one cached under its key.
-  public func store(_ entry: NewEntry, body: NewBody) throws(CacheError) { try store(entry, body: body, runStart: nil) }
+  package func store(_ entry: NewEntry, body: NewBody) throws(CacheError) { try store(entry, body: body, runStart: nil) }
 
   /// The same for a run: the image's age counts from the run's start.
   package func store(_ entry: NewEntry, body: NewBody, runStart: Timestamp?) throws(CacheError) {
@@ -132,7 +132,7 @@ public struct CacheWriter {
 
   /// Records a more thorough verification of a body; returns whether the record was unchanged since it was read.
   @discardableResult
-  public func raiseProof(
+  package func raiseProof(
     of key: CacheKey,
     identity: UnsafeRawBufferPointer,
     from read: EntryHead,
@@ -158,7 +158,7 @@ public struct CacheWriter {
   /// Returns whether the record was unchanged since it was read; otherwise nothing changes. If a run revalidated, the age counts from its
   /// start, `runStart`.
   @discardableResult
-  public func revalidate(
+  package func revalidate(
     _ key: CacheKey,
     identity: UnsafeRawBufferPointer,
     from read: EntryHead,
@@ -177,24 +177,24 @@ public struct CacheWriter {
   }
 
   /// The current record of an identity; nil if there is none.
-  public func head(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryHead? {
+  package func head(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryHead? {
     try entry(key, identity)?.head
   }
 
   /// The fields of an identity's record besides its head; nil if there is none.
-  public func details(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
+  package func details(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
     try entry(key, identity).map(EntryDetails.init)
   }
 
   /// Records that an image was used, unless that was recorded within the last hour.
-  public func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
+  package func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
     guard let head = try head(of: key, identity: identity) else { return }
     try transaction.touch([EntryTouch(key, head)], at: now)
   }
 
   /// Removes a record and its body if it is unchanged since it was read; returns whether it did.
   @discardableResult
-  public func removeIfUnchanged(_ key: CacheKey, _ read: EntryHead) throws(CacheError) -> Bool {
+  package func removeIfUnchanged(_ key: CacheKey, _ read: EntryHead) throws(CacheError) -> Bool {
     guard let head = try transaction.entry(key)?.head, head.revision == read.revision else { return false }
     try transaction.remove(key, head)
     return true
@@ -202,7 +202,7 @@ public struct CacheWriter {
 
   /// Removes the entry of an identity with the hash `key`; returns whether there was one.
   @discardableResult
-  public func remove(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+  package func remove(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity) else { return false }
     try transaction.remove(key, entry.head)
     return true
@@ -215,7 +215,7 @@ public struct CacheWriter {
   ///   - moment: when the URL failed; nil, the default: now.
   ///   - runStart: the start of the run in which it failed, from which its time to live counts; nil, the default: from the failure.
   @discardableResult
-  public func blacklist(
+  package func blacklist(
     _ entry: NewBlacklistEntry,
     at moment: Timestamp? = nil,
     runStart: Timestamp? = nil
@@ -225,7 +225,7 @@ public struct CacheWriter {
 
   /// Removes an identity with the hash `key` from the blacklist; returns whether it was there.
   @discardableResult
-  public func unblacklist(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+  package func unblacklist(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try transaction.unblacklist(key, identity)
   }
 

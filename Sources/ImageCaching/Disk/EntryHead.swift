@@ -24,7 +24,7 @@ public struct EntryHead: Sendable, Hashable {
   /// Whether a decoder warned about the body.
   public var hasWarnings: Bool
   /// How the declared content type compares with the format.
-  public var contentTypeMatch: ContentTypeMatch
+  package var contentTypeMatch: ContentTypeMatch
   /// The HTTP status of the response.
   public var status: UInt16
   /// Whether the body is a file of its own because it exceeds ``ImageCache/maximumInlineBytes``.
@@ -54,7 +54,7 @@ public struct EntryHead: Sendable, Hashable {
 }
 
 /// The result of a look-up.
-public enum LookUp: Sendable, Hashable {
+package enum LookUp: Sendable, Hashable {
   /// Cached, and not too old.
   case fresh(EntryHead)
   /// Cached, but expired: it must be revalidated before use.
@@ -64,20 +64,20 @@ public enum LookUp: Sendable, Hashable {
 }
 
 /// A more thorough verification of a cached body; see ``CacheWriter/raiseProof(of:identity:from:to:)``.
-public struct NewProof: Sendable, Hashable {
+package struct NewProof: Sendable, Hashable {
   /// The depth of the verification; a record with a deeper one keeps it.
-  public var depth: ProofDepth
+  package var depth: ProofDepth
   /// The format of the bytes, if it was recognised.
-  public var format: ImageFormat?
-  public var width: UInt32, height: UInt32
+  package var format: ImageFormat?
+  package var width: UInt32, height: UInt32
   /// As in ``EntryHead``.
-  public var frames: UInt32
+  package var frames: UInt32
   /// Properties besides the picture.
-  public var metadata: ImageMetadata
+  package var metadata: ImageMetadata
   /// Whether a decoder warned about the body.
-  public var hasWarnings: Bool
+  package var hasWarnings: Bool
 
-  public init(
+  package init(
     depth: ProofDepth,
     format: ImageFormat?,
     width: UInt32,
@@ -97,14 +97,14 @@ public struct NewProof: Sendable, Hashable {
 }
 
 /// The complete body of a cached image.
-public enum CachedBody: Sendable, Hashable {
+package enum CachedBody: Sendable, Hashable {
   /// The bytes, which match the record's checksum.
   case bytes([UInt8])
   /// The bytes differ from the stored ones or are missing: remove the record with ``CacheWriter/removeIfUnchanged(_:_:)``.
   case damaged(Damage)
 
   /// The kind of damage.
-  public enum Damage: Sendable, Hashable {
+  package enum Damage: Sendable, Hashable {
     case missing
     /// Its length differs from the stored one.
     case wrongSize

@@ -79,7 +79,7 @@ extension ImageCache {
 
   /// The next blacklist entries in key order, including expired ones, at most `limit`; continue after the last key, and start with
   /// nil.
-  public func blacklist(after key: CacheKey?, limit: Int) throws(CacheError) -> [BlacklistRecord] {
+  package func blacklist(after key: CacheKey?, limit: Int) throws(CacheError) -> [BlacklistRecord] {
     try list(\.blacklist, after: key, limit: limit) { key, bytes in
       StoredBlacklistEntry(bytes).map {
         BlacklistRecord(key: key, head: $0.head, identity: Array($0.identity), shownURL: Array($0.url))
@@ -88,7 +88,7 @@ extension ImageCache {
   }
 
   /// The blacklist entry of an identity, expired or not; nil if there is none.
-  public func blacklistEntry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistRecord? {
+  package func blacklistEntry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistRecord? {
     try environment.read { (transaction, tables, isDeleted) throws(CacheError) in
       if isDeleted { return nil }
       let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }

@@ -84,7 +84,7 @@ public final class ImageCache: Sendable {
 
   public let configuration: Configuration
   /// Hashes credentials with the folder's key, or with a random key if the folder has none that this user may read.
-  public let credentialHasher: CredentialHasher
+  package let credentialHasher: CredentialHasher
   let environment: Environment
   let expiry: ExpiryRule
   let touched = WaitingTouches()
@@ -124,7 +124,7 @@ public final class ImageCache: Sendable {
   public var path: String { environment.folder.path }
 
   /// Identifies the folder regardless of the path by which the cache was opened.
-  public var folderIdentity: FolderIdentity { environment.folder.id }
+  package var folderIdentity: FolderIdentity { environment.folder.id }
 
   private static func keepAccessOrder(_ environment: Environment) throws(CacheError) {
     let isKept = try environment.read { (transaction, tables, _) throws(CacheError) in
@@ -151,7 +151,7 @@ public final class ImageCache: Sendable {
   /// Calls `body` with a reader of one state of the cache, for up to about 1,024 look-ups.
   ///
   /// A deleted folder reads as empty.
-  public func read<R>(_ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R { try read(runStart: nil, body) }
+  package func read<R>(_ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R { try read(runStart: nil, body) }
 
   /// The same for a run, which counts ages up to its own start.
   package func read<R>(
@@ -168,7 +168,7 @@ public final class ImageCache: Sendable {
   ///
   /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write or
   /// sync, also for all later writes; `deleted` if the folder was deleted; and the errors of `body`.
-  public func write<R>(_ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
+  package func write<R>(_ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
     return try environment.write { (transaction) throws(CacheError) -> R in
       try body(CacheWriter(transaction, blacklistTTL: configuration.blacklistTTL, expiry: expiry, now: configuration.time.wall()))
@@ -176,7 +176,7 @@ public final class ImageCache: Sendable {
   }
 
   /// Creates a file for a body that is written as it arrives.
-  public func makeBlobWriter() throws(CacheError) -> BlobWriter {
+  package func makeBlobWriter() throws(CacheError) -> BlobWriter {
     try checkWritable()
     return try BlobWriter(environment.folder)
   }
@@ -190,7 +190,7 @@ extension ImageCache {
   /// Reads the body of a record that a look-up found, and verifies it.
   ///
   /// Returns nil if the record was removed or replaced. Throws if the disk fails.
-  public func body(
+  package func body(
     of key: CacheKey,
     identity: UnsafeRawBufferPointer,
     as head: EntryHead
@@ -229,7 +229,7 @@ extension CacheReader {
 
 extension EntryHead {
   /// The head of an image that is kept only in memory, with every pixel decoded.
-  public init(
+  package init(
     storedAt: Timestamp,
     freshness: Freshness,
     format: ImageFormat?,

@@ -3,51 +3,51 @@ public import ImagePrimitives
 /// An image to be stored; its times are those of the transaction.
 ///
 /// It must not contain credentials: the identity has them as a digest of ``CredentialHasher``, and the URL has them masked.
-public struct NewEntry {
+package struct NewEntry {
   /// The hash of ``identity``.
-  public var key: CacheKey
+  package var key: CacheKey
   /// The whole identity, which reveals hash collisions; must stay valid while the entry is stored.
-  public var identity: UnsafeRawBufferPointer
+  package var identity: UnsafeRawBufferPointer
   /// The URL as first written, resolved and with credentials masked; must stay valid while the entry is stored.
   ///
   /// Exports derive file names from it, since apps identify images by the exact text of the URL.
-  public var shownURL: UnsafeRawBufferPointer
+  package var shownURL: UnsafeRawBufferPointer
   /// The format of its bytes, if it was recognised.
-  public var format: ImageFormat?
+  package var format: ImageFormat?
   /// Width and height in pixels; 0 if unknown.
-  public var width: UInt32, height: UInt32
+  package var width: UInt32, height: UInt32
   /// As in ``EntryHead``.
-  public var frames: UInt32
+  package var frames: UInt32
   /// Properties besides the picture.
-  public var metadata: ImageMetadata
+  package var metadata: ImageMetadata
   /// How thoroughly the body was verified.
-  public var proof: ProofDepth
+  package var proof: ProofDepth
   /// Whether a decoder warned about the body.
-  public var hasWarnings: Bool
+  package var hasWarnings: Bool
   /// How the declared content type compares with the format.
-  public var contentTypeMatch: ContentTypeMatch
+  package var contentTypeMatch: ContentTypeMatch
   /// The HTTP status of the response.
-  public var status: UInt16
+  package var status: UInt16
   /// The body's checksum, by ``checksum(of:)`` or ``StagedBlob/checksum``.
-  public var checksum: Checksum
+  package var checksum: Checksum
   /// The response's ETag as sent; empty: none. Values above 65,535 bytes are dropped, here and below.
-  public var etag: [UInt8]
+  package var etag: [UInt8]
   /// The response's Last-Modified as sent; empty: none.
-  public var lastModified: [UInt8]
+  package var lastModified: [UInt8]
   /// The response's Content-Type as sent; empty: none.
-  public var contentType: [UInt8]
+  package var contentType: [UInt8]
   /// How long it stays fresh, overriding the cache's rule; nil: the cache's rule applies.
-  public var lifetime: Duration?
+  package var lifetime: Duration?
   /// The freshness that the server declared, counted from the time of storing.
-  public var freshness: Freshness
+  package var freshness: Freshness
   /// The request's values of the headers that the response's Vary names, as canonical text in a form of the caller; empty: the
   /// response depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
-  public var vary: [UInt8]
+  package var vary: [UInt8]
 
   /// The maximum length of ``vary``.
-  public static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.byteCount
+  package static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.byteCount
 
-  public init(
+  package init(
     key: CacheKey,
     identity: UnsafeRawBufferPointer,
     shownURL: UnsafeRawBufferPointer,
@@ -94,7 +94,7 @@ public struct NewEntry {
 }
 
 /// The body of an image to be stored.
-public enum NewBody {
+package enum NewBody {
   /// Bytes in memory, which must stay valid while the entry is stored; for up to ``ImageCache/maximumInlineBytes``.
   case bytes(UnsafeRawBufferPointer)
   /// A body that is already in its own file.

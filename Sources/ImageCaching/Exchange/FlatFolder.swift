@@ -7,16 +7,16 @@ public import ImagePrimitives
 /// Files are found by name, with one system call for a hit and a few for a miss; nothing is listed or kept. Only regular files
 /// count: symbolic links in the folder aren't followed, since they could lead to any file that this process may read. The folder
 /// itself may be a link.
-public final class FlatFolder: Sendable {
+package final class FlatFolder: Sendable {
   private let folder: CacheFolder
 
   /// Opens the folder, on any file system.
   ///
   /// Throws `missing` if it doesn't exist, and `cannotOpen` if it isn't a folder or isn't readable.
-  public init(path: String) throws(CacheError) { folder = try CacheFolder(reading: path) }
+  package init(path: String) throws(CacheError) { folder = try CacheFolder(reading: path) }
 
   /// The path as given.
-  public var path: String { folder.path }
+  package var path: String { folder.path }
 
   /// The bytes of the image of a URL, which must be given as first written; nil if the folder has no file for it.
   ///
@@ -24,7 +24,7 @@ public final class FlatFolder: Sendable {
   /// path; with that of the whole text, as SDWebImage does for text that Foundation doesn't accept as a URL. As there, extensions
   /// above 222 characters are omitted. A file that can't be opened, usually for lack of permission, counts as missing, and
   /// `onUnreadable` is called. Throws if reading fails or a file has more than `maximumBytes`.
-  public func body(
+  package func body(
     ofURL url: UnsafeRawBufferPointer,
     maximumBytes: Int,
     onUnreadable: (CacheError) -> Void = { _ in }
@@ -33,7 +33,7 @@ public final class FlatFolder: Sendable {
   }
 
   /// Whether ``body(ofURL:maximumBytes:onUnreadable:)`` would find a file, without reading it.
-  public func contains(
+  package func contains(
     url: UnsafeRawBufferPointer,
     onUnreadable: (CacheError) -> Void = { _ in }
   ) throws(CacheError) -> Bool {
@@ -80,16 +80,16 @@ public final class FlatFolder: Sendable {
   }
 
   /// A file of the folder.
-  public struct File: Sendable, Hashable {
+  package struct File: Sendable, Hashable {
     /// The name: 32 digits, and an extension if it has one.
-    public let name: String
-    public let byteCount: Int
+    package let name: String
+    package let byteCount: Int
     /// The time of the last modification.
-    public let modifiedAt: Timestamp
+    package let modifiedAt: Timestamp
   }
 
   /// Calls `body` with every regular file that has an image's name, in no particular order, until it returns false.
-  public func forEachFile(_ body: (File) throws(CacheError) -> Bool) throws(CacheError) {
+  package func forEachFile(_ body: (File) throws(CacheError) -> Bool) throws(CacheError) {
     var continues = true
     try folder.forEachFile(in: ".") { name throws(CacheError) in
       var status = stat()

@@ -2,7 +2,7 @@ import Glibc
 import ImagePrimitives
 
 extension ImageCache {
-  /// Writes images to files of `directory`, which is created if it doesn't exist, and calls `onEntry` with the result for each.
+  /// Writes images to files of `directory`, which is created if it doesn't exist.
   ///
   /// Images are read page by page, each verified by its checksum, concurrently with writers: images stored during the export may be
   /// missing, and replaced ones are exported as they are then. Expired images are exported too.
@@ -12,17 +12,27 @@ extension ImageCache {
   /// have the same path, such as variants of a URL, the one stored last is kept. Images of URLs with credentials are skipped: the
   /// cache has masked them, so no app would find the file.
   ///
-  /// `removesOthers` is called at the end: if it returns true, files of `directory` that an export could have written but this one didn't
-  /// are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
-  ///
   /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; files exported
   ///   before then are kept. Throws if the cache can't be read.
   @discardableResult
   public func export(
     to directory: String,
     layout: ExportLayout,
+    images: ExportedImages = .original
+  ) throws(CacheError) -> ExportResult {
+    try export(to: directory, layout: layout, images: images) { _ in }
+  }
+
+  /// The same, and calls `onEntry` with the result for each image.
+  ///
+  /// `removesOthers` is called at the end: if it returns true, files of `directory` that an export could have written but this one didn't
+  /// are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
+  @discardableResult
+  package func export(
+    to directory: String,
+    layout: ExportLayout,
     images: ExportedImages = .original,
-    onEntry: (ExportEvent) -> Void = { _ in },
+    onEntry: (ExportEvent) -> Void,
     removesOthers: (ExportResult) -> Bool = { _ in false }
   ) throws(CacheError) -> ExportResult {
     var run = try ExportRun(self, to: directory, layout)
@@ -40,7 +50,7 @@ extension ImageCache {
   /// Writes these images, as ``export(to:layout:images:onEntry:removesOthers:)`` does for a whole cache. Images that aren't cached are
   /// counted, and their files of earlier exports are kept.
   @discardableResult
-  public func export(
+  package func export(
     _ images: some Sequence<FlatImage>,
     to directory: String,
     layout: ExportLayout,
@@ -221,7 +231,7 @@ public enum ExportLayout: Sendable, Hashable {
 }
 
 /// The result for one entry of an export, or for a file of its folder.
-public enum ExportEvent: Sendable, Hashable {
+package enum ExportEvent: Sendable, Hashable {
   /// It was written to that file, relative to the folder.
   case exported(url: [UInt8], file: String, bytes: Int)
   /// It was skipped.
@@ -230,7 +240,7 @@ public enum ExportEvent: Sendable, Hashable {
   case removed(file: String)
 
   /// Why an entry was skipped.
-  public enum SkipReason: Sendable, Hashable {
+  package enum SkipReason: Sendable, Hashable {
     /// Its body is damaged or missing.
     case damaged(CachedBody.Damage)
     /// Its URL has credentials, which the cache doesn't keep and requests need.

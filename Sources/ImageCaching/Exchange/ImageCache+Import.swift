@@ -13,9 +13,13 @@ extension ImageCache {
   /// It uses short transactions, concurrent with other users of both caches; if it fails, the ones before stay committed. Throws if
   /// one of the caches can't be read, or this one can't be written.
   @discardableResult
-  public func importEntries(
+  public func importEntries(from other: ImageCache) throws(CacheError) -> ImportResult { try importEntries(from: other) { _ in } }
+
+  /// The same, and calls `onEntry` with the result for each entry.
+  @discardableResult
+  package func importEntries(
     from other: ImageCache,
-    onEntry: (ImportEvent) -> Void = { _ in }
+    onEntry: (ImportEvent) -> Void
   ) throws(CacheError) -> ImportResult {
     try checkWritable()
     let hasSameKey = credentialHasher.hasSameKey(as: other.credentialHasher)
@@ -68,7 +72,7 @@ extension ImageCache {
   /// Files above `maximumBytes`, 64 MiB by default, are skipped. Transactions and errors are as in
   /// ``importEntries(from:onEntry:)``.
   @discardableResult
-  public func importFlat(
+  package func importFlat(
     _ folder: FlatFolder,
     images: some Sequence<FlatImage>,
     storedAt: Timestamp? = nil,
@@ -159,14 +163,14 @@ private struct ImportRun: ~Copyable {
 }
 
 /// The result for one image of an import.
-public enum ImportEvent: Sendable, Hashable {
+package enum ImportEvent: Sendable, Hashable {
   /// It was stored in the cache.
   case imported(url: [UInt8], bytes: Int)
   /// It was skipped.
   case skipped(url: [UInt8], reason: SkipReason)
 
   /// Why an image was skipped.
-  public enum SkipReason: Sendable, Hashable {
+  package enum SkipReason: Sendable, Hashable {
     /// The cache has an image with the same identity that was stored at that time or later.
     case notNewer
     /// Its body is damaged or missing.
@@ -218,15 +222,15 @@ public struct ImportResult: Sendable, Hashable {
 }
 
 /// A URL whose image may be in a flat folder.
-public struct FlatImage: Sendable, Hashable {
+package struct FlatImage: Sendable, Hashable {
   /// The URL as first written, which determines the file's name.
-  public var url: [UInt8]
+  package var url: [UInt8]
   /// The identity of the image in the cache.
-  public var identity: [UInt8]
+  package var identity: [UInt8]
 
   /// Creates a URL's image with that identity, which must not contain credentials. An image whose URL has credentials is looked up
   /// but not imported, since the record would reveal them.
-  public init(url: [UInt8], identity: [UInt8]) {
+  package init(url: [UInt8], identity: [UInt8]) {
     self.url = url
     self.identity = identity
   }

@@ -17,16 +17,20 @@ public struct VerifyResult: Sendable, Hashable {
 }
 
 extension ImageCache {
-  /// Reads every body and compares it with its record; calls `onDamage` for each that differs.
+  /// Reads every body and compares it with its record.
   ///
   /// With `repair`, the default, it removes damaged images that haven't changed since they were read, so that they are fetched
   /// again, and large bodies without a record. Bodies are read outside transactions, concurrently with other users of the cache.
   ///
   /// Throws if the disk fails, or with `repair` if the cache isn't writable.
   @discardableResult
-  public func verify(
-    repair: Bool = true,
-    onDamage: (EntryRecord, CachedBody.Damage) -> Void = { _, _ in }
+  public func verify(repair: Bool = true) throws(CacheError) -> VerifyResult { try verify(repair: repair) { _, _ in } }
+
+  /// The same, and calls `onDamage` for each damaged image.
+  @discardableResult
+  package func verify(
+    repair: Bool,
+    onDamage: (EntryRecord, CachedBody.Damage) -> Void
   ) throws(CacheError) -> VerifyResult {
     if repair { try checkWritable() }
     var result = VerifyResult()

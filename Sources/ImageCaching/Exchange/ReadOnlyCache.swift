@@ -1,11 +1,16 @@
 public import ImagePrimitives
 
 /// An additional cache for look-ups, which is never changed.
-public enum ReadOnlyCache: Sendable {
-  /// Another cache of prewarm.
-  case cache(ImageCache)
-  /// A folder of files with SDWebImage's names.
-  case folder(FlatFolder)
+public struct ReadOnlyCache: Sendable {
+  /// Where its images are.
+  package enum Store: Sendable {
+    /// Another cache of prewarm.
+    case cache(ImageCache)
+    /// A folder of files with SDWebImage's names.
+    case folder(FlatFolder)
+  }
+
+  package let store: Store
 
   /// Opens the cache at `path`: a folder with the subfolder `namespace`, the folder of a namespace, or a flat folder.
   ///
@@ -13,7 +18,7 @@ public enum ReadOnlyCache: Sendable {
   /// only other namespaces; the errors of ``ImageCache/init(_:)`` for a cache that can't be opened; and `cannotOpen`.
   public init(opening path: String, namespace: String, maxAge: Duration? = nil, time: TimeSource = .system) throws(CacheError) {
     let folder = try CacheFolder(reading: path)
-    func open(_ directory: String, _ namespace: String) throws(CacheError) -> ReadOnlyCache {
+    func open(_ directory: String, _ namespace: String) throws(CacheError) -> Store {
       .cache(
         try ImageCache(
           ImageCache.Configuration(directory: directory, namespace: namespace, access: .readOnly, maxAge: maxAge, time: time)
@@ -21,18 +26,18 @@ public enum ReadOnlyCache: Sendable {
       )
     }
     if folder.holdsIndex(in: namespace) {
-      self = try open(path, namespace)
+      store = try open(path, namespace)
     } else if folder.holdsIndex(in: ".") {
       // Open the namespace's folder as `.`, since the path may be a link to a folder with another name.
-      self = try open(path, ".")
+      store = try open(path, ".")
     } else {
       if try folder.holdsOnlyNamespaces() { throw .missing(path: "\(path)/\(namespace)") }
-      self = .folder(try FlatFolder(path: path))
+      store = .folder(try FlatFolder(path: path))
     }
   }
 
   public var path: String {
-    switch self {
+    switch store {
     case .cache(let cache): cache.path
     case .folder(let folder): folder.path
     }
@@ -43,12 +48,12 @@ public enum ReadOnlyCache: Sendable {
   /// Caches are searched by identity, flat folders by URL. If the image depends on request headers (``EntryHead/hasVary``), the
   /// caller must compare them. A file of a flat folder that can't be opened counts as missing. Throws if the disk fails or a file
   /// has more than `maximumBytes`.
-  public func image(
+  package func image(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,
     maximumBytes: Int
   ) throws(CacheError) -> ReadOnlyImage? {
-    switch self {
+    switch store {
     case .folder(let folder):
       return try folder.body(ofURL: url, maximumBytes: maximumBytes).map { ReadOnlyImage(bytes: $0, head: nil) }
     case .cache(let cache):
@@ -62,17 +67,17 @@ public enum ReadOnlyCache: Sendable {
 }
 
 /// An image from a read-only cache.
-public struct ReadOnlyImage: Sendable, Hashable {
+package struct ReadOnlyImage: Sendable, Hashable {
   /// Its bytes. Those of a cache match their record's checksum; those of a flat folder aren't verified.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// The head of its record; nil for a flat folder.
-  public let head: EntryHead?
+  package let head: EntryHead?
 }
 
 extension Sequence<ReadOnlyCache> {
   /// The image of the first of these caches that has it; nil if none has. Throws as
   /// ``ReadOnlyCache/image(identity:url:maximumBytes:)`` does.
-  public func firstImage(
+  package func firstImage(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,
     maximumBytes: Int

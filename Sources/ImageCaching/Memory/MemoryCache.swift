@@ -6,33 +6,33 @@ public import Synchronization
 /// Any thread may call it. Each call takes one short lock, under which only keys are hashed and compared: removed values and keys
 /// are freed after it is released. Some keys are kept for a while after their values, at most as many as there are values. `S3FIFO`
 /// decides which entry is removed for a new one.
-public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  public typealias Configuration = MemoryCacheConfiguration
+package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  package typealias Configuration = MemoryCacheConfiguration
 
   @usableFromInline let entries: Mutex<MemoryEntries<Key, Value>>
 
   /// Creates an empty cache; traps if a limit is negative.
-  public init(_ configuration: Configuration = Configuration()) {
+  package init(_ configuration: Configuration = Configuration()) {
     configuration.check()
     entries = Mutex(MemoryEntries(limits: configuration))
   }
 
   /// The current limits.
-  public var configuration: Configuration { entries.withLock { $0.limits } }
+  package var configuration: Configuration { entries.withLock { $0.limits } }
 
   /// The sum of all entries' costs.
-  public var totalCost: Int { entries.withLock { $0.queues.totalCost } }
+  package var totalCost: Int { entries.withLock { $0.queues.totalCost } }
 
   /// The number of entries.
-  public var count: Int { entries.withLock { $0.queues.count } }
+  package var count: Int { entries.withLock { $0.queues.count } }
 
   /// The value of a key, counted as a use; nil if there is none.
   @inlinable
-  public func value(for key: Key) -> Value? { entries.withLock { $0.use(key) } }
+  package func value(for key: Key) -> Value? { entries.withLock { $0.use(key) } }
 
   /// Whether there is a value for a key; this doesn't count as a use.
   @inlinable
-  public func contains(_ key: Key) -> Bool { entries.withLock { $0.contains(key) } }
+  package func contains(_ key: Key) -> Bool { entries.withLock { $0.contains(key) } }
 
   /// Inserts a value, replacing the key's previous one, and removes others until the limits hold.
   ///
@@ -41,7 +41,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// - Returns: Whether the value was kept.
   @discardableResult
   @inlinable
-  public func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
+  package func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
     if cost < 0 { fatalError("the cost of a memory cache's entry is \(cost); use 0 or more") }
     // Removed values are freed when this call returns, outside the lock.
     var removed: [MemoryEntries<Key, Value>.Member] = []
@@ -51,9 +51,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// Removes the value of a key and returns it; nil if there was none.
   @discardableResult
   @inlinable
-  public func remove(_ key: Key) -> Value? { entries.withLock { $0.remove(key) } }
+  package func remove(_ key: Key) -> Value? { entries.withLock { $0.remove(key) } }
 
-  public func removeAll() {
+  package func removeAll() {
     _ = entries.withLock { entries in
       let removed = entries
       entries = MemoryEntries(limits: removed.limits)
@@ -64,13 +64,13 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// Removes the values of all keys for which `shouldRemove` returns true.
   ///
   /// It is called outside the lock, once for each key present at the start.
-  public func removeAll(where shouldRemove: (Key) -> Bool) {
+  package func removeAll(where shouldRemove: (Key) -> Bool) {
     let keys = entries.withLock { $0.keys }.filter(shouldRemove)
     _ = entries.withLock { entries in keys.compactMap { entries.remove($0) } }
   }
 
   /// Changes the limits and removes entries until they hold; traps if one is negative.
-  public func setLimits(_ configuration: Configuration) {
+  package func setLimits(_ configuration: Configuration) {
     configuration.check()
     var removed: [MemoryEntries<Key, Value>.Member] = []
     entries.withLock { $0.setLimits(configuration, removed: &removed) }
@@ -80,17 +80,18 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 /// The capacity of a ``MemoryCache``.
 ///
 /// Both limits are exact: they are never exceeded, not even during an insertion.
-public struct MemoryCacheConfiguration: Sendable, Hashable {
+@usableFromInline
+package struct MemoryCacheConfiguration: Sendable, Hashable {
   /// The maximum sum of all entries' costs, by default 256 MiB; nil: no limit; 0: nothing is kept.
   ///
   /// The caller chooses the unit; for decoded images it is bytes.
-  public var maxCost: Int?
+  @usableFromInline package var maxCost: Int?
 
   /// The maximum number of entries; nil, the default: no limit; 0: nothing is kept.
-  public var maxCount: Int?
+  @usableFromInline package var maxCount: Int?
 
   /// Creates the limits; traps if one is negative.
-  public init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
+  package init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
     self.maxCost = maxCost
     self.maxCount = maxCount
     check()
@@ -116,17 +117,17 @@ public struct MemoryCacheConfiguration: Sendable, Hashable {
 /// The key of a decoded image in memory: the namespace, the image, and its processing.
 ///
 /// Namespaces are independent, and an image can be cached together with its own thumbnails and transforms.
-public struct MemoryKey: Hashable, Sendable {
+package struct MemoryKey: Hashable, Sendable {
   /// The namespace of the cache that the image belongs to.
-  public let namespace: String
+  package let namespace: String
 
   /// The key of the original image, the same as on disk.
-  public let image: CacheKey
+  package let image: CacheKey
 
   /// How the image was decoded and transformed, in a format that the caller chooses; empty for the original.
-  public let processing: String
+  package let processing: String
 
-  public init(namespace: String, image: CacheKey, processing: String = "") {
+  package init(namespace: String, image: CacheKey, processing: String = "") {
     self.namespace = namespace
     self.image = image
     self.processing = processing

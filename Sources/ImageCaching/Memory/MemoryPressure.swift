@@ -9,15 +9,15 @@ import Threads
 /// The kernel wakes it, so it never polls by time. Pressure stall information is preferred, since it shows that tasks wait for
 /// memory. If the kernel provides no trigger for it, the counts `high`, `max` and `oom` of the control group's `memory.events` are
 /// used instead; they also increase if only the page cache reaches the group's limit.
-public final class MemoryPressureMonitor: Sendable {
+package final class MemoryPressureMonitor: Sendable {
   /// Memory pressure can't be watched on this system.
-  public struct Unavailable: Error, Sendable, Hashable, CustomStringConvertible {
+  package struct Unavailable: Error, Sendable, Hashable, CustomStringConvertible {
     /// One sentence with each file that was tried, and why it can't be used.
-    public let description: String
+    package let description: String
   }
 
   /// The watched file: the first of the sources that can be watched.
-  public let watchedFile: String
+  package let watchedFile: String
 
   private let stopping: StopSignal
   private let thread: Mutex<WorkerThread?>
@@ -29,7 +29,7 @@ public final class MemoryPressureMonitor: Sendable {
   ///   - onPressure: Called on that thread when memory is short: with stall information at most once in two seconds. It may release
   ///     and stop the monitor.
   /// - Throws: ``Unavailable`` if none of the files can be watched, or the system can't start a thread.
-  public convenience init(
+  package convenience init(
     sources: MemoryPressureSources = .system,
     onPressure: @escaping @Sendable () -> Void
   ) throws(Unavailable) {
@@ -51,7 +51,7 @@ public final class MemoryPressureMonitor: Sendable {
   deinit { stop() }
 
   /// Stops watching: no call starts after this returns, and none is running, except a call that itself stops the monitor.
-  public func stop() {
+  package func stop() {
     stopping.send()
     // Join outside the lock, since the closure may call this too.
     thread.withLock { $0.take() }?.join()

@@ -18,7 +18,7 @@ public struct AsyncImageCache: Sendable {
   private let queries: CacheQueries
 
   /// Creates an asynchronous form of `cache` that uses those threads.
-  public init(_ cache: ImageCache, on queries: CacheQueries = .shared) {
+  package init(_ cache: ImageCache, on queries: CacheQueries = .shared) {
     self.cache = cache
     self.queries = queries
   }
@@ -40,7 +40,7 @@ public struct AsyncImageCache: Sendable {
   public func contains(identity: [UInt8]) async throws -> Bool { try await perform { try $0.contains(identity: identity) } }
 
   /// See ``ImageCache/storeData(_:identity:url:proof:contentType:validators:freshness:lifetime:)``.
-  public func storeData(
+  package func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
     url: [UInt8],
@@ -84,11 +84,11 @@ public struct AsyncImageCache: Sendable {
     try await perform { try $0.trim(protecting: runStart) }
   }
 
-  /// See ``ImageCache/verify(repair:onDamage:)``.
+  /// See ``ImageCache/verify(repair:)``.
   @discardableResult
   public func verify(repair: Bool = true) async throws -> VerifyResult { try await perform { try $0.verify(repair: repair) } }
 
-  /// See ``ImageCache/export(to:layout:images:onEntry:removesOthers:)``.
+  /// See ``ImageCache/export(to:layout:images:)``.
   @discardableResult
   public func export(
     to directory: String,
@@ -98,7 +98,7 @@ public struct AsyncImageCache: Sendable {
     try await perform { try $0.export(to: directory, layout: layout, images: images) }
   }
 
-  /// See ``ImageCache/importEntries(from:onEntry:)``.
+  /// See ``ImageCache/importEntries(from:)``.
   @discardableResult
   public func importEntries(from other: ImageCache) async throws -> ImportResult {
     try await perform { try $0.importEntries(from: other) }

@@ -6,16 +6,16 @@ import Threads
 ///
 /// Calls start in order, as many at once as there are threads. A call that is cancelled before it starts ends at once and does
 /// nothing.
-public final class CacheQueries: Sendable {
+package final class CacheQueries: Sendable {
   private let queue = WorkQueue<CacheJob>()
   private let threads: [WorkerThread]
 
   /// Four threads for all caches of the process without their own; they never end.
-  public static let shared = CacheQueries(threads: 4)
+  package static let shared = CacheQueries(threads: 4)
 
   /// Starts `count` threads; traps if that is less than one. If the system provides fewer, those do all the work; if none, the
   /// caller's thread does it.
-  public init(threads count: Int) {
+  package init(threads count: Int) {
     trap(unless: count > 0, "CacheQueries requires at least one thread, not \(count)")
     let queue = queue
     var threads: [WorkerThread] = []
@@ -39,7 +39,7 @@ public final class CacheQueries: Sendable {
   /// Performs `work` on one of the threads and returns its result.
   ///
   /// Throws the errors of `work`, and `CancellationError` if the task was cancelled before `work` started; then it isn't called.
-  public func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+  package func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     let job = CacheJob()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -148,7 +148,7 @@ extension ImageCache {
   /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. `proof` describes
   /// the bytes; without it they count as unverified, and their first bytes determine the format. `lifetime` overrides the cache's
   /// rule. Throws like ``write(_:)``.
-  public func storeData(
+  package func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
     url: [UInt8],

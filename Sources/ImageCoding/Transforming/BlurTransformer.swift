@@ -5,22 +5,22 @@ public import ImagePrimitives
 /// Three box blurs, which approximate a Gaussian blur to within a few hundredths (Gwosdek, Grewenig, Bruhn, Weickert: Theoretical
 /// Foundations of Gaussian Convolution by Extended Box Filtering, 2011); the outermost pixels are repeated beyond the edges. Key:
 /// `blur(RADIUS)`.
-public struct BlurTransformer: ImageTransformer {
+package struct BlurTransformer: ImageTransformer {
   /// The standard deviation of the Gaussian, in pixels; 0 leaves images unchanged.
-  public let radius: Double
+  package let radius: Double
 
   /// Creates a transformer; traps unless `radius` is in 0…1,000.
-  public init(radius: Double) {
+  package init(radius: Double) {
     trap(unless: (0...1000).contains(radius), "a blur radius of \(radius); use 0 to 1000")
     self.radius = radius
   }
 
   /// Such as `blur(2.5)`.
-  public var key: String { "blur(\(keyText(radius)))" }
-  public var transformsAnimated: Bool { true }
-  public func outputSize(of size: ImageSize) -> ImageSize? { size }
+  package var key: String { "blur(\(keyText(radius)))" }
+  package var transformsAnimated: Bool { true }
+  package func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  public func transform(_ image: DecodedImage) -> DecodedImage {
+  package func transform(_ image: DecodedImage) -> DecodedImage {
     if radius == 0 { return image.mapPixels { $0 } }
     let box = Box(radius: radius)
     // Blur rows, transpose, blur the former columns, and transpose back.

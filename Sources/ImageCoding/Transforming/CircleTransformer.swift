@@ -3,15 +3,15 @@ public import ImagePrimitives
 /// Crops images to their largest centred circle, with transparent corners.
 ///
 /// The result is a square with the image's shorter side; pixels on the edge are partially transparent. Key: `circle`.
-public struct CircleTransformer: ImageTransformer {
-  public init() {}
+package struct CircleTransformer: ImageTransformer {
+  package init() {}
 
-  public var key: String { "circle" }
-  public var transformsAnimated: Bool { true }
+  package var key: String { "circle" }
+  package var transformsAnimated: Bool { true }
   /// A square with the shorter side.
-  public func outputSize(of size: ImageSize) -> ImageSize? { Self.square(in: size).size }
+  package func outputSize(of size: ImageSize) -> ImageSize? { Self.square(in: size).size }
 
-  public func transform(_ image: DecodedImage) -> DecodedImage {
+  package func transform(_ image: DecodedImage) -> DecodedImage {
     let square = image.mapPixels { $0.cropped(to: Self.square(in: $0.size)) }
     return RoundCornerTransformer(radius: Double(square.pixels.size.width) / 2).transform(square)
   }

@@ -3,23 +3,23 @@ public import ImagePrimitives
 /// Crops images to a rectangle (SDWebImage's `SDImageCroppingTransformer`).
 ///
 /// The rectangle is clipped to the image; one entirely outside throws ``TransformError``. Key: `crop(X,Y,WIDTHxHEIGHT)`.
-public struct CroppingTransformer: ImageTransformer {
-  public let part: PixelRectangle
+package struct CroppingTransformer: ImageTransformer {
+  package let part: PixelRectangle
 
   /// Creates a transformer that crops to `part`; traps if it is empty.
-  public init(_ part: PixelRectangle) {
+  package init(_ part: PixelRectangle) {
     trap(unless: part.width > 0 && part.height > 0, "a crop of \(part.width)x\(part.height) pixels")
     self.part = part
   }
 
   /// Such as `crop(10,20,300x200)`.
-  public var key: String { "crop(\(part.x),\(part.y),\(part.width)x\(part.height))" }
+  package var key: String { "crop(\(part.x),\(part.y),\(part.width)x\(part.height))" }
   /// True: each frame is cropped to the same rectangle.
-  public var transformsAnimated: Bool { true }
+  package var transformsAnimated: Bool { true }
   /// The size of the rectangle clipped to the image.
-  public func outputSize(of size: ImageSize) -> ImageSize? { part.clipped(to: size)?.size ?? part.size }
+  package func outputSize(of size: ImageSize) -> ImageSize? { part.clipped(to: size)?.size ?? part.size }
 
-  public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
+  package func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
     let size = image.pixels.size
     guard let part = part.clipped(to: size) else {
       throw TransformError("the crop is outside the image of \(size.width)x\(size.height) pixels")
@@ -29,14 +29,14 @@ public struct CroppingTransformer: ImageTransformer {
 }
 
 /// A rectangle in an image, in pixels from its upper left corner.
-public struct PixelRectangle: Sendable, Hashable {
-  public var x: Int
-  public var y: Int
-  public var width: Int
-  public var height: Int
+package struct PixelRectangle: Sendable, Hashable {
+  package var x: Int
+  package var y: Int
+  package var width: Int
+  package var height: Int
 
   /// Creates a rectangle; traps if width or height is negative.
-  public init(x: Int, y: Int, width: Int, height: Int) {
+  package init(x: Int, y: Int, width: Int, height: Int) {
     trap(unless: width >= 0 && height >= 0, "a rectangle of \(width)x\(height) pixels")
     self.x = x
     self.y = y
@@ -44,9 +44,9 @@ public struct PixelRectangle: Sendable, Hashable {
     self.height = height
   }
 
-  public init(_ size: ImageSize) { self.init(x: 0, y: 0, width: size.width, height: size.height) }
+  package init(_ size: ImageSize) { self.init(x: 0, y: 0, width: size.width, height: size.height) }
 
-  public var size: ImageSize { ImageSize(width: width, height: height) }
+  package var size: ImageSize { ImageSize(width: width, height: height) }
 
   /// The part inside an image of `size`; nil if there is none.
   func clipped(to size: ImageSize) -> PixelRectangle? {

@@ -47,23 +47,23 @@ public struct TransformError: Error, Sendable, Hashable, CustomStringConvertible
 /// Applies several transformers in sequence (SDWebImage's `SDImagePipelineTransformer`).
 ///
 /// An animation is passed only to those that transform animations. Key: the keys in order, joined by `-`.
-public struct PipelineTransformer: ImageTransformer {
+package struct PipelineTransformer: ImageTransformer {
   /// The transformers, in order.
-  public let transformers: [any ImageTransformer]
+  package let transformers: [any ImageTransformer]
 
   /// Creates a pipeline of `transformers`; without any, images stay unchanged.
-  public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
+  package init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
 
   /// Such as `resize(100x100,cover)-flip(horizontal)`.
-  public var key: String { transformers.map(\.key).joined(separator: "-") }
+  package var key: String { transformers.map(\.key).joined(separator: "-") }
   /// Whether one of them transforms animations.
-  public var transformsAnimated: Bool { transformers.contains { $0.transformsAnimated } }
+  package var transformsAnimated: Bool { transformers.contains { $0.transformsAnimated } }
 
   /// The box of the first transformer, if that transforms animations.
-  public var decodingBox: ImageSize? { transformers.first.flatMap { $0.transformsAnimated ? $0.decodingBox : nil } }
+  package var decodingBox: ImageSize? { transformers.first.flatMap { $0.transformsAnimated ? $0.decodingBox : nil } }
 
   /// The size after all of them, if each knows its own and transforms animations.
-  public func outputSize(of size: ImageSize) -> ImageSize? {
+  package func outputSize(of size: ImageSize) -> ImageSize? {
     var size = size
     for transformer in transformers {
       guard transformer.transformsAnimated, let next = transformer.outputSize(of: size) else { return nil }
@@ -72,7 +72,7 @@ public struct PipelineTransformer: ImageTransformer {
     return size
   }
 
-  public func transform(_ image: DecodedImage) throws -> DecodedImage {
+  package func transform(_ image: DecodedImage) throws -> DecodedImage {
     var image = image
     for transformer in transformers where image.header.frames == 1 || transformer.transformsAnimated {
       image = try transformer.transform(image)
@@ -82,14 +82,14 @@ public struct PipelineTransformer: ImageTransformer {
 }
 
 /// A transformer with a key and a closure.
-public struct ClosureTransformer: ImageTransformer {
+package struct ClosureTransformer: ImageTransformer {
   /// Identifies its results; see ``ImageTransformer/key``.
-  public let key: String
+  package let key: String
   /// Whether it transforms images with more than one frame.
-  public let transformsAnimated: Bool
+  package let transformsAnimated: Bool
   private let body: @Sendable (DecodedImage) throws -> DecodedImage
 
-  public init(
+  package init(
     key: String,
     transformsAnimated: Bool = false,
     transform: @escaping @Sendable (DecodedImage) throws -> DecodedImage
@@ -99,5 +99,5 @@ public struct ClosureTransformer: ImageTransformer {
     body = transform
   }
 
-  public func transform(_ image: DecodedImage) throws -> DecodedImage { try body(image) }
+  package func transform(_ image: DecodedImage) throws -> DecodedImage { try body(image) }
 }

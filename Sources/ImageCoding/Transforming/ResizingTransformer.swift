@@ -4,29 +4,21 @@ public import ImagePrimitives
 ///
 /// Reduced pixels are averaged by area, enlarged ones interpolated linearly. Key: `resize(WIDTHxHEIGHT,FIT)`, with `-` for a
 /// missing side.
-public struct ResizingTransformer: ImageTransformer {
-  /// How an image with another aspect ratio fits the box.
-  public enum Fit: String, Sendable, Hashable, CaseIterable {
-    /// The whole image within the box, keeping its aspect ratio; smaller images stay unchanged (`aspectFit`, but never enlarging).
-    case inside
-    /// Fills the box, keeping the aspect ratio and cropping both ends equally (`aspectFill`).
-    case cover
-    /// Fills the box by stretching (`fill`).
-    case fill
-  }
+package struct ResizingTransformer: ImageTransformer {
+  package typealias Fit = ImageTransform.Fit
 
   /// In pixels; nil if only ``height`` is given, and the width follows from the aspect ratio.
-  public let width: Int?
+  package let width: Int?
   /// In pixels; nil if only ``width`` is given, and the height follows from the aspect ratio.
-  public let height: Int?
+  package let height: Int?
   /// How an image with another aspect ratio fits the box.
-  public let fit: Fit
+  package let fit: Fit
   /// The maximum number of pixels of the result, above which it throws ``TransformError``: 100,000,000, or the image's number if
   /// that is larger.
-  public static let maximumPixels = 100_000_000
+  package static let maximumPixels = 100_000_000
 
   /// Creates a transformer; traps if neither side is given, or one is below 1.
-  public init(width: Int? = nil, height: Int? = nil, fit: Fit = .inside) {
+  package init(width: Int? = nil, height: Int? = nil, fit: Fit = .inside) {
     trap(unless: width != nil || height != nil, "resizing requires a width, a height, or both")
     trap(unless: width ?? 1 > 0 && height ?? 1 > 0, "resizing to \(width ?? 1)x\(height ?? 1) pixels; use sides of at least 1")
     self.width = width
@@ -35,15 +27,15 @@ public struct ResizingTransformer: ImageTransformer {
   }
 
   /// Such as `resize(400x-,inside)`.
-  public var key: String { "resize(\(width.map(String.init) ?? "-")x\(height.map(String.init) ?? "-"),\(fit.rawValue))" }
-  public var transformsAnimated: Bool { true }
+  package var key: String { "resize(\(width.map(String.init) ?? "-")x\(height.map(String.init) ?? "-"),\(fit.rawValue))" }
+  package var transformsAnimated: Bool { true }
 
   /// The box itself if images must be inside it.
-  public var decodingBox: ImageSize? {
+  package var decodingBox: ImageSize? {
     fit == .inside ? ImageSize(width: width ?? .max, height: height ?? .max) : nil
   }
 
-  public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
+  package func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
     let size = image.pixels.size
     let target = targetSize(of: size)
     let limit = max(Self.maximumPixels, size.pixels)
@@ -55,7 +47,7 @@ public struct ResizingTransformer: ImageTransformer {
     return image.mapPixels { $0.cropped(to: cut).resized(to: target) }
   }
 
-  public func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
+  package func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
 
   /// The size of the result for an image of `size`.
   func targetSize(of size: ImageSize) -> ImageSize {

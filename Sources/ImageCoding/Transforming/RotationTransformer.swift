@@ -5,14 +5,14 @@ public import ImagePrimitives
 ///
 /// Quarter turns only move pixels; other angles interpolate and leave the corners transparent. Key: `rotate(DEGREES)`, or
 /// `rotate(DEGREES,same-size)`.
-public struct RotationTransformer: ImageTransformer {
+package struct RotationTransformer: ImageTransformer {
   /// Clockwise, 0..<360.
-  public let degrees: Double
+  package let degrees: Double
   /// Whether the result has the size of the rotated image; otherwise it keeps the image's size, and parts outside are cropped.
-  public let fitsSize: Bool
+  package let fitsSize: Bool
 
   /// Creates a transformer that rotates by `degrees` clockwise; traps unless it is finite.
-  public init(degrees: Double, fitsSize: Bool = true) {
+  package init(degrees: Double, fitsSize: Bool = true) {
     trap(unless: degrees.isFinite, "a rotation by \(degrees) degrees")
     let rest = degrees.truncatingRemainder(dividingBy: 360)
     let positive = rest < 0 ? rest + 360 : rest
@@ -22,10 +22,10 @@ public struct RotationTransformer: ImageTransformer {
   }
 
   /// Such as `rotate(90)` and `rotate(12.5,same-size)`.
-  public var key: String { "rotate(\(keyText(degrees))\(fitsSize ? "" : ",same-size"))" }
-  public var transformsAnimated: Bool { true }
+  package var key: String { "rotate(\(keyText(degrees))\(fitsSize ? "" : ",same-size"))" }
+  package var transformsAnimated: Bool { true }
 
-  public func transform(_ image: DecodedImage) -> DecodedImage {
+  package func transform(_ image: DecodedImage) -> DecodedImage {
     let size = image.pixels.size
     switch degrees {
     case 0: return image.mapPixels { $0 }
@@ -46,7 +46,7 @@ public struct RotationTransformer: ImageTransformer {
   }
 
   /// The size of the image, or of the rotated image.
-  public func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
+  package func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
 
   private func targetSize(of size: ImageSize) -> ImageSize {
     guard fitsSize, degrees != 0, degrees != 180 else { return size }
@@ -82,25 +82,25 @@ public struct RotationTransformer: ImageTransformer {
 /// Mirrors images (SDWebImage's `SDImageFlippingTransformer`).
 ///
 /// Key: `flip(horizontal)`, `flip(vertical)`, `flip(horizontal,vertical)`, or `flip()`.
-public struct FlippingTransformer: ImageTransformer {
+package struct FlippingTransformer: ImageTransformer {
   /// Whether left and right are exchanged.
-  public let horizontal: Bool
+  package let horizontal: Bool
   /// Whether top and bottom are exchanged.
-  public let vertical: Bool
+  package let vertical: Bool
 
-  public init(horizontal: Bool = false, vertical: Bool = false) {
+  package init(horizontal: Bool = false, vertical: Bool = false) {
     self.horizontal = horizontal
     self.vertical = vertical
   }
 
   /// Such as `flip(horizontal)`.
-  public var key: String {
+  package var key: String {
     "flip(" + [horizontal ? "horizontal" : nil, vertical ? "vertical" : nil].compactMap(\.self).joined(separator: ",") + ")"
   }
-  public var transformsAnimated: Bool { true }
-  public func outputSize(of size: ImageSize) -> ImageSize? { size }
+  package var transformsAnimated: Bool { true }
+  package func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  public func transform(_ image: DecodedImage) -> DecodedImage {
+  package func transform(_ image: DecodedImage) -> DecodedImage {
     let orientation =
       switch (horizontal, vertical) {
       case (false, false): 1

@@ -6,31 +6,20 @@ public import ImagePrimitives
 ///
 /// Pixels on the arc are partially transparent. Key: `round-corners(RADIUS,CORNERS)`, with corners as `all` or their names joined
 /// by `+`; with a border, `round-corners(RADIUS,CORNERS,WIDTH,#RRGGBBAA)`.
-public struct RoundCornerTransformer: ImageTransformer {
-  /// Corners of an image.
-  public struct Corners: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt8
-
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    public static let topLeft = Corners(rawValue: 1)
-    public static let topRight = Corners(rawValue: 2)
-    public static let bottomLeft = Corners(rawValue: 4)
-    public static let bottomRight = Corners(rawValue: 8)
-    public static let all: Corners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
-  }
+package struct RoundCornerTransformer: ImageTransformer {
+  package typealias Corners = ImageTransform.Corners
 
   /// In pixels, limited to half of the image's shorter side.
-  public let radius: Double
+  package let radius: Double
   /// The corners that are rounded.
-  public let corners: Corners
+  package let corners: Corners
   /// In pixels from the edge inwards; 0: no border.
-  public let borderWidth: Double
+  package let borderWidth: Double
   /// The border's colour, drawn over the image.
-  public let borderColor: RGBAColor
+  package let borderColor: RGBAColor
 
   /// Creates a transformer, by default for all corners without a border; traps if a number is negative or not finite.
-  public init(radius: Double, corners: Corners = .all, borderWidth: Double = 0, borderColor: RGBAColor = .clear) {
+  package init(radius: Double, corners: Corners = .all, borderWidth: Double = 0, borderColor: RGBAColor = .clear) {
     trap(unless: radius >= 0 && radius.isFinite, "corners of radius \(radius)")
     trap(unless: borderWidth >= 0 && borderWidth.isFinite, "a border of width \(borderWidth)")
     self.radius = radius
@@ -40,7 +29,7 @@ public struct RoundCornerTransformer: ImageTransformer {
   }
 
   /// Such as `round-corners(12,all)`.
-  public var key: String {
+  package var key: String {
     let names: [(Corners, String)] = [
       (.topLeft, "top-left"), (.topRight, "top-right"), (.bottomLeft, "bottom-left"), (.bottomRight, "bottom-right"),
     ]
@@ -48,10 +37,10 @@ public struct RoundCornerTransformer: ImageTransformer {
     let border = borderWidth > 0 ? ",\(keyText(borderWidth)),\(borderColor.hexadecimal)" : ""
     return "round-corners(\(keyText(radius)),\(rounded)\(border))"
   }
-  public var transformsAnimated: Bool { true }
-  public func outputSize(of size: ImageSize) -> ImageSize? { size }
+  package var transformsAnimated: Bool { true }
+  package func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  public func transform(_ image: DecodedImage) -> DecodedImage {
+  package func transform(_ image: DecodedImage) -> DecodedImage {
     let isRounded = radius > 0 && !corners.isEmpty
     return image.mapPixels(addsAlpha: isRounded, rounded)
   }

@@ -3,37 +3,25 @@ public import ImagePrimitives
 /// Tints images (SDWebImage's `SDImageTintTransformer`).
 ///
 /// The colour is composited on the image as the backdrop (Compositing and Blending Level 1, W3C). Key: `tint(#RRGGBBAA,MODE)`.
-public struct TintTransformer: ImageTransformer {
-  /// How the colour is combined with the image.
-  public enum BlendMode: String, Sendable, Hashable, CaseIterable {
-    /// The colour replaces the image's, of which only the alpha is used: SDWebImage's default, for icons.
-    case sourceIn = "source-in"
-    /// The colour over the image's non-transparent parts.
-    case sourceAtop = "source-atop"
-    /// Both multiplied: never lighter than either.
-    case multiply
-    /// The complements multiplied: never darker than either.
-    case screen
-    /// Multiplied in dark parts of the image, screened in light ones.
-    case overlay
-  }
+package struct TintTransformer: ImageTransformer {
+  package typealias BlendMode = ImageTransform.BlendMode
 
   /// The colour; its alpha determines its opacity.
-  public let color: RGBAColor
+  package let color: RGBAColor
   /// How it is combined with the image.
-  public let blendMode: BlendMode
+  package let blendMode: BlendMode
 
-  public init(_ color: RGBAColor, blendMode: BlendMode = .sourceIn) {
+  package init(_ color: RGBAColor, blendMode: BlendMode = .sourceIn) {
     self.color = color
     self.blendMode = blendMode
   }
 
   /// Such as `tint(#ff0000ff,source-in)`.
-  public var key: String { "tint(\(color.hexadecimal),\(blendMode.rawValue))" }
-  public var transformsAnimated: Bool { true }
-  public func outputSize(of size: ImageSize) -> ImageSize? { size }
+  package var key: String { "tint(\(color.hexadecimal),\(blendMode.rawValue))" }
+  package var transformsAnimated: Bool { true }
+  package func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  public func transform(_ image: DecodedImage) -> DecodedImage {
+  package func transform(_ image: DecodedImage) -> DecodedImage {
     image.mapPixels(addsAlpha: blendMode == .sourceIn && color.alpha < 255, tinted)
   }
 

@@ -73,17 +73,17 @@ extension Freshness {
 }
 
 /// The headers that limit how long a response may be reused.
-public struct FreshnessHeaders: OptionSet, Sendable, Hashable {
+package struct FreshnessHeaders: OptionSet, Sendable, Hashable {
   /// One bit per header.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   /// Creates a set from its bits.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// `Cache-Control`.
-  public static let cacheControl = FreshnessHeaders(rawValue: 1)
+  package static let cacheControl = FreshnessHeaders(rawValue: 1)
   /// `Expires`.
-  public static let expires = FreshnessHeaders(rawValue: 2)
+  package static let expires = FreshnessHeaders(rawValue: 2)
 }
 
 /// The directives of `Cache-Control` that matter to a private cache (RFC 9111, section 5.2.2; RFC 5861; RFC 8246).

@@ -5,16 +5,16 @@ public import ImagePrimitives
 /// The first of these headers that gives a status counts: `Cache-Status` (RFC 9211), `CF-Cache-Status` (Cloudflare), `CDN-Cache`
 /// (Bunny), `X-Cache` (CloudFront, Fastly, Akamai, Azure, Varnish), `X-Cache-Status` and `X-Proxy-Cache` (nginx), the metric `cdn-cache`
 /// of `Server-Timing` (Akamai), `Age` above 0 (RFC 9111, section 5.1). An `Age` of 0 is ignored: a response stored a moment ago has it too.
-public struct RemoteCacheResponse: Sendable, Hashable {
+package struct RemoteCacheResponse: Sendable, Hashable {
   /// The caches' status.
-  public var status: RemoteCacheStatus
+  package var status: RemoteCacheStatus
   /// The header that gives the status, such as `X-Cache: MISS`, as the server wrote it, cut to 200 characters; nil if there is none.
-  public var evidence: String?
+  package var evidence: String?
   /// Why the second request failed; nil if it didn't.
-  public var failure: ImageFailure?
+  package var failure: ImageFailure?
 
   /// Creates a response of those parts.
-  public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: ImageFailure? = nil) {
+  package init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: ImageFailure? = nil) {
     self.status = status
     self.evidence = evidence
     self.failure = failure

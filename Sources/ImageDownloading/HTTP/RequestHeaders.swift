@@ -2,7 +2,7 @@
 extension DownloadOptions {
   /// The headers of a request to the download's own origin, before hooks change them.
   ///
-  /// The options' headers replace those of `defaults`, and both replace `Accept` and `User-Agent`. Other origins get only the
+  /// The options' headers replace those of `defaults`, both replace `Accept` and `User-Agent`, and removed ones are left out. Other origins get only the
   /// latter two. The headers of `range` replace all.
   func requestHeaders(defaults: [HeaderField], isOwnOrigin: Bool = true, range: RangeRequest? = nil) -> [HeaderField] {
     let fields = requestHeaders(defaults, isOwnOrigin)
@@ -12,17 +12,16 @@ extension DownloadOptions {
   private func requestHeaders(_ defaults: [HeaderField], _ isOwnOrigin: Bool) -> [HeaderField] {
     var fields = [HeaderField("Accept", sentAccept), HeaderField("User-Agent", userAgent)]
     guard isOwnOrigin, !isForOtherOrigin else { return fields }
-    for own in [defaults.map { Header($0.name, $0.value) }, headers] {
+    for own in [defaults, headers] {
       fields.removeAll { field in own.contains { $0.name.equalsIgnoringCase(field.name) } }
-      for header in own { if let value = header.value { fields.append(HeaderField(header.name, value)) } }
+      fields += own
     }
+    fields.removeAll { field in removedHeaders.contains { $0.equalsIgnoringCase(field.name) } }
     return fields
   }
 
   /// The names of headers that aren't sent, not even by libcurl itself.
-  func removedHeaders(isOwnOrigin: Bool = true) -> [String] {
-    isOwnOrigin && !isForOtherOrigin ? headers.filter { $0.value == nil }.map(\.name) : []
-  }
+  func removedHeaders(isOwnOrigin: Bool) -> [String] { isOwnOrigin && !isForOtherOrigin ? removedHeaders : [] }
 
   /// The value of that header, case ignored, in a request to the download's own origin; nil if it isn't sent.
   ///
@@ -39,8 +38,7 @@ extension DownloadOptions {
     credential: Credential? = nil
   ) -> String? {
     if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
-    // libcurl omits its own header if a request names it, even without a value.
-    if !isForOtherOrigin, headers.contains(where: { $0.name.equalsIgnoringCase(name) }) { return nil }
+    if !isForOtherOrigin, removedHeaders.contains(where: { $0.equalsIgnoringCase(name) }) { return nil }
     if name.equalsIgnoringCase("Authorization") { return credential?.basicAuthorization }
     return name.equalsIgnoringCase("Accept-Encoding") ? Self.acceptEncoding : nil
   }

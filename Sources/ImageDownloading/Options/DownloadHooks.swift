@@ -90,7 +90,7 @@ public struct Decryptor: Sendable, Hashable {
 }
 
 /// A judgement of a body by its beginning.
-public enum PrefixVerdict: Sendable, Equatable {
+package enum PrefixVerdict: Sendable, Equatable {
   /// No objection; the body isn't judged again in this attempt.
   case accepted
   /// Undecided: judge again when `minimum` bytes from the start are available.
@@ -100,16 +100,16 @@ public enum PrefixVerdict: Sendable, Equatable {
 }
 
 /// Facts about a body besides its beginning.
-public struct PrefixHead: Sendable, Hashable {
+package struct PrefixHead: Sendable, Hashable {
   /// The `Content-Type` header.
-  public var contentType: String?
+  package var contentType: String?
   /// The length of the whole body in bytes, if the server declared it and the body isn't coded.
-  public var totalBytes: Int?
+  package var totalBytes: Int?
   /// Whether the beginning is the whole body.
-  public var isComplete: Bool
+  package var isComplete: Bool
 
   /// Creates a head; all facts are unknown by default.
-  public init(contentType: String? = nil, totalBytes: Int? = nil, isComplete: Bool = false) {
+  package init(contentType: String? = nil, totalBytes: Int? = nil, isComplete: Bool = false) {
     self.contentType = contentType
     self.totalBytes = totalBytes
     self.isComplete = isComplete
@@ -117,9 +117,9 @@ public struct PrefixHead: Sendable, Hashable {
 }
 
 /// Decides by the first bytes of a body whether to transfer the rest; see ``HeaderFilter`` about names and threads.
-public struct PrefixJudge: Sendable, Hashable {
+package struct PrefixJudge: Sendable, Hashable {
   /// Distinguishes it from other judges.
-  public let name: String
+  package let name: String
   let judge: @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
 
   /// Creates a judge of beginnings, which are valid during the call only.
@@ -128,7 +128,7 @@ public struct PrefixJudge: Sendable, Hashable {
   /// but with at least 512 more each time, up to 1 MiB and within the first chunk of a streamed body. A body that is complete by
   /// then is left to its consumer. With ``DownloadOptions/Method-swift.enum/probe`` it is called when the prefix or the whole body is
   /// available, but not for an empty body. The bytes are decoded if the body is coded; with a ``Decryptor`` no judge is called.
-  public init(
+  package init(
     name: String,
     judge: @escaping @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
   ) {
@@ -136,6 +136,6 @@ public struct PrefixJudge: Sendable, Hashable {
     self.judge = judge
   }
 
-  public static func == (left: PrefixJudge, right: PrefixJudge) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+  package static func == (left: PrefixJudge, right: PrefixJudge) -> Bool { left.name == right.name }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

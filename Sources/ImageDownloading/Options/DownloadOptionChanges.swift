@@ -5,8 +5,8 @@ extension DownloadOptions {
   /// request.options.timeout = .seconds(5)
   /// request.options.headers = [.init("Accept-Language", "de")]
   /// ```
-  /// Each option of ``DownloadOptions`` can be set; reading one gives nil unless it was set. Headers are added, and replace those of the
-  /// same name.
+  /// Each option of ``DownloadOptions`` can be set; reading one gives nil unless it was set. Headers are added to those of the manager,
+  /// and replace those of the same name.
   @dynamicMemberLookup
   public struct Changes: Sendable, Hashable {
     private struct Change: Sendable, Hashable {
@@ -44,12 +44,13 @@ extension DownloadOptions {
     }
 
     /// Headers that are added to the manager's, or replace those of the same name.
-    public subscript(dynamicMember option: any WritableKeyPath<DownloadOptions, [Header]> & Sendable) -> [Header]? {
+    public subscript(dynamicMember option: any WritableKeyPath<DownloadOptions, [HeaderField]> & Sendable) -> [HeaderField]? {
       get { value(of: option) }
       set {
         set(option, newValue) { options, headers in
-          let old = options[keyPath: option].filter { old in !headers.contains { $0.name.equalsIgnoringCase(old.name) } }
-          options[keyPath: option] = old + headers
+          let isChanged = { (name: String) in headers.contains { $0.name.equalsIgnoringCase(name) } }
+          options[keyPath: option] = options[keyPath: option].filter { !isChanged($0.name) } + headers
+          options.removedHeaders.removeAll(where: isChanged)
         }
       }
     }

@@ -17,7 +17,9 @@ public struct DownloadOptions: Sendable, Hashable {
   ///
   /// They replace ``accept``, ``userAgent`` and the downloader's own headers of the same name. A `Range` is sent as it is, so 206 must
   /// be among ``acceptStatus``; a probe's own `Range`, `If-Range` and `Accept-Encoding` replace all others, those of hooks included.
-  public var headers: [Header] = []
+  public var headers: [HeaderField] = []
+  /// The names of headers that are not sent to the download's own origin, whoever adds them: these options, the downloader or libcurl.
+  public var removedHeaders: [String] = []
   /// The `Accept` header; nil (the default): the formats that the coders of a manager read, or all images for a download without one.
   public var accept: String?
   /// The `Accept` header that is sent.
@@ -79,7 +81,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Changes or rejects each response; none by default.
   public var responseModifier: ResponseModifier?
   /// Stops a transfer by its first bytes; none by default.
-  public var prefixJudge: PrefixJudge?
+  package var prefixJudge: PrefixJudge?
   /// Decrypts bodies; none by default.
   public var decryptor: Decryptor?
   /// Whether headers and secrets of the job are withheld, since a server named the URL: see ``forOtherOrigin``.
@@ -105,18 +107,6 @@ public struct DownloadOptions: Sendable, Hashable {
 
   /// The first range of a probe: 64 KiB.
   public static let probeBytes = 64 << 10
-
-  /// A header to send or to remove.
-  public struct Header: Sendable, Hashable {
-    public var name: String
-    /// Nil removes the header, even one that libcurl would add.
-    public var value: String?
-
-    public init(_ name: String, _ value: String?) {
-      self.name = name
-      self.value = value
-    }
-  }
 }
 
 extension DownloadOptions {
@@ -184,8 +174,8 @@ extension DownloadOptions {
 ///
 /// Two are equal if they lead to the same result: time limits, retries and the case of header names don't count; hooks and credentials
 /// compare by their names. Downloads of one URL with equal options share a transfer.
-public final class PreparedOptions: Sendable, Hashable {
-  public let options: DownloadOptions
+package final class PreparedOptions: Sendable, Hashable {
+  package let options: DownloadOptions
   /// The options that determine the result; the others have their defaults.
   private let sharing: DownloadOptions
   private let hash: Int
@@ -194,10 +184,13 @@ public final class PreparedOptions: Sendable, Hashable {
 
   /// Prepares `options`; traps on a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects and on a connection with an
   /// ``DownloadOptions/Connection/invalidReason``.
-  public init(_ options: DownloadOptions) {
+  package init(_ options: DownloadOptions) {
     for header in options.headers + [.init("Accept", options.sentAccept), .init("User-Agent", options.userAgent)] {
-      let isValid = DownloadOptions.isValidHeader(name: header.name, value: header.value ?? "")
+      let isValid = DownloadOptions.isValidHeader(name: header.name, value: header.value)
       trap(unless: isValid, "\(header.name): not a valid header")
+    }
+    for name in options.removedHeaders {
+      trap(unless: DownloadOptions.isValidHeader(name: name, value: ""), "\(name): not the name of a header")
     }
     let invalid = options.connection.invalidReason
     trap(unless: invalid == nil, invalid ?? "")
@@ -208,7 +201,8 @@ public final class PreparedOptions: Sendable, Hashable {
     credentials = options.isForOtherOrigin ? nil : options.credentials
     let defaults = DownloadOptions()
     sharing = self.options.with {
-      $0.headers = $0.headers.map { DownloadOptions.Header($0.name.lowercased(), $0.value) }
+      $0.headers = $0.headers.map { HeaderField($0.name.lowercased(), $0.value) }
+      $0.removedHeaders = $0.removedHeaders.map { $0.lowercased() }
       $0.timeout = defaults.timeout
       $0.connectTimeout = defaults.connectTimeout
       $0.stallTimeout = defaults.stallTimeout
@@ -219,9 +213,9 @@ public final class PreparedOptions: Sendable, Hashable {
     hash = sharing.hashValue
   }
 
-  public static func == (left: PreparedOptions, right: PreparedOptions) -> Bool {
+  package static func == (left: PreparedOptions, right: PreparedOptions) -> Bool {
     left === right || left.hash == right.hash && left.sharing == right.sharing
   }
 
-  public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

@@ -16,7 +16,7 @@ public struct DownloadResponse: Sendable {
   /// How long the response may be reused, counted from the end of its body.
   public var freshness: Freshness
   /// The headers that set ``freshness``; empty if the response had none.
-  public var freshnessHeaders: FreshnessHeaders
+  package var freshnessHeaders: FreshnessHeaders
   /// The URL of the response if redirects were followed; it may contain userinfo.
   public var finalURL: [UInt8]?
   /// The body; empty if it was streamed.
@@ -31,12 +31,12 @@ public struct DownloadResponse: Sendable {
   /// Whether the body was delivered as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed: Bool
   /// The status of caches on the way; nil unless ``DownloadOptions/checksRemoteCache``.
-  public var remoteCache: RemoteCacheResponse?
+  package var remoteCache: RemoteCacheResponse?
   /// The cost of all attempts.
   public var summary: TransferSummary
 
   /// Creates a response. If `freshnessHeaders` is nil, a freshness other than the default counts as set by all headers.
-  public init(
+  package init(
     status: Int,
     isNotModified: Bool = false,
     contentType: String? = nil,

@@ -190,7 +190,7 @@ struct OwnRequest {
     }
     // Headers that a hook removed aren't sent, even if libcurl would add them; but those of a probe stay.
     let kept = range?.added(to: request.headers) ?? request.headers
-    headers = CurlList(headers: kept, removing: ["Accept"] + options.removedHeaders())
+    headers = CurlList(headers: kept, removing: ["Accept"] + options.removedHeaders(isOwnOrigin: true))
   }
 
   /// The headers that ask whether `validators` are still current (RFC 9110, 13.1.2 and 13.1.3). Invalid ones are omitted.

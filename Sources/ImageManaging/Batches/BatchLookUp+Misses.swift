@@ -7,7 +7,7 @@ extension BatchLookUp {
   mutating func look(into store: ReadOnlyCache) throws(CacheError) {
     let asked = misses
     misses.removeAll(keepingCapacity: true)
-    switch store {
+    switch store.store {
     case .cache(let cache):
       try cache.read(runStart: context.runStart) { reader throws(CacheError) in
         for request in asked { try look(for: request, in: cache, reader) }

@@ -272,16 +272,16 @@ extension PrefixJudge {
 /// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``.
 ///
 /// Further rules of a job are checked when the job finds the image in its cache.
-public struct ImageFileProbe: Sendable {
+package struct ImageFileProbe: Sendable {
   private let verifier: BodyVerifier
 
   /// Creates a probe for the formats of `coders`.
-  public init(coders: ImageCoderRegistry = .standard) {
+  package init(coders: ImageCoderRegistry = .standard) {
     verifier = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header, contentType: .ignore))
   }
 
   /// Returns the properties in the header of a whole file; throws if it isn't an image of a known format.
-  public func prove(_ bytes: [UInt8]) throws(ImageFailure) -> NewProof {
+  package func prove(_ bytes: [UInt8]) throws(ImageFailure) -> NewProof {
     let body = try bytes.withRawBytes { bytes throws(ImageFailure) in
       try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)
     }

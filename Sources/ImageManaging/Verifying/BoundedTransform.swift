@@ -93,6 +93,7 @@ extension ImageTransformer {
   /// The sizes of an image at each step, ending with the result; nil if they aren't known in advance.
   fileprivate func outputSizes(of size: ImageSize) -> [ImageSize]? {
     guard let output = outputSize(of: size) else { return nil }
+    if let standard = self as? ImageTransform { return standard.base.outputSizes(of: size) }
     guard let pipeline = self as? PipelineTransformer else { return [output] }
     var sizes: [ImageSize] = [size]
     for transformer in pipeline.transformers {

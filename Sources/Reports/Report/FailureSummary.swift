@@ -20,7 +20,7 @@ public struct FailureRecord: Sendable, Equatable {
   /// How many requests were made for it.
   public var attempts: UInt32 = 0
   /// The status of remote caches; nil if it wasn't checked.
-  public var remoteCache: RemoteCacheStatus?
+  package var remoteCache: RemoteCacheStatus?
   /// Whether its URL is on the blacklist now.
   public var isBlacklisted = false
   public var standing = FailureStanding.counts

@@ -95,9 +95,9 @@ extension Job {
       /// nil: derived from the width and the aspect ratio.
       public var height: Int?
       /// How an image of a different aspect ratio is fitted into the box.
-      public var fit: ResizingTransformer.Fit
+      public var fit: ImageTransform.Fit
 
-      public init(width: Int? = nil, height: Int? = nil, fit: ResizingTransformer.Fit = .inside) {
+      public init(width: Int? = nil, height: Int? = nil, fit: ImageTransform.Fit = .inside) {
         self.width = width
         self.height = height
         self.fit = fit

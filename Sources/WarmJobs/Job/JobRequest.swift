@@ -10,9 +10,9 @@ extension Job {
       /// Its name in rows and identities.
       public var name: String
       /// May include `Accept` and `User-Agent`; each has a value.
-      public var headers: [DownloadOptions.Header]
+      public var headers: [HeaderField]
 
-      public init(name: String, headers: [DownloadOptions.Header]) {
+      public init(name: String, headers: [HeaderField]) {
         self.name = name
         self.headers = headers
       }

@@ -238,13 +238,13 @@ extension JobCodec<[ClosedRange<Int>]> {
   }
 }
 
-extension JobCodec<[DownloadOptions.Header]> {
+extension JobCodec<[HeaderField]> {
   static var headers: JobCodec {
     JobCodec(.headers(ofVariant: false), { if case .headers(let headers) = $0 { headers } else { nil } }, text: names)
   }
 
   /// The names of headers without their values.
-  fileprivate static func names(_ headers: [DownloadOptions.Header]) -> String {
+  fileprivate static func names(_ headers: [HeaderField]) -> String {
     "{\(headers.map { "\($0.name): ***" }.joined(separator: ", "))}"
   }
 }
@@ -254,7 +254,7 @@ extension JobCodec<[Job.Request.Variant]> {
     mapping(of: .headers(ofVariant: true)) { name, value in
       if case .headers(let headers) = value { Job.Request.Variant(name: name, headers: headers) } else { nil }
     } text: {
-      "\($0.name): \(JobCodec<[DownloadOptions.Header]>.names($0.headers))"
+      "\($0.name): \(JobCodec<[HeaderField]>.names($0.headers))"
     }
   }
 }

@@ -185,8 +185,8 @@ struct JobValueReader {
     return first...last
   }
 
-  private func headers(_ mapping: YAMLMapping, ofVariant: Bool) -> [DownloadOptions.Header] {
-    var headers: [DownloadOptions.Header] = []
+  private func headers(_ mapping: YAMLMapping, ofVariant: Bool) -> [HeaderField] {
+    var headers: [HeaderField] = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
         errors.add("the name of a header must be text, not \(pair.key.kindPhrase)", at: pair.key)
@@ -207,7 +207,7 @@ struct JobValueReader {
         errors.add("the header '\(name)' requires \(JobTextForm.headerValue.expectation)", at: pair.value)
         continue
       }
-      headers.append(DownloadOptions.Header(name, value))
+      headers.append(HeaderField(name, value))
     }
     return headers
   }

@@ -205,7 +205,7 @@ indirect enum JobValue: Sendable {
   /// 0 to 1.
   case fraction(Double)
   case ranges([ClosedRange<Int>])
-  case headers([DownloadOptions.Header])
+  case headers([HeaderField])
   /// Per second.
   case rate(Double)
   case hostAndPort(host: String, port: Int)

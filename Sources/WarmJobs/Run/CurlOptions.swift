@@ -50,7 +50,7 @@ struct CurlOptions {
   private mutating func addHeaders(_ download: DownloadOptions) {
     var headers = [("Accept", download.sentAccept), ("User-Agent", download.userAgent), ("Accept-Encoding", "identity")]
     headers.removeAll { header in download.headers.contains { $0.name.lowercased() == header.0.lowercased() } }
-    for (name, value) in headers + download.headers.map({ ($0.name, $0.value ?? "") }) {
+    for (name, value) in headers + download.headers.map({ ($0.name, $0.value) }) {
       let shown = Self.isHarmless(name) ? maskingCredentials(value) : Self.mask
       add("-H", value.isEmpty ? "\(name);" : "\(name): \(shown)")
     }

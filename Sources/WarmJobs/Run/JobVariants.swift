@@ -48,12 +48,12 @@ extension Job {
 extension DownloadOptions {
   /// Replaces all fields of that name by this one. `Accept` and `User-Agent` are also sent after redirects to other
   /// hosts.
-  fileprivate mutating func replace(_ header: Header) {
+  fileprivate mutating func replace(_ header: HeaderField) {
     let name = header.name.lowercased()
     headers.removeAll { $0.name.lowercased() == name }
     switch name {
-    case "accept": accept = header.value ?? ""
-    case "user-agent": userAgent = header.value ?? ""
+    case "accept": accept = header.value
+    case "user-agent": userAgent = header.value
     default: headers.append(header)
     }
   }

@@ -8,7 +8,7 @@ import Reports
 /// The images of a job's manifests: URLs as written, with their identities in the cache.
 ///
 /// Can be iterated once. Skips entries by `include` and `exclude`, and counts invalid URLs.
-public final class ManifestImages: Sequence, IteratorProtocol {
+package final class ManifestImages: Sequence, IteratorProtocol {
   private static let batchEntryCount = 4096
 
   private let job: Job
@@ -22,15 +22,15 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   private var waiting: [FlatImage] = []
 
   /// The number of invalid URLs so far.
-  public private(set) var invalidLines = 0
+  package private(set) var invalidLines = 0
   /// The reason why reading the manifests failed; nil if it didn't.
-  public private(set) var failure: JobError?
+  package private(set) var failure: JobError?
 
   /// Opens the manifests of `job` for an import from a flat folder into `cache`.
   ///
   /// Throws if one can't be read or must be fetched, or if the job has more than one variant or edge, since a file
   /// doesn't show which one it belongs to.
-  public init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
+  package init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let variants = job.loadVariants
     if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
     let now = time.wall()
@@ -49,7 +49,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   /// one for each variant and edge, and their transformed versions.
   ///
   /// Manifests with a URL are fetched, within ``fetching(with:_:)``. Throws if a manifest can't be read.
-  public init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
+  package init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let now = time.wall()
     manifests = try JobManifests(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
     context = job.context(variants: job.loadVariants, in: cache, at: now)
@@ -58,7 +58,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   }
 
   /// Lets the downloader of `manager` fetch manifests while `body` iterates over the images.
-  public func fetching<Result, Failure: Error>(
+  package func fetching<Result, Failure: Error>(
     with manager: ImageManager,
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -66,10 +66,10 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   }
 
   /// Warnings about the manifests, one sentence each.
-  public var warnings: [String] { manifests.reader.warnings }
+  package var warnings: [String] { manifests.reader.warnings }
 
   /// Returns the next image; nil at the end, or if reading the manifests failed.
-  public func next() -> FlatImage? {
+  package func next() -> FlatImage? {
     if let image = waiting.popLast() { return image }
     while failure == nil, index < batch.entries.count || refill() {
       let entry = batch.entry(index)

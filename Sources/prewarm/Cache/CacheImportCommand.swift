@@ -60,7 +60,7 @@ extension CacheCommand {
       var isAllTaken = true
       for (path, source) in zip(others, sources) {
         let result =
-          switch source {
+          switch source.store {
           case .cache(let other):
             try withCacheErrors { () throws(CacheError) in try target.cache.importEntries(from: other, onEntry: report) }
           case .folder(let folder): try flatImport(folder, into: target)
@@ -73,7 +73,7 @@ extension CacheCommand {
 
     /// Throws if folders of files have no list of URLs, or share standard input as one.
     private func check(_ sources: [ReadOnlyCache], _ job: Job) throws {
-      let folders = sources.compactMap { if case .folder(let folder) = $0 { folder } else { nil } }
+      let folders = sources.compactMap { if case .folder(let folder) = $0.store { folder } else { nil } }
       guard let first = folders.first else { return }
       if job.manifests.isEmpty {
         let advice = "list the URLs of its files with --urls FILE or --job JOB.yaml"

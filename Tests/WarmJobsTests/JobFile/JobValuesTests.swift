@@ -158,7 +158,7 @@ import WarmJobs
     #expect(job.prefetch.limits.perHost == 4)
     #expect(job.prefetch.deadline == .seconds(5400))
 
-    #expect(job.request.download.headers == [DownloadOptions.Header("X-Token", "a: b")])
+    #expect(job.request.download.headers == [HeaderField("X-Token", "a: b")])
     #expect(job.request.download.accept == "image/png")
     #expect(job.request.download.userAgent == "me/1")
     #expect(job.request.download.timeout == .unlimited)

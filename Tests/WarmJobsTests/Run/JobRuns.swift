@@ -66,7 +66,7 @@ struct JobRuns {
 extension Job.Request.Variant {
   /// One with a single field.
   init(_ name: String, _ field: String, _ value: String) {
-    self.init(name: name, headers: [DownloadOptions.Header(field, value)])
+    self.init(name: name, headers: [HeaderField(field, value)])
   }
 }
 
