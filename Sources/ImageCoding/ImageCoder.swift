@@ -36,9 +36,6 @@ public protocol ImageCoder: Sendable {
   /// The pixels are upright, and so is the file: it has neither orientation nor profile. If ``canEncode(_:)`` is false for the
   /// format, it throws ``ImageError/Kind/unencodable``.
   func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8]
-
-  /// A decoder for a file that is still arriving; nil, the default, if there is none for `format`.
-  func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)?
 }
 
 extension ImageCoder {
@@ -54,14 +51,18 @@ extension ImageCoder {
   func notWritten(_ format: ImageFormat) -> ImageError {
     ImageError(.unencodable, "\(Self.self) can't encode \(format.name) images")
   }
+}
 
-  public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? { nil }
+/// A coder that also decodes files while they arrive.
+package protocol ProgressiveImageCoder: ImageCoder {
+  /// A decoder for a file that is still arriving; nil if there is none for `format`.
+  func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)?
 }
 
 /// Decodes a file as its bytes arrive.
 ///
 /// Calls are sequential, from any threads.
-public protocol ProgressiveDecoder: AnyObject, Sendable {
+package protocol ProgressiveDecoder: AnyObject, Sendable {
   /// Appends bytes of the file and decodes them as far as possible; throws if they can't be an image of the format or exceed a
   /// limit.
   func append(_ bytes: UnsafeRawBufferPointer) throws(ImageError)

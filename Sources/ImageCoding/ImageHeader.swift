@@ -3,7 +3,7 @@ public import ImagePrimitives
 /// The properties of an image that its first bytes state.
 public struct ImageHeader: Sendable, Hashable {
   /// The colour model of the samples, as stated in the file.
-  public enum ColorSpace: Sendable, Hashable {
+  package enum ColorSpace: Sendable, Hashable {
     case gray, rgb, indexed, ycbcr, cmyk, ycck
   }
 
@@ -26,9 +26,12 @@ public struct ImageHeader: Sendable, Hashable {
   /// The horizontal resolution in dots per inch; nil if there is none, or none in the prefix.
   public var dpi: Double?
   /// The colour model of the samples; nil if the prefix doesn't determine it.
-  public var colorSpace: ColorSpace?
+  package var colorSpace: ColorSpace?
   /// The embedded profile, which isn't applied; nil if there is none, or none in the prefix.
-  public var profile: ICCProfile?
+  package var profile: ICCProfile?
+  /// The name of the embedded colour profile, such as `sRGB IEC61966-2.1`; nil if it has none, or none in the prefix. The text isn't
+  /// trusted.
+  public var profileName: String? { profile?.name }
 
   /// Creates a header, by default of a still, opaque, upright image.
   public init(
@@ -37,8 +40,27 @@ public struct ImageHeader: Sendable, Hashable {
     frames: Int = 1,
     isAnimated: Bool? = nil,
     hasAlpha: Bool = false,
+    orientation: Int = 1
+  ) {
+    self.init(
+      format: format,
+      size: size,
+      frames: frames,
+      isAnimated: isAnimated,
+      hasAlpha: hasAlpha,
+      orientation: orientation,
+      colorSpace: nil
+    )
+  }
+
+  package init(
+    format: ImageFormat,
+    size: ImageSize,
+    frames: Int = 1,
+    isAnimated: Bool? = nil,
+    hasAlpha: Bool = false,
     orientation: Int = 1,
-    colorSpace: ColorSpace? = nil,
+    colorSpace: ColorSpace?,
     profile: ICCProfile? = nil,
     hasPosition: Bool = false,
     dpi: Double? = nil
@@ -72,11 +94,11 @@ public struct ImageHeader: Sendable, Hashable {
 }
 
 /// An embedded colour profile (ICC.1:2022), which is only reported, not applied.
-public struct ICCProfile: Sendable, Hashable {
+package struct ICCProfile: Sendable, Hashable {
   /// Its name, such as `sRGB IEC61966-2.1`; nil if it has none, or none in the prefix. The text isn't trusted.
-  public var name: String?
+  package var name: String?
 
-  public init(name: String?) { self.name = name }
+  package init(name: String?) { self.name = name }
 }
 
 extension ICCProfile {

@@ -14,23 +14,23 @@ public struct DownloaderStatistics: Sendable {
   /// How long each limit kept more transfers from starting, in nanoseconds.
   package internal(set) var limitNanoseconds = LimitTimes()
   /// Some of the paused hosts, at most ``maximumPausedHosts``: those whose pauses end last.
-  public internal(set) var pausedHosts: [PausedHost] = []
+  package internal(set) var pausedHosts: [PausedHost] = []
 
   /// The maximum number of paused hosts that are reported.
   public static let maximumPausedHosts = 4
 
   /// A host that gets no requests for a while.
-  public struct PausedHost: Sendable, Hashable {
+  package struct PausedHost: Sendable, Hashable {
     /// The name, with the port if it isn't the scheme's default.
-    public internal(set) var host: String
+    package internal(set) var host: String
     /// The time left.
-    public internal(set) var remaining: Duration
+    package internal(set) var remaining: Duration
     /// The status that asked for the pause, 429 or 503; nil if the host was paused after failures (``CircuitBreaker``).
-    public internal(set) var status: Int?
+    package internal(set) var status: Int?
     /// Its last failure, if it was paused after failures.
-    public internal(set) var failure: ImageFailure?
+    package internal(set) var failure: ImageFailure?
     /// Whether its downloads fail meanwhile instead of waiting.
-    public internal(set) var isDown = false
+    package internal(set) var isDown = false
   }
 
   /// Nanoseconds by limit.

@@ -32,7 +32,7 @@ public final class ImageDownloader: Sendable {
     /// Loaders that replace libcurl for some URLs; the last that can load a URL does. None by default.
     public var loaders: [any ImageLoader]
     /// When requests to a host that keeps failing stop.
-    public var circuitBreaker: CircuitBreaker
+    package var circuitBreaker = CircuitBreaker()
 
     /// Creates a configuration; a limit below 1 traps, here or when it is used.
     public init(
@@ -44,8 +44,7 @@ public final class ImageDownloader: Sendable {
         .nanoseconds(Int64.random(in: 0...Int64(clamping: $0.wholeNanoseconds)))
       },
       headers: [HeaderField] = [],
-      loaders: [any ImageLoader] = [],
-      circuitBreaker: CircuitBreaker = CircuitBreaker()
+      loaders: [any ImageLoader] = []
     ) {
       ImageDownloader.requireLimits(maxConcurrentDownloads, perHost: maxConcurrentPerHost)
       self.maxConcurrentDownloads = maxConcurrentDownloads
@@ -55,7 +54,6 @@ public final class ImageDownloader: Sendable {
       self.jitter = jitter
       self.headers = headers
       self.loaders = loaders
-      self.circuitBreaker = circuitBreaker
     }
   }
 

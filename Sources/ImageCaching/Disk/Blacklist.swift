@@ -48,14 +48,27 @@ package struct NewBlacklistEntry {
 }
 
 /// An entry of the blacklist with all fields of its record.
-package struct BlacklistRecord: Sendable, Hashable {
+public struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   package let key: CacheKey
   /// The kind and times of its failures.
   package let head: BlacklistHead
-  package let identity: [UInt8]
+  public let identity: [UInt8]
   /// The URL, with credentials masked.
-  package let shownURL: [UInt8]
+  public let shownURL: [UInt8]
+
+  /// The kind of the last failure.
+  public var kind: FailureKind { head.kind }
+  /// The HTTP status of the last failure, if there was one.
+  public var status: Int? { head.status }
+  /// The first failure since it was blacklisted.
+  public var firstAt: Timestamp { head.firstAt }
+  /// The last failure.
+  public var lastAt: Timestamp { head.lastAt }
+  /// The number of failures.
+  public var count: Int { Int(head.count) }
+  /// When it may be requested again; nil: never.
+  public var expiresAt: Timestamp? { head.expiresAt }
 }
 
 /// A record of the table `blacklist`: format version 1. All integers are little-endian.

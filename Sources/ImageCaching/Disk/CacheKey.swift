@@ -5,9 +5,9 @@ public import ImagePrimitives
 /// The key of an entry in the cache: the 128-bit XXH3 hash of its identity.
 ///
 /// Records contain their identity, so a hash collision is a miss.
-public struct CacheKey: Hashable, Sendable {
+package struct CacheKey: Hashable, Sendable {
   /// The upper and lower half of the hash.
-  public let high: UInt64, low: UInt64
+  package let high: UInt64, low: UInt64
 
   static let byteCount = 16
 
@@ -17,7 +17,7 @@ public struct CacheKey: Hashable, Sendable {
   }
 
   /// The key of an identity.
-  public init(identity: UnsafeRawBufferPointer) {
+  package init(identity: UnsafeRawBufferPointer) {
     let hash = checksum(of: identity)
     self.init(high: hash.high, low: hash.low)
   }

@@ -1,39 +1,39 @@
 public import ImagePrimitives
 
 /// The fixed part of a cached image's record: a plain value without references.
-public struct EntryHead: Sendable, Hashable {
+package struct EntryHead: Sendable, Hashable {
   /// When it was stored or last revalidated. If a run did that, it is the run's start, unless the server's freshness applies.
-  public var storedAt: Timestamp
+  package var storedAt: Timestamp
   /// When it was last used; kept only if the cache expires by access, and updated at most hourly.
-  public var accessedAt: Timestamp
+  package var accessedAt: Timestamp
   /// How long this entry stays fresh after ``storedAt``, overriding the cache's rule; nil: the cache's rule applies.
-  public var lifetime: Duration? { lifetimeMilliseconds.map { .milliseconds($0) } }
+  package var lifetime: Duration? { lifetimeMilliseconds.map { .milliseconds($0) } }
   /// The format of its bytes, if it was recognised.
-  public var format: ImageFormat?
+  package var format: ImageFormat?
   /// Width and height in pixels; 0 if unknown.
-  public var width: UInt32, height: UInt32
+  package var width: UInt32, height: UInt32
   /// Frames of an animation, pages of a TIFF or sizes of an icon; 1 for other images, 0 if unknown, at most 65,535.
-  public var frames: UInt32
+  package var frames: UInt32
   /// Properties besides the picture.
-  public var metadata: ImageMetadata
+  package var metadata: ImageMetadata
   /// The size of the body in bytes.
-  public var bodySize: UInt64
-  public var checksum: Checksum
+  package var bodySize: UInt64
+  package var checksum: Checksum
   /// How thoroughly the body was verified.
-  public var proof: ProofDepth
+  package var proof: ProofDepth
   /// Whether a decoder warned about the body.
-  public var hasWarnings: Bool
+  package var hasWarnings: Bool
   /// How the declared content type compares with the format.
   package var contentTypeMatch: ContentTypeMatch
   /// The HTTP status of the response.
-  public var status: UInt16
+  package var status: UInt16
   /// Whether the body is a file of its own because it exceeds ``ImageCache/maximumInlineBytes``.
-  public var isBlob: Bool
+  package var isBlob: Bool
   /// The freshness that the server declared, counted from ``storedAt``. It applies only if the cache's rule is
   /// ``FreshnessRule/http``.
-  public var freshness: Freshness { storedFreshness.value }
+  package var freshness: Freshness { storedFreshness.value }
   /// Whether the response depends on request headers, whose values ``CacheReader/vary(of:identity:)`` returns.
-  public var hasVary: Bool
+  package var hasVary: Bool
 
   var storedFreshness: StoredFreshness
   var lifetimeMilliseconds: Int64?
@@ -44,7 +44,7 @@ public struct EntryHead: Sendable, Hashable {
   var blobFolder: UInt8
 
   /// Whether it is an animation.
-  public var isAnimated: Bool { frames > 1 && format?.isAnimatable == true }
+  package var isAnimated: Bool { frames > 1 && format?.isAnimatable == true }
 
   /// Calls `body` with the key of the table `bodies`: the revision, big-endian, so that new bodies come last and are adjacent.
   @inline(__always)

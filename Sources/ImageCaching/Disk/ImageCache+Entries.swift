@@ -2,15 +2,19 @@ import ImagePrimitives
 import Synchronization
 
 extension ImageCache {
-  /// The next entries in key order, at most `limit`; continue after the last key, and start with nil.
-  public func entries(after key: CacheKey?, limit: Int) throws(CacheError) -> [EntryRecord] {
+  /// The next entries, at most `limit`: those after `record`, or the first ones.
+  public func entries(after record: EntryRecord? = nil, limit: Int) throws(CacheError) -> [EntryRecord] {
+    try entries(after: record?.key, limit: limit)
+  }
+
+  package func entries(after key: CacheKey?, limit: Int) throws(CacheError) -> [EntryRecord] {
     try list(\.entries, after: key, limit: limit) { key, bytes in
       StoredEntry(bytes).map { EntryRecord(key: key, stored: $0, expiry: expiry) }
     }
   }
 
   /// The entry of an identity, expired or not; nil if there is none.
-  public func entry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryRecord? {
+  package func entry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryRecord? {
     try read { (reader) throws(CacheError) in
       guard let entry = try reader.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
       return EntryRecord(key: key, stored: entry, expiry: expiry)
@@ -77,8 +81,11 @@ extension ImageCache {
 
   // MARK: The blacklist
 
-  /// The next blacklist entries in key order, including expired ones, at most `limit`; continue after the last key, and start with
-  /// nil.
+  /// The next blacklist entries, including expired ones, at most `limit`: those after `record`, or the first ones.
+  public func blacklist(after record: BlacklistRecord? = nil, limit: Int) throws(CacheError) -> [BlacklistRecord] {
+    try blacklist(after: record?.key, limit: limit)
+  }
+
   package func blacklist(after key: CacheKey?, limit: Int) throws(CacheError) -> [BlacklistRecord] {
     try list(\.blacklist, after: key, limit: limit) { key, bytes in
       StoredBlacklistEntry(bytes).map {

@@ -138,11 +138,11 @@ public final class ImageCache: Sendable {
   /// When an entry with that head expires by this cache's rules, without `minFresh`; nil: never.
   ///
   /// Entries with `no-cache` (RFC 9111, section 5.2.2.4) expire when they are stored.
-  public func expiry(of head: EntryHead) -> Timestamp? { expiry.expiry(of: head) }
+  package func expiry(of head: EntryHead) -> Timestamp? { expiry.expiry(of: head) }
 
   /// Whether an expired entry may still be used at `now` while it is revalidated: the server allows it (`stale-while-revalidate`,
   /// RFC 5861, section 3), that time hasn't passed, and the freshness rule is ``FreshnessRule/http``.
-  public func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
+  package func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
     expiry.isUsableWhileRevalidating(head, at: now)
   }
 
@@ -268,7 +268,7 @@ extension EntryHead {
 
 extension ImageCache {
   /// Whether an entry with that head is expired at `now` by this cache's rules, including `minFresh`.
-  public func isExpired(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isExpired(head, at: now) }
+  package func isExpired(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isExpired(head, at: now) }
 
   /// The same for a run, which counts ages up to its own start.
   package func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp?) -> Bool {

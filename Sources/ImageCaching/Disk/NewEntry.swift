@@ -104,9 +104,9 @@ package enum NewBody {
 /// An entry of the cache with all fields of its record.
 public struct EntryRecord: Sendable, Hashable {
   /// The hash of ``identity``.
-  public let key: CacheKey
+  package let key: CacheKey
   /// The fixed part of the record.
-  public let head: EntryHead
+  package let head: EntryHead
   /// The whole identity.
   public let identity: [UInt8]
   /// The URL as first written, with credentials masked.
@@ -118,7 +118,7 @@ public struct EntryRecord: Sendable, Hashable {
   /// The response's Content-Type as sent; empty: none.
   public let contentType: [UInt8]
   /// The request's values of the headers that the response depends on, as the caller stored them; empty: none.
-  public let vary: [UInt8]
+  package let vary: [UInt8]
   /// When it expires by the rules of the cache that read it; nil: never.
   public let expiresAt: Timestamp?
 
@@ -133,4 +133,15 @@ public struct EntryRecord: Sendable, Hashable {
     vary = Array(stored.vary)
     expiresAt = expiry.expiry(of: head)
   }
+
+  /// The format of the bytes; nil if it wasn't recognised.
+  public var format: ImageFormat? { head.format }
+  /// Its size in pixels, as stored; 0 × 0 if its header wasn't read.
+  public var size: ImageSize { ImageSize(width: Int(head.width), height: Int(head.height)) }
+  /// The number of bytes.
+  public var byteCount: Int { Int(clamping: head.bodySize) }
+  /// The XXH3 checksum of its bytes, of 128 bits.
+  public var checksum: Checksum { head.checksum }
+  /// When it was stored, or last revalidated.
+  public var storedAt: Timestamp { head.storedAt }
 }

@@ -17,13 +17,12 @@ extension ImageCache {
   @discardableResult
   public func export(
     to directory: String,
-    layout: ExportLayout,
-    images: ExportedImages = .original
+    layout: ExportLayout
   ) throws(CacheError) -> ExportResult {
-    try export(to: directory, layout: layout, images: images) { _ in }
+    try export(to: directory, layout: layout) { _ in }
   }
 
-  /// The same, and calls `onEntry` with the result for each image.
+  /// The same for originals or transformed images; calls `onEntry` with the result for each.
   ///
   /// `removesOthers` is called at the end: if it returns true, files of `directory` that an export could have written but this one didn't
   /// are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
@@ -210,7 +209,7 @@ extension ImageCache {
 }
 
 /// The images of a cache that an export writes.
-public enum ExportedImages: Sendable, Hashable {
+package enum ExportedImages: Sendable, Hashable {
   /// Images as received.
   case original
   /// Images that a transformer made, such as resized ones (``EntryRecord/isTransformed``).

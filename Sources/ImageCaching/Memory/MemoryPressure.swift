@@ -197,22 +197,22 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
 }
 
 /// The files in which the system reports memory pressure, the best first.
-public struct MemoryPressureSources: Sendable, Hashable {
+package struct MemoryPressureSources: Sendable, Hashable {
   /// Files of pressure stall information, which take a trigger (the kernel's `Documentation/accounting/psi.rst`).
-  public var stallFiles: [String]
+  package var stallFiles: [String]
 
   /// Files `memory.events` of control groups (the kernel's `Documentation/admin-guide/cgroup-v2.rst`).
-  public var eventFiles: [String]
+  package var eventFiles: [String]
 
   /// Creates sources with these files; each list is in order of preference.
-  public init(stallFiles: [String], eventFiles: [String]) {
+  package init(stallFiles: [String], eventFiles: [String]) {
     self.stallFiles = stallFiles
     self.eventFiles = eventFiles
   }
 
   /// The files for this process: its control group's `memory.pressure`, the system's `/proc/pressure/memory`, and its control
   /// group's `memory.events`.
-  public static var system: MemoryPressureSources {
+  package static var system: MemoryPressureSources {
     let controlGroup = ControlGroup.folder(
       membership: readText("/proc/self/cgroup") ?? "",
       mounts: readText("/proc/self/mountinfo", limit: 1 << 20) ?? ""

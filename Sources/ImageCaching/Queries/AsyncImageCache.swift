@@ -39,12 +39,11 @@ public struct AsyncImageCache: Sendable {
   /// See ``ImageCache/contains(identity:)``.
   public func contains(identity: [UInt8]) async throws -> Bool { try await perform { try $0.contains(identity: identity) } }
 
-  /// See ``ImageCache/storeData(_:identity:url:proof:contentType:validators:freshness:lifetime:)``.
-  package func storeData(
+  /// See ``ImageCache/storeData(_:identity:url:contentType:validators:freshness:lifetime:)``.
+  public func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
     url: [UInt8],
-    proof: NewProof? = nil,
     contentType: String? = nil,
     validators: Validators = Validators(),
     freshness: Freshness = Freshness(),
@@ -55,7 +54,6 @@ public struct AsyncImageCache: Sendable {
         bytes,
         identity: identity,
         url: url,
-        proof: proof,
         contentType: contentType,
         validators: validators,
         freshness: freshness,
@@ -88,14 +86,13 @@ public struct AsyncImageCache: Sendable {
   @discardableResult
   public func verify(repair: Bool = true) async throws -> VerifyResult { try await perform { try $0.verify(repair: repair) } }
 
-  /// See ``ImageCache/export(to:layout:images:)``.
+  /// See ``ImageCache/export(to:layout:)``.
   @discardableResult
   public func export(
     to directory: String,
-    layout: ExportLayout,
-    images: ExportedImages = .original
+    layout: ExportLayout
   ) async throws -> ExportResult {
-    try await perform { try $0.export(to: directory, layout: layout, images: images) }
+    try await perform { try $0.export(to: directory, layout: layout) }
   }
 
   /// See ``ImageCache/importEntries(from:)``.

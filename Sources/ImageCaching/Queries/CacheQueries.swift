@@ -97,7 +97,11 @@ public struct CachedData: Sendable, Hashable {
   /// Its bytes as stored, which match the record's checksum.
   public let bytes: [UInt8]
   /// The head of its record.
-  public let head: EntryHead
+  package let head: EntryHead
+  /// Its format; nil if it wasn't recognised.
+  public var format: ImageFormat? { head.format }
+  /// Its XXH3 checksum of 128 bits.
+  public var checksum: Checksum { head.checksum }
   /// Whether it has expired by the cache's rules, so that it should be revalidated.
   public let isExpired: Bool
 }
@@ -145,14 +149,36 @@ extension ImageCache {
 
   /// Stores an image's bytes, replacing the entry of that identity; returns once it is synced to disk.
   ///
-  /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. `proof` describes
-  /// the bytes; without it they count as unverified, and their first bytes determine the format. `lifetime` overrides the cache's
-  /// rule. Throws like ``write(_:)``.
+  /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. The bytes count as
+  /// unverified; the first ones determine the format. `lifetime` overrides the cache's rule. Throws `diskFull` if there is no space,
+  /// and `storingStopped` after any other failed write or sync, also for all later writes.
+  public func storeData(
+    _ bytes: [UInt8],
+    identity: [UInt8],
+    url: [UInt8],
+    contentType: String? = nil,
+    validators: Validators = Validators(),
+    freshness: Freshness = Freshness(),
+    lifetime: Duration? = nil
+  ) throws(CacheError) {
+    try storeData(
+      bytes,
+      identity: identity,
+      url: url,
+      proof: nil,
+      contentType: contentType,
+      validators: validators,
+      freshness: freshness,
+      lifetime: lifetime
+    )
+  }
+
+  /// The same; `proof` describes the bytes.
   package func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
     url: [UInt8],
-    proof: NewProof? = nil,
+    proof: NewProof?,
     contentType: String? = nil,
     validators: Validators = Validators(),
     freshness: Freshness = Freshness(),

@@ -1,7 +1,7 @@
 import CJPEG
 package import ImagePrimitives
 
-extension JPEGCoder {
+extension JPEGCoder: ProgressiveImageCoder {
   /// For a baseline file, draws the available rows and leaves others transparent; for a progressive one, draws complete scans, and
   /// rows of the first scan. It creates no images of arithmetically coded files, which libjpeg can't read incrementally. Data right
   /// before a missing end-of-image marker isn't drawn, since more might follow.

@@ -1,7 +1,7 @@
 import CPNG
 package import ImagePrimitives
 
-extension PNGCoder {
+extension PNGCoder: ProgressiveImageCoder {
   /// Draws the available rows and leaves others transparent; of an interlaced file it draws each pass, with its pixels enlarged
   /// over missing ones. Of an animated file, it decodes the still picture.
   package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {

@@ -4,7 +4,7 @@ package import ImagePrimitives
 ///
 /// A file shorter than its RIFF header declares is an error, as are incomplete chunks and bitstream errors in any frame; libwebp
 /// has no warnings. Data after the RIFF chunk is ignored.
-package struct WebPCoder: ImageCoder {
+package struct WebPCoder: ProgressiveImageCoder {
   package init() {}
 
   package func canDecode(_ format: ImageFormat) -> Bool { format == .webp }

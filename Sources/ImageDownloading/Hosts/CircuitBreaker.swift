@@ -7,19 +7,19 @@ import ImagePrimitives
 ///
 /// A host that can't be reached (connection refused, name not resolved) isn't overloaded, so its pauses are shorter: one per retry
 /// of the download, each at most as long as its backoff and 2 s.
-public struct CircuitBreaker: Sendable, Hashable {
+package struct CircuitBreaker: Sendable, Hashable {
   /// Consecutive failures after which requests to the host stop; 20 by default, at least 1.
-  public var failures: Int
+  package var failures: Int
   /// How long they stop before one request tries the host; 30 s by default.
-  public var pause: Duration
+  package var pause: Duration
   /// Failed tries after which the host's other downloads fail as `host-down` without a request; 3 by default, at least 1.
-  public var rounds: Int
+  package var rounds: Int
   /// How long they fail before one request tries the host again; 5 minutes by default. ``ImageDownloader/forgetFailures()`` ends it
   /// sooner.
-  public var downFor: Duration
+  package var downFor: Duration
 
   /// Creates a circuit breaker; a number below 1 traps when it is used.
-  public init(failures: Int = 20, pause: Duration = .seconds(30), rounds: Int = 3, downFor: Duration = .seconds(300)) {
+  package init(failures: Int = 20, pause: Duration = .seconds(30), rounds: Int = 3, downFor: Duration = .seconds(300)) {
     self.failures = failures
     self.pause = pause
     self.rounds = rounds
@@ -27,7 +27,7 @@ public struct CircuitBreaker: Sendable, Hashable {
   }
 
   /// Never stops requests to a host.
-  public static let off = CircuitBreaker(failures: .max)
+  package static let off = CircuitBreaker(failures: .max)
 
   /// The longest pause of a host that can't be reached.
   private static let longestUnreachablePause = Duration.seconds(2)

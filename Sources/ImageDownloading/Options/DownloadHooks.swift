@@ -18,20 +18,20 @@ public struct DownloadRequest: Sendable, Hashable {
 /// All hooks are values with a name, and two with the same name count as equal: so options with hooks can be compared, and downloads
 /// with equal options share a transfer. Hooks must be quick: they are called on the transfer thread, never under a lock, and
 /// block all transfers until they return.
-public struct HeaderFilter: Sendable, Hashable {
+package struct HeaderFilter: Sendable, Hashable {
   /// Distinguishes it from other filters.
-  public let name: String
+  package let name: String
   let filter: @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]
 
   /// Creates a filter that returns the headers to send to `url`, given the default ones. Called for each request to the download's
   /// own origin; a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects fails the download as `internal`.
-  public init(name: String, filter: @escaping @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]) {
+  package init(name: String, filter: @escaping @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]) {
     self.name = name
     self.filter = filter
   }
 
-  public static func == (left: HeaderFilter, right: HeaderFilter) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+  package static func == (left: HeaderFilter, right: HeaderFilter) -> Bool { left.name == right.name }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// Changes or rejects each request before it is made; see ``HeaderFilter`` about names and threads.

@@ -30,7 +30,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// The `User-Agent` header.
   public var userAgent = "prewarm"
   /// Chooses the headers of each request by its URL; none by default.
-  public var headerFilter: HeaderFilter?
+  package var headerFilter: HeaderFilter?
   /// The user name and password, or their source; none by default.
   public var credentials: Credentials?
   /// Whether cookies are kept and sent, at a download's own origin, from one jar in memory for all such downloads of a downloader

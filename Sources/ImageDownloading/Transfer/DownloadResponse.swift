@@ -94,29 +94,33 @@ public struct TransferSummary: Sendable, Hashable {
   /// Whether it joined the transfer of another download, which has the same cost once.
   public var isShared = false
   /// Details of the last attempt, with ``Download/wantsDetails``.
-  public var details: TransferDetails?
+  package var details: TransferDetails?
+  /// The status and headers of the last response, rejected or not; nil if there was none.
+  public var response: ResponseHead? { details?.response }
+  /// The timings of the last attempt's last request; nil if it used an ``ImageLoader``.
+  public var metrics: TransferMetrics? { details?.metrics }
 
   /// Creates the summary of a download that made no request.
   public init() {}
 }
 
 /// Details of a download's last attempt, successful or not.
-public final class TransferDetails: Sendable, Hashable {
+package final class TransferDetails: Sendable, Hashable {
   /// The status and headers of the last response, rejected or not; nil if there was none.
-  public let response: ResponseHead?
+  package let response: ResponseHead?
   /// The timings; nil if the last attempt used an ``ImageLoader``.
-  public let metrics: TransferMetrics?
+  package let metrics: TransferMetrics?
 
-  public init(response: ResponseHead? = nil, metrics: TransferMetrics? = nil) {
+  package init(response: ResponseHead? = nil, metrics: TransferMetrics? = nil) {
     self.response = response
     self.metrics = metrics
   }
 
-  public static func == (left: TransferDetails, right: TransferDetails) -> Bool {
+  package static func == (left: TransferDetails, right: TransferDetails) -> Bool {
     left.response == right.response && left.metrics == right.metrics
   }
 
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(response)
     hasher.combine(metrics)
   }

@@ -16,9 +16,14 @@ public final class ImageMemory: Sendable {
   /// - Parameters:
   ///   - maxCost: the maximum bytes of pixels; nil (the default): no limit.
   ///   - maxCount: the maximum number of images; nil (the default): no limit.
-  ///   - sources: the kernel's sources of memory pressure, which empties the layer; nil: pressure is ignored. By default those of this
-  ///     machine; if there are none, ``pressureUnavailable`` says so.
-  public init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources? = .system) {
+  ///   - evictsUnderPressure: whether memory pressure of this machine empties the layer, by default true; if it can't be monitored,
+  ///     ``pressureUnavailable`` says so.
+  public convenience init(maxCost: Int? = nil, maxCount: Int? = nil, evictsUnderPressure: Bool = true) {
+    self.init(maxCost: maxCost, maxCount: maxCount, pressure: evictsUnderPressure ? .system : nil)
+  }
+
+  /// The same, with the kernel's sources of memory pressure; nil: pressure is ignored.
+  package init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources?) {
     let images = MemoryCache<MemoryKey, RememberedImage>(.init(maxCost: maxCost, maxCount: maxCount))
     self.images = images
     guard let sources else {

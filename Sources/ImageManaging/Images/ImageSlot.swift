@@ -69,8 +69,8 @@ public final class ImageSlot: Sendable {
   /// Shows nothing from now on.
   public func clear() { _ = begin(with: .cleared) }
 
-  /// The updates, for one consumer at a time; they are always of the current binding.
-  public var updates: Updates { Updates(slot: self) }
+  /// The updates, for one consumer at a time; they are always of the current binding, and end when the calling task is cancelled.
+  public var updates: some AsyncSequence<Update, Never> & Sendable { Updates(slot: self) }
 
   /// Starts a binding: undelivered updates of the previous one are dropped, and its load is cancelled.
   private func begin(with update: Update?) -> UInt64 {
@@ -129,18 +129,15 @@ public final class ImageSlot: Sendable {
     }?.resume()
   }
 
-  /// The updates of a slot, one after another; they never end.
-  public struct Updates: AsyncSequence, Sendable {
-    fileprivate let slot: ImageSlot
+  private struct Updates: AsyncSequence, Sendable {
+    let slot: ImageSlot
 
-    /// Takes updates from the slot.
-    public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let slot: ImageSlot
-      /// Waits for the next update; nil if the calling task is cancelled.
-      public mutating func next() async -> Update? { await slot.next() }
+    struct Iterator: AsyncIteratorProtocol {
+      let slot: ImageSlot
+      func next() async -> Update? { await slot.next() }
+      func next(isolation actor: isolated (any Actor)?) async -> Update? { await slot.next() }
     }
 
-    /// Creates an iterator over the updates from now on.
-    public func makeAsyncIterator() -> Iterator { Iterator(slot: slot) }
+    func makeAsyncIterator() -> Iterator { Iterator(slot: slot) }
   }
 }

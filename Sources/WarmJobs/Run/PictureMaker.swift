@@ -68,7 +68,8 @@ struct PictureMaker: Sendable {
     }
     var limits = limits
     limits.maximumPixels = min(limits.maximumPixels, Self.partialPixels)
-    guard let decoder = coder.progressiveDecoder(for: format, limits: limits) else { return (format, nil) }
+    let progressive = coder as? any ProgressiveImageCoder
+    guard let decoder = progressive?.progressiveDecoder(for: format, limits: limits) else { return (format, nil) }
     do throws(ImageError) {
       try decoder.append(bytes)
       return (format, try decoder.image())
