@@ -39,6 +39,11 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
     entries.last { $0.coder.canDecode(format) && !$0.removed.contains(format) }?.coder
   }
 
+  /// A decoder of that coder for a file that is still arriving; nil if there is none.
+  package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+    (coder(for: format) as? any ProgressiveImageCoder)?.progressiveDecoder(for: format, limits: limits)
+  }
+
   /// The last added coder that encodes `format`; nil if there is none.
   public func encoder(for format: ImageFormat) -> (any ImageCoder)? {
     entries.last { $0.coder.canEncode(format) && !$0.removed.contains(format) }?.coder

@@ -25,7 +25,7 @@ struct ProgressiveChecks {
   }
 
   func run() {
-    guard let decoder = coder.progressiveDecoder(for: format, limits: limits) else { return }
+    guard let decoder = (coder as? any ProgressiveImageCoder)?.progressiveDecoder(for: format, limits: limits) else { return }
     do throws(ImageError) {
       let last = try append(to: decoder)
       // Only a decoder of the whole file knows where it ends, and how a damaged file continues depends on the available bytes.

@@ -133,7 +133,7 @@ import Testing
 
     var seen: [EntryRecord] = []
     while true {
-      let page = try cache.entries(after: seen.last?.key, limit: 10)
+      let page = try cache.entries(after: seen.last, limit: 10)
       if page.isEmpty { break }
       seen += page
     }

@@ -188,7 +188,7 @@ import Testing
     #expect(directory.modified("out/h/a.png") == clock.source.wall())
     // Apps look for the URL's own extension.
     let flat = directory.file("flat")
-    try cache.export(to: flat, layout: .sdwebimage(withExtension: true), images: .transformed)
+    try cache.export(to: flat, layout: .sdwebimage(withExtension: true), images: .transformed) { _ in }
     #expect(files(below: flat).contains("\(digits("https://h/a.jpg")).jpg"))
   }
 
@@ -214,7 +214,13 @@ import Testing
     try cache.export(to: target, layout: .urlPath)
     directory.write(png(seed: 2), to: "out/h/2.webp")
     for url in urls.dropFirst() { _ = try cache.remove(url) }
-    let result = try cache.export(images(Array(urls.prefix(2))), to: target, layout: .urlPath, removesOthers: { _ in true })
+    let result = try cache.export(
+      images(Array(urls.prefix(2))),
+      to: target,
+      layout: .urlPath,
+      onEntry: { _ in },
+      removesOthers: { _ in true }
+    )
     #expect(result.exported == 1 && result.missing == 1 && result.removed == 1)
     #expect(files(below: target) == ["h/1.png", "h/2.png", "h/2.webp"])
   }
@@ -262,6 +268,7 @@ import Testing
     let spared = try cache.export(
       to: target,
       layout: .urlPath,
+      onEntry: { _ in },
       removesOthers: { _ in
         asked += 1
         return false
@@ -286,7 +293,7 @@ import Testing
     try makeCache(directory).export(to: target, layout: .urlPath)
     directory.damageBlob()
     try makeCache(directory).put("https://h/good.png", body(10))
-    let result = try makeCache(directory).export(to: target, layout: .urlPath, removesOthers: { _ in true })
+    let result = try makeCache(directory).export(to: target, layout: .urlPath, onEntry: { _ in }, removesOthers: { _ in true })
     #expect(result.damaged == 1 && result.removed == 0)
     #expect(files(below: target) == ["h/bad.png", "h/good.png"])
   }
@@ -297,7 +304,12 @@ import Testing
     try cache.export(to: target, layout: .sdwebimage(withExtension: false))
     _ = try cache.remove("https://h/2.png")
     directory.write(png(seed: 2), to: "out/logo.png")
-    let result = try cache.export(to: target, layout: .sdwebimage(withExtension: false), removesOthers: { _ in true })
+    let result = try cache.export(
+      to: target,
+      layout: .sdwebimage(withExtension: false),
+      onEntry: { _ in },
+      removesOthers: { _ in true }
+    )
     #expect(result.removed == 1)
     #expect(files(below: target) == [digits("https://h/1.png"), "logo.png"].sorted())
   }

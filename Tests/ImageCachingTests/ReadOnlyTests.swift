@@ -147,7 +147,7 @@ import Testing
       try ReadOnlyCache(opening: directory.file("none"), namespace: "a")
     }
     directory.write("x", to: "flat/VERSION")
-    guard case .folder(let folder) = try ReadOnlyCache(opening: directory.file("flat"), namespace: "pages") else {
+    guard case .folder(let folder) = try ReadOnlyCache(opening: directory.file("flat"), namespace: "pages").store else {
       Issue.record("a folder without an index didn't open as a flat one")
       return
     }

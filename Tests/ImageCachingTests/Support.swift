@@ -167,12 +167,12 @@ extension ImageCache {
 
   /// Counts entries and bytes record by record, for comparison with the totals.
   func counted() throws(CacheError) -> (entries: Int, bodyBytes: Int) {
-    var last: CacheKey?
+    var last: EntryRecord?
     var result = (entries: 0, bodyBytes: 0)
     while true {
       let page = try entries(after: last, limit: 100)
       guard let end = page.last else { return result }
-      last = end.key
+      last = end
       result.entries += page.count
       result.bodyBytes += page.reduce(0) { $0 + Int($1.head.bodySize) }
     }

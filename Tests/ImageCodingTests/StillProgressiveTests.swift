@@ -6,9 +6,8 @@ import Testing
 @Suite("progressive decoding of JPEG and PNG") struct StillProgressiveTests {
   /// The images after each piece of `count` bytes.
   private func images(_ bytes: [UInt8], by count: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
-    let coder = try Standard.coder(for: bytes)
     let format = try #require(ImageFormat(of: bytes))
-    let decoder = try #require(coder.progressiveDecoder(for: format, limits: limits))
+    let decoder = try #require(ImageCoderRegistry.standard.progressiveDecoder(for: format, limits: limits))
     var images: [DecodedImage] = []
     for start in stride(from: 0, to: bytes.count, by: count) {
       try bytes[start..<min(start + count, bytes.count)].withUnsafeBytes { try decoder.append($0) }

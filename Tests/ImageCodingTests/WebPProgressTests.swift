@@ -6,7 +6,7 @@ import Testing
 @Suite("progressive decoding of WebP") struct WebPProgressTests {
   /// The images that are returned while a file is appended in pieces.
   private func images(of bytes: [UInt8], piece: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
-    let decoder = try #require(ImageCoderRegistry.standard.coder(for: .webp)?.progressiveDecoder(for: .webp, limits: limits))
+    let decoder = try #require(ImageCoderRegistry.standard.progressiveDecoder(for: .webp, limits: limits))
     var images: [DecodedImage] = []
     for start in stride(from: 0, to: bytes.count, by: piece) {
       try Array(bytes[start..<min(start + piece, bytes.count)]).withUnsafeBytes { try decoder.append($0) }
@@ -76,6 +76,6 @@ import Testing
   @Test("other formats are left to other coders")
   func otherFormats() {
     #expect(WebPCoder().progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)
-    #expect(GIFCoder().progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)
+    #expect(ImageCoderRegistry.standard.progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)
   }
 }

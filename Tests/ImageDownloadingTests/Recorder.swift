@@ -108,16 +108,16 @@ struct Fetcher {
     loaders: [any ImageLoader] = [],
     circuitBreaker: CircuitBreaker = CircuitBreaker()
   ) throws {
-    let configuration = ImageDownloader.Configuration(
+    var configuration = ImageDownloader.Configuration(
       maxConcurrentDownloads: concurrency,
       maxConcurrentPerHost: perHost,
       order: order,
       time: time,
       jitter: { $0 },
       headers: headers,
-      loaders: loaders,
-      circuitBreaker: circuitBreaker
+      loaders: loaders
     )
+    configuration.circuitBreaker = circuitBreaker
     downloader = try ImageDownloader(configuration)
     client = downloader.client(recorder)
   }

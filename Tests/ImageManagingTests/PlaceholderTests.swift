@@ -83,7 +83,7 @@ import Testing
     _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
     origin.set("/4", .body(SampleImages.jpeg(4), type: "image/jpeg"))
     let loader = try Loader()
-    let options = LoadOptions(readOnly: [.folder(try FlatFolder(path: flat.path))], verification: Self.rules)
+    let options = LoadOptions(readOnly: [try ReadOnlyCache(opening: flat.path, namespace: "default")], verification: Self.rules)
     let results = try await load(urls(origin), loader, loader.context(options))
     #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .failed, .downloaded, .failed])
   }
@@ -93,7 +93,7 @@ import Testing
     _ = try await load(urls(origin), source, source.context())
     let loader = try Loader()
     let memory = ImageMemory(pressure: nil)
-    let filling = LoadOptions(readOnly: [.cache(source.cache)], memory: memory)
+    let filling = LoadOptions(readOnly: [ReadOnlyCache(source.cache)], memory: memory)
     _ = try await load(urls(origin), loader, loader.context(filling))
     #expect(memory.count == 5 && origin.requests.count == 5)
     var options = filling

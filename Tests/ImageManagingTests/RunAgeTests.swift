@@ -140,7 +140,7 @@ import Testing
     _ = try await loader.load(origin.url("/a"))
     loader.clock.advance(by: .seconds(8 * 86_400))
     _ = try await other.load(origin.url("/a"))
-    let context = loader.context(LoadOptions(readOnly: [.cache(other.cache)]))
+    let context = loader.context(LoadOptions(readOnly: [ReadOnlyCache(other.cache)]))
     #expect(try await loader.load(origin.url("/a"), context).outcome == .hitDisk)
     #expect(origin.requests.count == 2)
   }

@@ -76,10 +76,12 @@ import Testing
   @Test("a request changes single options, and keeps the manager's others") func optionsInherit() async throws {
     let album = try Album {
       $0.options.headers = [.init("X-Manager", "1"), .init("X-Both", "manager"), .init("X-Gone", "1")]
+      $0.options.removedHeaders = ["X-Back"]
       $0.options.userAgent = "own"
     }
     var request = album.request("/a.jpg")
-    request.options.headers = [.init("x-both", "request"), .init("X-Gone", nil), .init("X-Request", "1")]
+    request.options.headers = [.init("x-both", "request"), .init("X-Request", "1"), .init("X-Back", "1")]
+    request.options.removedHeaders = ["x-gone"]
     request.options.maxBytes = 10
     #expect(request.options.maxBytes == 10 && request.options.timeout == nil)
     await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: request) }
@@ -89,7 +91,7 @@ import Testing
     #expect(headers.count == 2)
     for sent in headers {
       #expect(sent["X-Manager"] == "1" && sent["X-Both"] == "request" && sent["X-Gone"] == nil && sent["X-Request"] == "1")
-      #expect(sent["User-Agent"] == "own" && sent["Accept"] == ImageCoderRegistry.standard.acceptedTypes)
+      #expect(sent["X-Back"] == nil && sent["User-Agent"] == "own" && sent["Accept"] == ImageCoderRegistry.standard.acceptedTypes)
     }
   }
 

@@ -40,7 +40,7 @@ import Testing
     _ = try await loader.load(url, loader.context(options()))
     try loader.damageBlob()
     let other = try Loader()
-    let context = other.context(options(readOnly: [.cache(loader.cache)]))
+    let context = other.context(options(readOnly: [ReadOnlyCache(loader.cache)]))
     #expect(try await other.load(url, context).outcome == .downloaded)
     expectGolden(context.warnings.joined(separator: "\n"))
     #expect(try await other.load(url, context).outcome == .hitDisk)

@@ -88,7 +88,7 @@ import Testing
     let other = try Loader()
     _ = try await other.load(url)
     var readOnly = options(.only, keepsOriginal: false, VerificationRules())
-    readOnly.readOnly = [.cache(other.cache)]
+    readOnly.readOnly = [ReadOnlyCache(other.cache)]
     #expect(try await loader.load(url, loader.context(readOnly)).outcome == .skipped)
     _ = try await loader.load(url)
     #expect(try await loader.load(url, transforming(mode: .only)).outcome == .skipped)

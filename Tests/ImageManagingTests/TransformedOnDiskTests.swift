@@ -255,7 +255,7 @@ import Testing
     _ = try await other.load(origin.url("/a.jpg"))
     let third = try Loader()
     for (number, store) in [loader.cache, other.cache].enumerated() {
-      var options = LoadOptions(readOnly: [.cache(store)], transformer: ResizingTransformer(width: 8))
+      var options = LoadOptions(readOnly: [ReadOnlyCache(store)], transformer: ResizingTransformer(width: 8))
       var coders = ImageCoderRegistry.standard
       coders.add(writer)
       options.coders = coders

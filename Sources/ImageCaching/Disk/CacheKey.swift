@@ -82,7 +82,7 @@ package struct CredentialHasher: Sendable {
 func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
 
 /// The checksum of a body: 128 bits of XXH3 over all of its bytes.
-public func checksum(of bytes: UnsafeRawBufferPointer) -> Checksum {
+package func checksum(of bytes: UnsafeRawBufferPointer) -> Checksum {
   let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
   return Checksum(high: hash.high64, low: hash.low64)
 }

@@ -4,11 +4,7 @@ import Synchronization
 extension ImageCache {
   /// The next entries, at most `limit`: those after `record`, or the first ones.
   public func entries(after record: EntryRecord? = nil, limit: Int) throws(CacheError) -> [EntryRecord] {
-    try entries(after: record?.key, limit: limit)
-  }
-
-  package func entries(after key: CacheKey?, limit: Int) throws(CacheError) -> [EntryRecord] {
-    try list(\.entries, after: key, limit: limit) { key, bytes in
+    try list(\.entries, after: record?.key, limit: limit) { key, bytes in
       StoredEntry(bytes).map { EntryRecord(key: key, stored: $0, expiry: expiry) }
     }
   }
@@ -29,7 +25,7 @@ extension ImageCache {
   }
 
   /// Removes the entry of an identity; returns whether there was one.
-  public func remove(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+  package func remove(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.remove(CacheKey(identity: identity), identity: identity) }
   }
 
@@ -83,11 +79,7 @@ extension ImageCache {
 
   /// The next blacklist entries, including expired ones, at most `limit`: those after `record`, or the first ones.
   public func blacklist(after record: BlacklistRecord? = nil, limit: Int) throws(CacheError) -> [BlacklistRecord] {
-    try blacklist(after: record?.key, limit: limit)
-  }
-
-  package func blacklist(after key: CacheKey?, limit: Int) throws(CacheError) -> [BlacklistRecord] {
-    try list(\.blacklist, after: key, limit: limit) { key, bytes in
+    try list(\.blacklist, after: record?.key, limit: limit) { key, bytes in
       StoredBlacklistEntry(bytes).map {
         BlacklistRecord(key: key, head: $0.head, identity: Array($0.identity), shownURL: Array($0.url))
       }
@@ -105,7 +97,7 @@ extension ImageCache {
   }
 
   /// Removes an identity from the blacklist; returns whether it was there.
-  public func removeFromBlacklist(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+  package func removeFromBlacklist(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.unblacklist(CacheKey(identity: identity), identity: identity) }
   }
 

@@ -48,11 +48,11 @@ extension ImageCache {
   /// Returns the number of imported URLs.
   private func importBlacklist(from other: ImageCache, hasSameKey: Bool) throws(CacheError) -> Int {
     let now = configuration.time.wall()
-    var (count, last): (Int, CacheKey?) = (0, nil)
+    var (count, last): (Int, BlacklistRecord?) = (0, nil)
     while true {
       let page = try other.blacklist(after: last, limit: Self.blacklistPageCount)
       guard let end = page.last else { return count }
-      last = end.key
+      last = end
       let usable = page.filter { !$0.head.isExpired(at: now) && (hasSameKey || !$0.shownURL.withUnsafeBytes(hasCredentials)) }
       if usable.isEmpty { continue }
       count += try environment.write { (transaction) throws(CacheError) in

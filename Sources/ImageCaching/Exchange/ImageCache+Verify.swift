@@ -29,7 +29,7 @@ extension ImageCache {
   /// The same, and calls `onDamage` for each damaged image.
   @discardableResult
   package func verify(
-    repair: Bool,
+    repair: Bool = true,
     onDamage: (EntryRecord, CachedBody.Damage) -> Void
   ) throws(CacheError) -> VerifyResult {
     if repair { try checkWritable() }
@@ -59,15 +59,15 @@ extension ImageCache {
   /// The number of entries read in one transaction: some hundred bytes each.
   private static let pageEntryCount = 256
 
-  /// Calls `body` with every entry in key order, outside any transaction. It continues after the last key each time, so it blocks
+  /// Calls `body` with every entry in key order, outside any transaction. It continues after the last record each time, so it blocks
   /// no other users and sees some of the entries that are stored meanwhile.
   func forEachEntry(_ body: (EntryRecord) throws(CacheError) -> Void) throws(CacheError) {
-    var last: CacheKey?
+    var last: EntryRecord?
     while true {
       let page = try entries(after: last, limit: Self.pageEntryCount)
       for record in page { try body(record) }
-      guard page.count == Self.pageEntryCount, let key = page.last?.key else { return }
-      last = key
+      guard page.count == Self.pageEntryCount, let end = page.last else { return }
+      last = end
     }
   }
 

@@ -12,6 +12,9 @@ public struct ReadOnlyCache: Sendable {
 
   package let store: Store
 
+  /// Looks in `cache`, whose rules decide what is fresh.
+  public init(_ cache: ImageCache) { store = .cache(cache) }
+
   /// Opens the cache at `path`: a folder with the subfolder `namespace`, the folder of a namespace, or a flat folder.
   ///
   /// Its images don't expire by age unless `maxAge` is given, since nothing renews them. Throws `missing` if nothing is there, or

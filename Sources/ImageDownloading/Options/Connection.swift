@@ -7,7 +7,7 @@ extension DownloadOptions {
     /// The version of HTTP; ``HTTPVersion/automatic`` by default.
     public var httpVersion = HTTPVersion.automatic
     /// Other targets for some hosts and ports; none by default. The first match counts.
-    public var connectTo: [ConnectTarget] = []
+    package var connectTo: [ConnectTarget] = []
     /// The proxy; none by default, whatever the environment says.
     public var proxy = Proxy.none
     /// TLS trust and client certificates; the system's certificates, and no client certificate, by default.
@@ -31,18 +31,18 @@ extension DownloadOptions {
   }
 
   /// A different target for connections to a host: the URL, `Host` and the name that TLS checks stay (as curl's `--connect-to`).
-  public struct ConnectTarget: Sendable, Hashable {
+  package struct ConnectTarget: Sendable, Hashable {
     /// The URL's host in lower case, IPv6 addresses in brackets; nil: any.
-    public var host: String?
+    package var host: String?
     /// The URL's port; nil: any.
-    public var port: Int?
+    package var port: Int?
     /// The name or address to connect to, IPv6 addresses in brackets; nil: the URL's.
-    public var targetHost: String?
+    package var targetHost: String?
     /// The port to connect to; nil: the URL's.
-    public var targetPort: Int?
+    package var targetPort: Int?
 
     /// Creates a rule that connects to the target instead of a host and port.
-    public init(host: String? = nil, port: Int? = nil, targetHost: String?, targetPort: Int?) {
+    package init(host: String? = nil, port: Int? = nil, targetHost: String?, targetPort: Int?) {
       self.host = host
       self.port = port
       self.targetHost = targetHost
@@ -165,7 +165,7 @@ extension URLOrigin {
 
 extension DownloadOptions.Connection {
   /// The target of ``connectTo`` for a request to `url`, a normalised one, as `HOST:PORT`; nil if it is the URL's own.
-  public func target(for url: UnsafeRawBufferPointer) -> [UInt8]? {
+  package func target(for url: UnsafeRawBufferPointer) -> [UInt8]? {
     guard !connectTo.isEmpty, let parts = URLNormalizer.parts(ofNormalForm: url) else { return nil }
     return target(of: URLOrigin(Array(url), parts))
   }

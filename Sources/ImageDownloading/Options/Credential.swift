@@ -70,7 +70,7 @@ extension DownloadOptions {
   ///
   /// A cache distinguishes images by their credential. An `Authorization` header of the options or of the downloader replaces it in
   /// requests.
-  public func credential(for url: UnsafeRawBufferPointer) -> Credential? {
+  package func credential(for url: UnsafeRawBufferPointer) -> Credential? {
     isForOtherOrigin ? nil : credentials?.credential(for: url)
   }
 }

@@ -77,7 +77,7 @@ final class PartialImages: Sendable {
 
   private func makeDecoder(_ bytes: UnsafeRawBufferPointer) -> (any ProgressiveDecoder)? {
     let decoder = ImageFormat(prefix: bytes).flatMap { format in
-      (coders.coder(for: format) as? any ProgressiveImageCoder)?.progressiveDecoder(for: format, limits: limits)
+      coders.progressiveDecoder(for: format, limits: limits)
     }
     guard let decoder else {
       end()

@@ -68,8 +68,7 @@ struct PictureMaker: Sendable {
     }
     var limits = limits
     limits.maximumPixels = min(limits.maximumPixels, Self.partialPixels)
-    let progressive = coder as? any ProgressiveImageCoder
-    guard let decoder = progressive?.progressiveDecoder(for: format, limits: limits) else { return (format, nil) }
+    guard let decoder = coders.progressiveDecoder(for: format, limits: limits) else { return (format, nil) }
     do throws(ImageError) {
       try decoder.append(bytes)
       return (format, try decoder.image())

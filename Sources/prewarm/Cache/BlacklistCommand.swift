@@ -30,11 +30,11 @@ struct BlacklistCommand: ParsableCommand {
 
     func run() throws {
       let cache = try options.open(.readOnly).cache
-      var last: CacheKey?
+      var last: BlacklistRecord?
       while true {
         let page = try withCacheErrors { () throws(CacheError) in try cache.blacklist(after: last, limit: 1000) }
         guard let end = page.last else { return }
-        last = end.key
+        last = end
         for record in page {
           if options.json { try printJSON(record.json) } else { try printData(Self.line(record)) }
         }

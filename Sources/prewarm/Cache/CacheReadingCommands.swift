@@ -119,11 +119,11 @@ extension CacheCommand {
 
     func run() throws {
       let cache = try options.open(.readOnly).cache
-      var last: CacheKey?
+      var last: EntryRecord?
       while true {
         let page = try withCacheErrors { () throws(CacheError) in try cache.entries(after: last, limit: 1000) }
         guard let end = page.last else { return }
-        last = end.key
+        last = end
         if options.json {
           for record in page { try printJSON(record.json) }
         } else {

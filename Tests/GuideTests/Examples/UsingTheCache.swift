@@ -95,14 +95,14 @@ func maintain(_ cache: ImageCache) async throws -> CacheTotals {
 func readBlacklist(_ cache: ImageCache) throws -> Int {
   var count = 0
   // guide
-  var last: CacheKey?
+  var last: BlacklistRecord?
   repeat {
     let page = try cache.blacklist(after: last, limit: 1000)
     for entry in page {
       print(String(decoding: entry.shownURL, as: UTF8.self), entry.head.kind.name, entry.head.count)
       count += 1
     }
-    last = page.last?.key
+    last = page.last
   } while last != nil
   try cache.clearBlacklist()
   // end

@@ -11,11 +11,11 @@ import WarmJobs
 @Suite struct HostDownRunTests {
   private let runs = JobRuns()
 
-  private let impatient = ImageManager.Configuration(
-    downloader: ImageDownloader.Configuration(
-      circuitBreaker: CircuitBreaker(failures: 5, pause: .milliseconds(10), rounds: 3)
-    )
-  )
+  private let impatient = {
+    var configuration = ImageManager.Configuration()
+    configuration.downloader.circuitBreaker = CircuitBreaker(failures: 5, pause: .milliseconds(10), rounds: 3)
+    return configuration
+  }()
 
   @Test("a host that is down gets few requests, its other URLs fail as host-down, and other hosts aren't delayed")
   func aDeadHostIsGivenUp() throws {
