@@ -106,7 +106,8 @@ func tellWhy(_ manager: ImageManager, url: String) async -> String {
 func askOtherwise(_ manager: ImageManager, url: String, token: String) async throws -> ImageResponse {
   // guide
   var request = ImageRequest(url: url)
-  request.options.headers = [.init("Authorization", "Bearer \(token)"), .init("Accept-Language", nil)]
+  request.options.headers = [.init("Authorization", "Bearer \(token)")]
+  request.options.removedHeaders = ["Accept-Language"]
   request.options.handlesCookies = true
   request.options.timeout = .seconds(20)
   request.options.retries = 5
