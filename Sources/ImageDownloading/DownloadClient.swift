@@ -94,7 +94,7 @@ public enum DownloadEvent: Sendable {
   case restarted(id: UInt64)
   /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
   case finished(id: UInt64, DownloadResponse)
-  /// The server responded with 304: the image of ``Download/validators`` is still current; see ``Response/isNotModified``.
+  /// The server responded with 304: the image of ``Download/validators`` is still current; see ``DownloadResponse/isNotModified``.
   case notModified(id: UInt64, DownloadResponse)
   /// Failed after all retries; its chunks are void.
   case failed(id: UInt64, ImageFailure, TransferSummary)

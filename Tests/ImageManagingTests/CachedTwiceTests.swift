@@ -169,7 +169,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
     #expect(try await album.source("/v.jpg", mode: .refresh) == .disk)
     #expect(album.origin.requests.count == 2)
-    #expect(try album.manager.removeFailedURL(album.url("/v.jpg")))
+    #expect(try await album.manager.removeFailedURL(album.url("/v.jpg")))
     await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
   }
 
@@ -184,7 +184,7 @@ import Testing
     request.decoding.policy = .never
     let task = album.manager.load(request)
     try await gate.waitForWaiting(1)
-    try album.manager.remove(album.url("/v.jpg"))
+    try await album.manager.remove(album.url("/v.jpg"))
     gate.open()
     #expect(try await task.value.result.outcome == .downloaded)
     #expect(try album.cache.totals().entries == 1)
@@ -210,7 +210,7 @@ import Testing
     }
     _ = try await album.source("/a.jpg")
     #expect(try album.cache.totals().entries == 2)
-    try album.manager.remove(album.url("/a.jpg"))
+    try await album.manager.remove(album.url("/a.jpg"))
     #expect(try album.cache.totals().entries == 0 && album.memory.count == 0)
   }
 

@@ -79,6 +79,86 @@ import Testing
     gate.open()
   }
 
+  @Test("a large file stays on disk and comes in parts, even after its removal") func parts() async throws {
+    let album = try Album()
+    album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
+    let first = try await album.manager.file(for: album.url("/large.jpg"))
+    let second = try await album.manager.file(for: album.url("/large.jpg"))
+    #expect(first.source == .network && second.source == .disk && album.origin.requests.count == 1)
+    #expect(first.etag == second.etag && first.byteCount == Self.large.count && second.size == ImageSize(width: 32, height: 24))
+    let whole = try await album.manager.data(for: album.url("/large.jpg"))
+    #expect(whole.bytes == Self.large && whole.etag == first.etag && whole.path == nil)
+    try await album.manager.remove(album.url("/large.jpg"))
+    for file in [first, second] {
+      #expect(file.bytes.isEmpty && file.path != nil)
+      var parts: [ArraySlice<UInt8>] = []
+      for try await part in file.chunks() { parts.append(part) }
+      #expect(parts.count == 5 && parts.dropLast().allSatisfy { $0.count == 64 << 10 } && Array(parts.joined()) == Self.large)
+    }
+  }
+
+  @Test("a small file, and one without a disk cache, come from memory in parts", arguments: [true, false])
+  func partsInMemory(hasCache: Bool) async throws {
+    let album = try Album { if !hasCache { $0.cache = nil } }
+    let file = try await album.manager.file(for: album.url("/a.jpg"))
+    #expect(file.bytes == SampleImages.jpeg(1) && file.path == nil && file.source == .network)
+    var bytes: [UInt8] = []
+    for try await part in file.chunks(ofCount: 7) { bytes += part }
+    #expect(bytes == SampleImages.jpeg(1))
+    #expect(album.origin.requests.count == 1)
+  }
+
+  @Test("the keys of a transformed file lead to it, without an encoding of the manager") func transformedKeys() async throws {
+    let album = try Album()
+    var request = album.request("/a.jpg")
+    request.decoding.transformer = .resize(width: 8)
+    let file = try await album.manager.data(for: request)
+    let record = try #require(try await album.manager.record(for: request))
+    #expect(record.checksum == file.checksum && record.size.width == 8 && record.byteCount == file.bytes.count)
+    #expect(try await album.manager.isOnDisk(request))
+    try await album.manager.remove(request)
+    #expect(try await album.manager.isOnDisk(request) == false)
+    #expect(try await album.manager.data(for: request).source == .network)
+  }
+
+  @Test("removing a URL removes all images made from it") func purge() async throws {
+    let album = try Album()
+    var requests: [ImageRequest] = []
+    for (path, width) in [("/a.jpg", 8), ("/a.jpg", 16), ("/b.jpg", 8)] {
+      var request = album.request(path)
+      request.decoding.transformer = .resize(width: width)
+      requests.append(request)
+      _ = try await album.manager.data(for: request)
+    }
+    try await album.manager.remove(album.url("/a.jpg"))
+    var left: [Bool] = []
+    for request in requests { left.append(try await album.manager.isOnDisk(request)) }
+    #expect(left == [false, false, true])
+    #expect(try await album.manager.data(for: requests[1]).source == .network)
+  }
+
+  @Test("pixels come with the same bytes for the first client and later ones") func bytesBesidePixels() async throws {
+    let album = try Album {
+      $0.memory = nil
+      $0.encoding = TransformEncoding(format: .png)
+    }
+    var request = album.request("/a.jpg")
+    request.decoding.transformer = .resize(width: 8)
+    request.decoding.includesData = true
+    let first = try await album.manager.response(for: request)
+    let second = try await album.manager.response(for: request)
+    #expect(first.source == .network && second.source == .disk)
+    #expect(first.data != nil && first.data == second.data && first.image?.pixels.size.width == 8)
+  }
+
+  @Test("a file that a serializer replaces is the same for the first client and later ones") func serialized() async throws {
+    let album = try Album { $0.hooks.cacheSerializer = { _, _, _ in SampleImages.jpeg(2) } }
+    let first = try await album.manager.data(for: album.url("/a.jpg"))
+    let second = try await album.manager.data(for: album.url("/a.jpg"))
+    #expect(first.bytes == SampleImages.jpeg(2) && second.bytes == first.bytes && second.etag == first.etag)
+    #expect(first.source == .network && second.source == .disk)
+  }
+
   @Test("a request leads to its record, the path of a large body, and their removal") func keys() async throws {
     let album = try Album()
     album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))

@@ -134,7 +134,7 @@ import Testing
     var updates = slot.updates.makeAsyncIterator()
     for round in 0..<40 {
       let gates = (0..<4).map { gallery.origin.hold("/\($0).jpg") }
-      for number in 0..<4 { try gallery.manager.remove(gallery.url(number)) }
+      for number in 0..<4 { try await gallery.manager.remove(gallery.url(number)) }
       // Loads of others complete, whether bound or not.
       var others: [ImageTask] = []
       let last = Int.random(in: 0..<4, using: &random)

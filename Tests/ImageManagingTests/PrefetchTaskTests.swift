@@ -201,7 +201,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     prefetcher.cancel(urls: [house.url(number)])
     gate.open()
     #expect(await batch.value == PrefetchProgress(loaded: 7, cancelled: 1))
-    #expect(try house.manager.isCached(house.url(number)) == false)
+    #expect(try await house.manager.isCached(house.url(number)) == false)
   }
 
   @Test("a batch whose sequence never ends lets others of its prefetcher finish") func sharingTheThread() async throws {

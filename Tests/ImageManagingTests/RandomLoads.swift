@@ -82,7 +82,7 @@ final class RandomLoads: Sendable {
   func run(count: Int, _ random: inout SeededRandom, _ comment: Comment) async throws {
     gate.close()
     for number in 0..<Self.urlCount where Bool.random(using: &random) {
-      try gallery.manager.remove(gallery.url(number), from: Bool.random(using: &random) ? .all : .memory)
+      try await gallery.manager.remove(gallery.url(number), from: Bool.random(using: &random) ? .all : .memory)
     }
     let seeds = (0..<4).map { _ in random.next() }
     let batch = RandomBatch(gallery.manager)

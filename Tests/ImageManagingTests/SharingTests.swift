@@ -221,7 +221,7 @@ import Testing
     _ = try await source.source("/b.jpg")
     let flat = TemporaryDirectory()
     _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
-    try source.manager.remove(source.url("/b.jpg"))
+    try await source.manager.remove(source.url("/b.jpg"))
     let stores = [
       try ReadOnlyCache(opening: source.folder.path, namespace: "default"),
       try ReadOnlyCache(opening: flat.path, namespace: "default"),

@@ -73,7 +73,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Whether each host's `robots.txt` is fetched first and obeyed (RFC 9309); false by default.
   public var respectsRobots = false
   /// Whether an accepted response is followed by a second, equal request to read the status of caches on the way into
-  /// ``Response/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
+  /// ``DownloadResponse/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
   /// failure is recorded there and doesn't fail the download. An ``ImageLoader`` gets no second request.
   public var checksRemoteCache = false
   /// Changes or rejects each request; none by default.

@@ -164,7 +164,7 @@ struct VariantIdentity: Sendable {
 /// wait for it. URLs are as they were first written, credentials included.
 public struct LoadHooks: Sendable {
   /// Whether an image that isn't cached, or is to be refreshed, is requested. False ends a miss without image and without error, as
-  /// ``/ImagePrimitives/Outcome/skipped``, and serves the cached image on a refresh.
+  /// ``/ImagePrimitives/LoadOutcome/skipped``, and serves the cached image on a refresh.
   public var shouldDownload: (@Sendable (_ url: String) -> Bool)?
   /// Whether a failure is remembered on the blacklist; overrides ``BlacklistRules``.
   public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: ImageFailure) -> Bool)?

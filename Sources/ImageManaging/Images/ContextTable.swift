@@ -59,7 +59,9 @@ final class ContextTable: Sendable {
     let isDecoded = decoding.policy == .eager && !deliversFile
     let transformer = isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil
     let encoding = configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
-    let delivery = deliversFile ? [.data, .transformedData] : delivery(decoding)
+    var delivery = deliversFile ? [.data, .transformedData] : delivery(decoding)
+    // The bytes are those that the disk has, whether they came from there or not.
+    if transformer != nil, encoding != nil, cache != nil, delivery.contains(.data) { delivery.insert(.transformedData) }
     // Without a disk there is nothing to revalidate, but the image is requested nevertheless.
     if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
     var options = LoadOptions(

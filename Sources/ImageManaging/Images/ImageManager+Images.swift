@@ -41,6 +41,32 @@ extension ImageManager {
   /// Loads the file of the image at `url`.
   public func data(for url: String) async throws(ImageLoadError) -> ImageData { try await data(for: ImageRequest(url: url)) }
 
+  /// Loads the file of one image without reading it into memory if it is large, to send it in parts: ``ImageData/chunks(ofCount:)``.
+  ///
+  /// As `data(for:)`, but the bytes of an untransformed image above 256 KiB stay in the cache's file. They were verified when they were
+  /// stored; ``ImageRequest/CachePolicy/verifiesHits`` compares their checksum each time. Without a disk cache, or if the server forbids
+  /// storing the image, its bytes are in memory, and in the latter case it is requested twice.
+  public func file(for request: ImageRequest) async throws(ImageLoadError) -> ImageData {
+    let transforms = request.decoding.transformer != nil || configuration.transformer != nil
+    guard !transforms, let cache = request.cachePolicy.cache ?? configuration.cache else { return try await data(for: request) }
+    var stored = request
+    (stored.decoding.policy, stored.decoding.includesData) = (.never, false)
+    guard let source = try await response(for: stored).source else { throw .declined }
+    let record: EntryRecord?
+    do {
+      record = try await self.record(for: request)
+    } catch {
+      throw Task.isCancelled ? .cancelled : .failed(ImageFailure(.internal, message: "cannot read the cache: \(error)"))
+    }
+    if let file = record.flatMap({ ImageData($0, in: cache, source: source) }) { return file }
+    var file = try await data(for: request)
+    file.source = source
+    return file
+  }
+
+  /// Loads the file of the image at `url` without reading it into memory if it is large.
+  public func file(for url: String) async throws(ImageLoadError) -> ImageData { try await file(for: ImageRequest(url: url)) }
+
   /// Starts to load one image.
   ///
   /// An image in memory is available when this returns. The task continues when it is released; only the look-up runs on the caller's

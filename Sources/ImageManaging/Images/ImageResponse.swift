@@ -65,37 +65,6 @@ public struct ImageResponse: Sendable {
   }
 }
 
-/// The file of an image as a request shows it: as received, or encoded after a transformer.
-///
-/// The same request gives the same bytes with the same properties, whether they come from the network or the disk.
-public struct ImageData: Sendable {
-  /// The bytes of the file.
-  public var bytes: [UInt8]
-  /// Its format, from its bytes; ``/ImagePrimitives/ImageFormat/mediaType`` is the `Content-Type` to send.
-  public var format: ImageFormat
-  /// Its size in pixels, as stored; 0 × 0 if its header wasn't read.
-  public var size: ImageSize
-  /// Its XXH3 checksum of 128 bits.
-  public var checksum: Checksum
-  /// When it expires by the rules of the cache; nil: never, or it wasn't stored.
-  public var freshUntil: Timestamp?
-  /// Where it came from.
-  public var source: ImageResponse.Source
-
-  /// A strong entity tag of these bytes (RFC 9110, section 8.8.3), made from their checksum.
-  public var etag: String { "\"\(checksum.hexadecimal)\"" }
-
-  init?(_ completion: LoadCompletion, source: ImageResponse.Source) {
-    guard let head = completion.payload?.head, let data = completion.payload?.data, let format = head.format else { return nil }
-    bytes = data
-    self.format = format
-    size = ImageSize(width: Int(head.width), height: Int(head.height))
-    checksum = head.checksum
-    freshUntil = completion.result.freshUntil
-    self.source = source
-  }
-}
-
 /// Why a single image was not loaded.
 public enum ImageLoadError: Error, Sendable, Hashable {
   /// It failed.

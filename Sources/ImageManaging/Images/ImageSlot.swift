@@ -70,7 +70,7 @@ public final class ImageSlot: Sendable {
   public func clear() { _ = begin(with: .cleared) }
 
   /// The updates, for one consumer at a time; they are always of the current binding, and end when the calling task is cancelled.
-  public var updates: some AsyncSequence<Update, Never> & Sendable { Updates(slot: self) }
+  public var updates: AsyncStream<Update> { AsyncStream { [self] in await next() } }
 
   /// Starts a binding: undelivered updates of the previous one are dropped, and its load is cancelled.
   private func begin(with update: Update?) -> UInt64 {
@@ -100,7 +100,7 @@ public final class ImageSlot: Sendable {
     waiter?.resume()
   }
 
-  fileprivate func next() async -> Update? {
+  private func next() async -> Update? {
     while !Task.isCancelled {
       if let update = state.withLock({ $0.pending.isEmpty ? nil : $0.pending.removeFirst() }) { return update }
       await withTaskCancellationHandler {
@@ -127,17 +127,5 @@ public final class ImageSlot: Sendable {
       defer { state.waiter = nil }
       return state.waiter
     }?.resume()
-  }
-
-  private struct Updates: AsyncSequence, Sendable {
-    let slot: ImageSlot
-
-    struct Iterator: AsyncIteratorProtocol {
-      let slot: ImageSlot
-      func next() async -> Update? { await slot.next() }
-      func next(isolation actor: isolated (any Actor)?) async -> Update? { await slot.next() }
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator(slot: slot) }
   }
 }

@@ -45,6 +45,8 @@ struct RequestedURL {
 /// The location of a request's image: cache, memory layer, and keys.
 struct CacheLocation {
   let context: LoadContext
+  /// The context of loads of the file, which may encode what others keep as pixels only.
+  private let fileContext: LoadContext
   let cache: ImageCache?
   let key: CacheKey
   let identity: [UInt8]
@@ -69,6 +71,7 @@ struct CacheLocation {
       return nil
     }
     self.context = context
+    fileContext = manager.contexts.context(for: request, mode: .use, servesExpired: false, deliversFile: true)
     cache = request.cachePolicy.cache ?? manager.configuration.cache
   }
 
@@ -77,9 +80,11 @@ struct CacheLocation {
   /// The memory layer's key of the image as requested.
   var memoryKey: MemoryKey { context.memoryKey(key) }
 
-  /// The identity of the transformed image on disk; nil if the request doesn't transform.
-  var transformedIdentity: [UInt8]? {
-    context.transform?.identity(of: identity)
+  /// The identities of the transformed image on disk: as a file, and as stored by loads of pixels; empty if nothing is transformed.
+  var transformedIdentities: [[UInt8]] {
+    let file = fileContext.transform?.identity(of: identity)
+    let other = context.transform?.identity(of: identity)
+    return (file == other ? [file] : [file, other]).compactMap(\.self)
   }
 
   func withIdentity<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {

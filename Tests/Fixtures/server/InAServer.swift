@@ -43,9 +43,9 @@ struct Server {
       do throws(ImageLoadError) {
         let file = try await manager.data(for: load)
         if request.headers[.ifNoneMatch] == file.etag {
-          return DownloadResponse(status: .notModified, headers: [.eTag: file.etag])
+          return Response(status: .notModified, headers: [.eTag: file.etag])
         }
-        return DownloadResponse(
+        return Response(
           status: .ok,
           headers: [.contentType: file.format.mediaType, .eTag: file.etag, .cacheControl: "public, max-age=3600"],
           body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes))
