@@ -17,14 +17,21 @@ import Testing
     #expect(shown == Set(examples))
   }
 
-  @Test("CONTRIBUTING.md names the packages that the script installs") func packages() throws {
+  @Test("CONTRIBUTING.md names the packages that the script installs, and the library's guide those of the library")
+  func packages() throws {
     let script = try text(of: "scripts/install-dependencies")
-    let start = try #require(script.range(of: "build)\n    packages+=("))
-    let end = try #require(script.range(of: ")", range: start.upperBound..<script.endIndex))
-    let packages = script[start.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace)
+    func packages(after mark: String) throws -> [Substring] {
+      let start = try #require(script.range(of: mark))
+      let end = try #require(script.range(of: ")", range: start.upperBound..<script.endIndex))
+      return script[start.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace)
+    }
+    let library = try packages(after: "library=(")
+    let all = library + (try packages(after: "build) packages+=(\"${library[@]}\" "))
     let contributing = try text(of: "CONTRIBUTING.md")
-    #expect(packages.count > 5)
-    for package in packages { #expect(contributing.contains(package), "\(package) is missing") }
+    #expect(library.count > 10 && all.count > library.count)
+    for package in all { #expect(contributing.contains(package), "\(package) is missing") }
+    let guide = try text(of: "Sources/ImageManaging/ImageManaging.docc/GettingStarted.md")
+    for package in library { #expect(guide.contains(package), "\(package) is missing") }
   }
 
   private func text(of path: String) throws -> String { try String(contentsOfFile: "\(Guide.root)/\(path)", encoding: .utf8) }

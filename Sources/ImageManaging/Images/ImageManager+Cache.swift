@@ -31,7 +31,9 @@ extension ImageManager {
   /// Whether the disk cache has the fresh image that the request would load; its body isn't read.
   public func isOnDisk(_ request: ImageRequest) throws(CacheError) -> Bool {
     guard let location = CacheLocation(request, self), let cache = location.cache else { return false }
-    for identity in location.transformedIdentities + [location.identity] where try cache.contains(identity: identity) { return true }
+    for identity in location.transformedIdentities + [location.identity] where try cache.contains(identity: identity) {
+      return true
+    }
     return false
   }
 

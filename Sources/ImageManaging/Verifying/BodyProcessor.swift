@@ -161,7 +161,9 @@ struct BodyProcessor: Sendable {
     if !context.needsPixels { (image, original) = (nil, nil) }
     var data = context.deliversTransformed ? transformed?.bytes : context.needsData ? Array(bytes) : nil
     // As later loads get them from the disk.
-    if case .instead(let own) = stored, context.keepsOriginalOnDisk, data != nil, !context.deliversTransformed { data = own.bytes }
+    if case .instead(let own) = stored, context.keepsOriginalOnDisk, data != nil, !context.deliversTransformed {
+      data = own.bytes
+    }
     if image == nil, data == nil, transformed == nil, case .asItCame = stored { return (body.verified, nil) }
     let origin = origin()
     let shown: EntryHead? =

@@ -36,6 +36,10 @@ await manager.shutDown()
 let totals = try cache.totals()
 print("cached: \(totals.entries) images, \(totals.bodyBytes) bytes")
 
+// The guide's first example, in a cache folder of its own.
+setenv("PREWARM_CACHE_DIR", CommandLine.arguments[1] + "-own", 1)
+_ = try await gettingStarted(url: urls[2])
+
 let messages = log.entries.filter { $0.metadata["url"] == "\(first)" }.map { "\($0.message)" }
 print("logged: \(messages.joined(separator: ", "))")
 let loads = ["downloaded", "hit-disk"].map {

@@ -42,9 +42,7 @@ struct Server {
       load.decoding.transformer = .resize(width: width)
       do throws(ImageLoadError) {
         let file = try await manager.data(for: load)
-        if request.headers[.ifNoneMatch] == file.etag {
-          return Response(status: .notModified, headers: [.eTag: file.etag])
-        }
+        if request.headers[.ifNoneMatch] == file.etag { return Response(status: .notModified, headers: [.eTag: file.etag]) }
         return Response(
           status: .ok,
           headers: [.contentType: file.format.mediaType, .eTag: file.etag, .cacheControl: "public, max-age=3600"],
@@ -57,6 +55,21 @@ struct Server {
         case .notCached, .declined: throw HTTPError(.notFound)
         }
       }
+    }
+    // end
+
+    // guide
+    router.get("original/**") { _, context in
+      let path = context.parameters.getCatchAll().joined(separator: "/")
+      let file = try await manager.file(for: "\(origin)/\(path)")
+      return Response(
+        status: .ok,
+        headers: [.contentType: file.format.mediaType, .contentLength: "\(file.byteCount)", .eTag: file.etag],
+        body: ResponseBody(contentLength: file.byteCount) { writer in
+          for try await part in file.chunks() { try await writer.write(ByteBuffer(bytes: part)) }
+          try await writer.finish(nil)
+        }
+      )
     }
     // end
 

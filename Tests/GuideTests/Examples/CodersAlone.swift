@@ -27,7 +27,7 @@ func describe(_ bytes: [UInt8]) -> String {
 
 func makeAvatar(_ image: DecodedImage) throws -> [UInt8] {
   // guide
-  let avatar = try PipelineTransformer([.circle, .resize(width: 96)]).transform(image)
+  let avatar = try ImageTransform.pipeline([.circle, .resize(width: 96)]).transform(image)
   let png = try ImageCoderRegistry.standard.encode(avatar, as: .png)
   // end
   return png

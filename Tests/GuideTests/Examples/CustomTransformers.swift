@@ -35,7 +35,7 @@ func loadHalf(_ manager: ImageManager, url: String) async throws -> ImageRespons
 /// For all images of a manager, with a closure.
 func makeGrey(cache: ImageCache, memory: ImageMemory) throws -> ImageManager {
   // guide
-  let grey = ClosureTransformer(key: "grey") { image in
+  let grey = ImageTransform.custom(key: "grey") { image in
     var image = image
     for pixel in stride(from: 0, to: image.pixels.bytes.count, by: 4) {
       let sum = image.pixels.bytes[pixel..<pixel + 3].reduce(0) { $0 + Int($1) }

@@ -99,7 +99,7 @@ func readBlacklist(_ cache: ImageCache) throws -> Int {
   repeat {
     let page = try cache.blacklist(after: last, limit: 1000)
     for entry in page {
-      print(String(decoding: entry.shownURL, as: UTF8.self), entry.head.kind.name, entry.head.count)
+      print(String(decoding: entry.shownURL, as: UTF8.self), entry.kind.name, entry.count)
       count += 1
     }
     last = page.last
