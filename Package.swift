@@ -27,6 +27,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 let package = Package(
   name: "prewarm",
+  platforms: [.macOS(.v15)],
   products: [
     .executable(name: "prewarm", targets: ["prewarm"]),
     // The library for other programs: the core, without jobs, manifests and reports.
@@ -66,7 +67,7 @@ let package = Package(
     .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
     // SwiftPM rejects the flags in hiredis' pkg-config file; its headers are found without them.
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
-    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CPlatform"),
 
     // Calls that start and end in C, since `setjmp` may not cross Swift.
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
@@ -81,22 +82,26 @@ let package = Package(
     // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
 
-    library("ImagePrimitives", ["CXXHash", "CZlib"]),
-    library("Threads", ["ImagePrimitives", "CLinux", deque]),
-    library("ImageURLs", ["ImagePrimitives", "CCurl"]),
+    library("Platform", ["CPlatform"]),
+    library("ImagePrimitives", ["Platform", "CXXHash", "CZlib"]),
+    library("Threads", ["Platform", "ImagePrimitives", deque]),
+    library("ImageURLs", ["Platform", "ImagePrimitives", "CCurl"]),
     library(
       "ImageCoding",
       [
-        "ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
+        "Platform", "ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
         .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
         .target(name: "CTIFF", condition: .when(traits: ["RareFormats"])),
         .target(name: "CHEIF", condition: .when(traits: ["RareFormats"])),
         .target(name: "CJXL", condition: .when(traits: ["RareFormats"])),
       ]
     ),
-    library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
-    library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", "CZlib", heap]),
-    library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
+    library("ImageCaching", ["Platform", "ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto"]),
+    library("ImageDownloading", ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CZlib", heap]),
+    library(
+      "ImageManaging",
+      ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]
+    ),
     // The modules that a program over the library imports.
     library("PrewarmImages", ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),
     library(

@@ -1,7 +1,12 @@
 #include "CExpat.h"
 
-#include <malloc.h>
 #include <stdlib.h>
+#ifdef __APPLE__
+#include <malloc/malloc.h>
+#define malloc_usable_size malloc_size
+#else
+#include <malloc.h>
+#endif
 
 // Expat's memory functions have no context argument, so each call of Expat sets it here first.
 static _Thread_local CExpatMemory *current;

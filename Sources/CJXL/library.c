@@ -9,7 +9,7 @@
 // The binary interface may change with each 0.x.
 #define TEXT(number) #number
 #define VERSION(major, minor) TEXT(major) "." TEXT(minor)
-#define LIBRARY "libjxl.so." VERSION(JPEGXL_MAJOR_VERSION, JPEGXL_MINOR_VERSION)
+#define LIBRARY CLOADING_FILE("jxl", VERSION(JPEGXL_MAJOR_VERSION, JPEGXL_MINOR_VERSION))
 
 static CJXLFunctions functions;
 static bool is_loaded;

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 package import ImagePrimitives
 import Threads
 
@@ -163,7 +163,7 @@ public final class DecodingBudget: Sendable {
   private struct State {
     var taken = 0
     /// The threads with a reservation.
-    var threads: Set<pthread_t> = []
+    var threads: Set<UInt> = []
   }
 
   /// Creates a budget; traps if `bytes` is less than 1.
@@ -183,7 +183,7 @@ public final class DecodingBudget: Sendable {
 
   /// Calls `body` while `count` bytes are reserved; those of a nested call aren't counted.
   package func spending<Result, Failure: Error>(_ count: Int, _ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    let thread = pthread_self()
+    let thread = SystemThread.currentID
     let share = min(count, bytes)
     let isNested = state.wait { state -> Bool? in
       if state.threads.contains(thread) { return true }

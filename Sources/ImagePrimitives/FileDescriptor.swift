@@ -1,4 +1,4 @@
-package import Glibc
+package import Platform
 
 /// An open file or folder, closed on deinitialisation.
 package struct FileDescriptor: ~Copyable, Sendable {
@@ -13,6 +13,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
   package var status: stat? {
     var status = stat()
     return fstat(number, &status) == 0 ? status : nil
+  }
+}
+
+extension Timestamp {
+  /// When a file was last modified.
+  package init(modified status: stat) {
+    var status = status
+    self.init(system_modified(&status))
   }
 }
 

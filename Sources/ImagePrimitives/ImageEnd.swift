@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Follows the structure of an image as its bytes arrive, to detect whether it is complete.
 ///

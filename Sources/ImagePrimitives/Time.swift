@@ -1,4 +1,4 @@
-public import Glibc
+package import Platform
 
 /// A moment on the monotonic clock, in nanoseconds: for durations and timers, never stored.
 ///
@@ -31,7 +31,7 @@ public struct Timestamp: Sendable, Comparable, Hashable {
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   /// Converts a reading of the system's clock or a file's time, clamped to the range.
-  public init(_ time: timespec) {
+  package init(_ time: timespec) {
     let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1000)
     self.init(milliseconds: overflow ? (time.tv_sec < 0 ? .min : .max) : product &+ Int64(time.tv_nsec) / 1_000_000)
   }

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 
 /// Parses host and port with libcurl's URL parser, the one that later connects, so that both always agree on the host.
 ///

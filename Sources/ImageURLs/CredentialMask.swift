@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
 public func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Platform
 package import ImagePrimitives
 import Synchronization
 
@@ -95,31 +94,23 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 }
 
-/// Wakes a thread that sleeps in `poll` or `epoll_wait`: an eventfd(2), closed on deinitialisation.
+/// Wakes a thread that waits for descriptors: one of the system, closed on deinitialisation.
 public final class WakeEvent: Sendable {
   /// Readable after ``signal()`` and until ``reset()``.
   public let descriptor: Int32
 
   /// Creates an unsignalled event; throws if the system has no descriptor left.
   public init() throws(ThreadError) {
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard descriptor >= 0 else { throw ThreadError(task: "create an eventfd", code: errno) }
+    descriptor = system_wake_create()
+    guard descriptor >= 0 else { throw ThreadError(task: "create a descriptor to wake a thread", code: errno) }
   }
 
   deinit { close(descriptor) }
 
   /// Makes the descriptor readable; any thread may call it.
-  public func signal() {
-    var one: UInt64 = 1
-    // A lost wake-up would block the thread forever. EAGAIN means that the counter is full, so the thread is awake already.
-    while write(descriptor, &one, 8) < 0, errno != EAGAIN, errno != EBADF {}
-  }
+  public func signal() { system_wake_signal(descriptor) }
 
-  public func reset() {
-    var count: UInt64 = 0
-    // If the read fails, the thread merely wakes once more.
-    _ = read(descriptor, &count, 8)
-  }
+  public func reset() { system_wake_reset(descriptor) }
 }
 
 /// The system couldn't provide a resource that a thread needs.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// State under a mutex that threads can wait on for changes.
 ///

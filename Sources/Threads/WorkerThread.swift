@@ -1,6 +1,5 @@
-import CLinux
 import DequeModule
-import Glibc
+import Platform
 package import ImagePrimitives
 import Synchronization
 
@@ -11,7 +10,7 @@ import Synchronization
 public final class WorkerThread: Sendable {
   private static let napMicroseconds: UInt32 = 2000
 
-  private let handle: pthread_t
+  private let handle: SystemThread
   private let life: Life
   private let isReleased = Atomic(false)
 
@@ -42,37 +41,31 @@ public final class WorkerThread: Sendable {
     var before = sigset_t()
     sigfillset(&signals)
     pthread_sigmask(SIG_SETMASK, &signals, &before)
-    var thread = pthread_t()
-    let status = pthread_create(
-      &thread,
-      nil,
-      { argument in
-        let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
-        linux_set_thread_name(start.name)
-        start.body()
-        start.life.hasEnded.store(true, ordering: .relaxed)
-        return nil
-      },
-      start.toOpaque()
-    )
-    pthread_sigmask(SIG_SETMASK, &before, nil)
-    guard status == 0 else {
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let thread = SystemThread.start(start.toOpaque()) { argument in
+      let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+      system_name_thread(start.name)
+      start.body()
+      start.life.hasEnded.store(true, ordering: .relaxed)
+    }
+    switch thread {
+    case .success(let thread): handle = thread
+    case .failure(let error):
       start.release()
-      throw ThreadError(task: "start thread '\(name)'", code: status)
+      throw ThreadError(task: "start thread '\(name)'", code: error.number)
     }
     self.life = life
-    handle = thread
   }
 
   public var isCurrent: Bool {
     // The system reuses the handle of a thread that has ended.
-    pthread_equal(handle, pthread_self()) != 0 && !life.hasEnded.load(ordering: .relaxed)
+    handle.isCurrent && !life.hasEnded.load(ordering: .relaxed)
   }
 
   /// Waits until the thread has ended; a second call does nothing. On the thread itself it detaches the thread instead.
   public func join() {
     guard !isReleased.exchange(true, ordering: .relaxed) else { return }
-    if isCurrent { pthread_detach(handle) } else { pthread_join(handle, nil) }
+    if isCurrent { handle.detach() } else { handle.join() }
   }
 
   /// Waits until the thread has ended or `deadline` has passed; returns whether it has ended. If not, and if `letsGo`, the thread
@@ -80,7 +73,7 @@ public final class WorkerThread: Sendable {
   package func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
     while !life.hasEnded.load(ordering: .relaxed) {
       if TimeSource.system.monotonic() >= deadline {
-        if letsGo, !isReleased.exchange(true, ordering: .relaxed) { pthread_detach(handle) }
+        if letsGo, !isReleased.exchange(true, ordering: .relaxed) { handle.detach() }
         return false
       }
       usleep(Self.napMicroseconds)
@@ -90,7 +83,7 @@ public final class WorkerThread: Sendable {
   }
 
   // A detached thread frees its own resources.
-  deinit { if !isReleased.exchange(true, ordering: .relaxed) { pthread_detach(handle) } }
+  deinit { if !isReleased.exchange(true, ordering: .relaxed) { handle.detach() } }
 }
 
 /// A queue for several threads: each element goes to one of them, oldest first.

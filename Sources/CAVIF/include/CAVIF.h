@@ -6,13 +6,14 @@
 
 // Without the trait AVIF nothing uses this module, but SwiftPM compiles it; libavif's headers aren't needed then.
 #if __has_include(<avif/avif.h>)
+#include <CLoading.h>
 #include <avif/avif.h>
 
 #if AVIF_VERSION >= 1000000
-#define CAVIF_LIBRARY "libavif.so.16"
+#define CAVIF_LIBRARY CLOADING_FILE("avif", "16")
 #define CAVIF_PACKAGE "libavif16"
 #elif AVIF_VERSION >= 110000
-#define CAVIF_LIBRARY "libavif.so.15"
+#define CAVIF_LIBRARY CLOADING_FILE("avif", "15")
 #define CAVIF_PACKAGE "libavif15"
 #else
 #error "prewarm requires libavif 0.11 or later"

@@ -7,11 +7,12 @@
 // Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; the headers aren't needed then.
 #if __has_include(<libheif/heif.h>) && __has_include(<libde265/de265.h>)
 #include <libheif/heif.h>
+#include <CLoading.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHEIF_LIBRARY "libheif.so.1"
-#define CHEIF_CODEC_LIBRARY "libde265.so.0"
+#define CHEIF_LIBRARY CLOADING_FILE("heif", "1")
+#define CHEIF_CODEC_LIBRARY CLOADING_FILE("de265", "0")
 #define CHEIF_PACKAGE "libheif1 libde265-0"
 
 // The functions of libheif that Swift uses, with their names in this module and in libheif.

@@ -8,6 +8,13 @@
 
 #define CLOADING_ERROR_SIZE 256
 
+// The file name of a library with that version of its binary interface.
+#ifdef __APPLE__
+#define CLOADING_FILE(name, version) "lib" name "." version ".dylib"
+#else
+#define CLOADING_FILE(name, version) "lib" name ".so." version
+#endif
+
 // Loads a library and the addresses of `count` of its functions. If it fails, `error` has the reason, and nothing stays loaded.
 bool cloading_load(const char *library, const char *const *names, size_t count, void **functions, char error[CLOADING_ERROR_SIZE]);
 

@@ -7,11 +7,12 @@
 // Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; libtiff's headers aren't needed then.
 #if __has_include(<tiffio.h>)
 
+#include <CLoading.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define CTIFF_LIBRARY "libtiff.so.6"
+#define CTIFF_LIBRARY CLOADING_FILE("tiff", "6")
 #define CTIFF_PACKAGE "libtiff6"
 
 // Loads libtiff on the first call. False if it isn't installed or too old.

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Platform
 public import ImagePrimitives
 import Synchronization
 
@@ -104,7 +103,7 @@ package final class BlobWriter: @unchecked Sendable {
   /// of the file system serves all blobs of a transaction.
   package func finish() throws(CacheError) -> StagedBlob {
     // Only a hint: the sync writes the rest.
-    _ = linux_start_writing_back(file.descriptor.number)
+    system_start_writing_back(file.descriptor.number)
     return StagedBlob(file: file, size: size, checksum: hash.checksum)
   }
 }
@@ -136,7 +135,7 @@ package final class StagedBlob: Sendable {
   func move(to name: String) throws(CacheError) { try file.move(to: name) }
 
   func synchronize() throws(CacheError) {
-    guard fdatasync(file.descriptor.number) == 0 else {
+    guard system_sync_data(file.descriptor.number) == 0 else {
       throw isDiskFull(errno)
         ? .diskFull(path: file.folder.path) : .storingStopped(path: file.folder.path, reason: errorSentence())
     }

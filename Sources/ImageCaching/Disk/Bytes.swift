@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import ImagePrimitives
 
 // Integers in index records. LMDB aligns values to two bytes only, so every access is unaligned.

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// The open folder of one namespace: its descriptor and its paths.
@@ -35,7 +34,7 @@ final class CacheFolder: Sendable {
   /// Opens a folder for reading, on any file system.
   init(reading path: String) throws(CacheError) {
     self.path = path
-    let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let number = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else {
       throw errno == ENOENT ? .missing(path: path) : .cannotOpen(path: path, reason: errorSentence())
     }
@@ -65,7 +64,7 @@ final class CacheFolder: Sendable {
   /// Makes a new folder's name durable if this user may open its parent.
   private static func synchronizeParent(of path: String) {
     guard let slash = path.lastIndex(of: "/") else { return }
-    let parent = Glibc.open(slash == path.startIndex ? "/" : String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let parent = Platform.open(slash == path.startIndex ? "/" : String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard parent >= 0 else { return }
     fsync(parent)
     close(parent)
@@ -179,9 +178,7 @@ enum FileSystemKind {
 
   /// The name of the network file system that an open file or folder is on; nil if it is local.
   static func networkName(of descriptor: Int32) -> String? {
-    var status = statfs()
-    guard fstatfs(descriptor, &status) == 0 else { return nil }
-    return networkName(ofMagic: Int(status.f_type))
+    networkName(ofMagic: Int(system_file_system(descriptor)))
   }
 
   /// The free space of an open file's file system, in bytes; nil if unknown.

@@ -1,6 +1,5 @@
 import CLMDB
-import CLinux
-import Glibc
+import Platform
 import ImagePrimitives
 import Synchronization
 
@@ -288,7 +287,7 @@ final class Environment: @unchecked Sendable {
       for head in heads where freed < byteCount {
         let body = try head.withBodyKey { (key) throws(CacheError) in try transaction.value(of: key, in: tables.bodies) }
         guard let range = body.flatMap({ IndexCompaction.restOfBody($0, pageSize: Int(statistics.ms_psize)) }) else { continue }
-        if linux_punch_hole(index, off_t(range.lowerBound), off_t(range.count)) == 0 { freed += range.count }
+        if system_punch_hole(index, off_t(range.lowerBound), off_t(range.count)) == 0 { freed += range.count }
       }
       return freed > 0
     }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import ImagePrimitives
 
 /// The disk cache: one namespace, which is a folder with an LMDB index and files for large bodies.

@@ -1,5 +1,5 @@
 import CLMDB
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// Compacts an index by copying it without its free pages, which LMDB never returns to the file system.

@@ -1,5 +1,5 @@
 import CLMDB
-import Glibc
+import Platform
 import ImagePrimitives
 import Synchronization
 import Threads
@@ -75,8 +75,7 @@ private struct MappedIndex: ~Copyable {
   deinit { munmap(start, byteCount) }
 
   func isInMemory(_ page: UInt64) -> Bool {
-    var state: UInt8 = 0
-    return mincore(start + Int(page) * IndexPages.byteCount, IndexPages.byteCount, &state) == 0 && state & 1 != 0
+    system_is_resident(start + Int(page) * IndexPages.byteCount, IndexPages.byteCount) != 0
   }
 
   func request(_ page: UInt64) { madvise(start + Int(page) * IndexPages.byteCount, IndexPages.byteCount, MADV_WILLNEED) }
@@ -119,7 +118,7 @@ struct IndexPages: ~Copyable {
     guard (1...Self.maximumDepth).contains(depth) else { return [] }
     var level = [record.littleEndian(at: Self.rootOffset, as: UInt64.self)].filter { $0 < pageCount }
     for _ in 1..<depth {
-      for page in level { posix_fadvise(file, offset(page), off_t(Self.byteCount), POSIX_FADV_WILLNEED) }
+      for page in level { system_will_need(file, offset(page), off_t(Self.byteCount)) }
       var children: [UInt64] = []
       for page in level {
         guard appendChildren(of: page, to: &children) else { return [] }

@@ -1,5 +1,5 @@
 import CLMDB
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// A newly opened LMDB environment with its tables.

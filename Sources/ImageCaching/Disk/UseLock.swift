@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// The lock on an open folder: shared by all processes that use it, exclusive for replacing its index.

@@ -1,5 +1,5 @@
 import CLMDB
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// A running write transaction, which keeps the tables, the totals and the blobs consistent.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// The target folder of an export. Files appear completely or not at all: each is written under a temporary name, then renamed.
@@ -20,7 +20,7 @@ struct ExportFolder: ~Copyable {
     // A failure for a parent matters only if the folder can't be opened.
     let isMade = mkdir(path, 0o777) == 0 || errno == EEXIST
     let reason = errorSentence()
-    let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let number = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else { throw .cannotExport(path: path, reason: isMade ? errorSentence() : reason) }
     descriptor = FileDescriptor(owning: number)
   }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import ImagePrimitives
 
 /// A read-only folder of image files with SDWebImage's names: MD5 of the URL as first written, in lower-case hexadecimal digits,
@@ -54,7 +54,7 @@ package final class FlatFolder: Sendable {
     guard let bytes = readAll(found.file.number, limit: size) else {
       throw .cannotRead(path: folder.path(of: found.name), reason: errorSentence())
     }
-    return (bytes, Timestamp(found.status.st_mtim))
+    return (bytes, Timestamp(modified: found.status))
   }
 
   private struct OpenedFile: ~Copyable {
@@ -96,7 +96,7 @@ package final class FlatFolder: Sendable {
       guard continues, Self.isImageName(name), fstatat(folder.descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
         status.isRegular
       else { return }
-      continues = try body(File(name: name, byteCount: Int(status.st_size), modifiedAt: Timestamp(status.st_mtim)))
+      continues = try body(File(name: name, byteCount: Int(status.st_size), modifiedAt: Timestamp(modified: status)))
     }
   }
 

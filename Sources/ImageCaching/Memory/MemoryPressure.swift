@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Platform
 import ImagePrimitives
 import Synchronization
 import Threads
@@ -147,6 +146,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
 
   /// Watches the counts in a file `memory.events` through inotify.
   init(eventFile path: String) throws(SetupError) {
+    #if os(Linux)
     let number = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard number >= 0 else { throw SetupError(reason: errorSentence()) }
     let descriptor = FileDescriptor(owning: number)
@@ -154,6 +154,9 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
     guard let text = readText(path) else { throw SetupError(reason: errorSentence()) }
     guard let events = MemoryEvents(text) else { throw SetupError(reason: "it lacks the counts high, max and oom") }
     self.init(path: path, descriptor: descriptor, awaited: Int16(POLLIN), events: events)
+    #else
+    throw SetupError(reason: "only Linux has such files")
+    #endif
   }
 
   /// Watches a test's descriptor like stall information.
@@ -180,6 +183,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
   /// Reads inotify's events; false once one says that the file was removed.
   private func drain() -> Bool {
     var isWatched = true
+    #if os(Linux)
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
       while true {
         let count = uninterrupted { read(descriptor.number, buffer.baseAddress, buffer.count) }
@@ -192,6 +196,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
         }
       }
     }
+    #endif
     return isWatched
   }
 }

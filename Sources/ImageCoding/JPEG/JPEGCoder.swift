@@ -1,5 +1,5 @@
 import CJPEG
-import Glibc
+import Platform
 package import ImagePrimitives
 
 /// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits per sample; grey, RGB, YCbCr, CMYK and

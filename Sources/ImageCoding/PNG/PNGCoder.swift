@@ -1,5 +1,5 @@
 import CPNG
-import Glibc
+import Platform
 package import ImagePrimitives
 
 /// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// The data in a URL (RFC 2397), as browsers decode it (WHATWG Fetch, "data: URL processor").

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// The parts of an SVG that browsers ignore in an image, and its embedded images.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// The size of an SVG by the attributes of its root element.

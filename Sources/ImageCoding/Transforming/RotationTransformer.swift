@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import ImagePrimitives
 
 /// Rotates images clockwise about their centre (SDWebImage's `SDImageRotationTransformer`, which uses counterclockwise radians).

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import ImagePrimitives
 
 /// Rounds the corners of images, making them transparent, and optionally draws a border inside (SDWebImage's

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// Dates in HTTP's three forms (RFC 9110, section 5.6.7).

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The IP addresses of the public Internet, by IANA's special-purpose registries (RFC 6890).
 ///

@@ -1,10 +1,9 @@
-import CLinux
-
 /// A pattern of a `robots.txt`: a path prefix in which `*` stands for any bytes, and a final `$` for the end of the path
 /// (RFC 9309, section 2.2.3).
 ///
 /// Pattern and path are compared in one canonical form, whichever characters are percent-encoded (section 2.2.2): unreserved ones
 /// aren't, all others are, except those that separate parts of a path or fields of a query.
+import Platform
 struct RobotsPattern: Sendable {
   /// In canonical form, with `*` for any bytes.
   private var bytes: [UInt8]
@@ -54,7 +53,7 @@ struct RobotsPattern: Sendable {
       if work < 0 { return nil }
       if parts.isEmpty, isAnchored { return part.count <= rest.count && rest.suffix(part.count).elementsEqual(part) }
       if part.isEmpty { continue }
-      guard let found = linux_find(start(of: rest), rest.count, start(of: part), part.count), let base = start(of: rest) else {
+      guard let found = system_find(start(of: rest), rest.count, start(of: part), part.count), let base = start(of: rest) else {
         return false
       }
       rest = rest.dropFirst(found - base + part.count)

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 
 /// The global state of libcurl.
 enum Curl {

@@ -1,9 +1,8 @@
 import CCurl
-import CLinux
-import Glibc
+import Platform
 import ImagePrimitives
 
-/// libcurl's multi handle on our own epoll, with the connections and resolved names of its transfers.
+/// libcurl's multi handle on a poller of the system, with the connections and resolved names of its transfers.
 ///
 /// It is driven by `curl_multi_socket_action` only. libcurl's callbacks only record what to watch and until when; handles are
 /// added and removed outside of them.
@@ -13,9 +12,9 @@ final class CurlMulti {
   private static let retryMilliseconds: Int32 = 50
 
   private let multi: UnsafeMutableRawPointer
-  private let epoll: Int32
+  private let poller: Int32
   private let wakeDescriptor: Int32
-  private let events: UnsafeMutablePointer<epoll_event>
+  private let events: UnsafeMutablePointer<system_event>
   /// When libcurl wants to be called; nil if it waits for sockets only.
   private(set) var timer: MonotonicInstant?
   /// Sockets that the system couldn't watch, for lack of memory or watches: retried until it can. Otherwise, a transfer would wait for
@@ -38,8 +37,8 @@ final class CurlMulti {
   /// Watches `wakeDescriptor` besides libcurl's sockets.
   init(wakeDescriptor: Int32, iteration: LoopIteration) throws(DownloaderError) {
     try Curl.requireFeatures()
-    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    guard epoll >= 0 else { throw DownloaderError(system: "epoll_create1") }
+    poller = system_poller()
+    guard poller >= 0 else { throw DownloaderError(system: "create a poller") }
     guard let multi = curl_multi_init() else {
       throw DownloaderError(message: "cannot initialise libcurl: out of memory")
     }
@@ -50,13 +49,13 @@ final class CurlMulti {
     let context = Unmanaged.passUnretained(self).toOpaque()
     curl_multi_set_socket_callback(multi, socketChanged, context)
     curl_multi_set_timer_callback(multi, timerChanged, context)
-    guard setWatch(of: wakeDescriptor, for: CURL_POLL_IN) else { throw DownloaderError(system: "epoll_ctl") }
+    guard setWatch(of: wakeDescriptor, for: CURL_POLL_IN) else { throw DownloaderError(system: "watch a descriptor") }
   }
 
   deinit {
     curl_multi_cleanup(multi)
     events.deallocate()
-    Glibc.close(epoll)
+    Platform.close(poller)
   }
 
   /// Sets the maximum number of open connections, including those in use.
@@ -71,21 +70,21 @@ final class CurlMulti {
   func poll(milliseconds: Int32, time: TimeSource, meter: PipelineMeter) -> Bool {
     for (socket, what) in unwatched { watch(socket, of: nil, for: what) }
     let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
-    let count = epoll_wait(epoll, events, Int32(Self.eventLimit), isLate ? Self.retryMilliseconds : milliseconds)
+    let count = system_wait(poller, events, Int32(Self.eventLimit), isLate ? Self.retryMilliseconds : milliseconds)
     iteration.now = time.monotonic()
     meter.transfersWoke(at: iteration.now)
     var isWoken = false
     for index in 0..<max(0, Int(count)) {
       let event = events[index]
-      if event.data.fd == wakeDescriptor {
+      if event.descriptor == wakeDescriptor {
         isWoken = true
-      } else if use(of: event.data.fd) != .used {
+      } else if use(of: event.descriptor) != .used {
         // The server closed it, which libcurl detects before it reuses it, or sent unrequested bytes.
-        endIfUnasked(event.data.fd)
-        setUse(of: event.data.fd, .used)
-        _ = setWatch(of: event.data.fd, for: CURL_POLL_REMOVE)
+        endIfUnasked(event.descriptor)
+        setUse(of: event.descriptor, .used)
+        _ = setWatch(of: event.descriptor, for: CURL_POLL_REMOVE)
       } else {
-        act(on: event.data.fd, flags(of: event.events))
+        act(on: event.descriptor, flags(of: event.what))
       }
     }
     if let timer, timer <= iteration.now { actOnTime() }
@@ -113,11 +112,8 @@ final class CurlMulti {
     curl_multi_socket_action(multi, socket, flags, &running)
   }
 
-  private func flags(of events: UInt32) -> Int32 {
-    var flags: Int32 = 0
-    if events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { flags |= CURL_CSELECT_IN }
-    if events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
-    return flags
+  private func flags(of what: Int32) -> Int32 {
+    (what & Int32(SYSTEM_READABLE) != 0 ? CURL_CSELECT_IN : 0) | (what & Int32(SYSTEM_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0)
   }
 
   /// - Parameter easy: the handle of the connection.
@@ -157,16 +153,10 @@ final class CurlMulti {
 
   /// Returns whether the system watches the socket as requested; a closed one needs no watch.
   private func setWatch(of socket: Int32, for what: Int32) -> Bool {
-    var event = epoll_event()
-    event.data.fd = socket
-    if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
-    if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
-    if what == CURL_POLL_REMOVE {
-      return epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event) == 0 || errno == ENOENT || errno == EBADF
-    }
-    if epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0 { return true }
-    guard errno == ENOENT else { return errno == EBADF }
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0
+    if what == CURL_POLL_REMOVE { return system_watch(poller, socket, 0) == 0 || errno == ENOENT || errno == EBADF }
+    let isReadable = what & CURL_POLL_IN != 0 ? Int32(SYSTEM_READABLE) : 0
+    let isWritable = what & CURL_POLL_OUT != 0 ? Int32(SYSTEM_WRITABLE) : 0
+    return system_watch(poller, socket, isReadable | isWritable) == 0 || errno == EBADF
   }
 
   fileprivate func setTimer(milliseconds: Int) {

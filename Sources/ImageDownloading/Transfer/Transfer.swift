@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 import ImagePrimitives
 
 /// A running request: an easy handle and the body that it receives, reused for one request after another.
@@ -300,14 +300,12 @@ extension Transfer {
   /// Opens a socket for a connection to `target`; `CURL_SOCKET_BAD` makes libcurl try the name's next address.
   func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
     guard let target, mayConnect(to: address(of: target)) else { return CURL_SOCKET_BAD }
-    let type = target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(target.pointee.family, type, target.pointee.protocol)
+    let descriptor = system_socket(target.pointee.family, target.pointee.socktype, target.pointee.protocol)
     guard descriptor >= 0 else { return CURL_SOCKET_BAD }
     noteOpenedSocket()
     // A connection without acknowledgements is closed with all its requests; otherwise new HTTP/2 requests would keep joining it. The limit
     // also applies to connecting, which has its own limit.
-    var milliseconds = UInt32(clamping: max(options.stallTimeout, options.connectTimeout).wholeMilliseconds)
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<UInt32>.size))
+    system_limit_silence(descriptor, UInt32(clamping: max(options.stallTimeout, options.connectTimeout).wholeMilliseconds))
     return descriptor
   }
 

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 import ImagePrimitives
 
 extension Transfer {
