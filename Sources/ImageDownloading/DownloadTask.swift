@@ -86,6 +86,10 @@ extension ImageDownloader {
     let (client, receiver) = taskClient()
     let (id, state) = receiver.add()
     let task = DownloadTask(id: id, priority: priority, state: state, client: client, downloader: self)
+    if let reason = options.invalidReason {
+      receiver.receive([.failed(id: id, ImageFailure(invalidOptions: reason), TransferSummary())])
+      return task
+    }
     do throws(InvalidURL) {
       let download = Download(
         id: id,
@@ -124,6 +128,11 @@ extension ImageDownloader {
     }
     return bytes
   }
+}
+
+extension ImageFailure {
+  /// The failure of a load or download whose own options can't be used.
+  package init(invalidOptions reason: String) { self.init(.internal, message: "the request's options are invalid: \(reason)") }
 }
 
 /// The state of a ``DownloadTask``: written by the transfer thread, awaited by tasks.

@@ -95,6 +95,23 @@ import Testing
     }
   }
 
+  @Test("a header that can't be sent fails its load, not the process") func invalidHeaderFails() async throws {
+    let album = try Album()
+    var request = album.request("/a.jpg")
+    request.options.headers = [.init("X-Forwarded", "a\r\nX-Injected: secret")]
+    var sentence = ""
+    do throws(ImageLoadError) { _ = try await album.manager.response(for: request) } catch { sentence = "\(error)" }
+    #expect(sentence.contains("X-Forwarded") && !sentence.contains("secret"))
+    let prefetcher = try ImagePrefetcher(manager: album.manager)
+    let result = await prefetcher.prefetch([request, album.request("/b.jpg")]).value
+    #expect(result.failed == 1 && result.loaded == 1 && result.total == 2)
+    #expect(album.origin.requests.map(\.target) == ["/b.jpg"])
+    let options = DownloadOptions { $0.removedHeaders = ["no name"] }
+    await #expect(throws: DownloadError.self) {
+      try await album.manager.downloader.data(from: album.url("/b.jpg"), options: options)
+    }
+  }
+
   @Test("images of different credentials are kept apart, and no credential is written to disk")
   func credentialsKeepApart() async throws {
     let album = try Album()

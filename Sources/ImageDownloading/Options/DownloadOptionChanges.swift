@@ -68,6 +68,9 @@ extension DownloadOptions {
       if let value { changes.insert(Change(option: option, value: value) { apply(&$0, value) }) }
     }
 
+    /// What is wrong with the changed options; nil if they can be used.
+    package var invalidReason: String? { changes.isEmpty ? nil : applied(to: DownloadOptions()).invalidReason }
+
     /// Applies the changes to `options`.
     public func applied(to options: DownloadOptions) -> DownloadOptions {
       changes.isEmpty ? options : options.with { options in for change in changes { change.apply(&options) } }

@@ -8,8 +8,8 @@ public import ImagePrimitives
 ///   $0.retries = 1
 /// }
 /// ```
-/// Options are checked when they are prepared for use: a header that ``isValidHeader(name:value:)`` rejects and a connection with an
-/// ``Connection/invalidReason`` trap. Hooks and credentials compare by their names.
+/// A header that ``isValidHeader(name:value:)`` rejects and a connection with an ``Connection/invalidReason`` trap in the options of a
+/// manager, and fail a download or a load whose own options have them. Hooks and credentials compare by their names.
 public struct DownloadOptions: Sendable, Hashable {
   /// How much of the image is requested; all of it by default.
   public var method = Method.get
@@ -110,6 +110,17 @@ public struct DownloadOptions: Sendable, Hashable {
 }
 
 extension DownloadOptions {
+  /// What is wrong with the options, without values, which may be secret; nil if they can be used.
+  package var invalidReason: String? {
+    for header in headers + [HeaderField("Accept", sentAccept), HeaderField("User-Agent", userAgent)] {
+      if !Self.isValidHeader(name: header.name, value: header.value) { return "\(header.name): not a valid header" }
+    }
+    for name in removedHeaders {
+      if !Self.isValidHeader(name: name, value: "") { return "\(name): not the name of a header" }
+    }
+    return connection.invalidReason
+  }
+
   /// Creates the default options with the changes of `change`.
   public init(_ change: (inout DownloadOptions) -> Void) {
     self.init()
@@ -185,14 +196,7 @@ package final class PreparedOptions: Sendable, Hashable {
   /// Prepares `options`; traps on a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects and on a connection with an
   /// ``DownloadOptions/Connection/invalidReason``.
   package init(_ options: DownloadOptions) {
-    for header in options.headers + [.init("Accept", options.sentAccept), .init("User-Agent", options.userAgent)] {
-      let isValid = DownloadOptions.isValidHeader(name: header.name, value: header.value)
-      trap(unless: isValid, "\(header.name): not a valid header")
-    }
-    for name in options.removedHeaders {
-      trap(unless: DownloadOptions.isValidHeader(name: name, value: ""), "\(name): not the name of a header")
-    }
-    let invalid = options.connection.invalidReason
+    let invalid = options.invalidReason
     trap(unless: invalid == nil, invalid ?? "")
     self.options = options.with {
       $0.chunkBytes = max(1, $0.chunkBytes)

@@ -1,5 +1,6 @@
 import ImageCaching
 import ImageCoding
+import ImageDownloading
 public import ImagePrimitives
 import ImageURLs
 import Synchronization
@@ -117,6 +118,7 @@ final class SingleLoad: LoadReceiver {
       fail(ImageFailure(.invalidURL, message: error.message))
       return
     }
+    if let reason = request.options.invalidReason { return fail(ImageFailure(invalidOptions: reason)) }
     let context = manager.contexts.context(
       for: request,
       mode: mode,

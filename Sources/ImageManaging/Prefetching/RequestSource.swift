@@ -1,3 +1,4 @@
+import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
@@ -64,8 +65,12 @@ final class RequestSource: PrefetchDelegate {
       self.ahead = nil
       return ahead
     }
-    guard let request = nextRequest()?.prefetching(to: configuration) else { return nil }
-    return (request, manager.context(for: request))
+    while let request = nextRequest()?.prefetching(to: configuration) {
+      guard let reason = request.options.invalidReason else { return (request, manager.context(for: request)) }
+      counts.total += 1
+      reject(request, EntryResult(.failed, details: EntryResult.Details(failure: ImageFailure(invalidOptions: reason))))
+    }
+    return nil
   }
 
   func finished(_ entry: Entry, _ completion: LoadCompletion) {
