@@ -59,6 +59,8 @@ public struct DownloadOptions: Sendable, Hashable {
   public var redirects = 10
   /// The statuses whose body is the image; 200 by default. For a probe, 206 counts as 200, and a 416 that says so as an empty body.
   public var acceptStatus: Set<Int> = [200]
+  /// The statuses whose failure is permanent, even if it is usually temporary: it isn't retried. None by default.
+  package var permanentStatuses: [ClosedRange<Int>] = []
   /// The accepted media types, such as `image/png` or `image/*`, ignoring case and parameters; a response of another type, or without
   /// one, fails as `content-type`. Nil (the default) accepts all.
   public var acceptContentTypes: Set<String>?
@@ -144,6 +146,7 @@ extension DownloadOptions {
     with {
       $0.fetchText(accept: accept)
       $0.acceptStatus = [200]
+      $0.permanentStatuses = []
       $0.maxBytes = maxBytes
       $0.streamAbove = 128 << 10
       $0.chunkBytes = 256 << 10
@@ -159,6 +162,7 @@ extension DownloadOptions {
       // RFC 9309, section 2.3.1.2, requires at least 5.
       $0.redirects = 5
       $0.acceptStatus = Set(200...299)
+      $0.permanentStatuses = []
       // Only the first chunk of a larger file is read.
       $0.maxBytes = .max
       $0.streamAbove = RobotsRules.maximumBytes

@@ -111,12 +111,12 @@ extension ImageFailure {
     ImageFailure(kind, isTransient: true, message: message)
   }
 
-  static func status(_ status: Int) -> ImageFailure {
+  static func status(_ status: Int, isPermanent: Bool = false) -> ImageFailure {
     let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
     return ImageFailure(
       .httpStatus,
       status: status,
-      isTransient: HTTPStatus.isTransient(status),
+      isTransient: HTTPStatus.isTransient(status) && !isPermanent,
       message: "the server responded with \(status)\(phrase)"
     )
   }

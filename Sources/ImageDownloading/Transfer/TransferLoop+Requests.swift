@@ -328,7 +328,7 @@ struct RetryPolicy {
   /// The next step after `failure` of `job`, whose host requested a pause of `asked`, if any.
   func step(after failure: ImageFailure, asked: Duration?, of job: PendingTransfer, now: MonotonicInstant) -> Step {
     let options = job.download.options
-    if let asked {
+    if let asked, failure.isTransient {
       guard job.requestedPauses + asked <= options.retryAfterMaximum else {
         return .end(
           .waitsTooLong(failure, asked: asked, waited: job.requestedPauses, patience: options.retryAfterMaximum)

@@ -27,7 +27,8 @@ extension Transfer {
     if isConditional, status == 304, rejection == nil { return .response(response(body: [], time, isNotModified: true)) }
     guard disposition == .kept else {
       if method == .head, rejection == nil, HTTPStatus.refusesMethod(status) { return .headRefused }
-      return .failure(rejection ?? .status(status))
+      let isPermanent = options.permanentStatuses.contains { $0.contains(status) }
+      return .failure(rejection ?? .status(status, isPermanent: isPermanent))
     }
     if method == .head { return .response(response(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
     if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
