@@ -11,6 +11,7 @@ struct CacheStatistics: Decodable {
   let diskBytes: Int
   let maxBytes: Int?
   let freshUntil: String?
+  let expiredEntries: Int
   let blacklistEntries: Int
 }
 

@@ -24,6 +24,19 @@ import Testing
     expectGolden(lines.first { $0.hasSuffix(" 2 URLs") }.map(String.init), for: "blacklist")
   }
 
+  @Test("stats counts expired images") func statsOfExpiredImages() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    let fresh = try await job.statistics()
+    #expect(fresh.expiredEntries == 0 && fresh.freshUntil != nil)
+    let text = try await job.prewarm("cache", "stats")
+    expectGolden(text.outputText.lines(with: "fresh").replacing(#/\d[\d-]+ [\d:]+ UTC/#, with: "TIME"), for: "fresh")
+    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\ncache: {max-age: 0s}\n", to: "job.yaml")
+    let expired = try await job.statistics("--job", "job.yaml")
+    #expect(expired.expiredEntries == 5 && expired.freshUntil == nil)
+    expectGolden(try await job.prewarm("cache", "stats", "--job", "job.yaml").outputText.lines(with: "fresh"), for: "expired")
+  }
+
   @Test("list prints each image") func listNamesEachImage() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)

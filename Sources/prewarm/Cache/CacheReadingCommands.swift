@@ -24,7 +24,7 @@ extension CacheCommand {
     func run() throws {
       guard let (job, names) = try options.choices() else {
         let figures = try Figures(try options.open(.readOnly).cache)
-        return try options.json ? printJSON(figures.json) : printData(figures.text)
+        return try options.json ? printJSON(try figures.json()) : printData(try figures.text())
       }
       if !options.json { try printData("cache      \(escapedForTerminal(job.cache.disk.directory))\n\n\(Figures.columnNames)\n") }
       var isAllRead = true
@@ -33,7 +33,7 @@ extension CacheCommand {
         job.cache.disk.namespace = name
         do {
           let figures = try Figures(reading: try job.openCache(access: .readOnly))
-          try options.json ? printJSON(figures.json) : printData("\(figures.row)\n")
+          try options.json ? printJSON(try figures.json()) : printData("\(figures.row)\n")
         } catch let error as CacheError {
           Note.error(error.jobSentence)
           isAllRead = false
@@ -42,14 +42,36 @@ extension CacheCommand {
       if !isAllRead { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
     }
 
+    /// How many images are fresh, and until when.
+    private struct Freshness {
+      var fresh: UInt64 = 0
+      var expired: UInt64 = 0
+      /// When the first fresh image expires; nil if none of them does.
+      var until: Timestamp?
+
+      /// Counts an image that expires at `end`; nil: never.
+      mutating func add(_ end: Timestamp?, now: Timestamp) {
+        if let end, end <= now {
+          expired += 1
+        } else {
+          fresh += 1
+          if let end { until = min(until ?? end, end) }
+        }
+      }
+
+      /// `all until 2026-11-30 09:15 UTC`, `10 until 2026-11-30 09:15 UTC, 4 expired` or `none, 14 expired`.
+      var phrase: String {
+        let number = expired == 0 ? "all" : fresh == 0 ? "none" : grouped(fresh)
+        let end = fresh == 0 ? "" : until.map { " until \($0.shortText)" } ?? " permanently"
+        return number + end + (expired > 0 ? ", \(grouped(expired)) expired" : "")
+      }
+    }
+
     /// The figures of one namespace.
     private struct Figures {
       private let cache: ImageCache
       private let totals: CacheTotals
       private let diskBytes: Int
-      /// With `freshness: http` each entry has its own lifetime, and finding the first to expire would mean reading all of them.
-      private let isByAge: Bool
-      private let freshUntil: Timestamp?
 
       static let columnNames =
         "namespace".padded(to: 20) + ["entries", "bodies", "on disk", "blacklist"].map { $0.rightAligned(to: 12) }.joined()
@@ -62,24 +84,24 @@ extension CacheCommand {
         self.cache = cache
         totals = try cache.totals()
         diskBytes = try cache.diskBytes()
-        isByAge = cache.configuration.freshness == .age
-        freshUntil = isByAge ? try cache.freshUntil() : nil
       }
 
-      var json: JSONTree {
-        .sorted([
+      func json() throws -> JSONTree {
+        let freshness = try freshness()
+        return .sorted([
           "directory": cache.configuration.directory,
           "namespace": cache.configuration.namespace,
           "entries": totals.entries,
           "body_bytes": totals.bodyBytes,
           "disk_bytes": diskBytes,
           "max_bytes": cache.configuration.maxSize,
-          "fresh_until": freshUntil?.iso8601,
+          "fresh_until": freshness.until?.iso8601,
+          "expired_entries": freshness.expired,
           "blacklist_entries": totals.blacklistEntries,
         ])
       }
 
-      var text: String {
+      func text() throws -> String {
         let limit = cache.configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
         var lines = [
           "cache      \(escapedForTerminal(cache.path))",
@@ -87,11 +109,24 @@ extension CacheCommand {
           "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
           "on disk    \(byteCount(Double(diskBytes)))",
         ]
-        if totals.entries > 0, isByAge {
-          lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "permanently")")
-        }
+        if totals.entries > 0 { lines.append("fresh      \(try freshness().phrase)") }
         lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
         return lines.map { "\($0)\n" }.joined()
+      }
+
+      /// Reads all records, since each image may have a lifetime of its own.
+      private func freshness() throws -> Freshness {
+        try withCacheErrors { () throws(CacheError) in
+          var freshness = Freshness()
+          let now = TimeSource.system.wall()
+          var last: EntryRecord?
+          while true {
+            let page = try cache.entries(after: last, limit: 1000)
+            guard let end = page.last else { return freshness }
+            for record in page { freshness.add(cache.expiry(of: record.head), now: now) }
+            last = end
+          }
+        }
       }
 
       var row: String {
