@@ -30,7 +30,7 @@ import Testing
     )
     #expect(lines.contains("           ETag: \"v1\""))
     expectGolden(lines.first { $0.hasSuffix(" accept") }, for: "vary")
-    expectGolden(lines.filter { $0.hasPrefix("blacklist") || $0.hasPrefix("next run") }.joined(separator: "\n"), for: "next run")
+    expectGolden(lines.filter { $0.hasPrefix("blacklist") || $0.hasPrefix("run now") }.joined(separator: "\n"), for: "run now")
     #expect(lines.contains { $0.hasPrefix("request    curl ") && $0.contains("/images/1.jpg") })
     // The key is the one of the other commands.
     let record = try await job.prewarm("cache", "get", url, "--json")
@@ -59,7 +59,7 @@ import Testing
     let text = try await job.prewarm("explain", url).outputText
     expectGolden(text.lines(with: "cached"), for: "cached")
     expectGolden(text.lines(with: "404"), for: "blacklist")
-    expectGolden(text.lines(with: "next run"), for: "next run")
+    expectGolden(text.lines(with: "run now"), for: "run now")
     let way = try #require(ways(try await explain(job, url)).first)
     #expect((way["blacklist"] as? [String: any Sendable])?["count"] as? Int == 2 && way["next_run"] as? String == "blacklisted")
   }
@@ -71,7 +71,24 @@ import Testing
     #expect(try await job.runJob().status == 0)
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\ncache: {max-age: 0s}\n", to: "job.yaml")
     let text = try await job.prewarm("explain", url, "--job", "job.yaml").outputText
-    expectGolden(text.lines(with: "next run"), for: "next run")
+    expectGolden(text.lines(with: "run now"), for: "run now")
+  }
+
+  @Test("explain says from when a job with min-fresh requests a fresh image again") func minFresh() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/images/1.jpg")
+    let job = JobFolder(urls: [url], keys: "cache: {max-age: 10h, min-fresh: 9h}")
+    #expect(try await job.runJob().status == 0)
+    func freshness() async throws -> String {
+      let text = try await job.prewarm("explain", url, "--job", "job.yaml").outputText
+      return (text.lines(with: "stored") + text.lines(with: "run now")).replacing(#/\d[\d-]+ [\d:]+ UTC/#, with: "TIME")
+    }
+    expectGolden(try await freshness(), for: "hit")
+    let keys = "manifests: [{path: urls.txt}]\ncache: {max-age: 10h, min-fresh: 35999999ms}"
+    job.folder.write("version: 1\nname: test\n\(keys)\n", to: "job.yaml")
+    expectGolden(try await freshness(), for: "due")
+    let way = try #require(ways(try await explain(job, url, "--job", "job.yaml")).first)
+    #expect(((way["entries"] as? [[String: any Sendable]])?.first)?["expired"] as? Bool == false)
   }
 
   @Test("explain says that the job skips a URL that all of its lists filter out") func filteredURLs() async throws {
@@ -87,7 +104,7 @@ import Testing
       #expect(way["next_run"] as? String == expected)
     }
     let text = try await job.prewarm("explain", urls[0], "--job", "job.yaml").outputText
-    expectGolden(text.lines(with: "next run"), for: "next run")
+    expectGolden(text.lines(with: "run now"), for: "run now")
   }
 
   @Test("explain and a dry run show that a cached SVG can't be resized") func unresizable() async throws {
@@ -96,7 +113,7 @@ import Testing
     let job = JobFolder(urls: [origin.url("/a.svg"), origin.url("/images/1.jpg")], keys: "transform: {resize: {width: 8}}")
     #expect(try await job.runJob("--set", "transform=none").status == 0)
     let text = try await job.prewarm("explain", origin.url("/a.svg"), "--job", "job.yaml").outputText
-    expectGolden(text.lines(with: "next run"), for: "next run")
+    expectGolden(text.lines(with: "run now"), for: "run now")
     let dry = try await job.prewarm("run", "job.yaml", "--dry-run")
     expectGolden(dry.errorText, for: "dry run")
     #expect(dry.status == 0 && dry.output.isEmpty && origin.requests.count == 2)

@@ -13,7 +13,7 @@ struct ExplainCommand: ParsableCommand {
     commandName: "explain",
     abstract: "Show what prewarm knows about a URL",
     discussion: """
-      Shows the cache entry, the blacklist entry, what the next run would do, and the request as a curl command. With --job, shows each \
+      Shows the cache entry, the blacklist entry, what a run would do now, and the request as a curl command. With --job, shows each \
       variant and edge of that job. Uses no network and changes nothing.
 
       Exits with 0 even if prewarm knows nothing about the URL; with 3 if it isn't a URL of an image.

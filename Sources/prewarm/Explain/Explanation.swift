@@ -55,6 +55,8 @@ struct ExplainedWay {
     let file: String?
     /// Whether the entry has expired.
     let isExpired: Bool
+    /// When the job requests it again although it is fresh, because of `cache.min-fresh`; nil if it doesn't.
+    let isDueFrom: Timestamp?
     /// The names of the request headers that the response varies by.
     let vary: [String]
     /// The transform that made it; nil for the original.
@@ -98,11 +100,13 @@ struct ExplainedWay {
     let original = try way.identity.withRawBytes { bytes throws(CacheError) in try cache.entry(key, identity: bytes) }
     blacklisted = try way.identity.withRawBytes { bytes throws(CacheError) in try cache.blacklistEntry(key, identity: bytes) }
     let now = TimeSource.system.wall()
+    let minFresh = cache.configuration.minFresh
     stored = ((original.map { [$0] } ?? []) + transformed[way.identity, default: []]).map { record in
       Stored(
         record: record,
         file: cache.bodyPath(of: record),
-        isExpired: cache.isExpired(record.head, at: now),
+        isExpired: record.expiresAt.map { $0 <= now } ?? false,
+        isDueFrom: minFresh > .zero ? record.expiresAt.map { $0.advanced(by: .zero - minFresh) } : nil,
         vary: String(decoding: record.vary, as: UTF8.self).split(separator: "\n").map { String($0.prefix { $0 != ":" }) },
         transform: record.transformKey.map { String(decoding: $0, as: UTF8.self) }
       )

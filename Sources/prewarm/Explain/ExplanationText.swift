@@ -30,7 +30,7 @@ extension ExplainedWay {
       for image in stored { lines += image.facts }
       lines.append(fact("blacklist", blacklisted?.sentence ?? "no"))
     }
-    lines.append(fact("next run", expectation.sentence(stored, isExpired: stored.contains(where: \.isExpired), shard)))
+    lines.append(fact("run now", expectation.sentence(stored, shard)))
     lines.append(fact("request", curl))
     return lines
   }
@@ -55,9 +55,13 @@ extension ExplainedWay.Stored {
     return lines
   }
 
+  /// Whether the job requests it again although it is fresh.
+  fileprivate var isDue: Bool { isDueFrom.map { $0 <= TimeSource.system.wall() } ?? false }
+
   private var freshness: String {
     guard let moment = record.expiresAt else { return "never expires" }
-    return "\(isExpired ? "expired" : "fresh until") \(moment.shortText)"
+    if isExpired { return "expired \(moment.shortText)" }
+    return "fresh until \(moment.shortText)" + (isDueFrom.map { ", requested again from \($0.shortText)" } ?? "")
   }
 }
 
@@ -94,7 +98,7 @@ extension BlacklistRecord {
 }
 
 extension ExplainedWay.Expectation {
-  fileprivate func sentence(_ stored: [ExplainedWay.Stored], isExpired: Bool, _ shard: ExplainedShard?) -> String {
+  fileprivate func sentence(_ stored: [ExplainedWay.Stored], _ shard: ExplainedShard?) -> String {
     switch self {
     case .hit: "hit"
     case .blacklisted: "skips it: blacklisted (prewarm blacklist remove URL, or --retry-blacklisted)"
@@ -103,7 +107,9 @@ extension ExplainedWay.Expectation {
     case .filter: "skips it: filtered out by include or exclude"
     case .otherShard: "leaves it to \(shard?.holder.phrase ?? "another shard")"
     case .fetch where stored.isEmpty: "downloads it"
-    case .fetch: isExpired ? "requests it again: expired" : "requests it again"
+    case .fetch where stored.contains(where: \.isExpired): "requests it again: expired"
+    case .fetch where stored.contains { $0.isDue }: "requests it again: fresh for less than cache.min-fresh"
+    case .fetch: "requests it again"
     }
   }
 }

@@ -52,7 +52,7 @@ import Testing
     let left = try await job.prewarm("explain", urls[0], "--job", "job.yaml", "--shard", other).outputText
     expectGolden(left.lines(with: "\(own)"), for: "another shard")
     // A line for each variant.
-    #expect(left.split(separator: "\n").count { $0 == "next run   leaves it to shard \(shard.index) of 2" } == 2)
+    #expect(left.split(separator: "\n").count { $0 == "run now    leaves it to shard \(shard.index) of 2" } == 2)
   }
 
   @Test("without the option no shard is mentioned") func withoutTheOptionNothingIsSaidOfShards() async throws {
