@@ -53,9 +53,9 @@ extension Bound.Part {
 
   fileprivate init(of bottleneck: Bottleneck) {
     switch bottleneck {
-    case .concurrency, .answers: self = .network
+    case .concurrency, .answers, .retry: self = .network
     case .hosts: self = .perHost
-    case .rate, .pause, .retry: self = .rate
+    case .rate, .pause: self = .rate
     case .coding: self = .decoding
     case .writing: self = .disk
     case .input, .reading: self = .manifest

@@ -119,7 +119,7 @@ import Testing
     expect(end, "rate")
   }
 
-  @Test("the rate is the bottleneck if a failed request waits for its retry") func aRequestThatFailedWaitsForItsNextTry()
+  @Test("the network is the bottleneck if a failed request waits for its retry") func aRequestThatFailedWaitsForItsNextTry()
     async throws
   {
     origin.set("/0.jpg", .sequence([.status(500), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
@@ -129,7 +129,7 @@ import Testing
       )
     }
     let end = try await end(of: job, heldUpBy: .retry) { downloader in pass(.seconds(60), for: downloader) }
-    expect(end, "rate")
+    expect(end, "network")
   }
 
   /// Lets time pass, and wakes the transfer thread, which sleeps by the system's clock.

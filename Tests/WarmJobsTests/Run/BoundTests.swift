@@ -38,7 +38,7 @@ import Testing
   func words(bottleneck: Bottleneck) throws {
     let words = [
       Bottleneck.input: "manifest", .reading: "manifest", .lookingUp: "cpu", .concurrency: "network", .hosts: "per-host",
-      .rate: "rate", .pause: "rate", .retry: "rate", .answers: "network", .transferring: "cpu", .coding: "decoding",
+      .rate: "rate", .pause: "rate", .retry: "network", .answers: "network", .transferring: "cpu", .coding: "decoding",
       .writing: "disk", .checking: "cpu",
     ]
     let bound = try bound([bottleneck: 800])
