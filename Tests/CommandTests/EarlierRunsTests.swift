@@ -77,6 +77,31 @@ import Testing
     expectGolden(warning)
   }
 
+  @Test("a baseline of a run without entries triggers a warning", arguments: ["rows.jsonl", "report.json"])
+  func emptyBaseline(name: String) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: [])
+    #expect(try await job.runJob().status == 2)
+    job.folder.write(try #require(job.folder.read(name)), to: "last-\(name)")
+    job.write(urls: urls(origin, bad: []))
+    let next = try await job.runJob("--fail-on", "baseline=last-\(name)")
+    #expect(next.status == 0)
+    expectGolden((next.report["warnings"] as? [String])?.first)
+  }
+
+  @Test("a status that the job counts as permanent isn't retried, and becomes known", arguments: [500, 503])
+  func permanentStatus(status: Int) async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/a.jpg", .status(status))
+    let job = JobFolder(urls: urls(origin, bad: ["a"]), keys: "blacklist: {statuses: [404, 500-503]}")
+    let first = try await job.runJob()
+    #expect(first.status == 2 && origin.requests.count { $0.path == "/a.jpg" } == 1)
+    #expect(!first.result.outputText.contains("temporary"), "\(first.result.outputText)")
+    job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
+    let second = try await job.runJob("--fail-on", "baseline=last.jsonl")
+    #expect(second.status == 0 && second.totals["blacklisted"] == 1 && second.section("standings")["known"] as? Int == 1)
+  }
+
   @Test("a dry run doesn't count invalid lines that the baseline has")
   func dryRuns() async throws {
     let origin = try makeImageOrigin()

@@ -88,7 +88,7 @@ private struct RandomRun {
     let urls = rate(Double(report.totals.urls - report.totals.cancelled) / seconds)
     let bytes = byteCount(Double(report.traffic.receivedBytes) / seconds)
     #expect(TextReport(detail: .all).text(report).contains("\nSpeed      \(urls.dropLast(2)) URLs/s"))
-    let html = HTMLReport().text(report)
+    let html = HTMLReport().text(report).replacing("\u{A0}", with: " ")
     #expect(html.contains("<small>\(urls.dropLast(2)) URLs/s"))
     #expect(html.contains("\(urls) on average, peak "))
     if report.traffic.receivedBytes > 0 {

@@ -98,8 +98,12 @@ struct ReadCommand: Equatable {
     var report = RichRun.report()
     report.baseline = BaselineDifference(path: "known.jsonl", failures: 9, stillBad: 2, fixed: 4)
     #expect(try commands(report).filter { $0.name == "notice" }.map(\.message) == [report.differencePhrase])
+    report.baseline?.fixedEntries = ["a", "b"].map { FixedEntry(url: "https://img.example.com/\($0).jpg") }
+    expectGolden(try commands(report).filter { $0.name == "notice" }.map(\.message).joined(), for: "listed")
     let lines = MarkdownReport().text(report).split(separator: "\n").filter { $0.hasPrefix("Baseline:") }
     expectGolden(lines.joined())
+    let list = "- `https://img.example.com/a.jpg`\n- `https://img.example.com/b.jpg`\n\n… 2 more"
+    #expect(MarkdownReport().text(report).contains(list))
     report.baseline?.fixed = 0
     #expect(try !commands(report).contains { $0.name == "notice" })
   }

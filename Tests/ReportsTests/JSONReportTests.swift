@@ -78,8 +78,9 @@ let hostileTexts = [
     #expect(
       keys == [
         "schema", "prewarm", "job", "started_at", "finished_at", "duration_seconds", "interrupted", "signal", "deadline_passed",
-        "breakage", "manifests_read", "empty", "outstanding", "exit_status", "fail_on", "verdict", "standings", "totals",
-        "hit_ratio", "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms", "attempts",
+        "breakage", "manifests_read", "empty", "outstanding", "exit_status", "fail_on", "verdict", "standings", "baseline",
+        "totals", "hit_ratio", "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms",
+        "attempts",
         "outcomes", "formats", "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups",
         "failures",
         "failures_omitted", "placeholders", "requests", "warnings", "peak_memory_bytes", "bounded_by", "bound_shares",
@@ -121,6 +122,7 @@ let hostileTexts = [
           "fail_on": {"failures": 0, "kinds": {}, "latency_ms": {}, "empty": true, "unfinished": true, "evicted": true},
           "verdict": {"reasons": ["1 of 10 URLs is bad (limit 0)"]},
           "standings": {"counting": 1, "known": 0, "in_grace": 0, "counting_by_kind": {"http-status": 1}},
+          "baseline": null,
           "totals": {"urls": 10, "hit_memory": 0, "hit_disk": 7, "downloaded": 2, "revalidated": 0, "checked": 0, "failed": 1, \
         "blacklisted": 0, "skipped": 0, "cancelled": 0},
           "hit_ratio": 0.7,

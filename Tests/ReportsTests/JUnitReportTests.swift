@@ -52,6 +52,18 @@ import Testing
     #expect(cases.map(\.0.attributes["classname"]).contains("(no host)"))
   }
 
+  @Test("a failure names the URL that redirects led to")
+  func redirect() async throws {
+    let nodes = try await junit { journals in
+      let run = makeRun(journals: journals)
+      let failure = ImageFailure(.notAnImage, message: "the body is HTML")
+      run.record(EntryResult(.failed, details: .init(failure: failure, finalURL: "https://img.example.com/login")))
+      return run.finish(makeEnd(after: .seconds(1)))
+    }
+    let message = try #require(cases(nodes).first?.1.first?.attributes["message"])
+    #expect(message == "the body is HTML, after a redirect to https://img.example.com/login")
+  }
+
   @Test("a URL that is listed twice makes two cases")
   func duplicates() async throws {
     let names = cases(try await junit(successes: true)).map { $0.0.attributes["name"]! + $0.0.attributes["classname"]! }

@@ -5,7 +5,7 @@ import ImagePrimitives
 /// An `error` annotates a run with an exit status other than 0, and each failure that counts if it breaks the rule for all failures
 /// or for its kind. A `warning` annotates each allowed or known failure, each placeholder, and each other warning of the run. At most ten
 /// of each kind are listed, then the number of the others. GitHub shows only the first ten errors and warnings of a step, so the
-/// first of each kind come before the second of any. A `notice` says that URLs of the baseline are fixed.
+/// first of each kind come before the second of any. A `notice` lists fixed URLs of the baseline.
 ///
 /// An annotation names a file if it lies below ``workspace``, since GitHub shows only the repository's; the message always names it.
 struct GitHubReport: ReportForm {
@@ -21,8 +21,11 @@ struct GitHubReport: ReportForm {
       let message = report.headline.sentence + about
       WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", message: message).write(to: &output)
     }
-    if let fixed = report.baseline?.fixed, fixed > 0, let difference = report.differencePhrase {
-      WorkflowCommand(level: .notice, title: "prewarm \(report.job.title)", message: difference).write(to: &output)
+    if let baseline = report.baseline, baseline.fixed > 0, let difference = report.differencePhrase {
+      let (shown, more) = baseline.fixedEntries(atMost: Self.limit)
+      let urls = shown.map(\.title) + (more > 0 && !shown.isEmpty ? ["… \(grouped(more)) more"] : [])
+      let message = ([difference + (urls.isEmpty ? "" : "; fixed:")] + urls).joined(separator: "\n")
+      WorkflowCommand(level: .notice, title: "prewarm \(report.job.title)", message: message).write(to: &output)
     }
     let files = files(of: report)
     let failures = report.failureGroups.map { commands(of: $0, isBroken: report.breaksRule($0), files: files) }

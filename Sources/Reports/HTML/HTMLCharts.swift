@@ -102,7 +102,7 @@ func coordinate(_ value: Double) -> String {
 extension HTMLPage {
   mutating func writeCharts(_ report: FinishedReport) {
     let hasTimeline = report.timeline.map { !$0.steps.isEmpty && $0.step > .zero } ?? false
-    guard report.traffic.latency.count > 0 || hasTimeline else { return }
+    guard report.totals.urls > 0, report.traffic.latency.count > 0 || hasTimeline else { return }
     section("speed", "Speed") { page in
       page.element("div", ["class": "charts"]) { page in
         page.writeLatency(report.traffic.latency)

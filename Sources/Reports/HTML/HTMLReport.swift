@@ -151,8 +151,13 @@ extension HTMLPage {
       if hosts > 0 { places.append(counted(hosts, "host")) }
       page.figure("URLs", grouped(totals.urls), places.joined(separator: ", "))
       let fetched = totals.downloaded + totals.checked
-      let hits = [percent(totals.hits, of: totals.urls), fetched > 0 ? "\(grouped(fetched)) fetched" : nil]
-      page.figure("hits", grouped(totals.hits), hits.compactMap(\.self).joined(separator: ", "))
+      // An unchanged image of a refresh is as good as a hit.
+      let hits = totals.hits + totals.revalidated
+      let parts = [
+        percent(hits, of: totals.urls), totals.revalidated > 0 ? "\(grouped(totals.revalidated)) revalidated" : nil,
+        fetched > 0 ? "\(grouped(fetched)) fetched" : nil,
+      ]
+      page.figure(totals.revalidated > 0 ? "hits+304" : "hits", grouped(hits), parts.compactMap(\.self).joined(separator: ", "))
       let blacklisted = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) blacklisted" : nil
       let bad = [percent(totals.bad, of: totals.urls), blacklisted].compactMap(\.self).joined(separator: ", ")
       page.figure("bad", grouped(totals.bad), bad, isBad: totals.bad > 0)
@@ -191,6 +196,17 @@ extension HTMLPage {
       page.element("b", ["class": baseline.fixed > 0 ? "good" : nil], "\(grouped(baseline.fixed)) fixed")
       if baseline.unseen > 0 { page.text(", \(grouped(baseline.unseen)) not seen in this run") }
     }
+    let (shown, more) = baseline.fixedEntries(atMost: .max)
+    guard !shown.isEmpty else { return }
+    element("ul", ["class": "fixed"]) { page in
+      for entry in shown {
+        page.element("li") { page in
+          page.text("fixed: ")
+          page.element("span", ["class": "url"]) { $0.text(entry.title, limit: 2000) }
+        }
+      }
+      if more > 0 { page.element("li", "… \(grouped(more)) more") }
+    }
   }
 
   private mutating func figure(_ name: String, _ value: String, _ detail: String, isBad: Bool = false) {
@@ -198,9 +214,16 @@ extension HTMLPage {
       page.element("dt", name)
       page.element("dd") { page in
         page.element("b", value)
-        page.element("small", detail)
+        page.element("small", detail.brokenAtCommas)
       }
     }
+  }
+}
+
+extension String {
+  /// Lines break only after commas, so that numbers keep their units.
+  fileprivate var brokenAtCommas: String {
+    split(separator: ", ").map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: ", ")
   }
 }
 

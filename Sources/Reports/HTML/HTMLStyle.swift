@@ -3,7 +3,7 @@
 /// No rule loads anything, and no element has a style attribute: the policy forbids both.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "IWZt7WRMttJ0psuupA6J82/+PHn8X8W9ObbZ0WsG1Lk="
+  static let sha256 = "yABD+YQKGEcQ7IAl7XSDMrsgN1bfB1F4gw337DQ4V5k="
 
   /// The content of the style element, to the byte.
   static let source = """
@@ -94,6 +94,7 @@ enum HTMLStyle {
     .beside dd { overflow-wrap: anywhere }
     .since { margin-top: 1rem; padding: .45rem .8rem; border-radius: .4rem; background: var(--soft); font-size: .9375rem }
     .since b { font-weight: 600 }
+    .fixed { max-height: 12rem; overflow-y: auto; margin: .4rem .8rem 0; list-style: none; font-size: .875rem }
     .good { color: var(--good) }
     header.good { color: inherit }
     nav { display: flex; flex-wrap: wrap; gap: .2rem 1.25rem; margin-top: 1.5rem; font-size: .875rem }
@@ -212,7 +213,7 @@ enum HTMLStyle {
     .numbers { max-height: 16rem; overflow: auto; font-size: .8125rem }
     .numbers summary { color: var(--dim); cursor: pointer }
     .numbers table { width: auto; font-size: .8125rem }
-    .numbers td, .numbers th { min-width: 0; padding: .1rem .75rem .1rem 0; border: 0; text-align: right }
+    .numbers td, .numbers th { min-width: 0; white-space: nowrap; padding: .1rem .75rem .1rem 0; border: 0; text-align: right }
 
     /* Pictures. */
     .placeholders li { display: flex; gap: 1rem; padding: .6rem 0; border-top: 1px solid var(--line) }

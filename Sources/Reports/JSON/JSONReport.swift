@@ -2,8 +2,7 @@ import ImagePrimitives
 
 /// The JSON report, `prewarm.report/1`: its keys in a fixed order, a line for each of them and for each element of the long lists.
 ///
-/// It contains all of a ``FinishedReport`` except the thumbnails and the difference from a baseline, so that every other form can be
-/// rendered from it.
+/// It contains all of a ``FinishedReport`` except the thumbnails, so that every other form can be rendered from it.
 ///
 /// Unknown values are null. `hit_ratio` is the share of hits among all entries, 0 without entries. `failures_by_kind` and
 /// `failures_by_status` count entries that failed in this run, without those that were blacklisted before. `bytes` and `attempts` count
@@ -16,6 +15,8 @@ import ImagePrimitives
 /// - `outstanding` counts entries of a queue that workers hadn't finished when the wait for them ended.
 /// - `fail_on` has the rules: a limit is a count, `{"fraction": 0.01}`, or null if the rule is off. `verdict` has a sentence for each
 ///   broken rule, and `standings` says how many failures counted, and how many were known.
+/// - `baseline` compares the run with an earlier one: how many of its failures are still bad, fixed or not seen, and the first fixed
+///   entries.
 /// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
 /// - `bounded_by` is the main bottleneck and its remedy; `bound_shares` says for how much of the run each part was the bottleneck, the
 ///   largest first. The rest of the run had none.
@@ -70,6 +71,7 @@ extension FinishedReport: JSONSection {
     try json.group("verdict", &verdict)
     var standings: FailureStandings? = standings
     try json.field("standings", &standings)
+    try json.field("baseline", &baseline)
     try json.field("totals", &totals, isRequired: true)
     // Without standings, all failures count.
     self.standings = standings ?? FailureStandings(counting: totals.bad)
@@ -143,6 +145,11 @@ extension JSONReport {
       standings.counting + standings.known == totals.bad,
       "has standings that don't add up to failed and blacklisted"
     )
+    if let baseline = report.baseline {
+      let seen = [baseline.stillBad, baseline.fixed]
+      try checkSum(seen, \.self, atMost: baseline.failures, "has too few failures in its baseline")
+      try check(UInt64(baseline.fixedEntries.count) <= baseline.fixed, "lists more fixed entries than it counts")
+    }
     try checkSum(report.manifests, \.totals.urls, atMost: totals.urls, "has manifests with more entries than its totals count")
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
     let bytes = report.traffic.receivedBytes

@@ -175,3 +175,26 @@ extension FailureStandings: JSONSection {
     }
   }
 }
+
+extension BaselineDifference: JSONSection {
+  init() { self.init(path: "", failures: 0, stillBad: 0, fixed: 0) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("path", &path)
+    try json.field("failures", &failures)
+    try json.field("still_bad", &stillBad)
+    try json.field("fixed", &fixed)
+    json.derived("not_seen", unseen)
+    try json.list("fixed_entries", &fixedEntries)
+  }
+}
+
+extension FixedEntry: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("url", &url, isRequired: true)
+    try json.field("manifest", &manifest)
+    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("variant", &variant.name, isOmitted: true)
+    try json.field("edge", &variant.edge, isOmitted: true)
+  }
+}

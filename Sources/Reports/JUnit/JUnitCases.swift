@@ -48,7 +48,7 @@ struct JUnitCases: ~Copyable {
       buffer.appendLiteral(">\n")
       appendFailure(result, of: entry, manifest: manifest.path, standing: standing)
       buffer.appendLiteral("    </testcase>\n")
-    case .skipped: buffer.appendLiteral("><skipped message=\"filtered out, or not cached and not requested\"/></testcase>\n")
+    case .skipped: buffer.appendLiteral("><skipped message=\"filtered out, or not cached (cache.mode: only)\"/></testcase>\n")
     case .cancelled: buffer.appendLiteral("><skipped message=\"not finished when the run stopped\"/></testcase>\n")
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: buffer.appendLiteral("/>\n")
     }
@@ -78,7 +78,7 @@ struct JUnitCases: ~Copyable {
     manifest: String,
     standing: FailureStanding
   ) {
-    let failure = result.failure
+    let failure = result.failureWithRedirect
     let message = failure?.message ?? "known bad"
     let element: StaticString = standing == .counts ? "failure" : "skipped"
     let reason = standing.sentence.map { " (\($0))" } ?? ""

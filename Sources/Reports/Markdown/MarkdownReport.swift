@@ -91,6 +91,7 @@ extension OutputBuffer {
   private static let hostLimit = 10
   private static let placeholderLimit = 20
   private static let warningLimit = 20
+  private static let fixedLimit = 10
 
   /// One row per kind and status, the most frequent first.
   mutating func appendMarkdownFailures(_ report: FinishedReport) {
@@ -116,10 +117,19 @@ extension OutputBuffer {
 
   /// How the failures differ from those of the baseline.
   mutating func appendMarkdownDifference(_ report: FinishedReport) {
-    guard let difference = report.differencePhrase else { return }
+    guard let baseline = report.baseline, let difference = report.differencePhrase else { return }
     appendLiteral("\nBaseline: ")
     appendCode(difference)
     appendLiteral("\n")
+    let (shown, more) = baseline.fixedEntries(atMost: Self.fixedLimit)
+    guard !shown.isEmpty else { return }
+    appendLiteral("\nFixed:\n\n")
+    for entry in shown {
+      appendLiteral("- ")
+      appendCode(entry.title)
+      appendLiteral("\n")
+    }
+    appendMarkdownRest(Int(clamping: more))
   }
 
   /// The first failures of each kind, collapsed.

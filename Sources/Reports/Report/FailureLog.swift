@@ -105,7 +105,7 @@ struct FailureLog {
 
 extension EntryResult {
   /// The failure, whose message names the URL that redirects led to.
-  fileprivate var failureWithRedirect: ImageFailure? {
+  var failureWithRedirect: ImageFailure? {
     guard let finalURL else { return failure }
     var failure = failure
     failure?.message += ", after a redirect to \(finalURL)"

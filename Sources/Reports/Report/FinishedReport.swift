@@ -28,7 +28,7 @@ public struct FinishedReport: Sendable {
   /// The first failed and blacklisted entries, of which a JSON report lists 1,000.
   public var failures: [FailureRecord] = []
   public var standings = FailureStandings()
-  /// The difference from an earlier run; nil if there was none to compare with. Only the run's own HTML report has it.
+  /// The difference from an earlier run; nil if there was none to compare with.
   public var baseline: BaselineDifference?
   /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
   public var requests: [ReportedRequest] = []

@@ -141,7 +141,7 @@ public final class RunReport {
       failureGroups: tally.failures.summaries(hosts: tally.hosts),
       failures: tally.failures.records,
       standings: tally.failures.standings,
-      baseline: tally.judge?.difference,
+      baseline: tally.difference,
       duplicates: tally.sameImages.duplicates,
       placeholders: tally.sameImages.placeholders,
       warnings: end.warnings + tally.warnings.lines

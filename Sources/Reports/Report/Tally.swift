@@ -16,6 +16,8 @@ struct Tally {
   var judge: (any FailureJudge)?
   /// When the first of the good entries expires; nil if none of them expires.
   private(set) var freshUntil: Timestamp?
+  /// The first entries that failed in the earlier run and are good now, each with its position.
+  private var fixed: [EntryKey: (position: UInt64, entry: FixedEntry)] = [:]
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
 
   /// Downloaded and checked entries by format, the most frequent first.
@@ -23,6 +25,13 @@ struct Tally {
     zip(ImageFormat.allCases, formats).filter { $0.1 > 0 }
       .map { FormatCount(format: $0, count: $1) }
       .sorted { $0.isBefore($1) }
+  }
+
+  /// The difference from the earlier run so far; nil if there is none.
+  var difference: BaselineDifference? {
+    guard var difference = judge?.difference else { return nil }
+    difference.fixedEntries = fixed.values.sorted { $0.position < $1.position }.map(\.entry)
+    return difference
   }
 
   /// Counts an entry, and returns whether it counts in the verdict if it failed: as the judge says, else as given.
@@ -70,16 +79,30 @@ struct Tally {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
     if let details = result.details, !details.warnings.isEmpty {
-      warnings.record(details.warnings, manifest: manifests[entry.manifest].path, line: entry.line)
+      warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }
     return standing
   }
 
-  private func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: any FailureJudge) -> FailureStanding {
+  private mutating func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: any FailureJudge) -> FailureStanding {
     switch outcome {
-    case .failed, .blacklisted: return judge.standing(of: EntryKey(url: entry.url, variant: variants[entry.variant]))
+    case .failed, .blacklisted:
+      let key = EntryKey(url: entry.url, variant: variants[entry.variant])
+      let standing = judge.standing(of: key)
+      // Good by one list, bad by another.
+      if standing == .known, !fixed.isEmpty { fixed[key] = nil }
+      return standing
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
-      judge.noteGood(EntryKey(url: entry.url, variant: variants[entry.variant]))
+      let key = EntryKey(url: entry.url, variant: variants[entry.variant])
+      if judge.noteGood(key), fixed.count < BaselineDifference.fixedEntryLimit {
+        let item = FixedEntry(
+          url: String(decoding: entry.url, as: UTF8.self),
+          variant: variants[entry.variant],
+          manifest: manifests[entry.manifest].path,
+          line: entry.line
+        )
+        fixed[key] = (totals.urls, item)
+      }
       return .counts
     case .skipped, .cancelled: return .counts
     }
@@ -120,35 +143,38 @@ extension EntryResult {
 struct WarningLog {
   /// The limit of listed sentences; entries with others are only counted.
   static let sentenceLimit = 50
+  private static let urlLimit = 500
 
   private struct Occurrences {
     var order: Int
     var count: UInt64
-    var firstLocation: String
+    /// The URL and location of the first entry.
+    var first: String
   }
 
   private var sentences: [String: Occurrences] = [:]
   private var others: UInt64 = 0
 
-  mutating func record(_ warnings: [String], manifest: String, line: UInt64) {
+  mutating func record(_ warnings: [String], of entry: ReportedEntry, manifest: String) {
     for warning in warnings {
       if sentences[warning] != nil {
         sentences[warning]!.count += 1
       } else if sentences.count < Self.sentenceLimit {
-        let location = line == 0 ? manifest : "\(manifest):\(line)"
-        sentences[warning] = Occurrences(order: sentences.count, count: 1, firstLocation: location)
+        let location = entry.line == 0 ? manifest : "\(manifest):\(entry.line)"
+        let first = "\(String(decoding: entry.url, as: UTF8.self).shortened(to: Self.urlLimit)) (\(location))"
+        sentences[warning] = Occurrences(order: sentences.count, count: 1, first: first)
       } else {
         others += 1
       }
     }
   }
 
-  /// The sentences in the order of their first entries, each with its count and its first location.
+  /// The sentences in the order of their first entries, each with its count and its first entry.
   var lines: [String] {
     var lines = sentences.sorted { $0.value.order < $1.value.order }.map { sentence, occurrences in
       occurrences.count == 1
-        ? "\(occurrences.firstLocation): \(sentence)"
-        : "\(grouped(occurrences.count)) entries, first \(occurrences.firstLocation): \(sentence)"
+        ? "\(occurrences.first): \(sentence)"
+        : "\(grouped(occurrences.count)) entries, first \(occurrences.first): \(sentence)"
     }
     if others > 0 { lines.append("\(counted(others, "more warning")) of other kinds") }
     return lines

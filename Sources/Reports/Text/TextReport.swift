@@ -112,7 +112,7 @@ extension TextPage {
     writeRemoteCaches(report)
     writeFooter { page in
       page.writeWarnings(report.warnings)
-      if let difference = report.differencePhrase { page.paragraph("Baseline", [escapedForTerminal(difference)]) }
+      page.writeDifference(report)
       guard isWhole else { return }
       page.writeDuplicates(report.duplicates)
       page.writeCache(report.end)
@@ -134,6 +134,20 @@ extension TextPage {
     for (index, warning) in warnings.enumerated() {
       paragraph(index == 0 ? "Warnings" : "", [escapedForTerminal(warning)], style: .warning)
     }
+  }
+
+  private static let fixedLimit = 10
+
+  /// Writes how the failures differ from those of the baseline, and the fixed URLs.
+  private mutating func writeDifference(_ report: FinishedReport) {
+    guard let baseline = report.baseline, let difference = report.differencePhrase else { return }
+    paragraph("Baseline", [escapedForTerminal(difference)])
+    let (shown, more) = baseline.fixedEntries(atMost: Self.fixedLimit)
+    for (index, entry) in shown.enumerated() {
+      let url = fitted(escapedForTerminal(entry.title), to: 3 * width)
+      line((index == 0 ? "Fixed" : "").padded(to: 11) + url)
+    }
+    if more > 0, !shown.isEmpty { line(styled("           … \(grouped(more)) more", .detail)) }
   }
 
   private mutating func writeCache(_ end: RunEnd) {

@@ -12,7 +12,7 @@ extension TextPage {
       ("checked", totals.checked, report.costs(of: .checked), .plain),
       ("failed", totals.failed, failedDetail(report), .failure),
       ("blacklisted", totals.blacklisted, "not requested; \(report.words.blacklistAdvice)", .failure),
-      ("skipped", totals.skipped, "filtered out, or not cached and not requested", .plain),
+      ("skipped", totals.skipped, "filtered out, or not cached (cache.mode: only)", .plain),
       ("cancelled", totals.cancelled, "not finished; run again to resume", .warning),
     ].filter { $0.count > 0 }
     let countWidth = max(5, rows.map { grouped($0.count).count }.max() ?? 0)

@@ -16,6 +16,14 @@ extension FinishedReport {
   }
 }
 
+extension BaselineDifference {
+  /// The first fixed entries, and the number of all others.
+  func fixedEntries(atMost limit: Int) -> (shown: ArraySlice<FixedEntry>, more: UInt64) {
+    let shown = fixedEntries.prefix(limit)
+    return (shown, fixed - min(fixed, UInt64(shown.count)))
+  }
+}
+
 extension Placeholder {
   /// The host's behaviour: `returned one image for 12 URLs`.
   var findingPhrase: String { "returned one image for \(counted(urls, "URL"))" }
@@ -77,7 +85,7 @@ extension CacheSummary {
   /// Its content and freshness, and the removed entries.
   var clauses: [String] {
     var clauses = ["\(counted(entries, "image")), \(sizePhrase)"]
-    if let moment = freshUntil, entries > 0 { clauses.append("fresh until \(moment.shortText)") }
+    if let moment = freshUntil, entries > 0 { clauses.append("first expires \(moment.shortText)") }
     if expiredEntries > 0 { clauses.append("\(grouped(expiredEntries)) expired and removed") }
     if trimmedEntries > 0 { clauses.append("\(grouped(trimmedEntries)) trimmed") }
     if evictedFromThisRun > 0 { clauses.append("\(grouped(evictedFromThisRun)) of them from this run") }
@@ -86,10 +94,10 @@ extension CacheSummary {
 }
 
 extension BlacklistSummary {
-  /// `102 URLs, 87 added, 3 removed`.
+  /// `102 URLs, 87 from this run, 3 removed`.
   var phrase: String {
     let removal = removed > 0 ? ", \(grouped(removed)) removed" : ""
-    return "\(counted(entries, "URL")), \(grouped(added)) added\(removal)"
+    return "\(counted(entries, "URL")), \(grouped(added)) from this run\(removal)"
   }
 }
 

@@ -84,8 +84,9 @@ package func elapsed(_ duration: Duration) -> String {
   return "\(grouped(whole / 3600)) h \(whole / 60 % 60) min"
 }
 
-/// A latency, such as `0.3 ms`, `310 ms`, `2.5 s`.
+/// A latency, such as `<0.1 ms`, `0.3 ms`, `310 ms`, `2.5 s`.
 func latency(_ milliseconds: Double) -> String {
+  if milliseconds > 0, milliseconds < 0.05 { return "<0.1 ms" }
   if milliseconds < 9.95 { return fixed(milliseconds, decimals: 1) + " ms" }
   if milliseconds < 999.5 { return fixed(milliseconds, decimals: 0) + " ms" }
   return short(milliseconds / 1000) + " s"

@@ -86,7 +86,7 @@ extension JobKeys {
       .list(of: .pattern),
       \.manifest.list.include,
       isInDigest: true,
-      "keep URLs whose path matches a glob, or a re:EXPRESSION (empty: all)"
+      "keep URLs that match a glob or re:EXPRESSION, even pages (empty: all)"
     )
     JobKey(
       "manifests[].exclude",

@@ -31,6 +31,8 @@ public final class JobReports {
     warnings =
       if let path, baseline == nil {
         ["fail-on.baseline: \(path.absolute) doesn't exist, so every failure counts"]
+      } else if let path, baseline?.isEmpty == true {
+        ["fail-on.baseline: \(path.absolute) is of a run without entries, so every failure counts"]
       } else if let path, baseline?.isPartial == true {
         ["fail-on.baseline: \(path.absolute) is of a run that stopped early; failures that it didn't reach count as new"]
       } else {

@@ -50,7 +50,7 @@ public final class JobRunner {
     let report = RunReport(
       version: version,
       job: job.identity,
-      words: .job,
+      words: .job(file: job.file),
       variants: variants,
       startedAt: session.startedAt,
       journals: prepared.reports.journals,

@@ -56,12 +56,17 @@ package func jobSentence(of error: any Error) -> String { (error as? CacheError)
 
 extension ReportWords {
   /// The job's keys and prewarm's commands.
-  package static let job = ReportWords(
-    rules: "fail-on",
-    filters: "include and exclude",
-    evictionAdvice: "raise cache.max-size",
-    blacklistAdvice: "prewarm blacklist list",
-    failuresAdvice: "--failures all, or --output report.html",
-    retryAdvice: "--retry-blacklisted"
-  )
+  package static let job = job(file: nil)
+
+  /// Those of a run of the job in `file`; nil if it has none.
+  static func job(file: String?) -> ReportWords {
+    ReportWords(
+      rules: "fail-on",
+      filters: "include and exclude",
+      evictionAdvice: "raise cache.max-size",
+      blacklistAdvice: "prewarm blacklist list" + (file.map { " --job \(escapedForTerminal(shellQuoted($0)))" } ?? ""),
+      failuresAdvice: "--failures all, or --output report.html",
+      retryAdvice: "--retry-blacklisted"
+    )
+  }
 }

@@ -105,6 +105,18 @@ import Testing
     #expect(baseline?.count == 4)
   }
 
+  @Test("reports list the first fixed URLs of many") func manyFixed() throws {
+    let names = (1...150).map { "\($0)" }
+    try folder.writeRows(names.map { failure($0) }, to: "rows.jsonl")
+    let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
+    let samples = names.map { Sample(result: EntryResult(.checked), url: "https://a.example/\($0)", host: "a.example") }
+    let report = makeRun(samples, judge: baseline).finish(makeEnd())
+    #expect(report.baseline?.fixed == 150 && report.baseline?.fixedEntries.count == 100)
+    #expect(report.baseline?.fixedEntries.map(\.url) == samples.prefix(100).map(\.url))
+    #expect(TextReport().text(report).hasSuffix("https://a.example/10\n           … 140 more\n"))
+    #expect(HTMLReport().text(report).contains("<li>… 50 more</li>"))
+  }
+
   @Test("a baseline that omits failures is rejected")
   func incompleteBaseline() {
     folder.write(JSONReport().text(makeRun((0..<1001).map { failure("\($0)") }).finish(makeEnd())), to: "report.json")
@@ -112,7 +124,7 @@ import Testing
     expectGolden(error)
   }
 
-  @Test("the HTML report counts new, known and fixed failures since the baseline, each entry once")
+  @Test("reports count new, known and fixed failures since the baseline, each entry once, and list fixed ones")
   func difference() throws {
     try folder.writeRows(["bad", "mixed", "fixed", "gone"].map { failure($0) }, to: "rows.jsonl")
     let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
@@ -123,10 +135,16 @@ import Testing
       failure("bad"), failure("bad"), failure("new"), good("mixed"), failure("mixed"), good("fixed"), good("fixed"), good("good"),
     ]
     let report = makeRun(samples, judge: baseline).finish(makeEnd())
-    let expected = BaselineDifference(path: folder.file("rows.jsonl"), failures: 4, stillBad: 2, fixed: 1)
+    var expected = BaselineDifference(path: folder.file("rows.jsonl"), failures: 4, stillBad: 2, fixed: 1)
+    let url = "https://a.example/fixed"
+    expected.fixedEntries = [FixedEntry(url: url, manifest: report.manifests[0].path, line: 1)]
     #expect(report.baseline == expected && expected.unseen == 1)
     let page = HTMLReport().text(report)
     #expect(page.contains(">1 new</b>, 3 known, <b class=\"good\">1 fixed</b>, 1 not seen in this run</p>"))
+    #expect(page.contains("<li>fixed: <span class=\"url\">\(url)</span></li>"))
+    #expect(TextReport().text(report).contains("\nFixed      \(url)\n"))
+    folder.write(JSONReport().text(report), to: "report.json")
+    #expect(try ReportInput(path: folder.file("report.json")).report(words: .plain).baseline == expected)
     #expect(!HTMLReport().text(makeRun(samples).finish(makeEnd())).contains("class=\"since\""))
   }
 }

@@ -1,17 +1,17 @@
-import ImagePrimitives
+package import ImagePrimitives
 
 /// Decides which failures count while the run is in progress; called on the driver thread, once per entry.
 public protocol FailureJudge: AnyObject {
   /// Returns the standing of a failed or blacklisted entry.
   func standing(of entry: EntryKey) -> FailureStanding
-  /// Notes that an entry is good.
-  func noteGood(_ entry: EntryKey)
+  /// Notes that an entry is good; returns whether it failed in the earlier run and is good for the first time in this one.
+  func noteGood(_ entry: EntryKey) -> Bool
   /// The difference from the earlier run so far; nil if there is no earlier run.
   var difference: BaselineDifference? { get }
 }
 
 extension FailureJudge {
-  public func noteGood(_ entry: EntryKey) {}
+  public func noteGood(_ entry: EntryKey) -> Bool { false }
   public var difference: BaselineDifference? { nil }
 }
 
@@ -25,8 +25,27 @@ public struct BaselineDifference: Sendable, Equatable {
   public var stillBad: UInt64
   /// Entries that failed then and are good now.
   public var fixed: UInt64
+  /// The first of these, at most ``fixedEntryLimit``.
+  public var fixedEntries: [FixedEntry] = []
   /// Entries that failed then and did not finish, were skipped, or aren't in the lists now.
   public var unseen: UInt64 { failures - stillBad - fixed }
+
+  /// The limit of listed fixed entries.
+  static let fixedEntryLimit = 100
+}
+
+/// An entry that failed in an earlier run and is good now.
+public struct FixedEntry: Sendable, Equatable {
+  /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
+  public var url = ""
+  package var variant = RequestVariant.plain
+  /// The manifest's path, as the job names it.
+  public var manifest = ""
+  /// From 1; 0 if it has no line.
+  public var line: UInt64 = 0
+
+  /// The URL with the names of its variant and edge.
+  var title: String { url + (variant.title.map { " (\($0))" } ?? "") }
 }
 
 /// The permanent failures of an earlier run, so that only new ones count. A temporary failure is known only if that run knew it from its
@@ -43,6 +62,8 @@ public final class FailureBaseline: FailureJudge {
   private let name: String
   /// Whether the earlier run stopped before it had a result of each entry, as far as the report says.
   public private(set) var isPartial = false
+  /// Whether the earlier run had no entries.
+  public private(set) var isEmpty = false
   private var known = EntryTable(filler: Sighting.none)
   private var goodCount: UInt64 = 0
   private var badCount: UInt64 = 0
@@ -58,7 +79,9 @@ public final class FailureBaseline: FailureJudge {
     let input = try ReportInput(path: path)
     switch input.kind {
     case .rows:
+      isEmpty = true
       try input.rows(isStopped: isStopped) { row throws(JSONError) in
+        isEmpty = false
         let outcome = try row.outcome()
         if outcome == .cancelled { isPartial = true }
         guard outcome == .failed || outcome == .blacklisted else { return }
@@ -69,6 +92,7 @@ public final class FailureBaseline: FailureJudge {
     case .report:
       let report = try input.report(words: .plain)
       try report.checkThatAllFailuresAreListed(path: path)
+      isEmpty = report.totals.urls == 0
       isPartial = report.totals.cancelled > 0 || !report.end.areManifestsRead
       for record in report.failures where record.failure?.isTransient != true || record.standing == .known { add(record.key) }
     }
@@ -88,10 +112,11 @@ public final class FailureBaseline: FailureJudge {
     return .known
   }
 
-  public func noteGood(_ entry: EntryKey) {
-    guard let index = known.index(of: entry), known[index] == Sighting.none else { return }
+  public func noteGood(_ entry: EntryKey) -> Bool {
+    guard let index = known.index(of: entry), known[index] == Sighting.none else { return false }
     known[index] = Sighting.good
     goodCount += 1
+    return true
   }
 
   public var difference: BaselineDifference? {
