@@ -19,14 +19,19 @@ import Testing
 
   @Test("the recipes' jobs are valid") func theJobsAreRight() async throws {
     let jobs = try files(ending: ".yaml")
-    #expect(jobs == ["images.yaml", "kubernetes-shards.yaml", "nightly.yaml"])
+    #expect(
+      jobs == [
+        "deploy-critical.yaml", "deploy-originals.yaml", "deploy-thumbnails.yaml", "images.yaml", "kubernetes-shards.yaml",
+        "nightly.yaml",
+      ]
+    )
     let result = try await Command.run(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.errorText)")
   }
 
   @Test("the recipes' command lines are valid") func theCommandLinesAreRight() async throws {
     let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 8)
+    #expect(lines.count == 11)
     for line in lines {
       // Remove options that `validate` doesn't have.
       let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing("catalog", with: "kubernetes-shards")
@@ -136,7 +141,7 @@ import Testing
 
   @Test("shellcheck accepts the recipes") func shellcheckFindsNothing() async throws {
     let scripts = try files(ending: ".sh")
-    #expect(scripts.count == 11)
+    #expect(scripts.count == 13)
     let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.outputText)")
   }
@@ -159,6 +164,59 @@ import Testing
       #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
       #expect(folder.read("state/known.jsonl").map { String(decoding: $0, as: UTF8.self) } == (isKept ? "rows" : nil))
     }
+  }
+
+  @Test("the rows of an empty list don't become the baseline", arguments: ["kubernetes", "cron", "systemd"])
+  func emptyRows(platform: String) async throws {
+    folder.write("#!/bin/sh\nexit 2\n", to: "bin/prewarm")
+    chmod(folder.file("bin/prewarm"), 0o755)
+    let script = String(decoding: try #require(folder.read("\(platform).sh")), as: UTF8.self)
+    folder.write("known", to: "state/known.jsonl")
+    for (rows, known) in [("\n", "known"), ("rows\n", "rows\n")] {
+      folder.write("{\n  \"exit_status\": 2,\n}\n", to: "state/nightly.json")
+      folder.write(rows, to: "state/nightly.jsonl")
+      let command = try Command(
+        "/bin/bash",
+        ["-c", script.replacing("/var/lib/prewarm", with: folder.file("state"))],
+        environment: [
+          "PATH": "\(folder.file("bin")):/usr/bin:/bin", "STATE_DIRECTORY": folder.file("state"), "EXIT_STATUS": "2",
+        ],
+        workingDirectory: folder.file("state")
+      )
+      let result = try await command.wait()
+      #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
+      #expect(folder.read("state/known.jsonl").map { String(decoding: $0, as: UTF8.self) } == known)
+    }
+  }
+
+  @Test("the deploy recipe warms and exports originals and thumbnails, and stops at a bad critical image")
+  func deploy() async throws {
+    let origin = try makeImageOrigin()
+    let checkout = JobFolder("")
+    for name in ["deploy-critical.yaml", "deploy-originals.yaml", "deploy-thumbnails.yaml"] {
+      checkout.folder.write(try #require(folder.read(name)), to: name)
+    }
+    checkout.folder.write(try #require(folder.read("deploy.sh")), to: "deploy")
+    chmod(checkout.folder.file("deploy"), 0o755)
+    try FileManager.default.createSymbolicLink(atPath: folder.file("prewarm"), withDestinationPath: BuiltCommand.path)
+    func deploy(_ paths: [String]) async throws -> Int? {
+      for (number, path) in paths.enumerated() where path != "/assets/bad.jpg" {
+        origin.set(path, .body(SampleImages.jpeg(number), type: "image/jpeg"))
+      }
+      checkout.write(urls: paths.map { origin.url($0) })
+      let environment = checkout.environment.merging(["PATH": "\(folder.path):/usr/bin:/bin"]) { $1 }
+      return try await Command(checkout.folder.file("deploy"), [], environment: environment).wait().status
+    }
+    func files(_ name: String) -> [String] {
+      let files = FileManager.default.subpaths(atPath: checkout.folder.file("site/\(name)")) ?? []
+      return files.filter { $0.hasSuffix(".jpg") }.map { String($0.drop { $0 != "/" }) }.sorted()
+    }
+    #expect(try await deploy(["/assets/logo.jpg", "/a.jpg", "/b.jpg"]) == 0)
+    #expect(files("originals") == ["/a.jpg", "/assets/logo.jpg", "/b.jpg"] && files("thumbnails") == files("originals"))
+    #expect(try await deploy(["/assets/logo.jpg", "/a.jpg", "/assets/bad.jpg"]) == 2)
+    #expect(files("originals").count == 3)
+    #expect(try await deploy(["/assets/logo.jpg", "/a.jpg"]) == 0)
+    #expect(files("originals") == ["/a.jpg", "/assets/logo.jpg"] && files("thumbnails") == files("originals"))
   }
 
   @Test("systemd accepts the units") func systemdTakesTheUnits() async throws {
