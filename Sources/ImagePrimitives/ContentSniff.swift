@@ -14,8 +14,8 @@ package enum ContentSniff: Sendable, Hashable {
   case unknown
   case empty
 
-  /// Examines the first ``ImageFormat/prefixLength`` bytes of `prefix`, of text and gzip data the first
-  /// ``ImageFormat/textPrefixLength``, or all if there are fewer.
+  /// Examines the first ``ImageFormat/prefixLength`` bytes of `prefix`, of text and gzip data those up to the
+  /// first element of markup within ``ImageFormat/markupPrefixLength``, or all if there are fewer.
   package init(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(ImageFormat.prefixLength)))
     if bytes.count == 0 {
@@ -32,11 +32,11 @@ package enum ContentSniff: Sendable, Hashable {
     }
   }
 
-  /// The number of bytes from the start that decide what `prefix` is the beginning of, if it ends before the first element of markup: in
+  /// The number of bytes from the start that may decide what `prefix` is the beginning of, if it ends before the first element of markup: in
   /// white space, a prolog, a comment or a document type. Nil if `prefix` suffices.
   package static func bytesNeeded(after prefix: UnsafeRawBufferPointer) -> Int? {
     guard ImageFormat(prefix: prefix) == nil, MarkupSniff(prefix).isUndecided else { return nil }
-    return ImageFormat.textPrefixLength
+    return min(max(ImageFormat.textPrefixLength, prefix.count * 2), ImageFormat.markupPrefixLength)
   }
 
   /// Whether the body can be an image: an image's signature, or binary data of an unknown format.

@@ -4,8 +4,10 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
 
   /// The maximum number of bytes that `init(of:)` examines of binary formats.
   package static let prefixLength = 512
-  /// The maximum number of bytes that it examines of text and gzip data, also after decompressing them.
+  /// The number of bytes that it examines first of text and gzip data, also after decompressing them.
   package static let textPrefixLength = 16 << 10
+  /// The maximum number of bytes that it examines of markup, whose first element may follow long comments.
+  package static let markupPrefixLength = 1 << 20
 
   /// The name in job files and reports, such as `jpeg`.
   public var name: String {
@@ -77,9 +79,9 @@ extension ImageFormat {
   ///
   /// It examines at most 512 bytes; binary formats need fewer. The signatures come from the formats' specifications: ISO 23008-12 for
   /// `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text, maybe compressed by gzip, and is recognised by its first element or document
-  /// type within 16 KiB.
+  /// type within 1 MiB.
   public init?(of bytes: some Collection<UInt8>) {
-    let format = bytes.prefix(Self.textPrefixLength).withRawBytes { Self(prefix: $0) }
+    let format = bytes.prefix(Self.markupPrefixLength).withRawBytes { Self(prefix: $0) }
     guard let format else { return nil }
     self = format
   }

@@ -11,27 +11,40 @@ struct MarkupSniff {
   /// Whether the bytes end before the first element or the document type, so that more may change the kind.
   private(set) var isUndecided = false
 
-  /// Examines the first ``ImageFormat/textPrefixLength`` bytes: of text in UTF-8, another superset of ASCII or UTF-16, or inflated if
-  /// they begin with gzip's signature.
+  /// Examines the first bytes, at most ``ImageFormat/markupPrefixLength``: of text in UTF-8, another superset of ASCII or UTF-16, or
+  /// inflated if they begin with gzip's signature.
   ///
   /// It skips a byte order mark, white space, the XML declaration, processing instructions and comments, then examines the document
   /// type or the first tag. The tags of HTML are those that the WHATWG's MIME Sniffing standard lists in section 7.1.
   init(_ prefix: UnsafeRawBufferPointer) {
-    let bytes = UnsafeRawBufferPointer(rebasing: prefix.prefix(ImageFormat.textPrefixLength))
-    let view = ByteView(bytes)
-    if view.bigEndian16(at: 0) == 0x1F8B {
-      let text = bytes.inflated(upTo: ImageFormat.textPrefixLength)
+    var length = ImageFormat.textPrefixLength
+    while true {
+      let hasMore = examine(prefix, upTo: length)
+      guard isUndecided, hasMore, length < ImageFormat.markupPrefixLength else { break }
+      length *= 4
+    }
+    // More bytes don't help if the limit is reached.
+    if length >= ImageFormat.markupPrefixLength { isUndecided = false }
+  }
+
+  /// Examines `length` bytes of the text; returns whether there are more.
+  private mutating func examine(_ prefix: UnsafeRawBufferPointer, upTo length: Int) -> Bool {
+    (kind, isUndecided) = (.none, false)
+    if ByteView(prefix).bigEndian16(at: 0) == 0x1F8B {
+      let text = prefix.inflated(upTo: length)
       text.withUnsafeBytes { read(ByteView($0)) }
-      if text.count == ImageFormat.textPrefixLength { isUndecided = false }
       // Browsers show no page that is compressed as a file.
       if kind != .svg { kind = .none }
-    } else if let text = bytes.narrowedUTF16 {
+      return text.count == length
+    }
+    let bytes = UnsafeRawBufferPointer(rebasing: prefix.prefix(length))
+    if let text = bytes.narrowedUTF16 {
       text.withUnsafeBytes { read(ByteView($0)) }
       if kind != .svg { kind = .none }
     } else {
-      read(view)
+      read(ByteView(bytes))
     }
-    if prefix.count >= ImageFormat.textPrefixLength { isUndecided = false }
+    return prefix.count > length
   }
 
   private mutating func read(_ bytes: ByteView) {

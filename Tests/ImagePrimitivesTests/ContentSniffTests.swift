@@ -38,8 +38,10 @@ import Testing
   func undecided(start: String) {
     let bytes = Array(start.utf8)
     #expect(bytes.withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == 16 << 10)
-    let spaces = [UInt8](repeating: UInt8(ascii: " "), count: 16 << 10)
-    #expect((spaces + bytes).withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == nil)
+    let spaces = [UInt8](repeating: UInt8(ascii: " "), count: 30_000)
+    #expect((spaces + bytes).withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == 2 * (30_000 + bytes.count))
+    let many = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
+    #expect((many + bytes).withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == nil)
   }
 
   @Test(

@@ -4,6 +4,22 @@ import TestSupport
 import Testing
 
 @Suite("good SVG images") struct GoodSVGTests {
+  @Test("the root element may follow long comments, compressed or not")
+  func longProlog() throws {
+    let document = SVG.document(attributes: "width='20' height='10'")
+    for length in [30_000, 300_000] {
+      let text = "<?xml version='1.0'?>\n<!-- \((0..<length / 8).map { String($0 + 1_000_000) + " " }.joined()) -->\n\(document)"
+      for bytes in [Array(text.utf8), Array(text.utf8).gzipped] {
+        #expect(try SVG.header(bytes).size == ImageSize(width: 20, height: 10))
+        #expect(try SVG.prove(bytes).warnings == [])
+        guard case .needsMoreBytes? = imageError({ try Standard.header(bytes, prefix: 4096) })?.kind else {
+          Issue.record("a beginning suffices")
+          return
+        }
+      }
+    }
+  }
+
   @Test("each good SVG is verified without warnings and has the size that librsvg draws", arguments: SVGImage.all)
   func isProven(_ image: SVGImage) throws {
     let proof = try SVG.prove(image.bytes)
