@@ -1,6 +1,6 @@
 /// How a server's declared content type compares with the format of the bytes.
 package enum ContentTypeMatch: UInt8, Sendable {
-  /// The format's registered media type.
+  /// The format's registered media type, or the one that nearly all servers send.
   case exact
   /// A common alias, such as `image/jpg`.
   case alias
@@ -24,7 +24,7 @@ extension ContentTypeMatch {
       return
     }
     self =
-      if type.equals(format.mediaType) {
+      if format.expectedTypes.contains(where: { type.equals($0) }) {
         .exact
       } else if format.mediaTypeAliases.contains(where: { type.equals($0) }) {
         .alias
@@ -37,6 +37,12 @@ extension ContentTypeMatch {
 }
 
 extension ImageFormat {
+  /// The types that are right.
+  fileprivate var expectedTypes: [String] {
+    // The registered type of icons is rare; the WHATWG's MIME Sniffing standard, section 6.1, uses this one.
+    self == .ico ? [mediaType, "image/x-icon"] : [mediaType]
+  }
+
   /// Other names that servers use for the format, in lower case.
   fileprivate var mediaTypeAliases: [String] {
     switch self {
@@ -51,7 +57,7 @@ extension ImageFormat {
     // The last one is freedesktop.org's for SVGZ.
     case .svg: ["image/svg", "image/svg-xml", "application/svg+xml", "image/svg+xml-compressed"]
     // The last one is that of cursors.
-    case .ico: ["image/x-icon", "image/ico", "image/icon", "image/x-ico", "image/x-ms-icon", "image/x-win-bitmap"]
+    case .ico: ["image/ico", "image/icon", "image/x-ico", "image/x-ms-icon", "image/x-win-bitmap"]
     case .jpegXL: ["image/x-jxl"]
     }
   }

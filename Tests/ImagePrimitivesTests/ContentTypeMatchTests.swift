@@ -13,7 +13,7 @@ import Testing
       ("image/jpg", .jpeg, .alias),
       ("image/pjpeg", .jpeg, .alias),
       ("Image/X-PNG", .png, .alias),
-      ("image/x-icon", .ico, .alias),
+      ("image/x-icon", .ico, .exact),
       ("image/x-win-bitmap", .ico, .alias),
       ("application/svg+xml", .svg, .alias),
       ("text/xml; charset=utf-8", .svg, .generic),
