@@ -23,6 +23,10 @@ public struct ImageError: Error, Sendable, Hashable {
   public var kind: Kind
   /// One sentence without full stop.
   public var message: String
+  /// For ``Kind/needsMoreBytes(minimum:)``: the offset before which no further bytes are needed; nil if all are.
+  ///
+  /// The next attempt may have zeros in place of the missing bytes before it.
+  package var neededStart: Int?
 
   public init(_ kind: Kind, _ message: String) {
     self.kind = kind
@@ -34,10 +38,24 @@ extension ImageError {
   package static func undecodable(_ message: String) -> ImageError { ImageError(.undecodable, message) }
 
   /// The error for a header that ends with its prefix: more bytes are needed, or the file is truncated if there are none.
-  package static func endsEarly(_ format: String, needed: Int, of bytes: Int, isComplete: Bool) -> ImageError {
-    isComplete
-      ? .undecodable("the \(format) file is truncated: it has \(bytes) bytes, but its header needs at least \(needed)")
-      : ImageError(.needsMoreBytes(minimum: needed), "the \(format) header needs \(needed) bytes, but \(bytes) have arrived")
+  ///
+  /// - Parameter start: the offset before which no further bytes are needed; nil if all are.
+  package static func endsEarly(
+    _ format: String,
+    needed: Int,
+    from start: Int? = nil,
+    of bytes: Int,
+    isComplete: Bool
+  ) -> ImageError {
+    guard !isComplete else {
+      return .undecodable("the \(format) file is truncated: it has \(bytes) bytes, but its header needs at least \(needed)")
+    }
+    var error = ImageError(
+      .needsMoreBytes(minimum: needed),
+      "the \(format) header needs \(needed) bytes, but \(bytes) have arrived"
+    )
+    error.neededStart = start
+    return error
   }
 }
 

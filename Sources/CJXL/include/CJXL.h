@@ -26,7 +26,10 @@
   FUNCTION(processInput, JxlDecoderProcessInput)                \
   FUNCTION(getBasicInfo, JxlDecoderGetBasicInfo)                \
   FUNCTION(setImageOutBuffer, JxlDecoderSetImageOutBuffer)      \
-  FUNCTION(setImageOutCallback, JxlDecoderSetImageOutCallback)
+  FUNCTION(setImageOutCallback, JxlDecoderSetImageOutCallback)  \
+  FUNCTION(setDecompressBoxes, JxlDecoderSetDecompressBoxes)    \
+  FUNCTION(setBoxBuffer, JxlDecoderSetBoxBuffer)                \
+  FUNCTION(releaseBoxBuffer, JxlDecoderReleaseBoxBuffer)
 
 typedef struct {
 #define CJXL_MEMBER(name, function) __typeof__(function) *_Nonnull name;

@@ -64,14 +64,17 @@ struct HEICItems {
     var offset = 0
     while let box = bytes.boxHeader(at: offset, within: offset..<max(offset, bytes.count)) {
       try limits.addBox()
+      let start = offset
       offset = box.body.upperBound
       guard box.isAny(of: ["meta"]) else { continue }
       guard offset <= bytes.count else {
-        throw .endsEarly("HEIC", needed: offset, of: bytes.count, isComplete: isComplete)
+        throw .endsEarly("HEIC", needed: offset, from: start, of: bytes.count, isComplete: isComplete)
       }
       return box.body
     }
-    guard isComplete else { throw .endsEarly("HEIC", needed: max(offset, bytes.count) + 8, of: bytes.count, isComplete: false) }
+    guard isComplete else {
+      throw .endsEarly("HEIC", needed: max(offset, bytes.count) + 8, from: offset, of: bytes.count, isComplete: false)
+    }
     guard offset <= bytes.count else {
       throw .undecodable("the HEIC file is truncated: it has \(bytes.count) bytes, but a box of it ends at \(offset)")
     }

@@ -62,9 +62,17 @@ struct ICODirectory {
   /// Of several, it is the largest by their own headers, which must be in reach, then the deepest, then the first.
   func largest(in file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ICOPicture {
     let area = entries.reduce(0) { max($0, $1.size.pixels) }
+    let candidates = entries.count { $0.size.pixels == area }
     var largest: ICOPicture?
     for entry in entries where entry.size.pixels == area {
-      let picture = try ICOPicture(entry, of: self, in: file, isComplete: isComplete)
+      let picture: ICOPicture
+      do throws(ImageError) {
+        picture = try ICOPicture(entry, of: self, in: file, isComplete: isComplete)
+      } catch {
+        var error = error
+        if case .needsMoreBytes = error.kind, candidates == 1 { error.neededStart = entry.offset }
+        throw error
+      }
       if let largest, (largest.size.pixels, largest.depth) >= (picture.size.pixels, picture.depth) { continue }
       largest = picture
     }

@@ -17,7 +17,8 @@ package struct JPEGXLCoder: ImageCoder {
   package func canDecode(_ format: ImageFormat) -> Bool { format == .jpegXL }
 
   /// Reads the boxes up to the codestream, the available ones after it, and the codestream's header: about 10 bytes. The
-  /// orientation is that of the codestream; only uncompressed Exif boxes are read.
+  /// orientation is that of the codestream. Only a compressed Exif box, which cjxl writes by default, needs the library; without it,
+  /// the metadata are missing.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let file = try JXLFile(prefix, isComplete: isComplete)
     guard !isComplete else { return ImageHeader(try file.image(), file.exif) }

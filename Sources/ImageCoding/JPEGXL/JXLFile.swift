@@ -67,14 +67,18 @@ struct JXLFile {
       guard isComplete else {
         // Boxes between the pieces only add to it.
         let missing = file.count + needed - available
-        let minimum = pieceEnd > file.count ? missing : max(nextBytes, missing)
-        return .endsEarly("JPEG XL", needed: minimum, of: file.count, isComplete: false)
+        let isPieceMissing = pieceEnd > file.count
+        let minimum = isPieceMissing ? missing : max(nextBytes, missing)
+        let start = isPieceMissing || nextBytes <= file.count ? nil : nextBytes - Self.boxHeaderBytes
+        return .endsEarly("JPEG XL", needed: minimum, from: start, of: file.count, isComplete: false)
       }
       return .undecodable(
         "the JPEG XL file is truncated: its codestream has \(available) bytes, but at least \(needed) are needed"
       )
     }
   }
+
+  private static let boxHeaderBytes = 16
 
   /// The signature box and the file type box come first.
   private mutating func walk() throws(ImageError) {
@@ -160,12 +164,16 @@ struct JXLFile {
       hasLastPiece = true
     } else if box.isNamed("jxlp") {
       try readPiece(box, end: end)
-    } else if box.isNamed("Exif"), let start = bytes.bigEndian32(at: box.start), exif == EXIF() {
-      // The box has the offset of the TIFF header first.
-      let first = box.start + 4 + start
-      if first < end { exif = EXIF(tiff: bytes, first..<end) }
+    } else if box.isNamed("Exif"), exif == EXIF() {
+      exif = EXIF(box: bytes, min(box.start, end)..<end)
+    } else if box.isNamed("brob"), bytes.matches("Exif", at: box.start), box.end <= bytes.count, exif == EXIF() {
+      guard box.end - box.offset <= Self.maximumCompressedBytes else { return }
+      let content = JXLCompressedBox.content(of: UnsafeRawBufferPointer(rebasing: file[box.offset..<box.end]))
+      content?.withUnsafeBytes { exif = EXIF(box: ByteView($0), 0..<$0.count) }
     }
   }
+
+  private static let maximumCompressedBytes = 1 << 20
 
   /// A piece of the codestream after its index, which has the highest bit set in the last one.
   private mutating func readPiece(_ box: Box, end: Int) throws(ImageError) {
@@ -187,6 +195,15 @@ struct JXLFile {
     pieces.append(box.start + 4..<max(end, box.start + 4))
     pieceEnd = box.end
     hasLastPiece = index >> 31 == 1
+  }
+}
+
+extension EXIF {
+  /// Reads the content of an Exif box: the offset of the TIFF file, and that file.
+  fileprivate init(box bytes: ByteView, _ range: Range<Int>) {
+    let start = range.lowerBound
+    let first = bytes.bigEndian32(at: start).map { start + 4 + $0 } ?? range.upperBound
+    self.init(tiff: bytes, min(first, range.upperBound)..<range.upperBound)
   }
 }
 #endif

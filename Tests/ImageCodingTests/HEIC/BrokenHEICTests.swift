@@ -94,6 +94,17 @@ import Testing
     expectGolden(message(([0, 0, 0, 0] + items.boxed("iinf")).boxed("meta")), for: "items")
   }
 
+  @Test("a meta box beyond a prefix is needed without the bytes before it") func lateMeta() throws {
+    let bytes = HEICImageFile.named("photo.heic").bytes
+    let start = bytes.offset(of: "meta") - 4
+    let padding = [UInt8](repeating: 0, count: 300_000).boxed("free")
+    let file = Array(bytes[..<start]) + padding + bytes[start...]
+    let error = try #require(imageError { try HEIC.header(file, prefix: 1000) })
+    #expect(error.neededStart == start + 300_008 && error.kind == .needsMoreBytes(minimum: start + 300_016))
+    let next = try #require(imageError { try HEIC.header(file, prefix: start + 300_016) })
+    #expect(next.neededStart == start + 300_008)
+  }
+
   @Test("data beyond the file's end are found by the header of a complete file", arguments: HEICImageFile.all)
   func truncation(_ image: HEICImageFile) {
     let bytes = image.bytes

@@ -119,6 +119,9 @@ import Testing
     #expect(missing(4) == .needsMoreBytes(minimum: 6))
     #expect(missing(6) == .needsMoreBytes(minimum: 54))
     #expect(missing(54) == .needsMoreBytes(minimum: start + 40))
+    #expect(imageError { try Standard.header(file, prefix: 54) }?.neededStart == start)
+    let twice = ICOMaker.file(pictures + [pictures[1]])
+    #expect(imageError { try Standard.header(twice, prefix: 70) }?.neededStart == nil)
     #expect(try Standard.header(file, prefix: start + 40) == Standard.header(file))
   }
 

@@ -1,4 +1,5 @@
 #if RareFormats
+import Foundation
 import ImageCoding
 import ImagePrimitives
 import TestSupport
@@ -87,6 +88,49 @@ import Testing
   @Test("a codestream in pieces has the same pixels as in one") func pieces() throws {
     let whole = try JPEGXL.decode(JPEGXLImage.named("photo.jxl").bytes)
     #expect(try JPEGXL.decode(JPEGXLImage.named("pieces.jxl").bytes) == whole)
+  }
+
+  /// A recompressed JPEG by cjxl 0.7, whose Exif box is compressed.
+  private static let compressedMetadata = Array(
+    Data(
+      base64Encoded: """
+        AAAADEpYTCANCocKAAAAFGZ0eXBqeGwgAAAAAGp4bCAAAAARanhscAAAAAD/CsFBJAAAAeNqYnJkwHDbAIIgCC0DAkCoAKFGgZCrSgAAQMhR2YKhOP8niIwR
+        yjinFLQfIUOYpQ4yzEDpDjVYHzKcfMyAQw4qLHLQsAPbRw39+yPLHHbcgYai+1+MccYkl2zyySinPDPNNdt8M845Cz000UUbfTTSSUs9NdVVW3011lmLPTbZ
+        ZZt9Ntppyz033XXbfTfeeQs+OOGFG3444olHLvnklFdu+eWYZx666KOTXrrpp6Oeeuyyz0577bbfjnvuwQs/PPHFG3888slHL/301Fdv/fXYZw9++OKPT375
+        5p+Pfvrwxy///PTXb//9+Of/r2CqqgQAQMhR2YKhOP8viIRSRlmnFInxgJDNqEGGSXWgoXqw4dxDjhlQkA8actBhBzYWWeao3+3Djhta0R95ZvBJhve/GOOM
+        Szb5ZJRTprlmm2/GOWehhya6aKOPRjppqaemumqrr8Y6a7HHJrtss89GO22556a7brvvxjvvwAUfnPDCDT8c8cQjl3xyyiu3/HLMMw9d9NFJL93001FPPXbZ
+        Z6e9dttvxz334IUfnvjijT8e+eSjl3566qu3/nrssw9f/PHJL9/889FPP37556e/fvvvxz//f4EfAKgsAAsIgOAAEEpGSUYAAQEAAAEAAQAAAwAAAGdicm9i
+        RXhpZhujAAAEop3375UybEalJIOMdiPTbBnZ7LytBehFt4paksVPDy/wesPDQxmSAeieQ8s74CThDRJnSsXhVfgF42pRSvosbGfQS7h+0Es8N462WHw042OG
+        nuH4ZQEAAADranhscIAAAAHgWwIQAGADDm4MbA5u/v8OAAAYAAgAAQAAAAAAgIAliRTIvEkPgKeZ4R4AgEKSgoLCXCTGYIJdQ6YxxxcCAI8UIPPPz+mIK8Ds
+        OOwU7ygFuBNADLYOAUC4KnRWBgAAPBUCAIDIKgEAwAQAAADQEwAAAAAAAAAAAAAAAAAAACBFEuQGyfcS4hTiHagHizJt0mzRB/BShOYQugGYIQtEYUQhGxIA
+        4MUAEC31BwFRQygrAL4SNkkDAADKQgIAQIk+AQDABAAAAGAvAAAAAAAAAAAAAAAAAAAAAAAAAAAAUJIA
+        """,
+      options: .ignoreUnknownCharacters
+    )!
+  )
+
+  @Test("metadata in a compressed box count") func compressedBox() throws {
+    let file = Self.compressedMetadata
+    let header = try JPEGXL.header(file)
+    #expect(header.hasPosition && header.dpi == 300 && header.size == ImageSize(width: 16, height: 8))
+    #expect(try JPEGXL.prove(file).header == header)
+    let prefixed = try JPEGXL.header(file, prefix: file.count - 8)
+    #expect(prefixed.hasPosition && prefixed.dpi == 300)
+    // Damaged, it is missing.
+    let start = try #require((4..<file.count).first { file[$0 - 4..<$0] == [0x62, 0x72, 0x6F, 0x62] })
+    var damaged = file
+    for offset in start + 4..<start + 60 { damaged[offset] ^= 0xFF }
+    #expect(try JPEGXL.header(damaged).hasPosition == false)
+  }
+
+  @Test("a box header beyond a prefix is needed without the bytes before it") func skippedBox() throws {
+    let file = Self.compressedMetadata
+    let padding = 2 << 20
+    let length = (0..<4).map { UInt8(truncatingIfNeeded: (padding + 8) >> (24 - 8 * $0)) }
+    let padded = file[..<32] + length + "free".utf8 + [UInt8](repeating: 0, count: padding) + file[32...]
+    let error = try #require(imageError { try JPEGXL.header(Array(padded), prefix: 1000) })
+    #expect(error.neededStart == padding + 32 && error.kind == .needsMoreBytes(minimum: padding + 48))
+    #expect(try JPEGXL.header(Array(padded), prefix: padding + 1000).size == ImageSize(width: 16, height: 8))
   }
 
   @Test("other data after the image is ignored", arguments: ["photo.jxl", "pieces.jxl", "located.jxl"])
