@@ -86,8 +86,10 @@ struct SVGDocument {
     .endsEarly("SVG", needed: bytes.count + 1, of: bytes.count, isComplete: false)
   }
 
-  /// Adds the embedded images that can't be decoded to the findings. Those that are SVG may embed any others.
-  mutating func proveImages(limits: DecodingLimits, deadline: DecodingDeadline) throws(ImageError) {
+  private static let maximumDepth = 3
+
+  /// Adds the embedded images that can't be decoded to the findings, and those in embedded SVGs.
+  mutating func proveImages(limits: DecodingLimits, deadline: DecodingDeadline, depth: Int = 1) throws(ImageError) {
     for image in findings.images {
       try deadline.check()
       var limits = limits
@@ -101,7 +103,9 @@ struct SVGDocument {
           if coder.decodesPixels {
             _ = try coder.proveDecodable(bytes, limits: limits)
           } else {
-            _ = try coder.header(of: bytes, isComplete: true)
+            var document = try SVGDocument(bytes, isComplete: true, until: .endWithFindings, limits: limits)
+            if depth < Self.maximumDepth { try document.proveImages(limits: limits, deadline: deadline, depth: depth + 1) }
+            for sentence in document.findings.sentences { findings.add("in the embedded SVG on line \(image.line), \(sentence)") }
           }
         }
       } catch {

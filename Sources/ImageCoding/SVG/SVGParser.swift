@@ -168,6 +168,7 @@ extension SVGParser {
     }
     var size = SVGSize()
     attributes.forEach { size.read($0, $1) }
+    guard !size.isEmpty else { return stop(.undecodable("the SVG has a width or height of 0, so that browsers show nothing")) }
     self.size = size.pixels
     if goal == .root { XML_StopParser(expat, XML_Bool(XML_FALSE)) }
   }

@@ -19,21 +19,27 @@ enum SVGReference {
       case UInt8(ascii: "/") where css.matches("/*", at: offset):
         offset = css.firstOffset(of: "*/", from: offset + 2) ?? css.count
       case UInt8(ascii: "\""), UInt8(ascii: "'"): _ = css.string(at: &offset)
-      case UInt8(ascii: "@") where css.matchesIgnoringCase("@namespace", at: offset):
-        offset = css.firstOffset(of: ";", from: offset) ?? css.count
-      case UInt8(ascii: "@") where css.matchesIgnoringCase("@import", at: offset):
-        let start = offset
-        offset = css.skippingSpace(from: offset + 7)
+      case UInt8(ascii: "@"):
+        let (start, word) = (offset, css.word(at: offset + 1))
+        if word.name == "namespace" {
+          offset = css.firstOffset(of: ";", from: offset) ?? css.count
+          break
+        }
+        guard word.name == "import" else { break }
+        offset = css.skippingSpace(from: word.end)
         if let quote = css.byte(at: offset), quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
           css.string(at: &offset).withUnsafeBytes { if let target = external($0) { report(target, start) } }
         } else {
           // A `url()`, which is next.
           offset -= 1
         }
-      case UInt8(ascii: "u"), UInt8(ascii: "U"):
-        guard css.matchesIgnoringCase("url(", at: offset), !css.isNameCharacter(at: offset - 1) else { break }
-        let start = offset
-        offset = css.skippingSpace(from: offset + 4)
+      case _ where byte == UInt8(ascii: "\\") || css.isNameCharacter(at: offset):
+        let (start, word) = (offset, css.word(at: offset))
+        guard word.name == "url", css.byte(at: word.end) == UInt8(ascii: "(") else {
+          offset = word.end - 1
+          break
+        }
+        offset = css.skippingSpace(from: word.end + 1)
         css.target(at: &offset).withUnsafeBytes { if let target = external($0) { report(target, start) } }
       default: break
       }
@@ -53,6 +59,41 @@ extension ByteView {
     guard let byte = byte(at: offset) else { return false }
     let isLetter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte.asciiLowercased
     return isLetter || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte >= 0x80
+  }
+
+  /// The name at `offset` in lower case, with its escapes decoded (CSS Syntax 3, section 4.3.7), and the offset of its end. Of a name
+  /// with other characters than ASCII, or more than 16, the name is empty.
+  fileprivate func word(at offset: Int) -> (name: String, end: Int) {
+    var (end, letters) = (offset, [UInt8]())
+    while let byte = byte(at: end) {
+      if byte == UInt8(ascii: "\\") {
+        letters.append(escaped(at: &end))
+      } else if isNameCharacter(at: end) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
+        letters.append(byte.asciiLowercased)
+        end += 1
+      } else {
+        break
+      }
+    }
+    return (letters.count <= 16 && letters.allSatisfy { $0 < 0x80 } ? String(decoding: letters, as: UTF8.self) : "", end)
+  }
+
+  /// The character of the escape at `offset`, which moves behind it, in lower case; 255 if it isn't ASCII.
+  private func escaped(at offset: inout Int) -> UInt8 {
+    offset += 1
+    guard let first = byte(at: offset) else { return 255 }
+    var (value, digits) = (0, 0)
+    while digits < 6, let digit = byte(at: offset).flatMap({ Character(UnicodeScalar($0)).hexDigitValue }) {
+      value = value << 4 | digit
+      digits += 1
+      offset += 1
+    }
+    guard digits > 0 else {
+      offset += 1
+      return first.asciiLowercased
+    }
+    if byte(at: offset)?.isASCIIWhitespace == true { offset += 1 }
+    return value < 0x80 ? UInt8(value).asciiLowercased : 255
   }
 
   /// The text of the string at `offset`, which moves to its closing quote, or to the end of the line if that is missing.

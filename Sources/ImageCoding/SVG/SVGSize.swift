@@ -23,7 +23,10 @@ struct SVGSize {
     }
   }
 
-  /// The size in pixels, each side rounded up to at least 1.
+  /// Whether a side is 0, so that nothing is shown (SVG 2, section 8.9).
+  var isEmpty: Bool { width == 0 || height == 0 }
+
+  /// The size in pixels, each side rounded up to at least 1, and at most 2^31 - 1.
   var pixels: ImageSize {
     let (width, height) =
       switch (self.width, self.height) {

@@ -33,6 +33,8 @@ import Testing
       "<?xml version='2.0'?><svg xmlns='http://www.w3.org/2000/svg'/>",
       "<?xml version='1.0' encoding='x-unknown'?><svg xmlns='http://www.w3.org/2000/svg'/>",
       "<?xml version='1.0' encoding='UTF-8//TRANSLIT'?><svg xmlns='http://www.w3.org/2000/svg'/>",
+      "<svg xmlns='http://www.w3.org/2000/svg' width='0'/>",
+      "<svg xmlns='http://www.w3.org/2000/svg' width='1' height='0px'/>",
       "<svg xmlns='http://www.w3.org/2000/svg'>&nbsp;</svg>",
       "<svg xmlns='http://www.w3.org/2000/svg'><a b='1' b='2'/></svg>",
     ]

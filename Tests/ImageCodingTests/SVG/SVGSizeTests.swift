@@ -14,7 +14,7 @@ import Testing
       ("width='72pt' height='6pc'", 96, 96),
       ("width='2em' height='2rem'", 32, 32),
       ("width='1e2' height='1.5e+1ex'", 100, 120),
-      ("width='+.5' height='0'", 1, 1),
+      ("width='+.5' height='0.5'", 1, 1),
       ("width='1e300' height='1e99'", 2_147_483_647, 2_147_483_647),
       // One side.
       ("width='40'", 40, 150),

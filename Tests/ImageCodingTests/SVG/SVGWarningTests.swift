@@ -20,6 +20,7 @@ import Testing
       "<rect fill='url(https://example.org/a.svg#b)'/>",
       "<rect style='fill: red; filter: URL( \"a.svg#b\" )'/>",
       "<style>\n.a { }\n@font-face { src: url('https://example.org/a.woff2') }</style>",
+      "<style>.a { fill: u\\72l(a.svg#b) } .b { mask: \\75 \\52\\4c(b.svg#c) } @\\69mport 'c.css';</style>",
       "<style><![CDATA[@import 'a.css'; @import url(b.css);]]></style>",
       "<foreignObject><iframe xmlns='http://www.w3.org/1999/xhtml' src='https://example.org/'/></foreignObject>",
       "<foreignObject><p xmlns='http://www.w3.org/1999/xhtml' onmouseover='a()'><script>a()</script></p></foreignObject>",
@@ -37,6 +38,7 @@ import Testing
       "<use href='#a'/><use xlink:href=' #a'/><image href=''/>",
       "<rect fill='url(#a)' style='filter: url(\"#b\"); mask: url( #c )'/>",
       "<style>/* url(a.png) */ .a::after { content: 'url(a.png)' } .b { fill: url(data:image/png;base64,AA==) }</style>",
+      "<style>.cu\\72l(a) { content: \\75rls(b) } .\\url { } .a\\:url(c) { }</style>",
       "<style>@namespace svg url(http://www.w3.org/2000/svg); .curl(x) { }</style>",
       "<metadata xmlns:m='http://example.org'><m:image href='https://example.org/a.png' onclick='x'/></metadata>",
       "<g on='1' data-on='2'/>",
@@ -77,6 +79,13 @@ import Testing
       expectGolden(warnings.first, for: name)
     }
     expectGolden(try SVG.prove(Fixtures.bytes("images/svg/broken/cut-embedding.svg")).warnings.joined(separator: "\n"))
+  }
+
+  @Test("parts of embedded SVGs that browsers ignore are warnings") func embeddedSVG() throws {
+    let inner = SVG.document("<script/>\n<image href='data:,text'/>")
+    let outer = SVG.document("<image href='data:image/svg+xml;base64,\(Data(inner.utf8).base64EncodedString())'/>")
+    expectGolden(try warnings(embedding: Array(inner.utf8)).joined(separator: "\n"))
+    expectGolden(try warnings(embedding: Array(outer.utf8)).joined(separator: "\n"))
   }
 
   private func warnings(embedding bytes: [UInt8]) throws -> [String] {
