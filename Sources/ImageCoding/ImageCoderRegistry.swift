@@ -168,6 +168,17 @@ extension ImageCoderRegistry {
     return try encoder.encode(image, as: format, options: options)
   }
 
+  /// Why no image can be encoded in that format on this machine; nil if images can.
+  package func encodingError(for format: ImageFormat) -> ImageError? {
+    let pixel = DecodedImage(header: ImageHeader(format: format, size: ImageSize(width: 1, height: 1)), pixels: .pixel)
+    do throws(ImageError) {
+      _ = try encode(pixel, as: format)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   /// The default format for encoding an image: WebP for an animation; for a still image the format of its file. If no coder encodes
   /// that, it is PNG if a pixel is transparent, and JPEG otherwise.
   ///
@@ -180,6 +191,9 @@ extension ImageCoderRegistry {
 }
 
 extension PixelBuffer {
+  /// One black pixel.
+  fileprivate static let pixel = PixelBuffer(size: ImageSize(width: 1, height: 1), bytes: [0, 0, 0, 255])
+
   /// Whether all pixels are fully opaque.
   var isOpaque: Bool { bytes.withUnsafeBytes { $0.isOpaque } }
 }

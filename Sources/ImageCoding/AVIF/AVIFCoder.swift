@@ -63,8 +63,8 @@ package struct AVIFCoder: ImageCoder {
     return ImageProof(header: header)
   }
 
-  /// True for AVIF if libavif has an encoder.
-  package func canEncode(_ format: ImageFormat) -> Bool { format == .avif && AVIFEncoder.isAvailable }
+  /// True for AVIF unless libavif is installed without an encoder.
+  package func canEncode(_ format: ImageFormat) -> Bool { format == .avif && AVIFEncoder.isSupported }
 
   /// Encodes lossy with the requested quality, with subsampled chroma below 90, or losslessly; alpha is lossless in both. An animation
   /// is encoded as an animation, which is shown forever.

@@ -194,14 +194,14 @@ struct AVIFInput {
 }
 
 extension CAVIFFunctions {
-  /// libavif, loaded on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
-  static func loaded() throws(ImageError) -> CAVIFFunctions {
+  /// libavif, loaded on first use for `purpose`; throws ``ImageError/Kind/unavailable`` if it isn't installed.
+  static func loaded(for purpose: String = "the image is AVIF") throws(ImageError) -> CAVIFFunctions {
     guard let functions = cavif_functions() else {
       let reason = String(cString: cavif_error())
       // The advice comes first, since some reports truncate long messages.
       throw ImageError(
         .unavailable,
-        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which can't be loaded: \(reason)"
+        "\(purpose); install libavif (Debian: \(CAVIF_PACKAGE)), which can't be loaded: \(reason)"
       )
     }
     return functions.pointee

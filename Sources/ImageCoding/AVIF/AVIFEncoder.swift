@@ -14,12 +14,12 @@ struct AVIFEncoder {
 
   init(_ options: EncodingOptions) throws(ImageError) {
     self.options = options
-    avif = try CAVIFFunctions.loaded()
+    avif = try CAVIFFunctions.loaded(for: "writing AVIF needs a library")
   }
 
-  /// Whether libavif is installed with an encoder.
-  static var isAvailable: Bool {
-    guard let functions = cavif_functions()?.pointee else { return false }
+  /// Whether libavif has an encoder; true if it isn't installed, which ``init(_:)`` reports.
+  static var isSupported: Bool {
+    guard let functions = cavif_functions()?.pointee else { return true }
     return functions.codecName(AVIF_CODEC_CHOICE_AUTO, avifCodecFlags(AVIF_CODEC_FLAG_CAN_ENCODE.rawValue)) != nil
   }
 

@@ -11,6 +11,8 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
   case baseline(ReportReadingError)
   /// A file that a key of the job names can't be read.
   case unreadable(key: String, path: String, reason: String)
+  /// Images can't be written in the format of `transform.format`.
+  case transformFormat(String)
   /// The job requests several images per entry, but a file contains one.
   case severalImages(perEntry: Int)
 
@@ -22,6 +24,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
     case .report(let error): "\(error)"
     case .baseline(let error): "fail-on.baseline: \(error)"
     case .unreadable(let key, let path, let reason): "\(key): cannot read \(path): \(reason)"
+    case .transformFormat(let reason): "transform.format: \(reason)"
     case .severalImages(let count):
       "the job requests each entry in \(count) ways (variants, edges), and a file doesn't show which one it belongs to; import with a "
         + "job that has only one"

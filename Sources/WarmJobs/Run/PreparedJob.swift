@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImageManaging
 public import ImagePrimitives
 import Manifests
@@ -27,6 +28,9 @@ public final class PreparedJob {
     isStopped: () -> Bool = { false },
     time: TimeSource = .system
   ) throws(JobError) {
+    if let format = job.transform?.encoding.format, let error = ImageCoderRegistry.standard.encodingError(for: format) {
+      throw .transformFormat(error.message)
+    }
     let now = time.wall()
     stores = try JobStores(job, isDryRun: isDryRun)
     manifests = try JobManifests(
