@@ -53,6 +53,14 @@ extension ImageCoder {
   }
 }
 
+/// A coder of a format whose header states the length of the file or the position of its pixels.
+package protocol LengthStatingCoder: ImageCoder {
+  /// The number of bytes that the file has at least, as far as its first bytes state it; nil if they don't.
+  ///
+  /// Bytes that weren't received may be zero.
+  func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int?
+}
+
 /// A coder that also decodes files while they arrive.
 package protocol ProgressiveImageCoder: ImageCoder {
   /// A decoder for a file that is still arriving; nil if there is none for `format`.

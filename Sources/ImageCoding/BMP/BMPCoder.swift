@@ -9,7 +9,7 @@ package import ImagePrimitives
 ///
 /// All pixels must be in the file. Missing end codes after the last pixel, and pixels that run-length codes skip, aren't errors
 /// (Microsoft: Bitmap Compression); codes that end before the last row does are.
-package struct BMPCoder: ImageCoder {
+package struct BMPCoder: LengthStatingCoder {
   package init() {}
 
   package func canDecode(_ format: ImageFormat) -> Bool { format == .bmp }
@@ -19,6 +19,10 @@ package struct BMPCoder: ImageCoder {
     let header = try BMPHeader(prefix, isComplete: isComplete)
     if isComplete { try header.checkPixels(in: prefix) }
     return ImageHeader(header)
+  }
+
+  package func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
+    try? BMPHeader(prefix, isComplete: false).lastPixelEnd
   }
 
   /// Decodes to RGBA; a smaller size is averaged by area, row by row.

@@ -188,9 +188,12 @@ extension BMPHeader {
     return overflow ? .max / 2 : min(bytes, .max / 2 - start) + start
   }
 
+  /// The offset after the last pixel, or after the shortest run-length codes.
+  var lastPixelEnd: Int { coding == .runs ? pixels + 2 : pixelsEnd - rowLength + (size.width * bits + 7) / 8 }
+
   /// Throws if the file ends before the last pixel. The padding of the last row may be missing.
   func checkPixels(in file: UnsafeRawBufferPointer) throws(ImageError) {
-    let end = coding == .runs ? pixels + 2 : pixelsEnd - rowLength + (size.width * bits + 7) / 8
+    let end = lastPixelEnd
     guard end > file.count else { return }
     throw .undecodable("the \(container) is truncated: it has \(file.count) bytes, but its pixels need \(end)")
   }

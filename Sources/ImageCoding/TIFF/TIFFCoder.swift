@@ -12,7 +12,7 @@ package import ImagePrimitives
 /// tags. Invalid codes in fax and JPEG data are warnings; missing pixels are errors. ``DecodingLimits/maximumFrames`` limits the
 /// number of pages and ``DecodingLimits/maximumPixels`` the size of each; ``DecodingLimits/maximumTime`` is checked between strips
 /// or tiles.
-package struct TIFFCoder: ImageCoder {
+package struct TIFFCoder: LengthStatingCoder {
   package init() {}
 
   package func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
@@ -26,6 +26,11 @@ package struct TIFFCoder: ImageCoder {
       if let damage = structure.damage { throw damage }
     }
     return structure.header
+  }
+
+  /// By the strips or tiles of the first page.
+  package func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
+    try? TIFFStructure(prefix, isComplete: false).first.knownEnd
   }
 
   /// Decodes the first page to upright RGBA, not premultiplied, and the others without keeping their pixels.

@@ -20,14 +20,16 @@ struct TIFFDirectory {
   /// Reads the directory at `offset`, of which all fields must be available.
   init(_ file: TIFFBytes, at offset: Int, isComplete: Bool) throws(ImageError) {
     guard let layout = file.layout(ofDirectoryAt: offset) else {
-      throw .endsEarly("TIFF", needed: offset + (file.isBig ? 8 : 2), of: file.count, isComplete: isComplete)
+      throw .endsEarly("TIFF", needed: offset + (file.isBig ? 8 : 2), from: offset, of: file.count, isComplete: isComplete)
     }
     guard (1...Self.mostFields).contains(layout.entries) else {
       throw .undecodable("the TIFF file's directory at byte \(offset) has \(layout.entries) fields")
     }
     // The offset of the next directory is part of it.
     let needed = layout.end + (file.isBig ? 8 : 4)
-    guard file.has(0, at: needed) else { throw .endsEarly("TIFF", needed: needed, of: file.count, isComplete: isComplete) }
+    guard file.has(0, at: needed) else {
+      throw .endsEarly("TIFF", needed: needed, from: offset, of: file.count, isComplete: isComplete)
+    }
     (self.file, self.offset, end) = (file, offset, layout.end)
     var fields: [Int: TIFFBytes.Field] = [:]
     var bytes = 0
@@ -127,10 +129,37 @@ struct TIFFDirectory {
       guard start > 0 else {
         throw .undecodable("strip or tile \(index + 1) of the directory at byte \(offset) isn't in the TIFF file")
       }
-      // Readers ignore the length of uncompressed ones, which some encoders write too large.
-      try body(index, isCompressed ? start + length : start)
+      try body(index, start + usedBytes(of: index, length: length))
     }
     return count
+  }
+
+  /// The largest end of a strip or tile, as far as their positions and lengths are available and not zero; nil if none are.
+  var knownEnd: Int? {
+    guard let (offsets, lengths) = chunks else { return nil }
+    var end: Int?
+    for index in 0..<min(offsets.count, lengths.count, Self.mostKnownEnds) {
+      guard let start = file.integer(offsets, index), let length = file.integer(lengths, index) else { break }
+      if start > 0, length > 0 { end = max(end ?? 0, start + usedBytes(of: index, length: length)) }
+    }
+    return end
+  }
+
+  private static let mostKnownEnds = 65_536
+
+  /// The bytes that readers need of a strip or tile of that length. Some encoders write too large lengths of uncompressed ones.
+  private func usedBytes(of index: Int, length: Int) -> Int {
+    guard !isCompressed else { return length }
+    let isTiled = integer(322) != nil
+    let rows = max(1, chunk.height)
+    let strips = (size.height - 1) / rows + 1
+    let height = isTiled ? rows : min(rows, size.height - index % strips * rows)
+    // The colours of YCbCr may be stored for every second or fourth pixel.
+    let stored = isSeparate || photometric == 6 ? 1 : samples
+    let (rowBits, overflow) = chunk.width.multipliedReportingOverflow(by: bits * stored)
+    guard !overflow, rowBits <= .max - 7 else { return length }
+    let (bytes, isTooLarge) = ((rowBits + 7) / 8).multipliedReportingOverflow(by: height)
+    return isTooLarge ? length : min(length, bytes)
   }
 }
 

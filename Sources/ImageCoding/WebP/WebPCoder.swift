@@ -4,7 +4,7 @@ package import ImagePrimitives
 ///
 /// A file shorter than its RIFF header declares is an error, as are incomplete chunks and bitstream errors in any frame; libwebp
 /// has no warnings. Data after the RIFF chunk is ignored.
-package struct WebPCoder: ProgressiveImageCoder {
+package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
   package init() {}
 
   package func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
@@ -13,6 +13,10 @@ package struct WebPCoder: ProgressiveImageCoder {
   /// it.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try WebPHeader(prefix, isComplete: isComplete), isComplete: isComplete)
+  }
+
+  package func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
+    ByteView(prefix).littleEndian32(at: 4).map { $0 + 8 }
   }
 
   /// Decodes to upright RGBA; an animation's frames are composed on a transparent canvas.

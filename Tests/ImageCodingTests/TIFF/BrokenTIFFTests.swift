@@ -49,6 +49,25 @@ import Testing
     expectGolden(TIFF.error(bytes)?.message)
   }
 
+  @Test("an uncompressed strip that continues beyond the file is truncated, unless only its declared length is too large")
+  func cutStrip() throws {
+    for height in [4, 5] {
+      var page = TIFFFile.Page(width: 1000, height: height, Array(repeating: 7, count: 4000))
+      page.fields[279] = [5000]
+      var file = TIFFFile(page).bytes
+      // The strip goes to the end.
+      let strip = UInt32(file.count)
+      file += Array(repeating: 7, count: 4000)
+      let offsets = try #require((8..<file.count).first { file[$0..<$0 + 4] == [17, 1, 4, 0] })
+      withUnsafeBytes(of: strip.littleEndian) { file.replaceSubrange(offsets + 8..<offsets + 12, with: $0) }
+      let error = imageError { try TIFF.header(file) }
+      #expect((error == nil) == (height == 4))
+      if let error { expectGolden(error.message) }
+      let stated = file.withUnsafeBytes { TIFFCoder().statedBytes(UnsafeRawBufferPointer(rebasing: $0.prefix($0.count - 4000))) }
+      #expect(stated == Int(strip) + height * 1000)
+    }
+  }
+
   @Test("pages that form a loop are an error", arguments: [[0: 0], [2: 0], [2: 1]]) func loops(_ next: [Int: Int]) {
     var file = TIFFFile(Self.page, Self.page, Self.page)
     file.next = next
