@@ -41,16 +41,66 @@ struct ProbeContinuationTests {
     #expect(log.questions.map(\.head.isComplete) == [false, true])
   }
 
-  @Test(
-    "a judge that needs more than 1 MiB gets no more",
-    arguments: [(1 << 20, 1 << 20), (1 << 20 | 1, 64 << 10), (Int.max, 64 << 10)]
-  )
-  func limit(minimum: Int, count: Int) throws {
+  @Test("a judge that is never satisfied gets the whole body", arguments: [1 << 20, 1 << 20 | 1, Int.max])
+  func insatiable(minimum: Int) throws {
     let large = pattern(3 << 20)
     for behaviour in [Behaviour.ranged(large), .body(large)] {
-      let image = try #require(try probe(behaviour, judge: JudgeLog().judge { _ in .needsMore(minimum: minimum) }).end.image)
-      #expect(image.bodyBytes == count && image.isPrefix)
+      let (end, requests) = try probe(behaviour, judge: JudgeLog().judge { _ in .needsMore(minimum: minimum) })
+      let image = try #require(end.image)
+      #expect(image.body == large && !image.isPrefix && requests.count <= 17)
     }
+  }
+
+  @Test("a judge that names a later offset gets a part there, without the bytes between")
+  func jump() throws {
+    let large = pattern(3 << 20)
+    let judge = log.judge { $0 < 2_500_000 ? .needsMore(minimum: 2_500_100, from: 2_500_000) : .accepted }
+    let (end, requests) = try probe(.ranged(large, headers: ["ETag": "\"1\""]), judge: judge)
+    let image = try #require(end.image)
+    #expect(ranges(requests) == ["bytes=0-65535", "bytes=2500000-2565535"])
+    #expect(requests[1].headers["If-Range"] == "\"1\"")
+    #expect(image.isPrefix && image.totalBytes == 3 << 20 && image.body == Array(large.prefix(Self.step)))
+    #expect(image.pieces == [SparseFile.Piece(offset: 2_500_000, bytes: Array(large[2_500_000..<2_565_536]))])
+    let judged = try #require(log.questions.last)
+    #expect(judged.head.hasGaps && !judged.head.isComplete && judged.prefix.count == 2_565_536)
+    #expect(judged.prefix.prefix(Self.step) == large.prefix(Self.step) && judged.prefix[2_499_999] == 0)
+    #expect(judged.prefix.suffix(Self.step) == large[2_500_000..<2_565_536])
+  }
+
+  @Test("several parts are kept, and the last one may end the file")
+  func jumps() throws {
+    let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000, from: 399_000) }
+    let (end, requests) = try probe(.ranged(body), judge: judge)
+    #expect(ranges(requests).prefix(3) == ["bytes=0-65535", "bytes=200000-265535", "bytes=399000-399999"])
+    // The judge still asks for more, which only the rest of the beginning can be.
+    #expect(ranges(requests).dropFirst(3) == ["bytes=65536-399999"])
+    #expect(end.image?.body == body && end.image?.isPrefix == false && end.image?.pieces == [])
+  }
+
+  @Test("a judge that needs all bytes after a jump gets them")
+  func wholeAfterJump() throws {
+    let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000) }
+    let (end, requests) = try probe(.ranged(body), judge: judge)
+    #expect(ranges(requests) == ["bytes=0-65535", "bytes=200000-265535", "bytes=65536-399999"])
+    #expect(end.image?.body == body)
+  }
+
+  @Test("an image that changes before a jump is probed again")
+  func changedBeforeJump() throws {
+    let new = pattern(300_000).map { ~$0 }
+    let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
+    let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .accepted }
+    let image = try #require(try probe(.sequence(behaviours), judge: judge).end.image)
+    // The whole new image arrives, so the bytes between are there.
+    #expect(image.pieces == [] && image.body.count >= 200_000 && image.body == Array(new.prefix(image.body.count)))
+  }
+
+  @Test("a server without ranges sends what a judge needs")
+  func jumpWithoutRanges() throws {
+    let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_100, from: 200_000) : .accepted }
+    let (end, requests) = try probe(.body(body), judge: judge)
+    #expect(requests.count == 1 && end.image?.pieces == [])
+    #expect(end.image?.body == Array(body.prefix(4 * Self.step)))
   }
 
   @Test("each further request makes progress, and there are few")
@@ -60,8 +110,8 @@ struct ProbeContinuationTests {
       return .part(first..<first + 10, of: pattern(400_000))
     }
     let (end, requests) = try probe(small, judge: log.judge { _ in .needsMore(minimum: 0) })
-    #expect(end.image?.body == Array(body.prefix(160)) && requests.count == 16)
-    #expect(log.lengths == Array(stride(from: 10, through: 160, by: 10)))
+    #expect(end.image?.body == Array(body.prefix(170)) && requests.count == 17)
+    #expect(log.lengths == Array(stride(from: 10, through: 170, by: 10)))
   }
 
   @Test("a changed image is restarted by a server that compares validators")

@@ -93,8 +93,9 @@ public struct Decryptor: Sendable, Hashable {
 package enum PrefixVerdict: Sendable, Equatable {
   /// No objection; the body isn't judged again in this attempt.
   case accepted
-  /// Undecided: judge again when `minimum` bytes from the start are available.
-  case needsMore(minimum: Int)
+  /// Undecided: judge again when `minimum` bytes from the start are available; if `start` isn't nil, those before it that haven't been
+  /// received aren't needed.
+  case needsMore(minimum: Int, from: Int? = nil)
   /// The transfer stops now, and the download fails permanently: it isn't retried, whatever the failure says.
   case refused(ImageFailure)
 }
@@ -107,6 +108,8 @@ package struct PrefixHead: Sendable, Hashable {
   package var totalBytes: Int?
   /// Whether the beginning is the whole body.
   package var isComplete: Bool
+  /// Whether bytes before a requested start are missing, and are zero.
+  package var hasGaps = false
 
   /// Creates a head; all facts are unknown by default.
   package init(contentType: String? = nil, totalBytes: Int? = nil, isComplete: Bool = false) {
@@ -127,7 +130,7 @@ package struct PrefixJudge: Sendable, Hashable {
   /// With ``DownloadOptions/Method-swift.enum/get`` it is called while the body arrives: first at 512 bytes, then as it asks for more,
   /// but with at least 512 more each time, up to 1 MiB and within the first chunk of a streamed body. A body that is complete by
   /// then is left to its consumer. With ``DownloadOptions/Method-swift.enum/probe`` it is called when the prefix or the whole body is
-  /// available, but not for an empty body. The bytes are decoded if the body is coded; with a ``Decryptor`` no judge is called.
+  /// available, but not for an empty body; if it asks for more, it gets more, at last the whole body. The bytes are decoded if the body is coded; with a ``Decryptor`` no judge is called.
   package init(
     name: String,
     judge: @escaping @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict

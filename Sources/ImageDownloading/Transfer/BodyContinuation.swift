@@ -10,7 +10,10 @@ final class BodyContinuation {
 
   /// The bytes from the start or since the last chunk; empty once they have been taken.
   private(set) var prefix: [UInt8]
-  /// The number of received bytes, including those delivered in chunks: the offset where the body continues.
+  /// The parts of a probed body after the prefix.
+  let pieces: [SparseFile.Piece]
+  /// The number of received bytes, including those delivered in chunks: the offset where the body continues. A probe
+  /// may omit some before it.
   let start: Int
   /// The last of these bytes, which the request repeats; empty for a probe.
   let seam: [UInt8]
@@ -28,12 +31,20 @@ final class BodyContinuation {
   private let condition: String?
   private let kept: KeptBytes?
 
-  /// Creates a probe's continuation from `prefix` after a response with those headers.
-  init(_ prefix: [UInt8], wanting wantedBytes: Int, after requests: Int, totalBytes: Int?, status: Int, _ fields: ResponseFields)
-  {
-    self.prefix = prefix
-    start = prefix.count
-    self.wantedBytes = wantedBytes
+  /// Creates the continuation of a probe that has received `file` after a response with those headers.
+  init(
+    _ file: SparseFile,
+    wanting range: Range<Int>,
+    after requests: Int,
+    totalBytes: Int?,
+    status: Int,
+    _ fields: ResponseFields
+  ) {
+    prefix = file.prefix
+    pieces = file.pieces
+    start = range.lowerBound
+    leavesGap = range.lowerBound != file.prefix.count
+    wantedBytes = range.upperBound
     self.requests = requests
     self.totalBytes = totalBytes
     self.status = status
@@ -61,6 +72,8 @@ final class BodyContinuation {
       return nil
     }
     self.prefix = prefix
+    pieces = []
+    leavesGap = false
     self.start = start
     self.seam = seam
     self.totalBytes = totalBytes
@@ -74,6 +87,9 @@ final class BodyContinuation {
   }
 
   deinit { kept?.remove(prefix.count) }
+
+  /// Whether the part doesn't follow the prefix.
+  let leavesGap: Bool
 
   /// The offset where the requested part begins.
   var partStart: Int { start - seam.count }
@@ -149,9 +165,9 @@ extension ResponseFields {
 
 /// When the beginning of a body is judged: a state machine over lengths only.
 struct PrefixPlan {
-  /// The maximum size of a judged or probed prefix.
+  /// The maximum size of a judged prefix of a body that is requested whole. From there on, the steps of a probe grow.
   static let maximumBytes = 1 << 20
-  /// The maximum number of requests of a probe, enough for ``maximumBytes``.
+  /// The maximum number of requests of a probe, besides one for all that is missing.
   static let maximumRequests = maximumBytes / DownloadOptions.probeBytes
   /// The size of the first judged prefix of a body that is requested whole, and the minimum growth between judgements.
   private static let stepBytes = 512
@@ -175,11 +191,17 @@ struct PrefixPlan {
   /// Ends the judgements.
   mutating func settle() { next = nil }
 
-  /// Plans the next judgement at `minimum` bytes, with `count` received; a probe grows in steps of its first size. Ends the judgements if
-  /// that is too much.
+  /// Plans the next judgement at `minimum` bytes, with `count` received; a probe grows in steps of its first size. For a body that is
+  /// requested whole, ends the judgements if that is too much.
   mutating func extend(to minimum: Int, having count: Int) {
-    let step = isProbe ? DownloadOptions.probeBytes : Self.stepBytes
-    guard minimum <= Self.maximumBytes, count <= Self.maximumBytes - step else { return settle() }
-    next = isProbe ? (max(minimum, count + 1) + step - 1) / step * step : max(minimum, count + step)
+    if isProbe {
+      let step = DownloadOptions.probeBytes
+      // Larger steps limit the cost of judging long headers again and again.
+      let least = count < Self.maximumBytes ? count + 1 : count + count / 2
+      next = (min(max(minimum, least), .max - step) + step - 1) / step * step
+    } else {
+      guard minimum <= Self.maximumBytes, count <= Self.maximumBytes - Self.stepBytes else { return settle() }
+      next = max(minimum, count + Self.stepBytes)
+    }
   }
 }

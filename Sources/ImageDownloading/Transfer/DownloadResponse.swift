@@ -28,6 +28,8 @@ public struct DownloadResponse: Sendable {
   public var totalBytes: Int?
   /// Whether the body is only a prefix, possibly empty, as ``DownloadOptions/method-swift.property`` requested.
   public var isPrefix: Bool
+  /// Further parts of the body, if ``body`` is a prefix and the judge of a probe asked for them.
+  package var pieces: [SparseFile.Piece] = []
   /// Whether the body was delivered as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed: Bool
   /// The status of caches on the way; nil unless ``DownloadOptions/checksRemoteCache``.

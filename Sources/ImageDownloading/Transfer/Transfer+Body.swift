@@ -8,7 +8,7 @@ extension Transfer {
   /// Prepares for the body of the next response, which may continue `continuation`.
   func beginBody(continuation: BodyContinuation?) {
     self.continuation = continuation
-    body = continuation?.prefix ?? []
+    body = continuation?.leavesGap == true ? [] : continuation?.prefix ?? []
     bodyBytes = continuation?.start ?? 0
     declaredBytes = nil
     drainLimit = bodyBytes + Self.drainedBytes
@@ -44,11 +44,13 @@ extension Transfer {
     drainLimit = Self.drainedBytes
     hasHandedOver = false
     isStreamed = false
-    if method != .probe { plan = PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil) }
+    plan =
+      method == .probe
+      ? PrefixPlan(probing: nil) : PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil)
   }
 
   /// Reserves memory for the body, but at most a chunk: a server's declared length isn't trusted.
-  func reserve() { body.reserveCapacity(min(declaredBytes ?? 0, method == .probe ? plan.next ?? 0 : options.chunkBytes)) }
+  func reserve() { body.reserveCapacity(min(declaredBytes ?? 0, method == .probe ? min(plan.next ?? 0, PrefixPlan.maximumBytes) : options.chunkBytes)) }
 
   /// Handles bytes of the body; false stops the transfer.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -111,7 +113,7 @@ extension Transfer {
   private func isStillWanted() -> Bool {
     switch judgement(isComplete: false) {
     case .accepted: plan.settle()
-    case .needsMore(let minimum): plan.extend(to: minimum, having: bodyBytes)
+    case .needsMore(let minimum, _): plan.extend(to: minimum, having: bodyBytes)
     case .refused: return false
     }
     return true
@@ -149,8 +151,10 @@ extension Transfer {
   /// The judgement of the received bytes; a refusal is permanent.
   func judgement(isComplete: Bool) -> PrefixVerdict {
     guard let judge = options.prefixJudge, !body.isEmpty else { return .accepted }
-    let head = PrefixHead(contentType: fields.last(.contentType), totalBytes: totalBytes, isComplete: isComplete)
-    let outcome = body.withUnsafeBytes { judge.judge($0, head) }
+    var head = PrefixHead(contentType: fields.last(.contentType), totalBytes: totalBytes, isComplete: isComplete)
+    head.hasGaps = hasGaps
+    let outcome =
+      hasGaps ? probedFile().withBytes { judge.judge($0, head) } : body.withUnsafeBytes { judge.judge($0, head) }
     guard case .refused(var failure) = outcome else { return outcome }
     failure.isTransient = false
     refusal = failure
@@ -171,7 +175,7 @@ extension Transfer {
       guard bodyBytes == next, !rest.isEmpty || bodyBytes < declaredBytes ?? 0 else { return true }
       switch judgement(isComplete: false) {
       case .accepted: plan.settle()
-      case .needsMore(let minimum): plan.extend(to: minimum, having: bodyBytes)
+      case .needsMore(let minimum, _): plan.extend(to: minimum, having: bodyBytes)
       case .refused:
         bodyBytes += rest.count
         return endEarly()
@@ -195,25 +199,57 @@ extension Transfer {
   /// The outcome of a probe whose response has ended.
   func endOfProbe(_ time: TimeSource) -> TransferOutcome {
     if endsWithPart { totalBytes = bodyBytes }
-    switch judgement(isComplete: endsWithPart) {
+    let isWhole = endsWithPart && !hasGaps
+    switch judgement(isComplete: isWhole) {
     case .accepted: break
     case .refused(let failure): return .failure(failure)
-    case .needsMore(let minimum):
-      let requests = 1 + (continuation?.requests ?? 0)
-      plan.extend(to: minimum, having: bodyBytes)
-      // A later part of a coded body can't be decoded.
-      guard !endsWithPart, declaredBytes != nil, requests < PrefixPlan.maximumRequests, let next = plan.next else { break }
-      return .needsMore(
-        BodyContinuation(takeBody(), wanting: next, after: requests, totalBytes: totalBytes, status: status, fields)
-      )
+    case .needsMore(let minimum, let start):
+      if !isWhole, let next = nextPart(to: minimum, from: start) { return .needsMore(next) }
     }
     return .response(prefix(time))
   }
 
+  /// The request for the bytes up to `minimum`, without those before `start`, or for all that is missing if the judge needs all or has
+  /// made many requests; nil if there can't be another.
+  private func nextPart(to minimum: Int, from start: Int?) -> BodyContinuation? {
+    let requests = 1 + (continuation?.requests ?? 0)
+    // A later part of a coded body can't be decoded.
+    guard declaredBytes != nil, requests <= PrefixPlan.maximumRequests else { return nil }
+    var file = probedFile()
+    let position = max(bodyBytes, start ?? 0)
+    let range: Range<Int>
+    if requests == PrefixPlan.maximumRequests || position >= totalBytes ?? .max || hasGaps && start == nil {
+      guard let totalBytes else { return nil }
+      file.pieces = []
+      range = file.prefix.count..<totalBytes
+    } else if let totalBytes, hasGaps || position - bodyBytes > DownloadOptions.probeBytes {
+      range = position..<min(max(minimum, position + DownloadOptions.probeBytes), totalBytes)
+    } else {
+      plan.extend(to: minimum, having: bodyBytes)
+      range = bodyBytes..<(plan.next ?? bodyBytes)
+    }
+    body = []
+    return BodyContinuation(file, wanting: range, after: requests, totalBytes: totalBytes, status: status, fields)
+  }
+
+  /// Whether the received part doesn't follow the beginning.
+  private var hasGaps: Bool { continuation?.leavesGap == true }
+
+  /// All parts that a probe has received.
+  private func probedFile() -> SparseFile {
+    guard let continuation, continuation.leavesGap else { return SparseFile(prefix: body) }
+    let piece = SparseFile.Piece(offset: continuation.start, bytes: body)
+    return SparseFile(prefix: continuation.prefix, pieces: continuation.pieces + [piece])
+  }
+
   /// The response of a probe with the received prefix.
   func prefix(_ time: TimeSource) -> DownloadResponse {
-    let isPrefix = totalBytes != body.count
-    return response(body: takeBody(), time, totalBytes: totalBytes, isPrefix: isPrefix)
+    let file = probedFile()
+    body = []
+    let isPrefix = totalBytes != file.prefix.count
+    var response = response(body: file.prefix, time, totalBytes: totalBytes, isPrefix: isPrefix)
+    response.pieces = file.pieces
+    return response
   }
 }
 

@@ -56,7 +56,7 @@ extension Transfer {
     expectedSeam = continuation.seam[...]
     fields.inherit([.contentType, .etag, .lastModified, .vary, .acceptRanges], from: continuation.fields)
     // The body has a copy.
-    continuation.releasePrefix()
+    if !continuation.leavesGap { continuation.releasePrefix() }
   }
 
   /// Whether ranges of the body can be requested: the server sent the requested one, or the whole body and says so (RFC 9110, sections

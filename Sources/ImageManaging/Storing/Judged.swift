@@ -53,8 +53,11 @@ struct Judged: Sendable {
 
   private func processed(for flight: Flight, by processor: BodyProcessor) throws(ImageFailure) -> ProcessedBody {
     switch body {
-    case .bytes(let bytes), .prefix(let bytes):
+    case .bytes(let bytes):
       return try bytes.withRawBytes { bytes throws(ImageFailure) in try processor.process(bytes, of: self, for: flight) }
+    case .prefix(let bytes):
+      let file = SparseFile(prefix: bytes, pieces: response.pieces)
+      return try file.withBytes { bytes throws(ImageFailure) in try processor.process(bytes, of: self, for: flight) }
     case .staged(let blob):
       let processed: Result<ProcessedBody, ImageFailure>
       do {
@@ -123,14 +126,18 @@ extension Judged.Body {
 
 /// A body while it arrives: a small one in memory, a large one in a blob; only its beginning if it isn't to be stored.
 struct BodyStream {
-  /// The maximum size kept for a header if the body isn't stored; large embedded profiles and previews precede it.
+  /// The maximum size kept for a header if the body isn't stored, unless the header is longer; large embedded profiles and previews
+  /// precede it.
   static let maximumPrefixBytes = 1 << 20
-  /// The maximum if the header is even longer.
-  private static let maximumHeaderBytes = 16 << 20
+  /// How many pieces are kept of a file whose header is in several places.
+  private static let maximumPieces = 16
 
+  /// The kept bytes after the beginning, if the header continues further on and the body isn't stored.
+  private(set) var pieces: [SparseFile.Piece] = []
   private let cache: ImageCache?
-  /// The maximum number of bytes kept in memory.
+  /// The maximum number of bytes kept in memory, or from the start up to the end of the last piece.
   private var memoryBytes: Int
+  private var receivedBytes = 0
   private let verifier: BodyVerifier
   private var writer: BlobWriter?
   private var beginning: [UInt8] = []
@@ -158,18 +165,42 @@ struct BodyStream {
         try write(bytes, to: writer)
       } else {
         guard !isCut else { return }
-        beginning += bytes
-        // If the body isn't stored, only its header is needed.
-        while beginning.count > memoryBytes, !isCut {
-          let missing = beginning[..<memoryBytes].withUnsafeBytes { verifier.missingHeaderBytes($0) }
-          isCut = missing == nil || memoryBytes >= Self.maximumHeaderBytes
-          if let missing, !isCut { memoryBytes = min(max(missing, memoryBytes * 2), Self.maximumHeaderBytes) }
-        }
-        if isCut { beginning.removeSubrange(memoryBytes...) }
+        keep(bytes[...])
       }
     } catch {
       failure = error
       writer = nil
+    }
+  }
+
+  /// Keeps the next bytes of a body that isn't stored, as far as they may belong to its header.
+  private mutating func keep(_ bytes: ArraySlice<UInt8>) {
+    var rest = bytes
+    while !rest.isEmpty, !isCut {
+      let skipped = min(max(0, (pieces.last?.offset ?? 0) - receivedBytes), rest.count)
+      receivedBytes += skipped
+      rest = rest.dropFirst(skipped)
+      let kept = rest.prefix(memoryBytes - receivedBytes)
+      if pieces.isEmpty { beginning += kept } else { pieces[pieces.count - 1].bytes += kept }
+      receivedBytes += kept.count
+      rest = rest.dropFirst(kept.count)
+      if !rest.isEmpty { look() }
+    }
+  }
+
+  /// Decides by the kept bytes which further ones are needed.
+  private mutating func look() {
+    let file = SparseFile(prefix: beginning, pieces: pieces)
+    guard let missing = file.withBytes({ verifier.missingHeaderBytes($0) }), pieces.count < Self.maximumPieces else {
+      isCut = true
+      return
+    }
+    let start = missing.start ?? 0
+    if start > memoryBytes {
+      pieces.append(SparseFile.Piece(offset: start, bytes: []))
+      memoryBytes = max(missing.minimum, start + Self.maximumPrefixBytes)
+    } else {
+      memoryBytes = max(missing.minimum, memoryBytes * 2)
     }
   }
 
@@ -180,7 +211,7 @@ struct BodyStream {
   /// The complete body.
   consuming func finish() -> Judged.Body {
     if let failure { return .unwritten(failure) }
-    guard let writer else { return isCut ? .prefix(beginning) : .bytes(beginning) }
+    guard let writer else { return isCut || !pieces.isEmpty ? .prefix(beginning) : .bytes(beginning) }
     do throws(CacheError) {
       return .staged(try writer.finish())
     } catch {

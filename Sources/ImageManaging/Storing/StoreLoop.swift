@@ -119,7 +119,9 @@ final class StoreLoop {
     case .finished(let number, var response):
       word(&response, of: number)
       partials.removeValue(forKey: number)?.end()
-      let body = response.wasStreamed ? inbox.whileWriting { streams.removeValue(forKey: number)?.finish() } : nil
+      let stream = response.wasStreamed ? streams.removeValue(forKey: number) : nil
+      response.pieces += stream?.pieces ?? []
+      let body = inbox.whileWriting { stream?.finish() }
       let whole = response.isPrefix ? Judged.Body.prefix(response.body) : .bytes(response.body)
       judge(number, response, body ?? whole)
     case .notModified(let number, var response):

@@ -68,13 +68,18 @@ struct BodyProcessor: Sendable {
 
   /// Processes a body from a server.
   ///
-  /// - Parameter bytes: the body, or its available beginning.
+  /// - Parameter bytes: the body, or its available beginning, with zeros between ``DownloadResponse/pieces``.
   func process(_ bytes: UnsafeRawBufferPointer, of image: Judged, for flight: Flight) throws(ImageFailure) -> ProcessedBody {
     let response = image.response
     if context.download.options.method == .head, bytes.isEmpty, response.isPrefix {
       return (try verifier.verify(declared: response.contentType, byteCount: response.totalBytes), nil)
     }
-    let body = try verifier.verify(bytes, byteCount: response.totalBytes, contentType: response.contentType)
+    let body = try verifier.verify(
+      bytes,
+      byteCount: response.totalBytes,
+      contentType: response.contentType,
+      hasGaps: !response.pieces.isEmpty
+    )
     let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
     guard let serializer = context.options.hooks.cacheSerializer else {
       return try finish(body, bytes, origin)

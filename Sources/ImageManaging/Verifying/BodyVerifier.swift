@@ -25,7 +25,13 @@ struct BodyVerifier: Sendable {
   ///   - bytes: the body, or its available beginning.
   ///   - byteCount: the length of the whole body; nil if unknown.
   ///   - contentType: the declared type.
-  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int?, contentType: String?) throws(ImageFailure) -> ProvenBody {
+  ///   - hasGaps: whether bytes before the end of the available ones are missing, and are zero.
+  func verify(
+    _ bytes: UnsafeRawBufferPointer,
+    byteCount: Int?,
+    contentType: String?,
+    hasGaps: Bool = false
+  ) throws(ImageFailure) -> ProvenBody {
     if byteCount == 0 { throw ImageFailure(.empty, message: "the body is empty") }
     let format = try recognise(bytes, contentType: contentType)
     let match = format.map { ContentTypeMatch(declared: contentType, format: $0) } ?? .generic
@@ -37,8 +43,13 @@ struct BodyVerifier: Sendable {
     }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
+    // The body of a response with Content-Encoding has been decoded.
+    if format == .svg, ByteView(bytes).bigEndian16(at: 0) == 0x1F8B {
+      image.warnings.append("the SVG is compressed without Content-Encoding: gzip, so browsers don't show it")
+    }
     guard rules.depth > .none || decodes, let format else { return (image, nil) }
-    let decoded = try prove(bytes, isComplete: bytes.count == byteCount, format: format, into: &image)
+    let isComplete = bytes.count == byteCount && !hasGaps
+    let decoded = try prove(bytes, byteCount: byteCount, isComplete: isComplete, format: format, into: &image)
     return (image, decoded)
   }
 
@@ -49,7 +60,7 @@ struct BodyVerifier: Sendable {
     }
     var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
-    let decoded = try prove(bytes, isComplete: true, format: format, into: &image)
+    let decoded = try prove(bytes, byteCount: bytes.count, isComplete: true, format: format, into: &image)
     return (image, decoded)
   }
 
@@ -85,13 +96,15 @@ struct BodyVerifier: Sendable {
   /// Verifies as deeply as the rules require; returns the pixels if they are kept.
   private func prove(
     _ bytes: UnsafeRawBufferPointer,
+    byteCount: Int?,
     isComplete: Bool,
     format: ImageFormat,
     into image: inout VerifiedImage
   ) throws(ImageFailure) -> DecodedImage? {
     guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
-      let header = try header(of: bytes, isComplete: isComplete, by: coder)
+      let header = try header(of: bytes, byteCount: byteCount, isComplete: isComplete, by: coder)
+      if !isComplete, let byteCount { try Self.checkLength(byteCount, of: bytes, by: coder) }
       image.size = header.size
       image.frames = header.frames
       image.isAnimated = header.isAnimated
@@ -122,6 +135,7 @@ struct BodyVerifier: Sendable {
   /// The header. Throws if too few bytes are available for the header of an incomplete image.
   private func header(
     of bytes: UnsafeRawBufferPointer,
+    byteCount: Int?,
     isComplete: Bool,
     by coder: any ImageCoder
   ) throws(ImageFailure) -> ImageHeader {
@@ -129,11 +143,34 @@ struct BodyVerifier: Sendable {
       return try coder.header(of: bytes, isComplete: isComplete)
     } catch {
       guard !isComplete, case .needsMoreBytes = error.kind else { throw ImageFailure(error) }
+      if let byteCount { try Self.checkReach(of: error, byteCount: byteCount) }
       throw ImageFailure(
         .dimensions,
         message: "the header is longer than the first \(bytes.count) bytes, so width and height can't be checked"
       )
     }
+  }
+
+  /// Throws if the file ends before its header continues.
+  private static func checkReach(of error: ImageError, byteCount: Int) throws(ImageFailure) {
+    guard let start = error.neededStart, start > byteCount else { return }
+    throw ImageFailure(
+      .undecodable,
+      message: "the file is truncated: it has \(byteCount) bytes, but its header continues at byte \(start)"
+    )
+  }
+
+  /// Throws if the file is shorter than its header states.
+  private static func checkLength(
+    _ byteCount: Int,
+    of bytes: UnsafeRawBufferPointer,
+    by coder: any ImageCoder
+  ) throws(ImageFailure) {
+    guard let coder = coder as? any LengthStatingCoder, let stated = coder.statedBytes(bytes), stated > byteCount else { return }
+    throw ImageFailure(
+      .undecodable,
+      message: "the file is truncated: it has \(byteCount) bytes, but its header states at least \(stated)"
+    )
   }
 
   /// Keeps the decoder's warnings, unless the rules make them a failure.
@@ -187,27 +224,33 @@ extension BodyVerifier {
       guard let format = try recognise(prefix, contentType: head.contentType) else { return .accepted }
       try check(format, contentType: head.contentType)
       guard rules.depth > .none || decodes else { return .accepted }
-      return try judge(prefix, of: format, knowsCoders: knowsCoders)
+      return try judge(prefix, head, of: format, reportsErrors: knowsCoders || head.hasGaps)
     } catch {
+      // With zeros in it, an image only seems broken.
+      if head.hasGaps, error.kind == .undecodable { return .needsMore(minimum: head.totalBytes ?? .max) }
       return .refused(error)
     }
   }
 
   private func judge(
     _ prefix: UnsafeRawBufferPointer,
+    _ head: PrefixHead,
     of format: ImageFormat,
-    knowsCoders: Bool
+    reportsErrors: Bool
   ) throws(ImageFailure) -> PrefixVerdict {
     guard let coder = coders.coder(for: format) else {
-      if knowsCoders { throw undecoded(format) }
+      if reportsErrors { throw undecoded(format) }
       return .accepted
     }
     let header: ImageHeader
     do throws(ImageError) {
       header = try coder.header(of: prefix, isComplete: false)
     } catch {
-      if case .needsMoreBytes(let minimum) = error.kind { return .needsMore(minimum: minimum) }
-      if knowsCoders { throw ImageFailure(error) }
+      if case .needsMoreBytes(let minimum) = error.kind {
+        if let byteCount = head.totalBytes { try Self.checkReach(of: error, byteCount: byteCount) }
+        return .needsMore(minimum: minimum, from: error.neededStart)
+      }
+      if reportsErrors { throw ImageFailure(error) }
       return .accepted
     }
     if let failure = rules.failure(size: header.size, format: format) { throw failure }
@@ -216,17 +259,18 @@ extension BodyVerifier {
     return .accepted
   }
 
-  /// How many bytes from the start are needed to read the header of an arriving image; nil if these suffice, or more wouldn't help.
-  func missingHeaderBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
+  /// How many bytes from the start are needed to read the header of an arriving image, and the offset before which no further ones are;
+  /// nil if these suffice, or more wouldn't help.
+  func missingHeaderBytes(_ prefix: UnsafeRawBufferPointer) -> (minimum: Int, start: Int?)? {
     guard rules.depth > .none else { return nil }
-    if let minimum = ContentSniff.bytesNeeded(after: prefix) { return minimum }
+    if let minimum = ContentSniff.bytesNeeded(after: prefix) { return (minimum, nil) }
     guard case .image(let format) = ContentSniff(prefix: prefix), let coder = coders.coder(for: format) else { return nil }
     do throws(ImageError) {
       _ = try coder.header(of: prefix, isComplete: false)
       return nil
     } catch {
       guard case .needsMoreBytes(let minimum) = error.kind else { return nil }
-      return minimum
+      return (minimum, error.neededStart)
     }
   }
 
