@@ -40,11 +40,12 @@ extension ExplainedWay.Stored {
   fileprivate var facts: [String] {
     let head = record.head
     let size = head.width > 0 ? "\(head.width)x\(head.height)" : nil
-    let frames = head.frames > 1 ? "\(grouped(UInt64(head.frames))) frames" : nil
+    let frames = head.frames > 1 ? "\(grouped(UInt64(head.frames))) \(head.format?.pictures ?? "frames")" : nil
     let image = [size, head.format?.name].compactMap(\.self).joined(separator: " ")
     let parts = [image.isEmpty ? nil : image, frames, byteCount(Double(head.bodySize)), head.proof.phrase]
     var lines = [fact(transform == nil ? "cached" : "resized", parts.compactMap(\.self).joined(separator: ", "))]
     if let transform { lines.append(fact("", "by \(transform)")) }
+    if let metadata = head.metadata.phrase { lines.append(fact("", metadata)) }
     lines.append(fact("", "stored \(head.storedAt.shortText), \(freshness)"))
     lines.append(fact("", file.map { "in \($0)" } ?? "in the index"))
     let validators = [("ETag", record.etag), ("Last-Modified", record.lastModified), ("Content-Type", record.contentType)]
@@ -62,6 +63,31 @@ extension ExplainedWay.Stored {
     guard let moment = record.expiresAt else { return "never expires" }
     if isExpired { return "expired \(moment.shortText)" }
     return "fresh until \(moment.shortText)" + (isDueFrom.map { ", requested again from \($0.shortText)" } ?? "")
+  }
+}
+
+extension ImageFormat {
+  /// The word for several pictures of a file.
+  fileprivate var pictures: String {
+    switch self {
+    case .tiff: "pages"
+    case .ico, .heic: "pictures"
+    default: "frames"
+    }
+  }
+}
+
+extension ImageMetadata {
+  /// The properties that the image has; nil if it has none.
+  fileprivate var phrase: String? {
+    let parts = [
+      hasProfile ? "colour profile" : nil,
+      orientation > 1 ? "orientation \(orientation)" : nil,
+      hasPosition ? "GPS position" : nil,
+      dpi > 0 ? "\(dpi) DPI" : nil,
+    ]
+    let listed = parts.compactMap(\.self)
+    return listed.isEmpty ? nil : listed.joined(separator: ", ")
   }
 }
 
