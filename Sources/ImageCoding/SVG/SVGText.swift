@@ -1,6 +1,23 @@
 import CZlib
 import ImagePrimitives
 
+extension SVGCoder {
+  /// The text of an SVG or SVGZ file; nil if it is damaged or longer than `maximumBytes`.
+  package static func text(_ bytes: UnsafeRawBufferPointer, maximumBytes: Int) -> [UInt8]? {
+    let file = SVGText(bytes, isComplete: true)
+    var text: [UInt8] = []
+    do throws(ImageError) {
+      while let piece = try file.next(atLeast: 0) {
+        guard text.count + piece.count <= maximumBytes else { return nil }
+        text += piece
+      }
+      return text
+    } catch {
+      return nil
+    }
+  }
+}
+
 /// The text of an SVG or SVGZ file, in pieces.
 final class SVGText {
   private static let pieceBytes = 64 << 10

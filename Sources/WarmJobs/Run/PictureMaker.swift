@@ -84,11 +84,12 @@ struct PictureMaker: Sendable {
     var size: ImageSize
   }
 
-  /// Returns a small SVG as it is; nil for a compressed or broken one.
+  /// Returns a small SVG as it is, or inflated, since browsers show no compressed one in a data URL; nil for a broken one.
   private func svg(_ bytes: UnsafeRawBufferPointer) -> File? {
-    guard bytes.count <= Self.maximumBytes, bytes.first != 0x1F, let coder = coders.coder(for: .svg) else { return nil }
+    guard bytes.count <= Self.maximumBytes, let coder = coders.coder(for: .svg) else { return nil }
+    guard let text = SVGCoder.text(bytes, maximumBytes: Self.maximumBytes) else { return nil }
     guard let header = (try? coder.proveDecodable(bytes, limits: limits))?.header else { return nil }
-    return File(bytes: Array(bytes), format: .svg, size: DecodingOptions(thumbnail: Self.box).decodedSize(of: header.size))
+    return File(bytes: text, format: .svg, size: DecodingOptions(thumbnail: Self.box).decodedSize(of: header.size))
   }
 
   /// Encodes the picture; nil if it takes too many bytes even at half its size.
