@@ -47,6 +47,7 @@ import Testing
     Case("a bitmap without pixels", header, "bitmap", "image/bmp", .undecodable),
     Case("a bitmap", full, "bmp/runs.bmp", "image/x-ms-bmp", nil),
     Case("an icon as servers send it", full, "ico/mixed.ico", "image/x-icon", nil),
+    Case("the same, exactly", VerificationRules(contentType: .exact), "ico/mixed.ico", "image/x-icon", nil),
     Case("a TIFF", full, "tiff/pages.tif", "image/tiff", nil),
     Case("an SVG", full, "svg/illustrator.svg", "image/svg+xml", nil),
     Case("an SVG whose root comes late", header, "svg/commented.svg", "text/xml", nil),
@@ -96,6 +97,20 @@ import Testing
     guard row.kind == nil else { return }
     let again = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
     #expect(again.outcome == .hitDisk && origin.requests.count == 1)
+  }
+
+  @Test("an SVGZ that is served as SVG is shown by browsers only with its Content-Encoding") func compressedSVG() async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    let file = Fixtures.bytes("images/svg/compressed.svgz")
+    origin.set("/image", .body(file, type: "image/svg+xml"))
+    origin.set("/coded", .body(file, type: "image/svg+xml", headers: ["Content-Encoding": "gzip"]))
+    origin.set("/icon", .body(Fixtures.bytes("images/ico/mixed.ico"), type: "image/x-icon"))
+    let result = try await loader.load(origin.url("/image"))
+    #expect(result.outcome == .downloaded && result.details?.warnings.count == 1)
+    expectGolden(result.details?.warnings.first)
+    #expect(try await loader.load(origin.url("/coded")).details?.warnings.isEmpty != false)
+    #expect(try await loader.load(origin.url("/icon")).details?.warnings.isEmpty != false)
   }
 
   @Test("a record remembers decoder warnings for strict jobs") func strictOverARecord() async throws {
