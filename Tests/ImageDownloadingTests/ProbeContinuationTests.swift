@@ -69,7 +69,9 @@ struct ProbeContinuationTests {
 
   @Test("several parts are kept, and the last one may end the file")
   func jumps() throws {
-    let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000, from: 399_000) }
+    let judge = log.judge {
+      $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000, from: 399_000)
+    }
     let (end, requests) = try probe(.ranged(body), judge: judge)
     #expect(ranges(requests).prefix(3) == ["bytes=0-65535", "bytes=200000-265535", "bytes=399000-399999"])
     // The judge still asks for more, which only the rest of the beginning can be.

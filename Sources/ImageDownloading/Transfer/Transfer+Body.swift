@@ -50,7 +50,10 @@ extension Transfer {
   }
 
   /// Reserves memory for the body, but at most a chunk: a server's declared length isn't trusted.
-  func reserve() { body.reserveCapacity(min(declaredBytes ?? 0, method == .probe ? min(plan.next ?? 0, PrefixPlan.maximumBytes) : options.chunkBytes)) }
+  func reserve() {
+    let most = method == .probe ? min(plan.next ?? 0, PrefixPlan.maximumBytes) : options.chunkBytes
+    body.reserveCapacity(min(declaredBytes ?? 0, most))
+  }
 
   /// Handles bytes of the body; false stops the transfer.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
