@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// One image to fetch: its URL, options and position in the queue.
 package struct Download: Sendable {

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 import Synchronization
 
 /// An ``ImageDownloader``'s load, and what has limited it since its start.

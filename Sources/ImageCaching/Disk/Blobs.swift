@@ -1,5 +1,5 @@
 import Platform
-public import ImagePrimitives
+package import ImagePrimitives
 import Synchronization
 
 /// The bodies above 256 KiB, one file each.

@@ -1,6 +1,6 @@
 import CCrypto
 import CXXHash
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// The key of an entry in the cache: the 128-bit XXH3 hash of its identity.
 ///

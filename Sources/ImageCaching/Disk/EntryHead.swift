@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// The fixed part of a cached image's record: a plain value without references.
 package struct EntryHead: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 extension ImageCache {
   /// Copies the images of another cache into this one, and calls `onEntry` with the result for each.

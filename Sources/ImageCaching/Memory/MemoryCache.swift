@@ -1,5 +1,5 @@
 import ImagePrimitives
-public import Synchronization
+package import Synchronization
 
 /// Values in memory by key, with exact limits of cost and count.
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Blurs images (SDWebImage's `SDImageBlurTransformer`).
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Crops images to their largest centred circle, with transparent corners.
 ///

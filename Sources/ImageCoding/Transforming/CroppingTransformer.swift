@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Crops images to a rectangle (SDWebImage's `SDImageCroppingTransformer`).
 ///

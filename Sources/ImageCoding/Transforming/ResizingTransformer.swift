@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Resizes images (SDWebImage's `SDImageResizingTransformer`).
 ///

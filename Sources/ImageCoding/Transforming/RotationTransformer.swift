@@ -1,5 +1,5 @@
 import Platform
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Rotates images clockwise about their centre (SDWebImage's `SDImageRotationTransformer`, which uses counterclockwise radians).
 ///

@@ -1,5 +1,5 @@
 import Platform
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Rounds the corners of images, making them transparent, and optionally draws a border inside (SDWebImage's
 /// `SDImageRoundCornerTransformer`).

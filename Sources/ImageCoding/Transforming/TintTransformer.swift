@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// Tints images (SDWebImage's `SDImageTintTransformer`).
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// What a response's headers say about the caches on its way. If there are several caches, the one nearest to us counts.
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// A request that is about to be made.
 public struct DownloadRequest: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import ImageCaching
+package import ImageCaching
 import ImageCoding
 import ImagePrimitives
 

@@ -1,7 +1,7 @@
-public import ImageCaching
-public import ImageCoding
+package import ImageCaching
+package import ImageCoding
 import ImageDownloading
-public import ImagePrimitives
+package import ImagePrimitives
 
 /// A verified body, with its pixels if they are kept.
 typealias ProvenBody = (verified: VerifiedImage, decoded: DecodedImage?)

@@ -1,6 +1,6 @@
-public import ImageCaching
-public import ImageManaging
-public import ImagePrimitives
+package import ImageCaching
+package import ImageManaging
+package import ImagePrimitives
 import ImageURLs
 import Manifests
 import Reports
