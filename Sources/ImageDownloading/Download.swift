@@ -61,5 +61,5 @@ public enum DownloadOrder: Sendable {
   case lifo
 
   /// The ``Download/sequence`` of the download that was submitted as number `arrival`.
-  public func sequence(ofArrival arrival: Int64) -> Int64 { self == .fifo ? arrival : -arrival }
+  package func sequence(ofArrival arrival: Int64) -> Int64 { self == .fifo ? arrival : -arrival }
 }

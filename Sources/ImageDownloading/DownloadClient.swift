@@ -79,22 +79,22 @@ package final class DownloadClient: Sendable {
 ///
 /// Downloads that share a transfer each get these events with their own number.
 public enum DownloadEvent: Sendable {
-  /// The transfer has begun. Sent once, with ``Download/wantsProgress``.
+  /// The transfer has begun. Sent once if the download reports progress.
   case started(id: UInt64)
-  /// The head of a response that isn't a redirect. Sent once per attempt, with ``Download/wantsProgress``.
+  /// The head of a response that isn't a redirect. Sent once per attempt if the download reports progress.
   case response(id: UInt64, ResponseHead)
-  /// The body's bytes received in this attempt, and its length if the server declared it. Sent with ``Download/wantsProgress``. The
+  /// The body's bytes received in this attempt, and its length if the server declared it. Sent if the download reports progress. The
   /// first report of an attempt, right after ``response(id:_:)``, has 0; the last, right before ``finished(id:_:)``, has all.
   case progress(id: UInt64, received: Int, expected: Int?)
   /// The next bytes of a body above ``DownloadOptions/streamAbove``, in order; the first chunk holds all bytes received until then.
   case chunk(id: UInt64, attempt: Int, bytes: [UInt8])
-  /// The attempt failed, and another follows after that time. Sent with ``Download/wantsProgress``.
+  /// The attempt failed, and another follows after that time. Sent if the download reports progress.
   case retrying(id: UInt64, ImageFailure, after: Duration)
   /// The chunks so far are void: the body starts over. Not sent if a retry resumes the body.
   case restarted(id: UInt64)
   /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
   case finished(id: UInt64, DownloadResponse)
-  /// The server responded with 304: the image of ``Download/validators`` is still current; see ``DownloadResponse/isNotModified``.
+  /// The server responded with 304: the image that the validators name is still current; see ``DownloadResponse/isNotModified``.
   case notModified(id: UInt64, DownloadResponse)
   /// Failed after all retries; its chunks are void.
   case failed(id: UInt64, ImageFailure, TransferSummary)

@@ -10,7 +10,7 @@ import Threads
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
 /// One thread, the transfer thread, does all the work; the methods here and of the clients only send it messages and return, except for
-/// `shutDown()` and ``DownloadClient/close()``, which wait. Receivers, hooks, observers, credentials and
+/// those that shut down or close, which wait. Receivers, hooks, observers, credentials and
 /// ``ImageLoader/canLoad(_:)`` are called on that thread and delay all transfers until they return; ``ImageLoader/load(_:)`` runs in a
 /// task of its own.
 public final class ImageDownloader: Sendable {
@@ -20,7 +20,8 @@ public final class ImageDownloader: Sendable {
     public var maxConcurrentDownloads: Int
     /// The maximum number of concurrent transfers per host (name and port); 8 by default, at least 1.
     public var maxConcurrentPerHost: Int
-    /// The order of downloads of one class by their submission; nil: by each one's ``Download/sequence``.
+    /// The order of downloads of one class by their submission; nil, the default: first in, first out, except in
+    /// batches with an order of their own.
     public var order: DownloadOrder?
     /// The clock.
     public var time: TimeSource
@@ -136,7 +137,7 @@ public final class ImageDownloader: Sendable {
 
   /// Starts nothing at `origin` for `duration` from now on, as if it had requested that with `status`: for pauses that it requested
   /// from others. An `origin` that isn't written as in a ``HostPauseRequest`` is ignored.
-  public func pause(_ origin: String, for duration: Duration, status: Int) {
+  package func pause(_ origin: String, for duration: Duration, status: Int) {
     guard let origin = URLOrigin(serialized: origin) else { return }
     inbox.post(.pause(origin, for: duration, status: status))
   }
@@ -160,7 +161,7 @@ public final class ImageDownloader: Sendable {
   /// Removes all cookies set by responses to downloads with ``DownloadOptions/handlesCookies``.
   public func clearCookies() { inbox.post(.clearCookies) }
 
-  /// Forgets failures of hosts, so that hosts stopped by the ``CircuitBreaker`` get requests again; pauses that hosts requested stay. For
+  /// Forgets failures of hosts, so that hosts that kept failing get requests again; pauses that hosts requested stay. For
   /// use when the network has changed or another job begins.
   public func forgetFailures() { inbox.post(.forgetFailures) }
 

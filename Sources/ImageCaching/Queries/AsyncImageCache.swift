@@ -1,11 +1,11 @@
 public import ImagePrimitives
 
 extension ImageCache {
-  /// The same cache for asynchronous callers; its calls run on ``CacheQueries/shared``.
+  /// The same cache for asynchronous callers; its calls run on threads of their own.
   public var asynchronous: AsyncImageCache { AsyncImageCache(self) }
 }
 
-/// A cache whose calls run on threads of ``CacheQueries`` and never block Swift's own.
+/// A cache whose calls run on threads of their own and never block Swift's.
 ///
 /// ```
 /// let data = try await cache.asynchronous.query(identity)
@@ -104,7 +104,7 @@ public struct AsyncImageCache: Sendable {
   /// See ``ImageCache/compact()``.
   public func compact() async throws { try await perform { try $0.compact() } }
 
-  /// See ``ImageCache/removeFromBlacklist(identity:)``.
+  /// Removes an identity from the blacklist; returns whether it was there.
   @discardableResult
   public func removeFromBlacklist(identity: [UInt8]) async throws -> Bool {
     try await perform { cache in

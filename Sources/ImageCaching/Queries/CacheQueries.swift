@@ -111,9 +111,8 @@ extension ImageCache {
   /// The image of an identity, fresh or expired; nil if there is none.
   ///
   /// The body is verified. A damaged one counts as a miss, and its record is removed if the cache is writable, so that it is
-  /// fetched again. If the image depends on request headers (``EntryHead/hasVary``), the caller must compare them by
-  /// ``CacheReader/vary(of:identity:)``. If the cache expires by access, the use is recorded, at most hourly per entry. Throws if
-  /// the disk fails.
+  /// fetched again. Whether the image depends on request headers (`Vary`) isn't checked. If the cache expires by access, the use is
+  /// recorded, at most hourly per entry. Throws if the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     try identity.withRawBytes { (identity) throws(CacheError) in
       let key = CacheKey(identity: identity)

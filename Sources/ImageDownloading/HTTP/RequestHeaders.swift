@@ -32,7 +32,7 @@ extension DownloadOptions {
   ///   - name: the header's name.
   ///   - defaults: the downloader's own headers, ``ImageDownloader/Configuration/headers``.
   ///   - credential: the result of ``credential(for:)`` for the request's URL.
-  public func requestValue(
+  package func requestValue(
     ofHeader name: String,
     defaults: [HeaderField] = [],
     credential: Credential? = nil

@@ -13,11 +13,7 @@ public struct DownloadRequest: Sendable, Hashable {
   }
 }
 
-/// Chooses the headers of each request by its URL.
-///
-/// All hooks are values with a name, and two with the same name count as equal: so options with hooks can be compared, and downloads
-/// with equal options share a transfer. Hooks must be quick: they are called on the transfer thread, never under a lock, and
-/// block all transfers until they return.
+/// Chooses the headers of each request by its URL; see ``RequestModifier`` about names and threads.
 package struct HeaderFilter: Sendable, Hashable {
   /// Distinguishes it from other filters.
   package let name: String
@@ -34,7 +30,11 @@ package struct HeaderFilter: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Changes or rejects each request before it is made; see ``HeaderFilter`` about names and threads.
+/// Changes or rejects each request before it is made.
+///
+/// All hooks are values with a name, and two with the same name count as equal: so options with hooks can be compared, and downloads
+/// with equal options share a transfer. Hooks must be quick: they are called on the transfer thread, never under a lock, and
+/// block all transfers until they return.
 public struct RequestModifier: Sendable, Hashable {
   /// Distinguishes it from other modifiers.
   public let name: String
@@ -53,7 +53,7 @@ public struct RequestModifier: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Changes or rejects each response before it is judged; see ``HeaderFilter`` about names and threads.
+/// Changes or rejects each response before it is judged; see ``RequestModifier`` about names and threads.
 public struct ResponseModifier: Sendable, Hashable {
   /// Distinguishes it from other modifiers.
   public let name: String
@@ -72,7 +72,7 @@ public struct ResponseModifier: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Decrypts the received bytes; see ``HeaderFilter`` about names and threads.
+/// Decrypts the received bytes; see ``RequestModifier`` about names and threads.
 public struct Decryptor: Sendable, Hashable {
   /// Distinguishes it from other decryptors.
   public let name: String
@@ -119,7 +119,7 @@ package struct PrefixHead: Sendable, Hashable {
   }
 }
 
-/// Decides by the first bytes of a body whether to transfer the rest; see ``HeaderFilter`` about names and threads.
+/// Decides by the first bytes of a body whether to transfer the rest; see ``RequestModifier`` about names and threads.
 package struct PrefixJudge: Sendable, Hashable {
   /// Distinguishes it from other judges.
   package let name: String

@@ -77,7 +77,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Whether an accepted response is followed by a second, equal request to read the status of caches on the way into
   /// ``DownloadResponse/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
   /// failure is recorded there and doesn't fail the download. An ``ImageLoader`` gets no second request.
-  public var checksRemoteCache = false
+  package var checksRemoteCache = false
   /// Changes or rejects each request; none by default.
   public var requestModifier: RequestModifier?
   /// Changes or rejects each response; none by default.
@@ -101,8 +101,8 @@ public struct DownloadOptions: Sendable, Hashable {
     /// The headers only: `HEAD` (RFC 9110, section 9.3.2). If a server responds with 405 or 501, ``probe`` is used instead in the same
     /// attempt, and for its other URLs as long as the downloader lives.
     case head
-    /// The first ``DownloadOptions/probeBytes`` bytes, by a range request (RFC 9110, section 14), and more if a ``PrefixJudge`` needs them,
-    /// up to 1 MiB in 16 requests. If a server ignores ranges, reading stops soon after that many bytes. With a ``Decryptor``, which needs
+    /// The first ``DownloadOptions/probeBytes`` bytes, by a range request (RFC 9110, section 14), and more if the header needs
+    /// them: up to 1 MiB in 16 requests, and then the whole body. If a server ignores ranges, reading stops soon after that many bytes. With a ``Decryptor``, which needs
     /// whole bodies, it equals ``get``.
     case probe
   }

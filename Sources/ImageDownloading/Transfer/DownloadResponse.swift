@@ -4,14 +4,13 @@ public import ImagePrimitives
 public struct DownloadResponse: Sendable {
   /// The HTTP status.
   public var status: Int
-  /// Whether ``Download/validators`` are still current: then the body is empty, and freshness and validators are those of the 304.
+  /// Whether the validators of the request are still current: then the body is empty, and freshness and validators are those of the 304.
   public var isNotModified: Bool
   /// The `Content-Type` header.
   public var contentType: String?
   /// The `ETag` and `Last-Modified` headers, for a later conditional request.
   public var validators: Validators
   /// All `Vary` headers, joined by commas: which request headers the response depends on (RFC 9110, section 12.5.5).
-  /// ``DownloadOptions/requestValue(ofHeader:defaults:credential:)`` returns what was sent.
   public var vary: String?
   /// How long the response may be reused, counted from the end of its body.
   public var freshness: Freshness
@@ -85,7 +84,7 @@ public struct DownloadResponse: Sendable {
 /// The cost of a download over all its attempts.
 public struct TransferSummary: Sendable, Hashable {
   /// Requests made, retries included, but not those that continue an attempt: redirects, further ranges of a probe, a probe instead of
-  /// HEAD, a whole body instead of a part that can't be resumed, the second request of ``DownloadOptions/checksRemoteCache``.
+  /// HEAD, a whole body instead of a part that can't be resumed, a second request for the status of caches.
   public var attempts = 0
   /// Bytes of bodies received, before decoding.
   public var receivedBytes: UInt64 = 0
