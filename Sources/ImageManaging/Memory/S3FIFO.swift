@@ -14,10 +14,8 @@
 ///
 /// A use only increments a count; nothing moves. Every operation is O(1), amortised for removals: a use paid for each turn in the
 /// main queue. Entries are identified by their indices, which are reused once they are free.
-@usableFromInline
 struct S3FIFO: Sendable {
   /// The entry to remove to make room.
-  @usableFromInline
   enum Removal: Sendable {
     /// Remove the value at that index; the key keeps the index as a ghost.
     case value(at: Int)
@@ -26,7 +24,6 @@ struct S3FIFO: Sendable {
   }
 
   /// The state that a replaced entry passes to its successor.
-  @usableFromInline
   struct Trace: Sendable {
     fileprivate let queue: Queue
     fileprivate let uses: UInt8
@@ -55,21 +52,18 @@ struct S3FIFO: Sendable {
   /// Until the cache is full, the small queue's excess may be in the main queue.
   private var hasBeenFull = false
 
-  @usableFromInline
   init(limits: MemoryCacheConfiguration) { self.limits = limits }
 
-  @usableFromInline var totalCost: Int { small.cost + main.cost }
+  var totalCost: Int { small.cost + main.cost }
 
-  @usableFromInline var count: Int { small.count + main.count }
+  var count: Int { small.count + main.count }
 
-  @usableFromInline
   mutating func use(_ index: Int) {
     if standings[index].uses < Self.useLimit { standings[index].uses += 1 }
   }
 
   /// Assigns an index to a new entry, for which ``removal(forCost:count:)`` has made room; a replacement continues its
   /// predecessor's trace.
-  @usableFromInline
   mutating func insert(cost: Int, following trace: Trace?) -> Int {
     var standing = Standing(queue: !hasBeenFull && smallIsFull ? .main : .small, uses: 0)
     if let trace { standing = Standing(queue: trace.queue == .small ? .small : .main, uses: trace.uses) }
@@ -80,7 +74,6 @@ struct S3FIFO: Sendable {
   }
 
   /// Frees the index of an entry or ghost.
-  @usableFromInline
   mutating func remove(_ index: Int) -> Trace {
     let standing = standings[index]
     switch standing.queue {
@@ -93,14 +86,12 @@ struct S3FIFO: Sendable {
   }
 
   /// Changes the limits; ``removal(forCost:count:)`` then returns the entries to remove.
-  @usableFromInline
   mutating func setLimits(_ limits: MemoryCacheConfiguration) {
     self.limits = limits
     hasBeenFull = false
   }
 
   /// The next entry to remove to make room for `added` entries of that total cost; nil once there is room. Call it until then.
-  @usableFromInline
   mutating func removal(forCost cost: Int, count added: Int) -> Removal? {
     while count > 0, !limits.allows(cost: totalCost + cost, count: count + added) {
       hasBeenFull = true

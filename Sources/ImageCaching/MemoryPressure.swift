@@ -3,7 +3,7 @@ import ImagePrimitives
 import Synchronization
 import Threads
 
-/// Calls a closure when memory is short, for example to empty a ``MemoryCache``.
+/// Calls a closure when memory is short, for example to empty a memory cache.
 ///
 /// The kernel wakes it, so it never polls by time. Pressure stall information is preferred, since it shows that tasks wait for
 /// memory. If the kernel provides no trigger for it, the counts `high`, `max` and `oom` of the control group's `memory.events` are

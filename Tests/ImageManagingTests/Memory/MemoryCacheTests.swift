@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageManaging
 import Synchronization
 import TestSupport
 import Testing

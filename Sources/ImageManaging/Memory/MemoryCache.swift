@@ -1,5 +1,6 @@
+package import ImageCaching
 import ImagePrimitives
-package import Synchronization
+import Synchronization
 
 /// Values in memory by key, with exact limits of cost and count.
 ///
@@ -9,7 +10,7 @@ package import Synchronization
 package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package typealias Configuration = MemoryCacheConfiguration
 
-  @usableFromInline let entries: Mutex<MemoryEntries<Key, Value>>
+  let entries: Mutex<MemoryEntries<Key, Value>>
 
   /// Creates an empty cache; traps if a limit is negative.
   package init(_ configuration: Configuration = Configuration()) {
@@ -27,11 +28,9 @@ package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Send
   package var count: Int { entries.withLock { $0.queues.count } }
 
   /// The value of a key, counted as a use; nil if there is none.
-  @inlinable
   package func value(for key: Key) -> Value? { entries.withLock { $0.use(key) } }
 
   /// Whether there is a value for a key; this doesn't count as a use.
-  @inlinable
   package func contains(_ key: Key) -> Bool { entries.withLock { $0.contains(key) } }
 
   /// Inserts a value, replacing the key's previous one, and removes others until the limits hold.
@@ -40,7 +39,6 @@ package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Returns: Whether the value was kept.
   @discardableResult
-  @inlinable
   package func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
     if cost < 0 { fatalError("the cost of a memory cache's entry is \(cost); use 0 or more") }
     // Removed values are freed when this call returns, outside the lock.
@@ -50,7 +48,6 @@ package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Removes the value of a key and returns it; nil if there was none.
   @discardableResult
-  @inlinable
   package func remove(_ key: Key) -> Value? { entries.withLock { $0.remove(key) } }
 
   package func removeAll() {
@@ -80,15 +77,14 @@ package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Send
 /// The capacity of a ``MemoryCache``.
 ///
 /// Both limits are exact: they are never exceeded, not even during an insertion.
-@usableFromInline
 package struct MemoryCacheConfiguration: Sendable, Hashable {
   /// The maximum sum of all entries' costs, by default 256 MiB; nil: no limit; 0: nothing is kept.
   ///
   /// The caller chooses the unit; for decoded images it is bytes.
-  @usableFromInline package var maxCost: Int?
+  package var maxCost: Int?
 
   /// The maximum number of entries; nil, the default: no limit; 0: nothing is kept.
-  @usableFromInline package var maxCount: Int?
+  package var maxCount: Int?
 
   /// Creates the limits; traps if one is negative.
   package init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
@@ -105,7 +101,6 @@ package struct MemoryCacheConfiguration: Sendable, Hashable {
   }
 
   /// Whether that many entries with that total cost are within the limits.
-  @usableFromInline
   func allows(cost: Int, count: Int) -> Bool {
     if count == 0 { return true }
     if let maxCost, maxCost == 0 || cost > maxCost { return false }
@@ -136,42 +131,35 @@ package struct MemoryKey: Hashable, Sendable {
 
 /// The entries of a memory cache by key, which carries out the decisions of ``S3FIFO``.
 ///
-/// Inlinable like all generic code here, so that clients get specialised code for their keys and values, which is several times as
-/// fast.
-@usableFromInline
+/// In the module that uses it, so that its generic code is specialised, which is several times as fast.
 struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The contents of an index: a key with its value, the key of a ghost, or nothing.
-  @usableFromInline
   struct Member: Sendable {
-    @usableFromInline var key: Key?
-    @usableFromInline var value: Value?
+    var key: Key?
+    var value: Value?
 
-    @inlinable
     init(key: Key?, value: Value?) {
       self.key = key
       self.value = value
     }
   }
 
-  @usableFromInline var limits: MemoryCacheConfiguration
-  @usableFromInline var queues: S3FIFO
-  @usableFromInline var indices: [Key: Int] = [:]
-  @usableFromInline var members: [Member] = []
+  var limits: MemoryCacheConfiguration
+  var queues: S3FIFO
+  var indices: [Key: Int] = [:]
+  var members: [Member] = []
 
-  @inlinable
   init(limits: MemoryCacheConfiguration) {
     self.limits = limits
     queues = S3FIFO(limits: limits)
   }
 
   /// All keys except those of ghosts.
-  @inlinable var keys: [Key] { members.compactMap { $0.value == nil ? nil : $0.key } }
+  var keys: [Key] { members.compactMap { $0.value == nil ? nil : $0.key } }
 
-  @inlinable
   func contains(_ key: Key) -> Bool { indices[key].map { members[$0].value != nil } ?? false }
 
   /// The value of a key, counted as a use.
-  @inlinable
   mutating func use(_ key: Key) -> Value? {
     guard let index = indices[key], let value = members[index].value else { return nil }
     queues.use(index)
@@ -179,7 +167,6 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Inserts a value and returns whether it is kept; the previous value and removed ones are added to `removed`.
-  @inlinable
   mutating func insert(_ value: Value, for key: Key, cost: Int, removed: inout [Member]) -> Bool {
     let former = take(key)
     if let former { removed.append(former.member) }
@@ -192,24 +179,20 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return true
   }
 
-  @inlinable
   mutating func remove(_ key: Key) -> Value? { take(key)?.member.value }
 
   /// Changes the limits; removed values are added to `removed`.
-  @inlinable
   mutating func setLimits(_ limits: MemoryCacheConfiguration, removed: inout [Member]) {
     self.limits = limits
     queues.setLimits(limits)
     makeRoom(cost: 0, count: 0, removed: &removed)
   }
 
-  @inlinable
   mutating func take(_ key: Key) -> (member: Member, trace: S3FIFO.Trace)? {
     guard let index = indices.removeValue(forKey: key) else { return nil }
     return (empty(index), queues.remove(index))
   }
 
-  @inlinable
   mutating func makeRoom(cost: Int, count: Int, removed: inout [Member]) {
     while let removal = queues.removal(forCost: cost, count: count) {
       switch removal {
@@ -224,7 +207,6 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Empties an index and returns its contents.
-  @inlinable
   mutating func empty(_ index: Int) -> Member {
     let member = members[index]
     members[index] = Member(key: nil, value: nil)

@@ -1,5 +1,6 @@
 import Foundation
 import ImageCaching
+import ImageManaging
 import Testing
 
 /// Compares the cache's eviction policy with others, on the shapes of real traces.
