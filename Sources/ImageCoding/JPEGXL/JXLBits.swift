@@ -30,7 +30,10 @@ struct JXLBits {
 
   mutating func skip(_ count: Int) throws(JXLError) {
     // Encoders can claim any length.
-    guard count <= bytes.count * 8 - position else { throw .endsEarly(needed: min(position / 8 + count / 8 + 1, .max / 4)) }
+    guard count <= bytes.count * 8 - position else {
+      let bits = position.addingReportingOverflow(count)
+      throw .endsEarly(needed: bits.overflow ? .max / 4 : min((bits.partialValue >> 3) + 1, .max / 4))
+    }
     position += count
   }
 

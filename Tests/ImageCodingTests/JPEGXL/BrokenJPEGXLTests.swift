@@ -6,6 +6,16 @@ import TestSupport
 import Testing
 
 @Suite("broken JPEG XL images") struct BrokenJPEGXLTests {
+  @Test("a header that ends within skipped bits needs more bytes than there are") func endInSkippedBits() {
+    let bytes: [UInt8] = [0xFF, 0x0A, 0x68, 0x74, 0x74, 0x70, 0x3A, 0x2F, 0x2F, 0x77, 0x77, 0x77]
+    let error = imageError { try JPEGXL.header(bytes + [0], prefix: bytes.count) }
+    guard case .needsMoreBytes(let minimum)? = error?.kind else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(minimum > bytes.count)
+  }
+
   @Test(
     "each broken JPEG XL is undecodable with a message",
     arguments: [
