@@ -4,6 +4,17 @@ import TestSupport
 import Testing
 
 @Suite("good SVG images") struct GoodSVGTests {
+  @Test("the text of a compressed file is limited") func text() {
+    let text = Array(SVG.document(String(repeating: "<g/>", count: 1000)).utf8)
+    for file in [text, text.gzipped] {
+      file.withUnsafeBytes { file in
+        #expect(SVGCoder.text(file, maximumBytes: text.count) == text)
+        #expect(SVGCoder.text(file, maximumBytes: text.count - 1) == nil)
+      }
+    }
+    Array(text.gzipped.dropLast(20)).withUnsafeBytes { #expect(SVGCoder.text($0, maximumBytes: text.count) == nil) }
+  }
+
   @Test("the root element may follow long comments, compressed or not")
   func longProlog() throws {
     let document = SVG.document(attributes: "width='20' height='10'")
