@@ -40,6 +40,19 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
+  @Test("explain prints the pages or pictures of an image and its metadata") func pagesAndMetadata() async throws {
+    let origin = try makeImageOrigin()
+    let files = ["tiff/pages.tif", "ico/mixed.ico", "good/animation.gif", "jxl/located.jxl"]
+    for file in files { origin.set("/\(file)", .body(Fixtures.bytes("images/\(file)"))) }
+    let job = JobFolder(urls: files.map { origin.url("/\($0)") })
+    #expect(try await job.runJob().status == 0)
+    for file in files {
+      let lines = try await job.prewarm("explain", origin.url("/\(file)")).outputText.split(separator: "\n")
+      let first = try #require(lines.firstIndex { $0.hasPrefix("cached ") })
+      expectGolden(lines[first..<first + 2].filter { !$0.contains("stored ") }.joined(separator: "\n"), for: file)
+    }
+  }
+
   @Test("explain names the file of a large body") func aLargeBodyHasItsFile() async throws {
     let origin = try makeImageOrigin()
     let image = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)

@@ -82,4 +82,20 @@ import Testing
     expectGolden(result.outputText.lines(with: "install"), for: image.library)
     #expect(result.outputText.contains(" 1 of "), "\(result.outputText)")
   }
+
+  @Test("a job that writes AVIF without its library names the package before any request")
+  func missingEncoder() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: [origin.url("/images/1.jpg")], keys: "transform: {format: avif}")
+    for name in Self.rareImages[0].names { job.folder.write("no library", to: name) }
+    let result = try await Command(
+      BuiltCommand.path,
+      ["run", "job.yaml"],
+      environment: job.environment.merging(["LD_LIBRARY_PATH": job.folder.path]) { $1 },
+      workingDirectory: job.folder.path
+    ).wait()
+    #expect(result.status == 1, "\(result.outputText)\(result.errorText)")
+    #expect(origin.requests.isEmpty)
+    expectGolden(result.errorText.lines(with: "install"))
+  }
 }
