@@ -152,7 +152,8 @@ struct TIFFDirectory {
     guard !isCompressed else { return length }
     let isTiled = integer(322) != nil
     let rows = max(1, chunk.height)
-    let strips = (size.height - 1) / rows + 1
+    // Pages after the first may have no height.
+    let strips = max(1, (size.height - 1) / rows + 1)
     let height = isTiled ? rows : min(rows, size.height - index % strips * rows)
     // The colours of YCbCr may be stored for every second or fourth pixel.
     let stored = isSeparate || photometric == 6 ? 1 : samples

@@ -68,6 +68,20 @@ import Testing
     }
   }
 
+  @Test("later pages without a width or height are errors or ignored, but never a crash", arguments: [256, 257, 278])
+  func pageWithoutSize(tag: Int) {
+    for isTiled in [false, true] {
+      var page = Self.page
+      if isTiled { (page.fields[322], page.fields[323]) = ([0], [0]) }
+      page.fields[tag] = [0]
+      let file = TIFFFile(Self.page, page).bytes
+      #expect(throws: Never.self) { try TIFF.header(file, prefix: file.count) }
+      _ = try? TIFF.header(file)
+      #expect(tag == 278 || TIFF.error(file)?.kind == .undecodable)
+      _ = file.withUnsafeBytes { TIFFCoder().statedBytes($0) }
+    }
+  }
+
   @Test("pages that form a loop are an error", arguments: [[0: 0], [2: 0], [2: 1]]) func loops(_ next: [Int: Int]) {
     var file = TIFFFile(Self.page, Self.page, Self.page)
     file.next = next
