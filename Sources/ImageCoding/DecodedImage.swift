@@ -5,7 +5,7 @@ public struct DecodedImage: Sendable, Equatable {
   /// The header of the file.
   public var header: ImageHeader
   /// The pixels, upright: the orientation has been applied, so their size is ``ImageHeader/displaySize`` unless a smaller one was
-  /// requested. For an animation, those of the first frame.
+  /// requested. For an animation, those of the first frame, or of the separate still picture that a PNG may have.
   public var pixels: PixelBuffer
   /// All frames of an animation; nil for a still image, or if only the first frame was requested.
   public var animation: Animation?

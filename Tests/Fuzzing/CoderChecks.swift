@@ -59,7 +59,8 @@ struct CoderChecks {
     demand(image.header.size.pixels <= Self.limits.maximumPixels, "\(image.header.size) is beyond the limit")
     guard let animation = image.animation else { return }
     demand(animation.frames.count > 1 && animation.frames.count <= Self.limits.maximumFrames, "\(animation.frames.count) frames")
-    demand(animation.frames[0].pixels == image.pixels, "the first frame isn't the image")
+    // A PNG may have a separate still picture.
+    demand(format == .png || animation.frames[0].pixels == image.pixels, "the first frame isn't the image")
     for frame in animation.frames {
       demand(frame.pixels.size == image.pixels.size, "a frame of \(frame.pixels.size) in \(image.pixels.size)")
       demand(frame.duration >= .milliseconds(11), "a frame shown for \(frame.duration)")
