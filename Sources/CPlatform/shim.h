@@ -25,12 +25,10 @@ struct system_event {
 
 #ifdef __linux__
 
-#include <linux/magic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/vfs.h>
 
 // These are declared here, since _GNU_SOURCE would change types of the C library to differ from those in its Swift module.
@@ -115,6 +113,15 @@ static inline struct timespec system_modified(const struct stat *status) { retur
 static inline uint32_t system_file_system(int file) {
   struct statfs status;
   return fstatfs(file, &status) == 0 ? (uint32_t)status.f_type : 0;
+}
+
+// Maps zeros that take no memory until they are written; NULL if there are no addresses for them.
+static inline void *system_map_zeros(size_t size) {
+  void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return NULL;
+  // With huge pages, each written part would take 2 MiB.
+  madvise(start, size, MADV_NOHUGEPAGE);
+  return start;
 }
 
 // Whether a page of memory that is mapped from a file is in memory.
@@ -209,6 +216,11 @@ static inline struct timespec system_modified(const struct stat *status) { retur
 static inline uint32_t system_file_system(int file) {
   struct statfs status;
   return fstatfs(file, &status) == 0 && !(status.f_flags & MNT_LOCAL) ? 0x6969 : 0;
+}
+
+static inline void *system_map_zeros(size_t size) {
+  void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+  return start == MAP_FAILED ? NULL : start;
 }
 
 static inline int system_is_resident(void *page, size_t size) {

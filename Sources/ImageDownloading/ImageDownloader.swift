@@ -10,7 +10,7 @@ import Threads
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
 /// One thread, the transfer thread, does all the work; the methods here and of the clients only send it messages and return, except for
-/// those that shut down or close, which wait. Receivers, hooks, observers, credentials and
+/// `shutDown()`, which waits. Receivers, hooks, observers, credentials and
 /// ``ImageLoader/canLoad(_:)`` are called on that thread and delay all transfers until they return; ``ImageLoader/load(_:)`` runs in a
 /// task of its own.
 public final class ImageDownloader: Sendable {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// A file of which only the beginning and some pieces further on are available.
 package struct SparseFile: Sendable, Equatable {
@@ -33,10 +33,7 @@ package struct SparseFile: Sendable, Equatable {
   }
 
   private static func map(_ count: Int) -> UnsafeMutableRawBufferPointer? {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-    guard count > 0, let start = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), start != MAP_FAILED else { return nil }
-    // Huge pages would make each piece take 2 MiB.
-    madvise(start, count, MADV_NOHUGEPAGE)
+    guard count > 0, let start = system_map_zeros(count) else { return nil }
     return UnsafeMutableRawBufferPointer(start: start, count: count)
   }
 }

@@ -1,5 +1,4 @@
-// The system's C library, and what differs between systems: all other files of the library import this module only. `CPlatform` has the
-// calls of C.
+// The system's C library, and the calls that differ between systems. The library's other modules import this one instead of a C library.
 @_exported public import CPlatform
 
 #if canImport(Darwin)

@@ -94,7 +94,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 }
 
-/// Wakes a thread that waits for descriptors: one of the system, closed on deinitialisation.
+/// A descriptor that wakes a thread in `poll`, closed on deinitialisation.
 public final class WakeEvent: Sendable {
   /// Readable after ``signal()`` and until ``reset()``.
   public let descriptor: Int32

@@ -51,8 +51,7 @@ extension ImageManager {
 
   /// Removes the image at `url` from memory, disk or both, with all images that were made from it by whatever transformer.
   ///
-  /// Transformed images on disk are found by reading all records, some 10 ms for 10,000; `remove(_:from:)` of a request removes one at
-  /// once.
+  /// Transformed images on disk are found by reading all records; `remove(_:from:)` of a request removes one image without that.
   public func remove(_ url: String, from layers: CacheLayers = .all) throws(CacheError) {
     let request = ImageRequest(url: url)
     try remove(request, from: layers)

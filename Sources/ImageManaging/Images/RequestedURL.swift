@@ -45,8 +45,8 @@ struct RequestedURL {
 /// The location of a request's image: cache, memory layer, and keys.
 struct CacheLocation {
   let context: LoadContext
-  /// The context of loads of the file, which may encode what others keep as pixels only.
-  private let fileContext: LoadContext
+  /// The context of loads of the file, which may encode what others keep as pixels only; nil if nothing is transformed.
+  private let fileContext: LoadContext?
   let cache: ImageCache?
   let key: CacheKey
   let identity: [UInt8]
@@ -71,7 +71,9 @@ struct CacheLocation {
       return nil
     }
     self.context = context
-    fileContext = manager.contexts.context(for: request, mode: .use, servesExpired: false, deliversFile: true)
+    let transforms = request.decoding.transformer != nil || manager.configuration.transformer != nil
+    fileContext =
+      transforms ? manager.contexts.context(for: request, mode: .use, servesExpired: false, deliversFile: true) : nil
     cache = request.cachePolicy.cache ?? manager.configuration.cache
   }
 
@@ -82,7 +84,7 @@ struct CacheLocation {
 
   /// The identities of the transformed image on disk: as a file, and as stored by loads of pixels; empty if nothing is transformed.
   var transformedIdentities: [[UInt8]] {
-    let file = fileContext.transform?.identity(of: identity)
+    let file = fileContext?.transform?.identity(of: identity)
     let other = context.transform?.identity(of: identity)
     return (file == other ? [file] : [file, other]).compactMap(\.self)
   }

@@ -4,8 +4,9 @@ import ImagePrimitives
 ///
 /// The suite with the job's name has a case for each failed and blacklisted entry, and for all others if the report lists successes.
 /// Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run and for each enabled rule of
-/// `fail-on`, and the job's description, the fixed URLs of a baseline and the run's warnings: so the file always has a case, which Jenkins requires, and
-/// one fails if the exit status isn't 0. Rules that weren't checked, since the run didn't finish, are skipped. A failure that doesn't count in the verdict is `skipped`, with its message.
+/// `fail-on`, and the job's description, the fixed URLs of a baseline and the run's warnings: so the file always has a case, which
+/// Jenkins requires, and one fails if the exit status isn't 0. Rules that weren't checked, since the run didn't finish, are skipped. A
+/// failure that doesn't count in the verdict is `skipped`, with its message.
 ///
 /// Cases are spooled during the run, since the counts precede them in the file. The file stays below 30 MB, GitLab's limit: a last case
 /// counts the omitted ones, and fails if one of them would. Successes take at most two thirds of the limit.
@@ -84,7 +85,6 @@ final class JUnitWriter: ReportWriter, ReportJournal {
 /// The text around the cases of entries.
 extension OutputBuffer {
   private static let warningLimit = 100
-  private static let fixedLimit = 10
 
   mutating func appendJUnitStart(_ report: FinishedReport) {
     let rules = report.verdictCases
@@ -108,7 +108,7 @@ extension OutputBuffer {
       appendLiteral("/></properties>\n")
     }
     for rule in rules { appendJUnit(rule) }
-    let (fixed, moreFixed) = report.baseline?.fixedEntries(atMost: Self.fixedLimit) ?? ([], 0)
+    let (fixed, moreFixed) = report.baseline?.fixedEntries() ?? ([], 0)
     if !report.warnings.isEmpty || !fixed.isEmpty {
       appendLiteral("    <system-out>")
       for entry in fixed {

@@ -91,7 +91,6 @@ extension OutputBuffer {
   private static let hostLimit = 10
   private static let placeholderLimit = 20
   private static let warningLimit = 20
-  private static let fixedLimit = 10
 
   /// One row per kind and status, the most frequent first.
   mutating func appendMarkdownFailures(_ report: FinishedReport) {
@@ -121,7 +120,7 @@ extension OutputBuffer {
     appendLiteral("\nBaseline: ")
     appendCode(difference)
     appendLiteral("\n")
-    let (shown, more) = baseline.fixedEntries(atMost: Self.fixedLimit)
+    let (shown, more) = baseline.fixedEntries()
     guard !shown.isEmpty else { return }
     appendLiteral("\nFixed:\n\n")
     for entry in shown {

@@ -136,13 +136,11 @@ extension TextPage {
     }
   }
 
-  private static let fixedLimit = 10
-
   /// Writes how the failures differ from those of the baseline, and the fixed URLs.
   private mutating func writeDifference(_ report: FinishedReport) {
     guard let baseline = report.baseline, let difference = report.differencePhrase else { return }
     paragraph("Baseline", [escapedForTerminal(difference)])
-    let (shown, more) = baseline.fixedEntries(atMost: Self.fixedLimit)
+    let (shown, more) = baseline.fixedEntries()
     for (index, entry) in shown.enumerated() {
       let url = fitted(escapedForTerminal(entry.title), to: 3 * width)
       line((index == 0 ? "Fixed" : "").padded(to: 11) + url)
