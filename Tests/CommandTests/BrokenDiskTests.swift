@@ -8,18 +8,23 @@ import Testing
   @Test(
     "on a full disk entries fail as cache-write, the run continues, and the cache stays readable",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount"),
-    arguments: [20_000, 300_000]
+    arguments: [20_000, 300_000],
+    [4, 100]
   )
-  func aFullDiskFailsEntriesAndNotTheRun(padding: Int) async throws {
+  func aFullDiskFailsEntriesAndNotTheRun(padding: Int, concurrency: Int) async throws {
     let mount = try TemporaryMount(byteCount: 1 << 20)
     let origin = try makeImageOrigin()
     origin.setFallback { request in
       let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
       return .body(SampleImages.jpeg(number, padding: padding), type: "image/jpeg")
     }
-    let keys = "cache: {directory: \(mount.directory.path)}\nprefetch: {concurrency: 4, per-host: 4}"
+    let keys = "cache: {directory: \(mount.directory.path)}\nprefetch: {concurrency: \(concurrency), per-host: \(concurrency)}"
     let job = JobFolder(urls: imageURLs(origin, 0..<100), keys: keys)
-    let run = try await job.runJob()
+    let gate = origin.holdAll()
+    let command = try job.startJob(isHeld: true)
+    try await gate.waitForWaiting(concurrency)
+    gate.open()
+    let run = try job.finishedRun(try await command.wait())
     #expect(run.status == 2, "\(run.result.errorText)")
     #expect(run.totals["urls"] == 100 && run.sumOfTotals == 100 && run.rows.count == 100)
     let downloaded = run.rows("downloaded").map(\.url)

@@ -45,7 +45,7 @@ public enum CacheError: Error, Sendable, Equatable {
 
 extension CacheError {
   /// Whether the disk or the map has no room for the pages of a transaction.
-  var isLackOfRoom: Bool {
+  package var isLackOfRoom: Bool {
     switch self {
     case .diskFull, .mapFull: true
     default: false

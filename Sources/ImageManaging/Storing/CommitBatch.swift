@@ -72,21 +72,34 @@ struct CommitBatch {
 
   /// Writes everything in one synced transaction and updates the results.
   ///
-  /// If the transaction fails, every image in it fails as `cache-write`; none of it is stored.
+  /// If the transaction fails, every image in it fails as `cache-write`; none of it is stored. If it lacks room, each half is tried alone:
+  /// only images that have no room fail.
   mutating func commit() {
     guard let cache = context?.cache else { return }
+    commit(results.indices, to: cache)
+  }
+
+  private mutating func commit(_ range: Range<Int>, to cache: ImageCache) {
     do throws(CacheError) {
       try cache.write { writer throws(CacheError) in
-        for index in results.indices { try Self.write(changes[index], &results[index], with: writer) }
+        for index in range { try Self.write(changes[index], &results[index], with: writer) }
       }
     } catch {
-      for index in results.indices { results[index].fail(changes[index], error) }
+      guard error.isLackOfRoom, range.count > 1 else {
+        for index in range { results[index].fail(changes[index], error) }
+        return
+      }
+      let middle = range.lowerBound + range.count / 2
+      commit(range.lowerBound..<middle, to: cache)
+      commit(middle..<range.upperBound, to: cache)
     }
   }
 
   private static func write(_ change: Change, _ committed: inout Committed, with writer: borrowing CacheWriter) throws(CacheError)
   {
     let flight = committed.flight
+    // Set by an earlier transaction that failed.
+    committed.result.storedBytes = nil
     try flight.identity.withRawBytes { identity throws(CacheError) in
       switch change {
       case .store(let image):
