@@ -43,7 +43,7 @@ extension TransferLoop {
   }
 
   private func record(_ host: Int, _ response: HostResponse) {
-    switch queue.record(response, from: host, now: iteration.now) {
+    switch queue.record(response, from: host, now: now) {
     case .none: break
     case .paused: noteFailing(host)
     case .recovered: monitor.forget(hosts.origin(host).written)
@@ -66,16 +66,16 @@ extension TransferLoop {
 
   /// Pauses a host until `time`, and fails downloads that may not wait that long.
   func pause(_ host: Int, until time: MonotonicInstant, status: Int) {
-    guard time > iteration.now else { return }
-    queue.pause(host, until: time, status: status, now: iteration.now)
+    guard time > now else { return }
+    queue.pause(host, until: time, status: status, now: now)
     monitor.note(hosts.origin(host).written, until: time, status: status)
-    if queue.triesPatience(of: host, now: iteration.now) { refuseWaiting(for: host) }
+    if queue.triesPatience(of: host, now: now) { refuseWaiting(for: host) }
   }
 
   /// Applies a pause that the host requested from another downloader; the host may be unknown here.
   func pause(_ origin: URLOrigin, for duration: Duration, status: Int) {
     let host = hosts.retain(origin)
-    pause(host, until: iteration.now.advanced(by: duration), status: status)
+    pause(host, until: now.advanced(by: duration), status: status)
     releaseHost(host)
   }
 
@@ -99,7 +99,7 @@ extension TransferLoop {
     let host = pending[slot].host
     guard queue.mayRefuse(host) else { return nil }
     let patience = pending[slot].download.options.retryAfterMaximum
-    guard let refusal = queue.refusal(of: host, patience: patience, now: iteration.now) else { return nil }
+    guard let refusal = queue.refusal(of: host, patience: patience, now: now) else { return nil }
     return refusal.failure(of: hosts.origin(host), patience: patience, wasAsked: pending[slot].summary.attempts > 0)
   }
 

@@ -23,7 +23,7 @@ extension TransferLoop {
     queue.connected(host: pending[slot].host)
     lastLoad += 1
     let number = lastLoad
-    pending[slot].begin(.loading(number: number), now: iteration.now)
+    pending[slot].begin(.loading(number: number), now: now)
     let download = pending[slot].download
     let request = LoaderRequest(
       url: String(decoding: download.requestURL, as: UTF8.self),
@@ -34,9 +34,9 @@ extension TransferLoop {
       let result = await loader.response(to: request)
       inbox.post(.loaded(number: number, result))
     }
-    let deadline = iteration.now.advanced(by: pending[slot].remaining)
-    loads[number] = Load(slot: slot, task: task, started: iteration.now, deadline: deadline)
-    iteration.nextTimeLimit = min(iteration.nextTimeLimit, deadline)
+    let deadline = now.advanced(by: pending[slot].remaining)
+    loads[number] = Load(slot: slot, task: task, started: now, deadline: deadline)
+    nextLoadLimit = min(nextLoadLimit, deadline)
     notifyStarted(slot)
   }
 
@@ -56,13 +56,15 @@ extension TransferLoop {
   }
 
   func checkLoadLimits() {
+    guard now >= nextLoadLimit else { return }
+    nextLoadLimit = MonotonicInstant(nanoseconds: .max)
     for (number, load) in loads {
-      if iteration.now >= load.deadline {
+      if now >= load.deadline {
         let limit = pending[load.slot].download.options.timeout
         endLoad(number, of: load.slot)
         settle(load.slot, .failure(.transient(.timeout, "the loader didn't finish within \(limit.text)")))
       } else {
-        iteration.nextTimeLimit = min(iteration.nextTimeLimit, load.deadline)
+        nextLoadLimit = min(nextLoadLimit, load.deadline)
       }
     }
   }
@@ -72,7 +74,7 @@ extension TransferLoop {
     guard let load = loads.removeValue(forKey: number) else { return }
     load.task.cancel()
     if pending[slot].waiters.wantsDetails { pending[slot].summary.details = TransferDetails() }
-    pending[slot].end(nanoseconds: iteration.now.since(load.started).wholeNanoseconds, receivedBytes: UInt64(receivedBytes))
+    pending[slot].end(nanoseconds: now.since(load.started).wholeNanoseconds, receivedBytes: UInt64(receivedBytes))
     queue.finished(host: pending[slot].host)
   }
 }

@@ -12,7 +12,7 @@ extension TransferLoop {
   /// Whether a job may be queued now. If not, it waits for its host's rules or was ended by them.
   func admitsByRobots(_ slot: Int) -> Bool {
     let key = robotsKey(of: slot)
-    switch robots.policy(key, now: iteration.now) {
+    switch robots.policy(key, now: now) {
     case .rules(let rules):
       let url = pending[slot].url
       let target = url.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0)?.requestTarget } ?? 0..<0
@@ -79,7 +79,7 @@ extension TransferLoop {
     let endings = robotsReceiver.takeAll()
     for (number, ending) in endings {
       guard let key = robots.key(of: number) else { continue }
-      for slot in robots.conclude(number, RobotsRegistry.Policy(ending, for: key), now: iteration.now) {
+      for slot in robots.conclude(number, RobotsRegistry.Policy(ending, for: key), now: now) {
         heldJobs -= 1
         pending[slot].change(to: .none)
         enqueue(slot)

@@ -40,6 +40,8 @@ struct PendingTransfer {
   private(set) var isHeadRefused = false
   /// The part of the body that the next request resumes from.
   private(set) var continuation: BodyContinuation?
+  /// Whether its waiters have chunks of the body.
+  var hasHandedOver = false
   /// The accepted response, while a second request is made.
   private(set) var accepted: AcceptedResponse?
   /// The duration of the current attempt before its current hop.

@@ -6,7 +6,7 @@ struct ProgressWatch {
   let id: UInt64
   private let interval: Duration
   private var hasNotifiedStart = false
-  private var hasNotifiedHead = false
+  private(set) var hasNotifiedHead = false
   private var lastNotified: MonotonicInstant?
   private var last: (received: Int, expected: Int?)?
 
@@ -63,6 +63,7 @@ extension TransferLoop {
     case .transferring(let index):
       watch.start()
       transfers[index].isObserved = true
+      transfers[index].needsHead = true
     case .loading: watch.start()
     case .none, .queued, .held, .awaitingRobots: break
     }
@@ -82,31 +83,16 @@ extension TransferLoop {
     update(slot) { $0.retry(after: failure, in: delay) }
   }
 
-  /// Reports the progress of this iteration.
-  func notifyProgress() {
-    guard !iteration.progressed.isEmpty else { return }
-    for index in iteration.progressed {
-      let transfer = transfers[index]
-      transfer.isNoted = false
-      // It may have ended by now and serve another job.
-      guard let slot = transfer.job, transfer.disposition == .kept else { continue }
-      update(slot) {
-        $0.advance(to: transfer.bodyBytes, of: transfer.declaredBytes, now: iteration.now, head: transfer.responseHead)
-      }
-    }
-    iteration.progressed.removeAll(keepingCapacity: true)
-  }
-
   /// Reports the last progress of a transfer, before its end.
   func notifyEnd(of transfer: Transfer, _ slot: Int, _ outcome: TransferOutcome) {
     update(slot) { watch in
       switch outcome {
       case .response(let response) where !response.isNotModified:
-        watch.finish(transfer.bodyBytes, now: iteration.now, head: transfer.responseHead)
+        watch.finish(transfer.bodyBytes, now: now, head: transfer.responseHead)
       case .redirect, .headRefused, .needsMore, .startOver, .remoteCache: break
       case .response, .failure:
         // The body of a rejected response isn't reported.
-        if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: iteration.now, head: head) }
+        if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: now, head: head) }
       }
     }
   }
@@ -114,11 +100,11 @@ extension TransferLoop {
   /// Reports the last progress of a load.
   func notifyLoaded(_ slot: Int, _ response: LoaderResponse) {
     update(slot) { watch in
-      if !response.isNotModified { watch.finish(response.body.count, now: iteration.now, head: nil) }
+      if !response.isNotModified { watch.finish(response.body.count, now: now, head: nil) }
     }
   }
 
-  private func update(_ slot: Int, _ change: (inout ProgressWatch) -> Void) {
+  func update(_ slot: Int, _ change: (inout ProgressWatch) -> Void) {
     guard !watches.isEmpty, var list = watches[slot] else { return }
     for index in list.indices { change(&list[index]) }
     watches[slot] = list

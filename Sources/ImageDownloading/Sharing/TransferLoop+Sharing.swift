@@ -32,19 +32,13 @@ extension TransferLoop {
   /// Adds a download to a job of its identity, or to the job's successor if the download has missed chunks.
   private func join(_ slot: Int, _ download: Download, of client: ClientState) {
     if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
-    guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
+    guard pending[slot].hasHandedOver else { return add(download, of: client, to: slot) }
     guard let origin = URLOrigin(download.requestURL) else { preconditionFailure("only http and https bodies come in chunks") }
     let host = hosts.retain(origin.connecting(by: download.options))
     let job = PendingTransfer(download, identity: pending[slot].identity, client: client, host: host, loader: nil)
     let successor = insert(job, isFound: false)
     pending[slot].successor = successor
     hold(successor)
-  }
-
-  private func hasHandedOver(_ slot: Int) -> Bool {
-    if let accepted = pending[slot].accepted { return accepted.wasStreamed }
-    if case .transferring(let index) = pending[slot].activity { return transfers[index].hasHandedOver }
-    return pending[slot].continuation?.hasHandedOver == true
   }
 
   private func add(_ download: Download, of client: ClientState, to slot: Int) {
@@ -114,7 +108,9 @@ extension TransferLoop {
       pending[slot].change(to: .none)
     case .held: release(slot)
     case .awaitingRobots: leaveRobots(slot)
-    case .transferring(let index): release(transfers[index], of: slot)
+    case .transferring(let index):
+      engine.stop(transfers[index])
+      release(transfers[index], of: slot)
     case .loading(let number): endLoad(number, of: slot)
     }
   }

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import Synchronization
 
 /// The received part of a body that a further request continues: of a probe whose judge needs more, or of a response that broke off
 /// (RFC 9110, section 14.2).
@@ -129,20 +130,22 @@ final class BodyContinuation {
 }
 
 /// The number of bytes in memory that wait for requests to continue them.
-final class KeptBytes {
+///
+/// The loop adds; the thread that drops a continuation removes.
+final class KeptBytes: Sendable {
   /// Bytes beyond this are fetched again instead.
   private static let limit = 64 << 20
 
-  private var count = 0
+  private let count = Atomic(0)
 
   /// Returns false if the limit would be exceeded.
   func add(_ bytes: Int) -> Bool {
-    guard bytes <= Self.limit - count else { return false }
-    count += bytes
+    guard bytes <= Self.limit - count.load(ordering: .relaxed) else { return false }
+    count.add(bytes, ordering: .relaxed)
     return true
   }
 
-  func remove(_ bytes: Int) { count -= bytes }
+  func remove(_ bytes: Int) { count.subtract(bytes, ordering: .relaxed) }
 }
 
 extension ResponseFields {

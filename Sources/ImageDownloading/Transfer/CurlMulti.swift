@@ -32,10 +32,10 @@ final class CurlMulti {
 
   /// By socket.
   private var uses: [Use] = []
-  private let iteration: LoopIteration
+  private let record: TransferRecord
 
   /// Watches `wakeDescriptor` besides libcurl's sockets.
-  init(wakeDescriptor: Int32, iteration: LoopIteration) throws(DownloaderError) {
+  init(wakeDescriptor: Int32, record: TransferRecord) throws(DownloaderError) {
     try Curl.requireFeatures()
     poller = system_poller()
     guard poller >= 0 else { throw DownloaderError(system: "create a poller") }
@@ -44,7 +44,7 @@ final class CurlMulti {
     }
     self.multi = multi
     self.wakeDescriptor = wakeDescriptor
-    self.iteration = iteration
+    self.record = record
     events = .allocate(capacity: Self.eventLimit)
     let context = Unmanaged.passUnretained(self).toOpaque()
     curl_multi_set_socket_callback(multi, socketChanged, context)
@@ -67,12 +67,12 @@ final class CurlMulti {
 
   /// Sleeps until an event, at most `milliseconds` (below 0: without limit), and makes libcurl handle it. Returns whether the wake
   /// descriptor is readable.
-  func poll(milliseconds: Int32, time: TimeSource, meter: PipelineMeter) -> Bool {
+  func poll(milliseconds: Int32, time: TimeSource, whenAwake: (MonotonicInstant) -> Void) -> Bool {
     for (socket, what) in unwatched { watch(socket, of: nil, for: what) }
     let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
     let count = system_wait(poller, events, Int32(Self.eventLimit), isLate ? Self.retryMilliseconds : milliseconds)
-    iteration.now = time.monotonic()
-    meter.transfersWoke(at: iteration.now)
+    record.now = time.monotonic()
+    whenAwake(record.now)
     var isWoken = false
     for index in 0..<max(0, Int(count)) {
       let event = events[index]
@@ -87,7 +87,7 @@ final class CurlMulti {
         act(on: event.descriptor, flags(of: event.what))
       }
     }
-    if let timer, timer <= iteration.now { actOnTime() }
+    if let timer, timer <= record.now { actOnTime() }
     return isWoken
   }
 
@@ -160,7 +160,7 @@ final class CurlMulti {
   }
 
   fileprivate func setTimer(milliseconds: Int) {
-    timer = milliseconds < 0 ? nil : MonotonicInstant(nanoseconds: iteration.now.nanoseconds &+ UInt64(milliseconds) &* 1_000_000)
+    timer = milliseconds < 0 ? nil : MonotonicInstant(nanoseconds: record.now.nanoseconds &+ UInt64(milliseconds) &* 1_000_000)
   }
 }
 

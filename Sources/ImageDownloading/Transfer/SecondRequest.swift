@@ -8,8 +8,6 @@ final class AcceptedResponse {
 
   init(_ response: DownloadResponse) { self.response = response }
 
-  var wasStreamed: Bool { response.wasStreamed }
-
   /// The response with the outcome of the second request.
   fileprivate func response(after second: TransferOutcome) -> DownloadResponse {
     var response = response
@@ -50,7 +48,7 @@ extension Transfer {
     }
     remoteCache = RemoteCacheResponse(fields)
     if contentLength ?? 0 > Self.drainedBytes { drainLimit = 0 }
-    deadline = min(deadline, iteration.now.advanced(by: Self.drainTime))
-    iteration.nextTimeLimit = min(iteration.nextTimeLimit, deadline)
+    deadline = min(deadline, record.now.advanced(by: Self.drainTime))
+    record.nextTimeLimit = min(record.nextTimeLimit, deadline)
   }
 }

@@ -36,7 +36,7 @@ extension Transfer {
   /// Drops the continuation, since the response starts over.
   func startOver() {
     guard continuation != nil else { return }
-    if hasHandedOver, let job { iteration.streamed.append(.restart(slot: job)) }
+    if hasHandedOver { record.streamed.append(.restart(request)) }
     continuation = nil
     handedOverTail = []
     body = []
@@ -57,7 +57,7 @@ extension Transfer {
 
   /// Handles bytes of the body; false stops the transfer.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    lastProgress = iteration.now
+    lastProgress = record.now
     if disposition == .undecided { decide() }
     guard disposition == .kept else {
       bodyBytes += bytes.count
@@ -66,7 +66,7 @@ extension Transfer {
     guard refusal == nil else { return false }
     if isObserved, !isNoted {
       isNoted = true
-      iteration.progressed.append(index)
+      record.note(self)
     }
     guard let decoder else { return take(bytes) }
     if decoder.decode(bytes, take) { return true }
@@ -125,9 +125,8 @@ extension Transfer {
   /// Hands over the received bytes as a chunk.
   func handOver() {
     let isLast = bodyBytes == declaredBytes
-    guard let job else { return }
     if isResumable, !isLast { handedOverTail = lastBytes(BodyContinuation.seamBytes) }
-    iteration.streamed.append(.chunk(slot: job, attempt: attempt, bytes: takeBody()))
+    record.streamed.append(.chunk(request, attempt: attempt, bytes: takeBody()))
     hasHandedOver = true
     // The beginning is no longer available.
     plan.settle()
@@ -194,8 +193,8 @@ extension Transfer {
     disposition = .discarded
     guard let declaredBytes, declaredBytes - bodyBytes <= Self.drainedBytes else { return false }
     drainLimit = declaredBytes
-    deadline = min(deadline, iteration.now.advanced(by: Self.drainTime))
-    iteration.nextTimeLimit = min(iteration.nextTimeLimit, deadline)
+    deadline = min(deadline, record.now.advanced(by: Self.drainTime))
+    record.nextTimeLimit = min(record.nextTimeLimit, deadline)
     return true
   }
 
@@ -331,7 +330,7 @@ extension Transfer {
   ///
   /// Resuming requires a server with ranges, a strong validator (RFC 9110, section 13.1.5) and a body without coding, since a part of a
   /// coded one can't be decoded. If this request resumed a body and got no usable response, its continuation is still valid.
-  func resumption(after failure: ImageFailure) -> BodyContinuation? {
+  func resumption(after failure: ImageFailure, counting kept: KeptBytes) -> BodyContinuation? {
     guard method == .get, failure.isTransient, refusal == nil else { return nil }
     guard disposition == .kept else { return continuation }
     guard isResumable, [.reset, .truncated, .stalled, .timeout].contains(failure.kind) else { return nil }
@@ -344,7 +343,7 @@ extension Transfer {
       totalBytes: totalBytes,
       status: continuation?.status ?? status,
       fields,
-      counting: iteration.keptBytes
+      counting: kept
     )
   }
 }

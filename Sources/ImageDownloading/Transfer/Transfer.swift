@@ -4,7 +4,8 @@ import ImagePrimitives
 
 /// A running request: an easy handle and the body that it receives, reused for one request after another.
 ///
-/// It belongs to the transfer thread; libcurl's callbacks, which run there too, change only this and the ``LoopIteration``.
+/// While it is running it belongs to its engine, whose callbacks change only this and the ``TransferRecord``; otherwise it belongs to the
+/// loop.
 final class Transfer {
   /// The state of its connection.
   enum Phase {
@@ -24,7 +25,9 @@ final class Transfer {
   let index: Int
   /// libcurl writes error descriptions here.
   let errorText: UnsafeMutablePointer<CChar>
-  let iteration: LoopIteration
+  let record: TransferRecord
+  /// The number of its engine.
+  let engine: Int
   private let shares: CurlShares
   private var template: RequestTemplate?
   /// The headers of this request, if they aren't the template's.
@@ -33,6 +36,11 @@ final class Transfer {
 
   /// The job that it serves; nil while it is free.
   private(set) var job: Int?
+  /// Counts its requests.
+  private(set) var run: UInt64 = 0
+  /// Whether it is in libcurl, and whether its engine knows it.
+  var isRunning = false
+  var isListed = false
   private(set) var attempt = 0
   private(set) var url: [UInt8] = []
   private var prepared: PreparedOptions
@@ -54,6 +62,8 @@ final class Transfer {
   var isObserved = false
   /// Whether its progress is already noted in this iteration.
   var isNoted = false
+  /// Whether the next report of progress needs the response's head.
+  var needsHead = false
 
   /// The time of the last byte, or of the connection.
   var lastProgress = MonotonicInstant(nanoseconds: 0)
@@ -117,12 +127,13 @@ final class Transfer {
   /// Whether all wanted bytes were received, however the response ends.
   var hasEnough = false
 
-  init(index: Int, options prepared: PreparedOptions, iteration: LoopIteration, shares: CurlShares) {
+  init(index: Int, options prepared: PreparedOptions, engine: TransferEngine, shares: CurlShares) {
     guard let easy = curl_easy_init() else { fatalError("libcurl cannot create a handle: out of memory") }
     self.easy = easy
     self.index = index
     self.prepared = prepared
-    self.iteration = iteration
+    self.engine = engine.number
+    record = engine.record
     self.shares = shares
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -140,20 +151,24 @@ final class Transfer {
     _ kind: RequestTemplate.Kind,
     _ own: OwnRequest?,
     defaults: [HeaderField],
-    resolves: Bool
+    resolves: Bool,
+    now: MonotonicInstant
   ) {
     self.job = slot
+    run += 1
     attempt = job.summary.attempts
     url = own?.url ?? job.url
     prepared = job.download.prepared
-    started = iteration.now
-    deadline = iteration.now.advanced(by: job.remaining)
+    started = now
+    deadline = now.advanced(by: job.remaining)
     phase = .resolving
     hasOpenedSocket = false
     refusedAddress = nil
     self.resolves = resolves
     isCountedAsResolving = resolves
-    lastProgress = iteration.now
+    lastProgress = now
+    isNoted = false
+    needsHead = true
     disposition = .undecided
     method = kind.method
     isConditional = own?.isConditional == true
@@ -228,25 +243,40 @@ final class Transfer {
     isObserved = false
   }
 
+  var request: TransferRecord.Request { TransferRecord.Request(index: index, run: run) }
+
+  /// The progress since the last report; nil if there is none to report.
+  func takeProgress() -> TransferRecord.Progress? {
+    isNoted = false
+    guard isRunning, disposition == .kept else { return nil }
+    defer { needsHead = false }
+    return TransferRecord.Progress(
+      request: request,
+      receivedBytes: bodyBytes,
+      expectedBytes: declaredBytes,
+      head: needsHead ? responseHead : nil
+    )
+  }
+
   // MARK: Called back
 
   func noteOpenedSocket() {
-    iteration.openedConnections += 1
+    record.openedConnections += 1
     hasOpenedSocket = true
     guard phase == .resolving else { return }
     phase = .connecting
-    if resolves { iteration.advanced.append(index) }
+    if resolves { record.advanced.append(TransferRecord.Advance(request: request, phase: phase)) }
   }
 
   func noteConnected() {
     phase = .connected
-    lastProgress = iteration.now
-    if resolves { iteration.advanced.append(index) }
+    lastProgress = record.now
+    if resolves { record.advanced.append(TransferRecord.Advance(request: request, phase: phase)) }
   }
 
   /// Handles a line of a header or trailer, which libcurl keeps until the end; false stops the transfer.
   func noteHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    lastProgress = iteration.now
+    lastProgress = record.now
     headerBytes += line.count
     guard headerBytes <= Self.maximumHeaderBytes else {
       let message = "the response has more than \(Self.maximumHeaderBytes >> 10) KiB of header fields and trailers"
@@ -254,7 +284,7 @@ final class Transfer {
       return false
     }
     fields.add(line)
-    if template?.kind.handlesCookies == true, ByteView(line).matchesIgnoringCase("set-cookie:") { iteration.cookiesSet += 1 }
+    if template?.kind.handlesCookies == true, ByteView(line).matchesIgnoringCase("set-cookie:") { record.cookiesSet += 1 }
     return true
   }
 

@@ -1,4 +1,3 @@
-import CCurl
 import ImagePrimitives
 
 /// Starting jobs.
@@ -8,7 +7,7 @@ extension TransferLoop {
     let startsNew = startsNew
     var hasStarted = false
     while true {
-      switch queue.next(now: iteration.now, startsNew: startsNew) {
+      switch queue.next(now: now, startsNew: startsNew) {
       case .start(let slot, let resolves):
         if let loader = pending[slot].loader {
           startLoad(slot, by: loaders[loader], resolves: resolves)
@@ -18,11 +17,9 @@ extension TransferLoop {
         hasStarted = true
       case .none(let limit):
         if hasStarted {
-          multi.actOnTime()
-          notifyChunks()
-          notifyProgress()
+          engine.actOnTime()
           // Transfers that advanced or ended at once may let others start.
-          let hasAdvanced = noteAdvances()
+          let hasAdvanced = takeRecords()
           hasMore = concludeEnded() || hasAdvanced
         } else {
           hasMore = false
@@ -50,20 +47,14 @@ extension TransferLoop {
     }
     let index = free.popLast() ?? transfers.count
     if index == transfers.count {
-      transfers.append(Transfer(index: index, options: options, iteration: iteration, shares: shares))
+      transfers.append(Transfer(index: index, options: options, engine: engine, shares: shares))
     }
     let transfer = transfers[index]
-    pending[slot].begin(.transferring(index: index), now: iteration.now)
-    transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: defaultHeaders, resolves: resolves)
+    pending[slot].begin(.transferring(index: index), now: now)
+    transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: defaultHeaders, resolves: resolves, now: now)
     transfer.isObserved = !watches.isEmpty && watches[slot] != nil
-    iteration.nextTimeLimit = min(iteration.nextTimeLimit, transfer.earliestTimeLimit)
-    let code = multi.add(transfer.easy)
-    guard code != CURLM_OK else { return notifyStarted(slot) }
-    release(transfer, of: slot)
-    settle(
-      slot,
-      .failure(ImageFailure(.internal, message: "libcurl rejected the request: \(String(cString: curl_multi_strerror(code)))"))
-    )
+    engine.start(transfer)
+    notifyStarted(slot)
   }
 
   /// The method of the next request of `job`: that of its options, except for servers without HEAD, and decryptors, which can't read a
@@ -81,20 +72,6 @@ extension TransferLoop {
     if resolves { queue.resolved() }
     queue.finished(host: pending[slot].host, failedToConnect: true, wasRequested: false)
     settle(slot, .failure(failure))
-  }
-
-  /// Makes a host's other transfers start after its first has resolved or connected. Returns whether there was any.
-  @discardableResult
-  func noteAdvances() -> Bool {
-    guard !iteration.advanced.isEmpty else { return false }
-    for index in iteration.advanced {
-      let transfer = transfers[index]
-      guard transfer.resolves, let slot = transfer.job else { continue }
-      if transfer.isCountedAsResolving, transfer.phase != .resolving { countAsResolved(transfer) }
-      if transfer.phase == .connected { queue.connected(host: pending[slot].host) }
-    }
-    iteration.advanced.removeAll(keepingCapacity: true)
-    return true
   }
 
   func countAsResolved(_ transfer: Transfer) {
@@ -137,57 +114,39 @@ struct RequestEnd {
 extension TransferLoop {
   /// Concludes transfers that libcurl has ended. Returns whether there was any.
   @discardableResult
-  func concludeEnded() -> Bool {
-    var hasAny = false
-    while let ended = multi.nextEnded() {
-      var context: UnsafeMutableRawPointer?
-      curl_get_pointer(ended.easy, CURLINFO_PRIVATE, &context)
-      conclude(Transfer.of(context)) { $0.outcome(ended.code, at: time) }
-      hasAny = true
-    }
-    return hasAny
-  }
+  func concludeEnded() -> Bool { engine.concludeEnded(conclude) }
 
-  /// Fails transfers and loads that take too long, and computes when to check next.
+  /// Fails transfers and loads that take too long.
   func checkTimeLimits() {
-    guard iteration.now >= iteration.nextTimeLimit else { return }
-    iteration.nextTimeLimit = MonotonicInstant(nanoseconds: .max)
-    for transfer in transfers where transfer.job != nil {
-      if let failure = transfer.brokenTimeLimit(iteration.now) {
-        conclude(transfer) { $0.earlyOutcome(at: time) ?? .failure(failure) }
-      } else {
-        iteration.nextTimeLimit = min(iteration.nextTimeLimit, transfer.nextTimeLimit)
-      }
-    }
+    engine.checkTimeLimits(conclude)
     checkLoadLimits()
   }
 
-  private func conclude(_ transfer: Transfer, _ judge: (Transfer) -> TransferOutcome) {
+  /// Continues or ends the job of a transfer that has ended with `outcome`.
+  private func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
     guard let slot = transfer.job else { return }
-    let outcome = judge(transfer)
     notifyChunks()
     if transfer.isObserved { notifyEnd(of: transfer, slot, outcome) }
     var end = RequestEnd(hasHandedOver: transfer.hasHandedOver)
     var failedToConnect = false
     if case .failure(let failure) = outcome {
       failedToConnect = transfer.phase != .connected
-      end.continuation = transfer.resumption(after: failure)
+      end.continuation = transfer.resumption(after: failure, counting: keptBytes)
     }
     end.requestedPause = record(outcome, of: transfer, slot)
     release(transfer, of: slot, failedToConnect: failedToConnect)
     settle(slot, outcome, end)
   }
 
-  /// Removes a transfer from libcurl, adds its cost to its job, and frees it.
+  /// Adds the cost of an ended transfer to its job, and frees it.
   func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
     // A transfer within one iteration takes no time by the loop's clock, but by libcurl's.
-    let measured = iteration.now.since(transfer.started).wholeNanoseconds
+    let measured = now.since(transfer.started).wholeNanoseconds
     let taken = measured > 0 ? measured : transfer.nanosecondsByCurl
     if pending[slot].waiters.wantsDetails, pending[slot].accepted == nil {
       pending[slot].summary.details = transfer.details(redirects: pending[slot].visited.count)
     }
     pending[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
-    multi.remove(transfer.easy)
     if transfer.isCountedAsResolving { countAsResolved(transfer) }
     queue.finished(host: pending[slot].host, failedToConnect: failedToConnect)
     transfer.end()
@@ -225,7 +184,7 @@ extension TransferLoop {
 
   private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ requestEnd: RequestEnd) {
     let mayRetry = pending[slot].waiters.mayRetry && !queue.isDown(pending[slot].host)
-    let step = retries.step(after: failure, asked: requestEnd.requestedPause, of: pending[slot], now: iteration.now)
+    let step = retries.step(after: failure, asked: requestEnd.requestedPause, of: pending[slot], now: now)
     if case .end(let last) = step { return end(slot, last) }
     guard mayRetry else { return end(slot, failure) }
     for waiter in pending[slot].waiters.removeThoseWithoutRetry() {
@@ -239,9 +198,9 @@ extension TransferLoop {
       notifyRetry(slot, after: failure, in: duration)
       pending[slot].excuse(waiting: duration)
       // After a redirect from another host the job waits by itself; otherwise with its host, in its position.
-      retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? iteration.now.advanced(by: duration) : nil)
+      retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? now.advanced(by: duration) : nil)
     case .retry(let time):
-      notifyRetry(slot, after: failure, in: time.since(iteration.now))
+      notifyRetry(slot, after: failure, in: time.since(now))
       retry(slot, from: continuation, notBefore: time)
     case .end: break
     }
@@ -275,7 +234,7 @@ extension TransferLoop {
   private func retry(_ slot: Int, from continuation: BodyContinuation?, notBefore time: MonotonicInstant?) {
     // Chunks that were handed over stay valid if the body is resumed.
     if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
-    pending[slot].restart(from: continuation, now: iteration.now)
+    pending[slot].restart(from: continuation, now: now)
     if pending[slot].loader == nil { move(slot, to: pending[slot].url) }
     enqueue(slot, notBefore: time)
   }
@@ -303,7 +262,7 @@ extension TransferLoop {
 
   func releaseHost(_ host: Int) {
     guard hosts.release(host) else { return }
-    guard queue.settle(host: host, now: iteration.now) else { return hosts.forget(host) }
+    guard queue.settle(host: host, now: now) else { return hosts.forget(host) }
     guard let forgotten = hosts.keep(host) else { return }
     queue.forget(host: forgotten)
     hosts.forget(forgotten)

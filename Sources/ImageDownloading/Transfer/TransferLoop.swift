@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Threads
 
-/// The transfer thread: it owns the multi handle, every easy handle, and all waiting downloads.
+/// The transfer thread: it owns all downloads and their order, and runs the first engine.
 ///
 /// An iteration: sleep until an event; run libcurl; take messages; conclude ended transfers; start waiting ones; deliver events. It sleeps
 /// indefinitely if no socket, timer or message wakes it. Separate files have its parts: sharing, requests, hosts, `robots.txt`,
@@ -12,14 +12,15 @@ final class TransferLoop: @unchecked Sendable {
   let inbox: Inbox
   let monitor: Monitor
   let time: TimeSource
-  let multi: CurlMulti
+  /// The engine of this thread.
+  let engine: TransferEngine
   let shares: CurlShares
   let order: DownloadOrder?
   let defaultHeaders: [HeaderField]
   let loaders: [any ImageLoader]
   let redirects = RedirectResolver()
   let retries: RetryPolicy
-  let iteration: LoopIteration
+  let keptBytes = KeptBytes()
 
   var clients: [Int: ClientState] = [:]
   var queue: DownloadQueue
@@ -29,6 +30,8 @@ final class TransferLoop: @unchecked Sendable {
   /// The indices of free transfers.
   var free: [Int] = []
   var loads: [UInt64: Load] = [:]
+  /// No load can exceed its time limit before this.
+  var nextLoadLimit = MonotonicInstant(nanoseconds: .max)
   var lastLoad: UInt64 = 0
   /// By slot: reports of progress.
   var watches: [Int: [ProgressWatch]] = [:]
@@ -56,15 +59,14 @@ final class TransferLoop: @unchecked Sendable {
     defaultHeaders = configuration.headers
     loaders = configuration.loaders
     retries = RetryPolicy(jitter: configuration.jitter)
-    iteration = LoopIteration(now: configuration.time.monotonic())
-    multi = try CurlMulti(wakeDescriptor: inbox.descriptor, iteration: iteration)
+    engine = try TransferEngine(number: 0, wakeDescriptor: inbox.descriptor, time: time)
     shares = try CurlShares()
     queue = DownloadQueue(
       concurrency: configuration.maxConcurrentDownloads,
       perHost: configuration.maxConcurrentPerHost,
       breaker: configuration.circuitBreaker
     )
-    multi.setMaximumConnections(queue.concurrency * 2)
+    engine.setMaximumConnections(queue.concurrency * 2)
     clients[Self.robotsClient] = ClientState(robotsReceiver)
   }
 
@@ -78,10 +80,8 @@ final class TransferLoop: @unchecked Sendable {
   }
 
   private func iterate() {
-    let isWoken = multi.poll(milliseconds: sleepMilliseconds, time: time, meter: monitor.pipeline)
-    noteAdvances()
-    notifyChunks()
-    notifyProgress()
+    let isWoken = engine.poll(milliseconds: sleepMilliseconds) { monitor.pipeline.transfersWoke(at: $0) }
+    takeRecords()
     if isWoken { takeMessages() }
     concludeEnded()
     boundCookies()
@@ -90,38 +90,25 @@ final class TransferLoop: @unchecked Sendable {
     for client in clients.values { client.deliver() }
     if takeRobots() { hasMore = true }
     monitor.update(
-      now: iteration.now,
+      now: now,
       limit: limit,
       running: queue.running,
       waiting: queue.waiting + heldJobs,
-      openedConnections: iteration.openedConnections
+      openedConnections: engine.record.openedConnections
     )
   }
 
   /// Rounded up, so that the next event is due when the sleep ends; -1 to sleep indefinitely.
   private var sleepMilliseconds: Int32 {
     if hasMore { return 0 }
-    let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextStart?.nanoseconds ?? .max, iteration.nextTimeLimit.nanoseconds)
+    let wake = min(engine.nextWake, queue.nextStart?.nanoseconds ?? .max, nextLoadLimit.nanoseconds)
     guard wake < .max else { return -1 }
     let now = time.monotonic().nanoseconds
     return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
   }
 
-  /// Delivers streamed chunks to all waiters.
-  func notifyChunks() {
-    guard !iteration.streamed.isEmpty else { return }
-    for streamed in iteration.streamed {
-      switch streamed {
-      case .chunk(let slot, let attempt, let bytes):
-        pending[slot].waiters.forEach { $0.client.notify(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
-      case .restart(let slot): notifyRestarted(slot)
-      }
-    }
-    iteration.streamed.removeAll(keepingCapacity: true)
-  }
-
-  /// Notifies all waiters that the chunks so far are void.
-  func notifyRestarted(_ slot: Int) { pending[slot].waiters.forEach { $0.client.notify(.restarted(id: $0.id)) } }
+  /// The time of this iteration, read once after the sleep.
+  var now: MonotonicInstant { engine.record.now }
 
   private func takeMessages() {
     var closed: [Latch] = []
@@ -169,43 +156,13 @@ final class TransferLoop: @unchecked Sendable {
 
   /// libcurl keeps all cookies and searches those of a domain for each one set.
   private func boundCookies() {
-    guard iteration.cookiesSet >= CurlShares.checkedCookies else { return }
-    iteration.cookiesSet = 0
+    guard engine.record.cookiesSet >= CurlShares.checkedCookies else { return }
+    engine.record.cookiesSet = 0
     shares.boundCookies()
   }
 
   private func limitsChanged() {
     monitor.forgetPeak()
-    multi.setMaximumConnections(queue.concurrency * 2)
+    engine.setMaximumConnections(queue.concurrency * 2)
   }
-}
-
-/// The state of one iteration of the transfer loop: its time, the records of libcurl's callbacks, and when to check time limits.
-final class LoopIteration {
-  /// A change of a streamed body.
-  enum Streamed {
-    /// Its next chunk.
-    case chunk(slot: Int, attempt: Int, bytes: [UInt8])
-    /// Its chunks so far are void.
-    case restart(slot: Int)
-  }
-
-  /// Read once, after the loop has slept.
-  var now: MonotonicInstant
-  /// No transfer can exceed a time limit before this.
-  var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
-  /// In order.
-  var streamed: [Streamed] = []
-  /// The bytes in memory of bodies to be resumed.
-  let keptBytes = KeptBytes()
-  /// The indices of transfers that have resolved or connected and that others of their hosts wait for.
-  var advanced: [Int] = []
-  /// The indices of transfers whose progress is to be reported.
-  var progressed: [Int] = []
-  /// The number of `Set-Cookie` headers since the last check of the jar.
-  var cookiesSet = 0
-  /// Connections opened so far, in all iterations.
-  var openedConnections = 0
-
-  init(now: MonotonicInstant) { self.now = now }
 }

@@ -1,0 +1,69 @@
+import ImagePrimitives
+
+/// Taking what an engine has recorded.
+extension TransferLoop {
+  /// Takes the records of this thread's engine. Returns whether transfers advanced.
+  @discardableResult
+  func takeRecords() -> Bool {
+    let hasAdvanced = noteAdvances()
+    notifyChunks()
+    engine.record.takeProgress(notify)
+    return hasAdvanced
+  }
+
+  /// Delivers streamed chunks.
+  func notifyChunks() {
+    let record = engine.record
+    guard !record.streamed.isEmpty else { return }
+    for streamed in record.streamed { notify(streamed) }
+    record.streamed.removeAll(keepingCapacity: true)
+  }
+
+  /// Notifies all waiters that the chunks so far are void.
+  func notifyRestarted(_ slot: Int) {
+    pending[slot].hasHandedOver = false
+    pending[slot].waiters.forEach { $0.client.notify(.restarted(id: $0.id)) }
+  }
+
+  /// The job of a request; nil if the request has ended.
+  private func slot(of request: TransferRecord.Request) -> Int? {
+    let transfer = transfers[request.index]
+    return transfer.run == request.run ? transfer.job : nil
+  }
+
+  /// Makes hosts' other transfers start after their first has resolved or connected. Returns whether there was any.
+  private func noteAdvances() -> Bool {
+    let record = engine.record
+    guard !record.advanced.isEmpty else { return false }
+    for advance in record.advanced { note(advance) }
+    record.advanced.removeAll(keepingCapacity: true)
+    return true
+  }
+
+  private func note(_ advance: TransferRecord.Advance) {
+    guard let slot = slot(of: advance.request) else { return }
+    let transfer = transfers[advance.request.index]
+    if transfer.isCountedAsResolving, advance.phase != .resolving { countAsResolved(transfer) }
+    if advance.phase == .connected { queue.connected(host: pending[slot].host) }
+  }
+
+  private func notify(_ streamed: TransferRecord.Streamed) {
+    switch streamed {
+    case .chunk(let request, let attempt, let bytes):
+      guard let slot = slot(of: request) else { return }
+      pending[slot].hasHandedOver = true
+      pending[slot].waiters.forEach { $0.client.notify(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
+    case .restart(let request):
+      if let slot = slot(of: request) { notifyRestarted(slot) }
+    }
+  }
+
+  private func notify(_ progress: TransferRecord.Progress) {
+    guard let slot = slot(of: progress.request) else { return }
+    update(slot) { watch in
+      // A watch that was added since then gets the head with the next progress.
+      guard watch.hasNotifiedHead || progress.head != nil else { return }
+      watch.advance(to: progress.receivedBytes, of: progress.expectedBytes, now: now, head: progress.head)
+    }
+  }
+}
