@@ -59,7 +59,13 @@ static inline CURLMcode curl_multi_set_timer_callback(CURLM *multi, curl_multi_t
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, call);
 }
 
-// Data shared between transfers.
+// Data shared between transfers, and the callbacks that lock it.
 static inline CURLSHcode curl_share_set_data(CURLSH *share, curl_lock_data data) {
   return curl_share_setopt(share, CURLSHOPT_SHARE, data);
+}
+static inline void curl_share_set_locks(
+  CURLSH *share, curl_lock_function lock, curl_unlock_function unlock, void *context) {
+  curl_share_setopt(share, CURLSHOPT_USERDATA, context);
+  curl_share_setopt(share, CURLSHOPT_LOCKFUNC, lock);
+  curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, unlock);
 }

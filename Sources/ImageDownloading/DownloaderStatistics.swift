@@ -138,7 +138,7 @@ final class Monitor: Sendable {
   func forgetFailures() { state.withLock { state in state.paused.removeAll { $0.status == nil } } }
 
   /// Ends an iteration of the loop: from `now` on, `limit` keeps more transfers from starting.
-  func update(now: MonotonicInstant, limit: StartLimit, running: Int, waiting: Int, openedConnections: Int) {
+  func update(now: MonotonicInstant, limit: StartLimit, running: Int, engineRunning: Int, waiting: Int, openedConnections: Int) {
     state.withLock { state in
       state.statistics.add(now.since(state.since).wholeNanoseconds, limitedBy: state.limit)
       state.since = now
@@ -148,6 +148,6 @@ final class Monitor: Sendable {
       state.statistics.waiting = waiting
       state.statistics.openedConnections = openedConnections
     }
-    pipeline.transfersSleep(limit: limit, running: running)
+    pipeline.transfersSleep(limit: limit, running: running, ofThem: engineRunning)
   }
 }

@@ -65,6 +65,7 @@ public final class ImageDownloader: Sendable {
   let inbox: Inbox
   private let monitor: Monitor
   private let thread: WorkerThread
+  private let engines: EngineThreads
   private let clients = Mutex(Clients())
 
   private struct Clients {
@@ -97,6 +98,7 @@ public final class ImageDownloader: Sendable {
     let inbox = try Inbox()
     let monitor = Monitor(time: configuration.time)
     let loop = try TransferLoop(configuration, inbox: inbox, monitor: monitor)
+    engines = loop.others
     self.inbox = inbox
     self.monitor = monitor
     headers = configuration.headers
@@ -123,7 +125,8 @@ public final class ImageDownloader: Sendable {
     inbox.post(.setConcurrency(concurrency, perHost: perHost))
   }
 
-  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does for two; a rate that isn't above zero traps too.
+  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does for two; a rate that isn't above zero traps too, and so does a number
+  /// of threads above ``DownloadLimits/maximumThreads``. If the system has no more threads, fewer make transfers.
   ///
   /// Changes of a rate never cause a burst: the elapsed fraction of the wait for the next start becomes the same fraction of the new
   /// wait.
@@ -131,6 +134,12 @@ public final class ImageDownloader: Sendable {
     Self.requireLimits(limits.concurrency, perHost: limits.perHost)
     for rate in [limits.rate, limits.perHostRate] {
       if let rate { trap(unless: rate > 0, "a rate must be above zero, not \(rate)") }
+    }
+    if let threads = limits.threads {
+      trap(
+        unless: (1...DownloadLimits.maximumThreads).contains(threads),
+        "a downloader needs 1 to \(DownloadLimits.maximumThreads) threads, not \(threads)"
+      )
     }
     inbox.post(.setLimits(limits))
   }
@@ -169,7 +178,7 @@ public final class ImageDownloader: Sendable {
   ///
   /// Traps on the transfer thread (in a receiver, hook or observer), where it would deadlock.
   public func shutDown() {
-    trap(unless: !thread.isCurrent, "a downloader can't be shut down in one of its callbacks: it would deadlock")
+    trap(unless: !runsOnCurrentThread, "a downloader can't be shut down in one of its callbacks: it would deadlock")
     end()
   }
 
@@ -183,11 +192,12 @@ public final class ImageDownloader: Sendable {
   package var isShutDown: Bool { inbox.isClosed }
 
   private func end() {
-    if inbox.close() { thread.join() }
+    // An engine's thread ends before the transfer thread, which ends by itself.
+    if inbox.close(), !engines.runOnCurrentThread { thread.join() }
   }
 
-  /// Whether the calling thread is the transfer thread, which must not wait for its own work.
-  package var runsOnCurrentThread: Bool { thread.isCurrent }
+  /// Whether the calling thread makes transfers, and so must not wait for its own work.
+  package var runsOnCurrentThread: Bool { thread.isCurrent || engines.runOnCurrentThread }
 
   /// Its load as of now.
   public var statistics: DownloaderStatistics { monitor.statistics }
@@ -261,6 +271,13 @@ public struct DownloadLimits: Sendable, Hashable {
   /// Whether each host's number of transfers adapts, up to ``perHost``: it grows while requests succeed, and is halved if they fail, get
   /// slower or the host asks for a pause.
   public var isAdaptive: Bool
+  /// How many threads make transfers, at least 1; nil, the default: half as many as the machine has cores, but one for each eight
+  /// transfers at most. Before limits are set there is one. Connections stay with their thread; transfers to one host spread over the
+  /// threads, except with HTTP/2.
+  public var threads: Int?
+
+  /// The maximum of ``threads``.
+  public static let maximumThreads = 16
 
   /// Creates limits; those below 1, and rates that aren't above zero, trap when they are used.
   public init(
@@ -276,4 +293,7 @@ public struct DownloadLimits: Sendable, Hashable {
     self.perHostRate = perHostRate
     self.isAdaptive = isAdaptive
   }
+
+  /// The number of threads on a machine with `cores`.
+  func threads(cores: Int) -> Int { threads ?? max(1, min(cores / 2, concurrency / 8, Self.maximumThreads)) }
 }

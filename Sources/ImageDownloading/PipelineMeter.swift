@@ -130,22 +130,29 @@ package final class PipelineMeter: Sendable {
   /// Counts a body that a coding thread has finished.
   package func codingEnded() { change { $0.bodiesToCode -= 1 } }
 
-  /// Records that the transfer thread sleeps from now on, with `running` transfers and a limit that keeps more from starting.
-  func transfersSleep(limit: StartLimit, running: Int) {
+  /// Records that the transfer thread sleeps from now on, with `running` transfers, some of them its own, and a limit that keeps more from
+  /// starting.
+  func transfersSleep(limit: StartLimit, running: Int, ofThem own: Int) {
     change { pipeline in
-      pipeline.isTransferring = false
+      pipeline.sleeps(0, hasTransfers: own > 0)
       pipeline.limit = limit
       pipeline.running = running
     }
   }
 
   /// Records that the transfer thread has woken.
-  func transfersWoke(at now: MonotonicInstant) {
+  func transfersWoke(at now: MonotonicInstant) { engineWoke(0, at: now) }
+
+  /// Records that the thread of an engine has woken.
+  func engineWoke(_ engine: Int, at now: MonotonicInstant) {
     state.withLock { state in
       state.advance(to: now)
-      state.pipeline.isTransferring = true
+      state.pipeline.wakes(engine)
     }
   }
+
+  /// Records that the thread of an engine sleeps from now on.
+  func engineSleeps(_ engine: Int, hasTransfers: Bool) { change { $0.sleeps(engine, hasTransfers: hasTransfers) } }
 
   private func change(_ change: (inout PipelineState) -> Void) {
     let now = time.monotonic()
@@ -170,8 +177,22 @@ struct PipelineState {
   var limit = StartLimit.empty
   /// Transfers that ran at that time.
   var running = 0
-  /// Whether the transfer thread is awake.
-  var isTransferring = false
+  /// The engines that are awake, and those that sleep although they have transfers: a bit for each.
+  private var awake: UInt32 = 0
+  private var waiting: UInt32 = 0
+
+  /// Whether the engines with transfers are busy.
+  var isTransferring: Bool { awake != 0 && waiting == 0 }
+
+  mutating func wakes(_ engine: Int) {
+    awake |= 1 << engine
+    waiting &= ~(1 << engine)
+  }
+
+  mutating func sleeps(_ engine: Int, hasTransfers: Bool) {
+    awake &= ~(1 << engine)
+    if hasTransfers { waiting |= 1 << engine } else { waiting &= ~(1 << engine) }
+  }
 
   /// The bottleneck; nil if nothing is loading.
   ///

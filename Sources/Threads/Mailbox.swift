@@ -26,20 +26,34 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   private let state = Mutex(State())
   private let event: WakeEvent?
+  /// Whether the owner waits for the event by other means.
+  private let isWatched: Bool
 
   public init() {
     do throws(ThreadError) { event = try WakeEvent() } catch { event = nil }
+    isWatched = false
+  }
+
+  /// Creates a mailbox whose owner waits for `event` itself, and then calls ``takeAll(into:)``: each batch signals it.
+  package init(event: WakeEvent) {
+    self.event = event
+    isWatched = true
   }
 
   /// A mailbox as if the system had no descriptor left, for tests.
-  init(withoutEvent: Void) { event = nil }
+  init(withoutEvent: Void) {
+    event = nil
+    isWatched = false
+  }
 
   public func post(_ message: Message) { post(contentsOf: CollectionOfOne(message)) }
 
   /// Adds messages in order and wakes the owner once.
   public func post(contentsOf messages: some Collection<Message>) {
     let wakes = state.withLock { state in
+      let wasEmpty = state.messages.isEmpty
       state.messages.append(contentsOf: messages)
+      if isWatched { return wasEmpty }
       guard let count = state.wakingCount, state.messages.count >= count else { return false }
       state.wakingCount = nil
       return true
@@ -50,6 +64,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
   /// Replaces the contents of `messages` with all messages, reusing its storage; false if there were none.
   public func takeAll(into messages: inout [Message]) -> Bool {
     messages.removeAll(keepingCapacity: true)
+    // Before the lock, so that a later message signals it again.
+    if isWatched { event?.reset() }
     state.withLock { swap(&$0.messages, &messages) }
     return !messages.isEmpty
   }

@@ -106,7 +106,8 @@ struct Fetcher {
     time: TimeSource = .system,
     headers: [HeaderField] = [],
     loaders: [any ImageLoader] = [],
-    circuitBreaker: CircuitBreaker = CircuitBreaker()
+    circuitBreaker: CircuitBreaker = CircuitBreaker(),
+    threads: Int = 1
   ) throws {
     var configuration = ImageDownloader.Configuration(
       maxConcurrentDownloads: concurrency,
@@ -120,6 +121,10 @@ struct Fetcher {
     configuration.circuitBreaker = circuitBreaker
     downloader = try ImageDownloader(configuration)
     client = downloader.client(recorder)
+    guard threads > 1 else { return }
+    var limits = DownloadLimits(concurrency: concurrency, perHost: perHost)
+    limits.threads = threads
+    downloader.setLimits(limits)
   }
 
   /// Submits URLs as downloads 1, 2, ….

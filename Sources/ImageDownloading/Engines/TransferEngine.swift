@@ -23,11 +23,23 @@ final class TransferEngine {
     multi = try CurlMulti(wakeDescriptor: wakeDescriptor, record: record)
   }
 
+  // libcurl wants its handles freed before the multi handle.
+  deinit { transfers.removeAll() }
+
   /// Sets the maximum number of open connections, including those in use.
   func setMaximumConnections(_ count: Int) { multi.setMaximumConnections(count) }
 
-  /// When it must be polled next although no socket is ready.
-  var nextWake: UInt64 { min(multi.timer?.nanoseconds ?? .max, record.nextTimeLimit.nanoseconds) }
+  /// How many transfers are in libcurl.
+  private(set) var running = 0
+
+  /// How long it may sleep unless a socket is ready or something happens at `instant`: rounded up, so that the event is due when the
+  /// sleep ends; -1 without limit.
+  func sleepMilliseconds(until instant: MonotonicInstant = MonotonicInstant(nanoseconds: .max)) -> Int32 {
+    let wake = min(instant.nanoseconds, multi.timer?.nanoseconds ?? .max, record.nextTimeLimit.nanoseconds)
+    guard wake < .max else { return -1 }
+    let now = time.monotonic().nanoseconds
+    return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
+  }
 
   /// Sleeps until an event, at most `milliseconds` (below 0: without limit), and makes libcurl handle it. Returns whether the wake
   /// descriptor is readable.
@@ -42,6 +54,7 @@ final class TransferEngine {
       transfers.append(transfer)
     }
     transfer.isRunning = true
+    running += 1
     record.nextTimeLimit = min(record.nextTimeLimit, transfer.earliestTimeLimit)
     let code = multi.add(transfer.easy)
     guard code != CURLM_OK else { return }
@@ -56,6 +69,7 @@ final class TransferEngine {
   func stop(_ transfer: Transfer) {
     guard transfer.isRunning else { return }
     transfer.isRunning = false
+    running -= 1
     multi.remove(transfer.easy)
   }
 

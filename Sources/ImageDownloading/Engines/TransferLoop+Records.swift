@@ -11,6 +11,46 @@ extension TransferLoop {
     return hasAdvanced
   }
 
+  /// Takes the records of another thread's engine, and concludes the transfers that have ended there.
+  func take(_ report: EngineReport) {
+    openedElsewhere[report.engine] = report.openedConnections
+    engine.record.cookiesSet += report.cookiesSet
+    for advance in report.advanced { note(advance) }
+    for streamed in report.streamed { notify(streamed) }
+    for progress in report.progress { notify(progress) }
+    for (request, outcome) in report.ended where slot(of: request) != nil { conclude(transfers[request.index], outcome) }
+  }
+
+  /// Prepares a transfer for `host` on the engine that is to run it.
+  func transfer(for host: Int, _ options: PreparedOptions, mayUseHTTP2: Bool) -> Transfer {
+    let number = choice.start(host: host, mayUseHTTP2: mayUseHTTP2)
+    let index = free[number].popLast() ?? transfers.count
+    if index == transfers.count {
+      let engine = number == 0 ? engine : engineThreads[number - 1].engine
+      transfers.append(Transfer(index: index, options: options, engine: engine, shares: shares))
+    }
+    return transfers[index]
+  }
+
+  /// Starts a prepared transfer.
+  func start(_ transfer: Transfer) {
+    if transfer.engine == 0 { engine.start(transfer) } else { engineThreads[transfer.engine - 1].start(transfer) }
+  }
+
+  /// Stops a running transfer.
+  func stop(_ transfer: Transfer) {
+    if transfer.engine == 0 { engine.stop(transfer) } else { engineThreads[transfer.engine - 1].stop(transfer) }
+  }
+
+  /// Makes the progress of a running transfer be reported, with the response's head.
+  func observe(_ transfer: Transfer) {
+    let observe = { (_: TransferEngine) in
+      transfer.isObserved = true
+      transfer.needsHead = true
+    }
+    if transfer.engine == 0 { observe(engine) } else { engineThreads[transfer.engine - 1].whileHalted(observe) }
+  }
+
   /// Delivers streamed chunks.
   func notifyChunks() {
     let record = engine.record

@@ -71,6 +71,9 @@ struct PendingTransfer {
     !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.requestURL))
   }
 
+  /// Whether its next request may share a connection with others.
+  var mayUseHTTP2: Bool { download.options.connection.httpVersion != .http1 && url.starts(with: "https:".utf8) }
+
   /// Whether it has not started, or waits for a retry.
   var isWaiting: Bool {
     switch activity {

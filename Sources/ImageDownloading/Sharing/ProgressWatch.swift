@@ -62,8 +62,7 @@ extension TransferLoop {
     switch pending[slot].activity {
     case .transferring(let index):
       watch.start()
-      transfers[index].isObserved = true
-      transfers[index].needsHead = true
+      observe(transfers[index])
     case .loading: watch.start()
     case .none, .queued, .held, .awaitingRobots: break
     }

@@ -109,7 +109,7 @@ extension TransferLoop {
     case .held: release(slot)
     case .awaitingRobots: leaveRobots(slot)
     case .transferring(let index):
-      engine.stop(transfers[index])
+      stop(transfers[index])
       release(transfers[index], of: slot)
     case .loading(let number): endLoad(number, of: slot)
     }

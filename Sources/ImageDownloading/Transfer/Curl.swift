@@ -53,7 +53,7 @@ final class CurlList {
   }
 }
 
-/// State that transfers share besides connections: TLS sessions, and a cookie jar for those that want one.
+/// State that the transfers of all threads share: TLS sessions, resolved names, and a cookie jar for those that want one.
 ///
 /// A handle uses everything in its share, so there are two: only one has cookies.
 final class CurlShares {
@@ -65,6 +65,7 @@ final class CurlShares {
 
   private let plain: UnsafeMutableRawPointer
   private let withCookies: UnsafeMutableRawPointer
+  private let locks = ShareLocks()
 
   init() throws(DownloaderError) {
     guard let plain = curl_share_init(), let withCookies = curl_share_init() else {
@@ -74,6 +75,15 @@ final class CurlShares {
     self.withCookies = withCookies
     for share in [plain, withCookies] { curl_share_set_data(share, CURL_LOCK_DATA_SSL_SESSION) }
     curl_share_set_data(withCookies, CURL_LOCK_DATA_COOKIE)
+    for share in [plain, withCookies] {
+      curl_share_set_data(share, CURL_LOCK_DATA_DNS)
+      curl_share_set_locks(
+        share,
+        { _, data, _, context in ShareLocks.of(context).lock(data) },
+        { _, data, context in ShareLocks.of(context).unlock(data) },
+        Unmanaged.passUnretained(locks).toOpaque()
+      )
+    }
   }
 
   /// No handle uses them any more, since each retains this.
@@ -121,4 +131,27 @@ final class CurlShares {
     body(easy)
     curl_easy_cleanup(easy)
   }
+}
+
+/// The locks of shared data, one for each kind.
+///
+/// `@unchecked Sendable`: the mutexes stay at their addresses until deinitialisation.
+private final class ShareLocks: @unchecked Sendable {
+  private static let count = Int(CURL_LOCK_DATA_LAST.rawValue)
+  private let mutexes = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: count)
+
+  init() { for index in 0..<Self.count { pthread_mutex_init(mutexes + index, nil) } }
+
+  deinit {
+    for index in 0..<Self.count { pthread_mutex_destroy(mutexes + index) }
+    mutexes.deallocate()
+  }
+
+  static func of(_ context: UnsafeMutableRawPointer?) -> ShareLocks {
+    Unmanaged<ShareLocks>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  func lock(_ data: curl_lock_data) { pthread_mutex_lock(mutexes + Int(data.rawValue)) }
+
+  func unlock(_ data: curl_lock_data) { pthread_mutex_unlock(mutexes + Int(data.rawValue)) }
 }

@@ -18,6 +18,7 @@ final class Inbox: Sendable {
     case setPriority(client: Int, UInt64, LoadPriority)
     /// The load of that number has ended.
     case loaded(number: UInt64, Result<LoaderResponse, ImageFailure>)
+    case report(EngineReport)
     case clearCookies
     case forgetFailures
     case setConcurrency(Int, perHost: Int)

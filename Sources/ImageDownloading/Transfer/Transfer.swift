@@ -290,6 +290,9 @@ final class Transfer {
 
   var options: DownloadOptions { prepared.options }
 
+  /// Whether the server has responded, but not by HTTP/2.
+  var hasRespondedByHTTP1: Bool { phase == .connected && statusOnWire > 0 && !isHTTP2 }
+
   // MARK: The response
 
   /// The status of the last response; 0 if there is none.

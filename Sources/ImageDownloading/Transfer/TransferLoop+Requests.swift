@@ -45,15 +45,11 @@ extension TransferLoop {
     } catch {
       return refuse(slot, error, resolves: resolves)
     }
-    let index = free.popLast() ?? transfers.count
-    if index == transfers.count {
-      transfers.append(Transfer(index: index, options: options, engine: engine, shares: shares))
-    }
-    let transfer = transfers[index]
-    pending[slot].begin(.transferring(index: index), now: now)
+    let transfer = transfer(for: pending[slot].host, options, mayUseHTTP2: pending[slot].mayUseHTTP2)
+    pending[slot].begin(.transferring(index: transfer.index), now: now)
     transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: defaultHeaders, resolves: resolves, now: now)
     transfer.isObserved = !watches.isEmpty && watches[slot] != nil
-    engine.start(transfer)
+    start(transfer)
     notifyStarted(slot)
   }
 
@@ -123,7 +119,7 @@ extension TransferLoop {
   }
 
   /// Continues or ends the job of a transfer that has ended with `outcome`.
-  private func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
+  func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
     guard let slot = transfer.job else { return }
     notifyChunks()
     if transfer.isObserved { notifyEnd(of: transfer, slot, outcome) }
@@ -149,8 +145,10 @@ extension TransferLoop {
     pending[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
     if transfer.isCountedAsResolving { countAsResolved(transfer) }
     queue.finished(host: pending[slot].host, failedToConnect: failedToConnect)
+    choice.finish(host: pending[slot].host, engine: transfer.engine)
+    if choice.count > 1, transfer.hasRespondedByHTTP1 { choice.noteHTTP1(of: pending[slot].host) }
     transfer.end()
-    free.append(transfer.index)
+    free[transfer.engine].append(transfer.index)
   }
 
   /// Ends a job after a request, continues it with another, or retries it.
@@ -262,10 +260,15 @@ extension TransferLoop {
 
   func releaseHost(_ host: Int) {
     guard hosts.release(host) else { return }
-    guard queue.settle(host: host, now: now) else { return hosts.forget(host) }
+    guard queue.settle(host: host, now: now) else { return forget(host: host) }
     guard let forgotten = hosts.keep(host) else { return }
     queue.forget(host: forgotten)
-    hosts.forget(forgotten)
+    forget(host: forgotten)
+  }
+
+  private func forget(host: Int) {
+    hosts.forget(host)
+    choice.forget(host: host)
   }
 }
 

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import Platform
 import Threads
 
 /// The transfer thread: it owns all downloads and their order, and runs the first engine.
@@ -12,8 +13,11 @@ final class TransferLoop: @unchecked Sendable {
   let inbox: Inbox
   let monitor: Monitor
   let time: TimeSource
-  /// The engine of this thread.
+  /// The engine of this thread, and those of other threads.
   let engine: TransferEngine
+  let others = EngineThreads()
+  private(set) var engineThreads: [EngineThread] = []
+  var choice = EngineChoice()
   let shares: CurlShares
   let order: DownloadOrder?
   let defaultHeaders: [HeaderField]
@@ -27,8 +31,8 @@ final class TransferLoop: @unchecked Sendable {
   var pending = PendingTransferTable()
   var hosts = HostTable()
   var transfers: [Transfer] = []
-  /// The indices of free transfers.
-  var free: [Int] = []
+  /// The indices of free transfers, by engine.
+  var free: [[Int]] = [[]]
   var loads: [UInt64: Load] = [:]
   /// No load can exceed its time limit before this.
   var nextLoadLimit = MonotonicInstant(nanoseconds: .max)
@@ -44,6 +48,8 @@ final class TransferLoop: @unchecked Sendable {
   /// The rules of `robots.txt`, if they are respected.
   var robots = RobotsRegistry()
   let robotsReceiver = RobotsReceiver()
+  /// By engine: the connections that those of other threads have opened so far.
+  var openedElsewhere = [0]
   /// The origins without HEAD.
   var headRefusals = HeadRefusals()
   /// Called for the pauses that hosts request.
@@ -66,13 +72,14 @@ final class TransferLoop: @unchecked Sendable {
       perHost: configuration.maxConcurrentPerHost,
       breaker: configuration.circuitBreaker
     )
-    engine.setMaximumConnections(queue.concurrency * 2)
+    limitConnections()
     clients[Self.robotsClient] = ClientState(robotsReceiver)
   }
 
   /// Runs until it is shut down.
   func run() {
     while !isEnding { iterate() }
+    for other in engineThreads { other.end() }
     transfers.removeAll()
     clients.removeAll()
     pauseObserver = nil
@@ -87,24 +94,25 @@ final class TransferLoop: @unchecked Sendable {
     boundCookies()
     checkTimeLimits()
     let limit = startWaiting()
+    for other in engineThreads {
+      other.resume()
+      other.flush()
+    }
     for client in clients.values { client.deliver() }
     if takeRobots() { hasMore = true }
     monitor.update(
       now: now,
       limit: limit,
       running: queue.running,
+      engineRunning: engine.running,
       waiting: queue.waiting + heldJobs,
-      openedConnections: engine.record.openedConnections
+      openedConnections: openedElsewhere.reduce(engine.record.openedConnections, +)
     )
   }
 
-  /// Rounded up, so that the next event is due when the sleep ends; -1 to sleep indefinitely.
   private var sleepMilliseconds: Int32 {
     if hasMore { return 0 }
-    let wake = min(engine.nextWake, queue.nextStart?.nanoseconds ?? .max, nextLoadLimit.nanoseconds)
-    guard wake < .max else { return -1 }
-    let now = time.monotonic().nanoseconds
-    return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
+    return engine.sleepMilliseconds(until: min(queue.nextStart ?? nextLoadLimit, nextLoadLimit))
   }
 
   /// The time of this iteration, read once after the sleep.
@@ -134,12 +142,14 @@ final class TransferLoop: @unchecked Sendable {
         limitsChanged()
       case .setLimits(let limits):
         queue.setLimits(limits, now: time.monotonic())
+        setThreads(limits.threads(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         limitsChanged()
       case .pause(let origin, let duration, let status): pause(origin, for: duration, status: status)
       case .setPauseObserver(let observer): pauseObserver = observer
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
       case .capacityChanged: break  // Waking up suffices.
       case .loaded(let number, let result): concludeLoad(number, result)
+      case .report(let report): take(report)
       case .clearCookies: shares.clearCookies()
       case .forgetFailures:
         queue.forgetFailures()
@@ -163,6 +173,29 @@ final class TransferLoop: @unchecked Sendable {
 
   private func limitsChanged() {
     monitor.forgetPeak()
-    engine.setMaximumConnections(queue.concurrency * 2)
+    limitConnections()
+  }
+
+  /// Twice as many connections as transfers, so that idle ones stay open for hosts that alternate.
+  private func limitConnections() {
+    let count = (queue.concurrency * 2 + choice.count - 1) / choice.count
+    engine.setMaximumConnections(count)
+    for other in engineThreads { other.setMaximumConnections(count) }
+  }
+
+  /// Makes `count` threads run transfers, or fewer if the system has no more. Those beyond a lower number run what they have to its end.
+  private func setThreads(_ count: Int) {
+    while engineThreads.count < count - 1 {
+      do throws(DownloaderError) {
+        let thread = try EngineThread(number: engineThreads.count + 1, inbox: inbox, meter: monitor.pipeline, time: time)
+        engineThreads.append(thread)
+        others.add(thread)
+        free.append([])
+        openedElsewhere.append(0)
+      } catch {
+        break
+      }
+    }
+    choice.setCount(min(count, 1 + engineThreads.count))
   }
 }

@@ -144,6 +144,13 @@ extension JobKeys {
       "adapt the concurrency of each host, up to per-host"
     )
     JobKey(
+      "prefetch.threads",
+      .or("auto", .integer(1...DownloadLimits.maximumThreads)),
+      \.prefetch.limits.threads,
+      isAdvanced: true,
+      "the threads that make transfers; auto: by the number of cores"
+    )
+    JobKey(
       "prefetch.deadline",
       .orNone(.duration(minimum: .milliseconds(1))),
       \.prefetch.deadline,

@@ -17,7 +17,8 @@ import Testing
     bodies: Int = 0
   ) -> PipelineState {
     var state = PipelineState()
-    (state.limit, state.running, state.isTransferring, state.supply, state.store) = (limit, running, works, supply, store)
+    (state.limit, state.running, state.supply, state.store) = (limit, running, supply, store)
+    if works { state.wakes(0) }
     (state.bodiesToCode, state.codingThreads) = (bodies, 2)
     return state
   }

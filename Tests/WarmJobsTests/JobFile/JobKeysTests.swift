@@ -29,6 +29,7 @@ import YAMLDocuments
       rate: none
       per-host-rate: none
       adaptive: false
+      threads: auto
       deadline: none
     request:
       method: get
