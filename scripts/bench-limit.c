@@ -1,8 +1,9 @@
 /* Measures the speed of the bare libraries: fetches every URL of a list and stores the bodies, using only libcurl and LMDB.
      cc -O2 scripts/bench-limit.c -o bench-limit -lcurl -llmdb -lxxhash -lpthread
-     ./bench-limit LIST TRANSFERS FOLDER [CA-FILE]
-   One thread drives libcurl's multi interface over epoll. A second one writes the bodies that arrived meanwhile to LMDB, in one
-   synced transaction. Headers are ignored, and nothing is retried, reported or evicted. With a CA file it uses HTTP/2. */
+     ./bench-limit LIST TRANSFERS FOLDER [--threads N] [CA-FILE | insecure]
+   Each of N threads (1 by default) drives libcurl's multi interface over epoll with its share of the transfers. Another one writes the
+   bodies that arrived meanwhile to LMDB, in one synced transaction. Headers are ignored, and nothing is retried, reported or evicted.
+   With a CA file it uses HTTP/2; with `insecure` it uses HTTP/1.1 and doesn't verify certificates. */
 #include <curl/curl.h>
 #include <lmdb.h>
 #include <pthread.h>
@@ -85,25 +86,36 @@ static void *write_all(void *folder) {
   return NULL;
 }
 
+/* The list, from which all threads take URLs. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *list;
-static int descriptor;       /* of epoll */
-static long timeout_ms = -1; /* what libcurl wants to be woken after */
+static const char *authorities;
+
+/* A thread that makes transfers. */
+typedef struct {
+  pthread_t thread;
+  CURLM *multi;
+  int descriptor;  /* of epoll */
+  long timeout_ms; /* what libcurl wants to be woken after */
+  long transfers, failed;
+} Engine;
 
 static int watch_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *known) {
-  (void)easy, (void)context;
+  (void)easy;
+  Engine *engine = context;
   static char seen;
   struct epoll_event event = {.data.fd = socket};
   if (what != CURL_POLL_OUT) event.events |= EPOLLIN;
   if (what != CURL_POLL_IN) event.events |= EPOLLOUT;
-  if (what == CURL_POLL_REMOVE) return epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, NULL), 0;
-  require(!epoll_ctl(descriptor, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event), "epoll_ctl");
-  if (!known) curl_multi_assign(context, socket, &seen);
+  if (what == CURL_POLL_REMOVE) return epoll_ctl(engine->descriptor, EPOLL_CTL_DEL, socket, NULL), 0;
+  require(!epoll_ctl(engine->descriptor, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event), "epoll_ctl");
+  if (!known) curl_multi_assign(engine->multi, socket, &seen);
   return 0;
 }
 
 static int note_timeout(CURLM *multi, long milliseconds, void *context) {
-  (void)multi, (void)context;
-  timeout_ms = milliseconds;
+  (void)multi;
+  ((Engine *)context)->timeout_ms = milliseconds;
   return 0;
 }
 
@@ -122,8 +134,11 @@ static size_t receive(char *bytes, size_t one, size_t count, void *context) {
 
 /* Starts the next URL of the list; returns false at its end. */
 static bool start(CURLM *multi, CURL *easy, Body **slot) {
-  static char url[8192];
-  if (!fgets(url, sizeof url, list)) return false;
+  char url[8192];
+  pthread_mutex_lock(&list_lock);
+  bool has_next = fgets(url, sizeof url, list);
+  pthread_mutex_unlock(&list_lock);
+  if (!has_next) return false;
   url[strcspn(url, "\n")] = 0;
   *slot = calloc(1, sizeof **slot);
   require(*slot, "calloc");
@@ -132,14 +147,18 @@ static bool start(CURLM *multi, CURL *easy, Body **slot) {
   return curl_multi_add_handle(multi, easy) == CURLM_OK;
 }
 
-static CURL *make_transfer(Body **slot, const char *authorities) {
+static CURL *make_transfer(Body **slot) {
   CURL *easy = curl_easy_init();
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 131072L);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot);
   curl_easy_setopt(easy, CURLOPT_PRIVATE, slot);
-  if (authorities) {
+  if (authorities && !strcmp(authorities, "insecure")) {
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  } else if (authorities) {
     curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L); /* one connection for all of them */
@@ -147,31 +166,30 @@ static CURL *make_transfer(Body **slot, const char *authorities) {
   return easy;
 }
 
-int main(int argc, char **argv) {
-  require(argc >= 4 && (list = fopen(argv[1], "r")), "reading the list");
-  long transfers = atol(argv[2]), failed = 0, active = 0;
+static void *fetch_all(void *context) {
+  Engine *engine = context;
+  long active = 0;
   int running, left;
-  pthread_t writer;
-  curl_global_init(CURL_GLOBAL_ALL);
-  CURLM *multi = curl_multi_init();
-  descriptor = epoll_create1(0);
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, transfers * 2);
+  CURLM *multi = engine->multi = curl_multi_init();
+  engine->descriptor = epoll_create1(0);
+  engine->timeout_ms = -1;
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, engine->transfers * 2);
   curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
-  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, multi);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, engine);
   curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, note_timeout);
-  require(!pthread_create(&writer, NULL, write_all, argv[3]), "pthread_create");
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, engine);
 
-  Body **slots = calloc(transfers, sizeof *slots);
-  while (active < transfers && start(multi, make_transfer(&slots[active], argc > 4 ? argv[4] : NULL), &slots[active])) active++;
+  Body **slots = calloc(engine->transfers, sizeof *slots);
+  while (active < engine->transfers && start(multi, make_transfer(&slots[active]), &slots[active])) active++;
   while (active) {
     struct epoll_event events[64];
-    int count = epoll_wait(descriptor, events, 64, timeout_ms < 0 ? 1000 : (int)timeout_ms);
+    int count = epoll_wait(engine->descriptor, events, 64, engine->timeout_ms < 0 ? 1000 : (int)engine->timeout_ms);
     for (int i = 0; i < count; i++) {
       uint32_t what = events[i].events;
       int ready = (what & EPOLLOUT ? CURL_CSELECT_OUT : 0) | (what & (EPOLLIN | EPOLLHUP | EPOLLERR) ? CURL_CSELECT_IN : 0);
       curl_multi_socket_action(multi, events[i].data.fd, ready, &running);
     }
-    if (count == 0 || timeout_ms == 0) curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    if (count == 0 || engine->timeout_ms == 0) curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
     for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
       CURL *easy = message->easy_handle;
       CURLcode result = message->data.result;
@@ -180,10 +198,35 @@ int main(int argc, char **argv) {
       curl_easy_getinfo(easy, CURLINFO_PRIVATE, &slot);
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       curl_multi_remove_handle(multi, easy);
-      if (result || status != 200) failed++;
+      if (result || status != 200) engine->failed++;
       else hand_over(*slot);
       if (!start(multi, easy, slot)) active--;
     }
+  }
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  require(argc >= 4 && (list = fopen(argv[1], "r")), "reading the list");
+  long transfers = atol(argv[2]), threads = 1, failed = 0;
+  char **rest = argv + 4;
+  if (argc > 5 && !strcmp(argv[4], "--threads")) {
+    threads = atol(argv[5]);
+    rest += 2;
+  }
+  authorities = *rest;
+  require(threads > 0 && threads <= transfers, "reading the number of threads");
+  curl_global_init(CURL_GLOBAL_ALL);
+  pthread_t writer;
+  require(!pthread_create(&writer, NULL, write_all, argv[3]), "pthread_create");
+  Engine *engines = calloc(threads, sizeof *engines);
+  for (long i = 0; i < threads; i++) {
+    engines[i].transfers = transfers / threads + (i < transfers % threads);
+    require(!pthread_create(&engines[i].thread, NULL, fetch_all, &engines[i]), "pthread_create");
+  }
+  for (long i = 0; i < threads; i++) {
+    pthread_join(engines[i].thread, NULL);
+    failed += engines[i].failed;
   }
   hand_over(NULL);
   pthread_join(writer, NULL);

@@ -4,6 +4,8 @@
 #                                                 body bytes sent, protocol, number of the connection
 #   start_origin … ACCESS-LOG tls                 over HTTPS, including HTTP/2, as 127.0.0.1; clients trust WORK/certificate.pem.
 #                                                 If ACCESS-LOG is empty, nothing is logged
+#   start_origin … ACCESS-LOG tls|plain hosts     as every address of 127.0.0.0/8, HTTP/1.1 only, a new connection and, with TLS, a full
+#                                                 handshake for each request
 #   stop_origin WORK                              returns when it has ended
 # shellcheck shell=bash
 
@@ -13,7 +15,8 @@
 port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 start_origin() {
-  local folder port=$2 work=$3 log=${4:+"'$4' asked"} tls=${5:-} user=
+  local folder port=$2 work=$3 log=${4:+"'$4' asked"} tls=${5:-} user= http2=http2 address=127.0.0.1 rules=
+  [[ $tls != plain ]] || tls=
   folder=$(realpath "$1")
   # If started by root, nginx would serve as www-data, which can't read a clone under /root.
   ((EUID != 0)) || user="user root root;"
@@ -21,6 +24,11 @@ start_origin() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
       -addext subjectAltName=IP:127.0.0.1 -keyout "$work/key.pem" -out "$work/certificate.pem" 2>/dev/null
     tls="ssl_certificate '$work/certificate.pem'; ssl_certificate_key '$work/key.pem';"
+  fi
+  if [[ ${6:-} == hosts ]]; then
+    # A socket for all of these addresses is one for all others, too, which get no response.
+    address=0.0.0.0 http2=
+    rules="allow 127.0.0.0/8; deny all; keepalive_timeout 0; ${tls:+ssl_session_tickets off; ssl_session_cache off;}"
   fi
   cat >"$work/nginx.conf" <<CONF
 $user
@@ -50,8 +58,8 @@ http {
   uwsgi_temp_path '$work/uwsgi';
   scgi_temp_path '$work/scgi';
   server {
-    listen 127.0.0.1:$port ${tls:+ssl http2} backlog=4096;
-    $tls
+    listen $address:$port ${tls:+ssl $http2} backlog=4096;
+    $tls $rules
     root '$folder';
     add_header Cache-Control "public, max-age=3600";
   }

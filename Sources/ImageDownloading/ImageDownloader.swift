@@ -9,10 +9,12 @@ import Threads
 ///                             one for an        ▲   order, limits   or ImageLoader     │                    receiver
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
-/// One thread, the transfer thread, does all the work; the methods here and of the clients only send it messages and return, except for
-/// `shutDown()`, which waits. Receivers, hooks, observers, credentials and
-/// ``ImageLoader/canLoad(_:)`` are called on that thread and delay all transfers until they return; ``ImageLoader/load(_:)`` runs in a
-/// task of its own.
+/// One thread, the transfer thread, orders all downloads and runs transfers; with more ``DownloadLimits/threads``, others run transfers
+/// too. The methods here and of the clients only send it messages and return, except for `shutDown()`, which waits.
+///
+/// Receivers, observers, hooks of requests, credentials and ``ImageLoader/canLoad(_:)`` are called on the transfer thread; hooks of
+/// responses, judges and decryptors on the thread that runs the transfer. They delay the transfers of their thread until they return.
+/// ``ImageLoader/load(_:)`` runs in a task of its own.
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {

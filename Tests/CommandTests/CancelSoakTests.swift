@@ -48,7 +48,7 @@ import Testing
     _ random: inout SeededRandom
   ) async throws -> Command.Result {
     let requests = Int.random(in: 1..<Self.goodCount, using: &random)
-    let options = ["--concurrency", "8"]
+    let options = ["--concurrency", "8", "--set", "prefetch.threads=\([1, 2, 8].randomElement(using: &random)!)"]
     if stop == .deadline {
       return try await job.startJob(options + ["--deadline", "\(requests)ms"]).wait()
     }

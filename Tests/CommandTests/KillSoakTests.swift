@@ -51,7 +51,10 @@ import Testing
     job.write(urls: images.urls(round: round) + held, to: images.manifestPath)
     let answered = images.nginx.requestCount
     let moment = Int.random(in: 1..<images.newURLsEachRound, using: &random)
-    let command = try job.start(["run", "job.yaml", "--progress", "none", "--set", "report=[{jsonl: '-'}]"])
+    let threads = [1, 2, 8][round % 3]
+    let command = try job.start(
+      ["run", "job.yaml", "--progress", "none", "--set", "report=[{jsonl: '-'}]", "--set", "prefetch.threads=\(threads)"]
+    )
     if round % 2 == 0 {
       try await images.nginx.waitForRequests(answered + moment)
     } else {

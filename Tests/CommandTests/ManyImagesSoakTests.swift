@@ -3,15 +3,15 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct ManyImagesSoakTests {
-  @Test("the second run over many images has only hits and makes no request", arguments: ["fifo", "lifo"])
-  func theSecondRunOverManyImagesAsksForNothing(order: String) async throws {
+  @Test("the second run over many images has only hits and makes no request", arguments: ["fifo", "lifo"], [1, 8])
+  func theSecondRunOverManyImagesAsksForNothing(order: String, threads: Int) async throws {
     let count = SoakCounts.images
     let folder = TemporaryDirectory()
     let paths = SampleImages.writeTree(count, in: folder)
     let nginx = try await Nginx(serving: folder.path)
     let job = JobFolder(
       urls: paths.map { nginx.url("/\($0)") },
-      keys: "prefetch: {order: \(order), concurrency: 32, per-host: 32}"
+      keys: "prefetch: {order: \(order), concurrency: 32, per-host: 32, threads: \(threads)}"
     )
     let cold = try await job.runJob()
     #expect(cold.status == 0)

@@ -55,7 +55,8 @@ final class RandomLoads: Sendable {
   /// The order in which requests were sent; the origin may read one on a new connection after a later one on an old connection.
   private static let turnHeader = "X-Turn"
 
-  init() throws {
+  /// With that number of threads that make transfers.
+  init(threads: Int) throws {
     let turns = Mutex(0)
     let numbering = RequestModifier(name: "numbering") { request in
       let turn = turns.withLock { turn in
@@ -65,6 +66,9 @@ final class RandomLoads: Sendable {
       return DownloadRequest(url: request.url, headers: request.headers + [HeaderField(Self.turnHeader, "\(turn)")])
     }
     gallery = try Gallery(concurrency: 8, options: .patient(requestModifier: numbering))
+    var limits = DownloadLimits(concurrency: 8, perHost: 8)
+    limits.threads = threads
+    gallery.manager.downloader.setLimits(limits)
     gallery.origin.setFallback { request in
       guard let number = Int(request.path.drop { !$0.isNumber }.prefix { $0.isNumber }), !Self.isMissing(number) else {
         return .status(404)

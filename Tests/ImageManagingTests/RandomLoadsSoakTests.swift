@@ -12,7 +12,7 @@ import Testing
   private enum Counts {
     /// Whether this is the only test of the process, so that the resources of the whole process can be checked.
     static let isLong = ProcessInfo.processInfo.environment["PREWARM_SOAK"] != nil
-    static let loads = count("PREWARM_SOAK_LOADS", default: isLong ? 1_000 : 120)
+    static let loads = count("PREWARM_SOAK_LOADS", default: isLong ? 1_000 : 40)
     static let rounds = count("PREWARM_SOAK_ROUNDS", default: isLong ? 20 : 3)
     static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
 
@@ -21,20 +21,20 @@ import Testing
     }
   }
 
-  @Test("random loads end once each, share requests, get their images, and leave nothing behind")
-  func randomLoadsEndOnceAndLeaveNothing() async throws {
+  @Test("random loads end once each, share requests, get their images, and leave nothing behind", arguments: [1, 2, 8])
+  func randomLoadsEndOnceAndLeaveNothing(threads: Int) async throws {
     var random = SeededRandom(seed: Counts.seed)
     // Creates what the process keeps permanently, before anything is counted.
-    try await run(rounds: 1, &random)
+    try await run(rounds: 1, threads: threads, &random)
     let before = try #require(ProcessUsage())
-    try await run(rounds: Counts.rounds, &random)
+    try await run(rounds: Counts.rounds, threads: threads, &random)
     guard Counts.isLong else { return }
     try await poll("the end of our threads") { try ownThreads().isEmpty }
     try await poll("the closing of all descriptors") { try #require(ProcessUsage()).descriptors <= before.descriptors }
   }
 
-  private func run(rounds: Int, _ random: inout SeededRandom) async throws {
-    var loads: RandomLoads? = try RandomLoads()
+  private func run(rounds: Int, threads: Int, _ random: inout SeededRandom) async throws {
+    var loads: RandomLoads? = try RandomLoads(threads: threads)
     let (folder, origin) = (loads!.gallery.folder, loads!.gallery.origin)
     var resident: [Int] = []
     for round in 0..<rounds {

@@ -35,7 +35,7 @@ extension Job {
       return "the thread that looks up cached images and writes reports was always busy; use a faster core"
     case .transferring:
       return
-        "the transfer thread was always busy; use a faster core, or run shards of the job in separate processes"
+        "the threads that make transfers were always busy; use more cores, or raise prefetch.threads"
     case .checking:
       return "the thread that checks images was always busy; use a faster core"
     }

@@ -68,7 +68,8 @@ import Testing
     // Before the first start, so that a busy machine can't shorten the measured time.
     let begin = ContinuousClock.now
     // One transfer each, so that one worker holds only a part of the queue.
-    let keys = "prefetch: {per-host-rate: \(rate)/s, concurrency: \(SoakCounts.isLong ? 8 : 1)}\nrequest: {retries: 0}"
+    let keys =
+      "prefetch: {per-host-rate: \(rate)/s, concurrency: \(SoakCounts.isLong ? 8 : 1), threads: 2}\nrequest: {retries: 0}"
     let arrivals = try await work(origin, entries: entries, keys: keys)
     let last = try #require(arrivals.moments.last)
     #expect(arrivals.moments.count == entries && arrivals.connections > 1)
@@ -88,7 +89,11 @@ import Testing
     let origin = try makeImageOrigin()
     let entries = 10 * rate * (SoakCounts.isLong ? 3 : 1)
     let begin = ContinuousClock.now
-    let arrivals = try await work(origin, entries: entries, keys: "prefetch: {per-host-rate: \(rate)/s, concurrency: 8}") {
+    let arrivals = try await work(
+      origin,
+      entries: entries,
+      keys: "prefetch: {per-host-rate: \(rate)/s, concurrency: 8, threads: 8}"
+    ) {
       redis in
       for (kill, start) in [(1, 3), (5, 6), (7, 8)] {
         try await poll("requests before the loss") { origin.requests.count >= kill * entries / 10 }

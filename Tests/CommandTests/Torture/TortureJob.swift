@@ -17,6 +17,7 @@ final class TortureJob: Sendable {
   let origin: Origin
   /// A cache with the two images of ``warm``, copied for each run.
   private let template: JobFolder
+  private static let threads = ProcessInfo.processInfo.environment["PREWARM_TORTURE_THREADS"].flatMap { Int($0) } ?? 1
   private let warm: [String]
   private let fresh: [String]
   private let bad: [String]
@@ -65,7 +66,7 @@ final class TortureJob: Sendable {
     let keys = """
       request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 10s, stall-timeout: 10s, timeout: 20s}
       report: [{text: report.txt}]
-      prefetch: {order: \(kind == .warm ? "fifo" : "lifo")}
+      prefetch: {order: \(kind == .warm ? "fifo" : "lifo"), threads: \(Self.threads)}
       """
     let job = JobFolder(urls: warm + fresh + bad + [fresh[0], "http://"], keys: keys)
     if kind == .warm { try FileManager.default.copyItem(atPath: template.cacheDirectory, toPath: job.cacheDirectory) }
