@@ -1,4 +1,5 @@
-# Functions of the benchmarks, which source this file. A part sets its options, by default and for a short run, and begins:
+# Functions of the benchmarks, which source this file. A part sets its options, by default (`no` if it is a flag) and for a short run, and
+# begins:
 #   option=([pairs]=5 …) short=([pairs]=1 …)
 #   begin NAME "$@"                               reads the options; sets prewarm, work (a folder, removed at the end), out, port, base
 # The figures of a run:
@@ -37,6 +38,8 @@ read_options() {
     if [[ $1 == --short ]]; then
       option[short]=yes
       for name in "${!short[@]}"; do option[$name]=${short[$name]}; done
+    elif [[ $1 == --?* && ${option[$name]-} == no ]]; then
+      option[$name]=yes
     elif [[ $1 == --?* && ${option[$name]+known} && ($name == directory || ${2:-} =~ ^[1-9][0-9]{0,9}$) ]]; then
       option[$name]=${2:?} && shift
     else

@@ -42,6 +42,7 @@ http {
     image/gif gif;
     image/jpeg jpg jpeg;
     image/png png;
+    image/svg+xml svg;
     image/webp webp;
     text/html html;
     text/plain txt;
