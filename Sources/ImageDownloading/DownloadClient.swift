@@ -57,7 +57,7 @@ package final class DownloadClient: Sendable {
   /// Cancels all downloads of this client, and waits until its receiver got the last event and is released. A second call does
   /// nothing.
   ///
-  /// Don't call it on the transfer thread, such as in ``DownloadReceiver/receive(_:)``: it would deadlock.
+  /// Don't call it on a thread that makes transfers, such as in ``DownloadReceiver/receive(_:)`` or a hook: it would deadlock.
   package func close() { endOnce(waiting: true) }
 
   private func endOnce(waiting: Bool) {
@@ -114,7 +114,7 @@ public enum DownloadEvent: Sendable {
 /// Receives the events of a ``DownloadClient``, on the transfer thread and never under a lock; after a shutdown of the downloader, those of
 /// rejected downloads on the thread that submits them.
 ///
-/// Both calls block all transfers until they return, so hand work to other threads.
+/// Both calls block the transfer thread until they return, so hand work to other threads.
 package protocol DownloadReceiver: AnyObject, Sendable {
   /// Whether there is room for more. While it is false and downloads of this client wait, no download of any client starts; running
   /// transfers continue. See ``DownloadClient/capacityChanged()``.

@@ -156,7 +156,7 @@ public final class ImageDownloader: Sendable {
   /// Sets a function that is called when a host requests a pause from this downloader, except those by ``pause(_:for:status:)``; nil
   /// removes it.
   ///
-  /// It is called on the transfer thread, never under a lock, and blocks all transfers until it returns. It is retained until another
+  /// It is called on the transfer thread, never under a lock, and blocks that until it returns. It is retained until another
   /// is set or the downloader is shut down.
   package func observePauses(_ observer: (@Sendable (HostPauseRequest) -> Void)?) { inbox.post(.setPauseObserver(observer)) }
 
@@ -178,7 +178,7 @@ public final class ImageDownloader: Sendable {
 
   /// Cancels everything, and blocks until the transfer thread has ended and all receivers have every event; a second call does nothing.
   ///
-  /// Traps on the transfer thread (in a receiver, hook or observer), where it would deadlock.
+  /// Traps on the threads that make transfers (in a receiver, hook or observer), where it would deadlock.
   public func shutDown() {
     trap(unless: !runsOnCurrentThread, "a downloader can't be shut down in one of its callbacks: it would deadlock")
     end()

@@ -181,8 +181,8 @@ struct PipelineState {
   private var awake: UInt32 = 0
   private var waiting: UInt32 = 0
 
-  /// Whether the engines with transfers are busy.
-  var isTransferring: Bool { awake != 0 && waiting == 0 }
+  /// Whether the transfer thread, which also orders all transfers, or all engines with transfers are busy.
+  var isTransferring: Bool { awake & 1 != 0 || awake != 0 && waiting == 0 }
 
   mutating func wakes(_ engine: Int) {
     awake |= 1 << engine
@@ -196,7 +196,7 @@ struct PipelineState {
 
   /// The bottleneck; nil if nothing is loading.
   ///
-  /// While the transfer thread works, slots wait for it and not for servers, so it is the bottleneck itself, unless a time or a lack of
+  /// While the threads that make transfers work, slots wait for them and not for servers, so they are the bottleneck, unless a time or a lack of
   /// room keeps the next transfer from starting anyway.
   var bottleneck: Bottleneck? {
     switch limit {

@@ -6,7 +6,7 @@ import Threads
 ///
 /// Transfers that start travel to it in batches, and what it records travels back by the loop's inbox.
 ///
-/// `@unchecked Sendable`: its thread uses the engine, except between ``pause()`` and ``resume()``, when the transfer thread does; the
+/// `@unchecked Sendable`: its thread uses the engine, except while the transfer thread has halted it and uses the engine itself; the
 /// transfer thread uses the outbox.
 final class EngineThread: @unchecked Sendable {
   /// `@unchecked Sendable`: a transfer belongs to the engine from its start to its end.
@@ -27,6 +27,9 @@ final class EngineThread: @unchecked Sendable {
   // Of the transfer thread:
   private var outbox: [Command] = []
   private var isPaused = false
+
+  /// Of its own thread: the connections that it has reported.
+  private var reportedConnections = 0
 
   init(number: Int, inbox: Inbox, meter: PipelineMeter, time: TimeSource) throws(DownloaderError) {
     let wake: WakeEvent
@@ -65,8 +68,11 @@ final class EngineThread: @unchecked Sendable {
   func whileHalted(_ body: (TransferEngine) -> Void) {
     halt()
     // Transfers may have started since it was halted.
-    for command in outbox { apply(command) }
-    outbox.removeAll(keepingCapacity: true)
+    if !outbox.isEmpty {
+      for command in outbox { apply(command) }
+      outbox.removeAll(keepingCapacity: true)
+      engine.actOnTime()
+    }
     body(engine)
   }
 
@@ -98,10 +104,10 @@ final class EngineThread: @unchecked Sendable {
   private func run() {
     var messages: [Command] = []
     while true {
-      _ = engine.poll(milliseconds: engine.sleepMilliseconds()) { meter.engineWoke(engine.number, at: $0) }
-      if commands.takeAll(into: &messages) {
+      let isWoken = engine.poll(milliseconds: engine.sleepMilliseconds()) { meter.engineWoke(engine.number, at: $0) }
+      if isWoken, commands.takeAll(into: &messages) {
         for message in messages {
-          if case .end = message { return }
+          if case .end = message { return meter.engineSleeps(engine.number, hasTransfers: false) }
           apply(message)
         }
         messages.removeAll(keepingCapacity: true)
@@ -117,6 +123,8 @@ final class EngineThread: @unchecked Sendable {
     case .start(let transfer): engine.start(transfer)
     case .setMaximumConnections(let count): engine.setMaximumConnections(count)
     case .pause:
+      // A transfer that libcurl hasn't begun still has the figures of its handle's last one.
+      engine.actOnTime()
       isHalted.withLock(waking: .all) { $0 = true }
       isHalted.wait { $0 ? nil : () }
     case .end: break
@@ -130,7 +138,9 @@ final class EngineThread: @unchecked Sendable {
     engine.concludeEnded(conclude)
     engine.checkTimeLimits(conclude)
     report.take(engine.record)
-    if !report.isEmpty { inbox.post(.report(report)) }
+    guard !report.isEmpty || report.openedConnections != reportedConnections else { return }
+    reportedConnections = report.openedConnections
+    inbox.post(.report(report))
   }
 }
 
@@ -142,7 +152,8 @@ final class EngineThreads: Sendable {
 
   var runOnCurrentThread: Bool { threads.withLock { $0.contains(where: \.isCurrent) } }
 
-  var all: [EngineThread] { threads.withLock { $0 } }
+  /// Releases them, which have ended.
+  func removeAll() { threads.withLock { $0.removeAll() } }
 }
 
 /// What an engine has recorded in one iteration.
@@ -160,7 +171,7 @@ struct EngineReport: @unchecked Sendable {
 
   init(_ engine: Int) { self.engine = engine }
 
-  var isEmpty: Bool { advanced.isEmpty && streamed.isEmpty && progress.isEmpty && ended.isEmpty }
+  var isEmpty: Bool { advanced.isEmpty && streamed.isEmpty && progress.isEmpty && ended.isEmpty && cookiesSet == 0 }
 
   /// Moves the record's contents here.
   mutating func take(_ record: TransferRecord) {

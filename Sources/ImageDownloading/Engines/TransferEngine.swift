@@ -15,7 +15,7 @@ final class TransferEngine {
   /// Transfers that libcurl didn't accept.
   private var rejected: [(transfer: Transfer, failure: ImageFailure)] = []
 
-  /// Creates an engine whose ``poll(milliseconds:meter:)`` also watches `wakeDescriptor`.
+  /// Creates an engine whose ``poll(milliseconds:whenAwake:)`` also watches `wakeDescriptor`.
   init(number: Int, wakeDescriptor: Int32, time: TimeSource) throws(DownloaderError) {
     self.number = number
     self.time = time

@@ -33,8 +33,8 @@ package struct HeaderFilter: Sendable, Hashable {
 /// Changes or rejects each request before it is made.
 ///
 /// All hooks are values with a name, and two with the same name count as equal: so options with hooks can be compared, and downloads
-/// with equal options share a transfer. Hooks must be quick: they are called on the transfer thread, never under a lock, and
-/// block all transfers until they return.
+/// with equal options share a transfer. Hooks must be quick: they are called on the thread of the transfer (on several at
+/// once if there are several), never under a lock, and block its other transfers until they return.
 public struct RequestModifier: Sendable, Hashable {
   /// Distinguishes it from other modifiers.
   public let name: String

@@ -55,7 +55,7 @@ final class CurlList {
 
 /// State that the transfers of all threads share: TLS sessions, resolved names, and a cookie jar for those that want one.
 ///
-/// A handle uses everything in its share, so there are two: only one has cookies.
+/// A handle uses everything in its share, so there are two: only one has cookies. Each has its own sessions and names.
 final class CurlShares {
   /// RFC 6265, section 6.1, requires at least 3000, and 50 per domain; browsers keep 180 (Chrome, Firefox).
   private static let maximumCookies = 3000

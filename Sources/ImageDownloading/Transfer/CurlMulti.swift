@@ -2,7 +2,7 @@ import CCurl
 import Platform
 import ImagePrimitives
 
-/// libcurl's multi handle on a poller of the system, with the connections and resolved names of its transfers.
+/// libcurl's multi handle on a poller of the system, with the connections of its transfers.
 ///
 /// It is driven by `curl_multi_socket_action` only. libcurl's callbacks only record what to watch and until when; handles are
 /// added and removed outside of them.
@@ -74,18 +74,17 @@ final class CurlMulti {
     record.now = time.monotonic()
     whenAwake(record.now)
     var isWoken = false
-    for index in 0..<max(0, Int(count)) {
-      let event = events[index]
-      if event.descriptor == wakeDescriptor {
-        isWoken = true
-      } else if use(of: event.descriptor) != .used {
-        // The server closed it, which libcurl detects before it reuses it, or sent unrequested bytes.
-        endIfUnasked(event.descriptor)
-        setUse(of: event.descriptor, .used)
-        _ = setWatch(of: event.descriptor, for: CURL_POLL_REMOVE)
-      } else {
-        act(on: event.descriptor, flags(of: event.what))
-      }
+    let ready = UnsafeMutableBufferPointer(start: events, count: max(0, Int(count)))
+    // Idle ones first: libcurl may close one below, and another thread may then have its number.
+    for index in ready.indices where ready[index].descriptor != wakeDescriptor && use(of: ready[index].descriptor) != .used {
+      // The server closed it, which libcurl detects before it reuses it, or sent unrequested bytes.
+      endIfUnasked(ready[index].descriptor)
+      setUse(of: ready[index].descriptor, .used)
+      _ = setWatch(of: ready[index].descriptor, for: CURL_POLL_REMOVE)
+      ready[index].descriptor = -1
+    }
+    for event in ready where event.descriptor >= 0 {
+      if event.descriptor == wakeDescriptor { isWoken = true } else { act(on: event.descriptor, flags(of: event.what)) }
     }
     if let timer, timer <= record.now { actOnTime() }
     return isWoken

@@ -247,8 +247,10 @@ final class Transfer {
 
   /// The progress since the last report; nil if there is none to report.
   func takeProgress() -> TransferRecord.Progress? {
+    // Otherwise it belongs to the loop.
+    guard isRunning else { return nil }
     isNoted = false
-    guard isRunning, disposition == .kept else { return nil }
+    guard disposition == .kept else { return nil }
     defer { needsHead = false }
     return TransferRecord.Progress(
       request: request,

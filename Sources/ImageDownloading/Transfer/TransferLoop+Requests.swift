@@ -146,7 +146,7 @@ extension TransferLoop {
     if transfer.isCountedAsResolving { countAsResolved(transfer) }
     queue.finished(host: pending[slot].host, failedToConnect: failedToConnect)
     choice.finish(host: pending[slot].host, engine: transfer.engine)
-    if choice.count > 1, transfer.hasRespondedByHTTP1 { choice.noteHTTP1(of: pending[slot].host) }
+    if choice.count > 1, pending[slot].mayUseHTTP2, transfer.hasRespondedByHTTP1 { choice.noteHTTP1(of: pending[slot].host) }
     transfer.end()
     free[transfer.engine].append(transfer.index)
   }

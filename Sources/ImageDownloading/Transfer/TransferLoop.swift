@@ -52,6 +52,8 @@ final class TransferLoop: @unchecked Sendable {
   var openedElsewhere = [0]
   /// The origins without HEAD.
   var headRefusals = HeadRefusals()
+  /// The limits as last set as a whole.
+  private var limits: DownloadLimits?
   /// Called for the pauses that hosts request.
   var pauseObserver: (@Sendable (HostPauseRequest) -> Void)?
   private var messages: [Inbox.Message] = []
@@ -80,6 +82,8 @@ final class TransferLoop: @unchecked Sendable {
   func run() {
     while !isEnding { iterate() }
     for other in engineThreads { other.end() }
+    engineThreads.removeAll()
+    others.removeAll()
     transfers.removeAll()
     clients.removeAll()
     pauseObserver = nil
@@ -139,10 +143,11 @@ final class TransferLoop: @unchecked Sendable {
         if let client = clients[client] { setPriority(priority, of: id, of: client) }
       case .setConcurrency(let concurrency, let perHost):
         queue.setLimits(concurrency: concurrency, perHost: perHost)
+        limits?.concurrency = concurrency
         limitsChanged()
       case .setLimits(let limits):
         queue.setLimits(limits, now: time.monotonic())
-        setThreads(limits.threads(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        self.limits = limits
         limitsChanged()
       case .pause(let origin, let duration, let status): pause(origin, for: duration, status: status)
       case .setPauseObserver(let observer): pauseObserver = observer
@@ -168,10 +173,13 @@ final class TransferLoop: @unchecked Sendable {
   private func boundCookies() {
     guard engine.record.cookiesSet >= CurlShares.checkedCookies else { return }
     engine.record.cookiesSet = 0
+    // So that none sets a cookie meanwhile.
+    for other in engineThreads { other.whileHalted { _ in } }
     shares.boundCookies()
   }
 
   private func limitsChanged() {
+    if let limits { setThreads(limits.threads(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
     monitor.forgetPeak()
     limitConnections()
   }

@@ -41,7 +41,7 @@ final class DownloadClients: Sendable {
   /// All of them.
   var all: [DownloadClient] { [own] + others.withLock { $0.values.map(\.client) } }
 
-  /// Whether the calling thread is the transfer thread of one of their downloaders.
+  /// Whether the calling thread makes transfers for one of their downloaders.
   var runOnCurrentThread: Bool {
     let downloaders = others.withLock { $0.values.compactMap(\.downloader) }
     return ownDownloader.runsOnCurrentThread || downloaders.contains { $0.runsOnCurrentThread }

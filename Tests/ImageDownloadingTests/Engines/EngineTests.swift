@@ -124,6 +124,38 @@ import Testing
     #expect(onOwn.value == 40)
   }
 
+  @Test("a download that is cancelled as it starts has nothing of the one before", arguments: [2, 8])
+  func startAndCancel(threads: Int) throws {
+    let origin = try Origin(["/a": .body(pattern(5000))], fallback: .stall)
+    let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
+    fetcher.submit((1...64).map { _ in origin.url("/a") + "?" }.enumerated().map { "\($1)\($0)" })
+    _ = try fetcher.recorder.waitForEnds(64)
+    for round in 1...20 {
+      fetcher.submit((1...16).map { origin.url("/\(round)/\($0)") })
+      fetcher.client.cancel((1...16).map { $0 }, includingRunning: true)
+      let ends = try fetcher.recorder.waitForEnds(64 + 16 * round)
+      #expect(ends.dropFirst(64).allSatisfy { $0.isCancelled && $0.summary.receivedBytes == 0 })
+    }
+  }
+
+  @Test("a downloader that is shut down keeps no hook, even one that keeps it", arguments: [1, 2, 8]) func cycles(threads: Int)
+    throws
+  {
+    let origin = try Origin(fallback: .body([1]))
+    var fetcher: Fetcher? = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
+    weak let kept = fetcher!.downloader
+    var options = DownloadOptions.forTests()
+    options.decryptor = Decryptor(name: "test") { [downloader = fetcher!.downloader] body in
+      downloader.isSuspended ? nil : body
+    }
+    fetcher!.submit((1...40).map { origin.url("/\($0)") }, options: options)
+    _ = try fetcher!.recorder.waitForEnds(40)
+    fetcher!.downloader.shutDown()
+    options = .forTests()
+    fetcher = nil
+    #expect(kept == nil)
+  }
+
   @Test("a downloader that is shut down ends all of its threads", arguments: [2, 8]) func shuttingDown(threads: Int) throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
