@@ -100,7 +100,7 @@ public final class ImageDownloader: Sendable {
     let inbox = try Inbox()
     let monitor = Monitor(time: configuration.time)
     let loop = try TransferLoop(configuration, inbox: inbox, monitor: monitor)
-    engines = loop.others
+    engines = loop.threads
     self.inbox = inbox
     self.monitor = monitor
     headers = configuration.headers

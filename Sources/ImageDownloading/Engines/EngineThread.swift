@@ -13,7 +13,7 @@ final class EngineThread: @unchecked Sendable {
   enum Command: @unchecked Sendable {
     case start(Transfer)
     case setMaximumConnections(Int)
-    case pause
+    case halt
     case end
   }
 
@@ -26,7 +26,7 @@ final class EngineThread: @unchecked Sendable {
 
   // Of the transfer thread:
   private var outbox: [Command] = []
-  private var isPaused = false
+  private var hasHalted = false
 
   /// Of its own thread: the connections that it has reported.
   private var reportedConnections = 0
@@ -54,7 +54,7 @@ final class EngineThread: @unchecked Sendable {
 
   func setMaximumConnections(_ count: Int) { outbox.append(.setMaximumConnections(count)) }
 
-  /// Sends what was added since the last call.
+  /// Sends the commands that were added since the last call.
   func flush() {
     guard !outbox.isEmpty else { return }
     commands.post(contentsOf: outbox)
@@ -77,17 +77,17 @@ final class EngineThread: @unchecked Sendable {
   }
 
   private func halt() {
-    guard !isPaused else { return }
-    isPaused = true
-    outbox.append(.pause)
+    guard !hasHalted else { return }
+    hasHalted = true
+    outbox.append(.halt)
     flush()
     isHalted.wait { $0 ? () : nil }
   }
 
   /// Lets a halted engine continue.
   func resume() {
-    guard isPaused else { return }
-    isPaused = false
+    guard hasHalted else { return }
+    hasHalted = false
     isHalted.withLock(waking: .all) { $0 = false }
   }
 
@@ -122,7 +122,7 @@ final class EngineThread: @unchecked Sendable {
     switch command {
     case .start(let transfer): engine.start(transfer)
     case .setMaximumConnections(let count): engine.setMaximumConnections(count)
-    case .pause:
+    case .halt:
       // A transfer that libcurl hasn't begun still has the figures of its handle's last one.
       engine.actOnTime()
       isHalted.withLock(waking: .all) { $0 = true }

@@ -26,7 +26,7 @@ extension TransferLoop {
     let number = choice.start(host: host, mayUseHTTP2: mayUseHTTP2)
     let index = free[number].popLast() ?? transfers.count
     if index == transfers.count {
-      let engine = number == 0 ? engine : engineThreads[number - 1].engine
+      let engine = number == 0 ? engine : others[number - 1].engine
       transfers.append(Transfer(index: index, options: options, engine: engine, shares: shares))
     }
     return transfers[index]
@@ -34,12 +34,12 @@ extension TransferLoop {
 
   /// Starts a prepared transfer.
   func start(_ transfer: Transfer) {
-    if transfer.engine == 0 { engine.start(transfer) } else { engineThreads[transfer.engine - 1].start(transfer) }
+    if transfer.engine == 0 { engine.start(transfer) } else { others[transfer.engine - 1].start(transfer) }
   }
 
   /// Stops a running transfer.
   func stop(_ transfer: Transfer) {
-    if transfer.engine == 0 { engine.stop(transfer) } else { engineThreads[transfer.engine - 1].stop(transfer) }
+    if transfer.engine == 0 { engine.stop(transfer) } else { others[transfer.engine - 1].stop(transfer) }
   }
 
   /// Makes the progress of a running transfer be reported, with the response's head.
@@ -48,7 +48,7 @@ extension TransferLoop {
       transfer.isObserved = true
       transfer.needsHead = true
     }
-    if transfer.engine == 0 { observe(engine) } else { engineThreads[transfer.engine - 1].whileHalted(observe) }
+    if transfer.engine == 0 { observe(engine) } else { others[transfer.engine - 1].whileHalted(observe) }
   }
 
   /// Delivers streamed chunks.

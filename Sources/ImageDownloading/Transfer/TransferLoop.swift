@@ -15,8 +15,9 @@ final class TransferLoop: @unchecked Sendable {
   let time: TimeSource
   /// The engine of this thread, and those of other threads.
   let engine: TransferEngine
-  let others = EngineThreads()
-  private(set) var engineThreads: [EngineThread] = []
+  private(set) var others: [EngineThread] = []
+  /// The same, for all threads.
+  let threads = EngineThreads()
   var choice = EngineChoice()
   let shares: CurlShares
   let order: DownloadOrder?
@@ -81,9 +82,9 @@ final class TransferLoop: @unchecked Sendable {
   /// Runs until it is shut down.
   func run() {
     while !isEnding { iterate() }
-    for other in engineThreads { other.end() }
-    engineThreads.removeAll()
+    for other in others { other.end() }
     others.removeAll()
+    threads.removeAll()
     transfers.removeAll()
     clients.removeAll()
     pauseObserver = nil
@@ -98,7 +99,7 @@ final class TransferLoop: @unchecked Sendable {
     boundCookies()
     checkTimeLimits()
     let limit = startWaiting()
-    for other in engineThreads {
+    for other in others {
       other.resume()
       other.flush()
     }
@@ -174,7 +175,7 @@ final class TransferLoop: @unchecked Sendable {
     guard engine.record.cookiesSet >= CurlShares.checkedCookies else { return }
     engine.record.cookiesSet = 0
     // So that none sets a cookie meanwhile.
-    for other in engineThreads { other.whileHalted { _ in } }
+    for other in others { other.whileHalted { _ in } }
     shares.boundCookies()
   }
 
@@ -188,22 +189,22 @@ final class TransferLoop: @unchecked Sendable {
   private func limitConnections() {
     let count = (queue.concurrency * 2 + choice.count - 1) / choice.count
     engine.setMaximumConnections(count)
-    for other in engineThreads { other.setMaximumConnections(count) }
+    for other in others { other.setMaximumConnections(count) }
   }
 
   /// Makes `count` threads run transfers, or fewer if the system has no more. Those beyond a lower number run what they have to its end.
   private func setThreads(_ count: Int) {
-    while engineThreads.count < count - 1 {
+    while others.count < count - 1 {
       do throws(DownloaderError) {
-        let thread = try EngineThread(number: engineThreads.count + 1, inbox: inbox, meter: monitor.pipeline, time: time)
-        engineThreads.append(thread)
-        others.add(thread)
+        let thread = try EngineThread(number: others.count + 1, inbox: inbox, meter: monitor.pipeline, time: time)
+        others.append(thread)
+        threads.add(thread)
         free.append([])
         openedElsewhere.append(0)
       } catch {
         break
       }
     }
-    choice.setCount(min(count, 1 + engineThreads.count))
+    choice.setCount(min(count, 1 + others.count))
   }
 }
