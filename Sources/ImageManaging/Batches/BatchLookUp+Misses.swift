@@ -70,7 +70,7 @@ extension BatchLookUp {
     for request in misses {
       let index = request.index
       if context.needsData, let remembered = remembered(index) {
-        decided.append((index, completion(index, remembered)))
+        decided.append(index, completion(index, remembered))
       } else if let known = request.known, !context.retriesBlacklisted {
         // A load that delivers the image gets the cached one, unless that is too old. A run that refreshes mustn't report it as good.
         if request.revalidation != nil, rules.prefersOwnCopy, !rules.refreshes || !context.options.delivery.isEmpty {

@@ -33,7 +33,7 @@ struct BatchLookUp {
   /// The headers of the downloader, sent with all requests.
   let defaultHeaders: [HeaderField]
 
-  var decided: [(Int, LoadCompletion)] = []
+  var decided = DecidedRequests()
   var undecided: [Undecided] = []
   var staleTouches: [EntryTouch] = []
   /// Requests that the own cache can't serve.
@@ -81,7 +81,7 @@ struct BatchLookUp {
     helping helpers: CodingThreads,
     report: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
-    decided.removeAll(keepingCapacity: true)
+    decided.removeAll()
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     misses.removeAll(keepingCapacity: true)
@@ -94,11 +94,11 @@ struct BatchLookUp {
     settleMisses()
     if let inFlight { mark(indices, inFlight) }
     if let shouldDownload = context.options.hooks.shouldDownload { removeUnwanted(shouldDownload) }
-    for (index, completion) in decided { report(index, completion) }
+    decided.forEach(hitsIn: context.cache, report)
   }
 
   mutating func decide(_ index: Int, as result: EntryResult) {
-    decided.append((index, LoadCompletion(result)))
+    decided.append(index, LoadCompletion(result))
   }
 
   mutating func lookIntoOwnCache(_ indices: ArraySlice<Int>) throws(CacheError) {
@@ -106,9 +106,15 @@ struct BatchLookUp {
       for index in indices where !decideFromMemory(index) { misses.append(Undecided(index: index)) }
       return
     }
+    let plain = PlainLookUp(self)
     try cache.read(runStart: context.runStart) { reader throws(CacheError) in
       for index in indices where !decideFromMemory(index) {
-        try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
+        switch try plain?.find(index, reader) ?? .unclear {
+        case .hit(let head): decide(index, head, keys[index], reader)
+        case .nothing(let known): misses.append(Undecided(index: index, known: known))
+        case .unclear:
+          try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
+        }
       }
     }
     context.used?.insert(used)
@@ -127,7 +133,11 @@ struct BatchLookUp {
   mutating func decideFromMemory(_ index: Int) -> Bool {
     guard rules.looksInMemory, !context.needsData else { return false }
     if let remembered = remembered(index) {
-      decided.append((index, completion(index, remembered)))
+      if context.options.delivery.contains(.image) {
+        decided.append(index, completion(index, remembered))
+      } else {
+        decided.append(index, .hitMemory, remembered.shown)
+      }
       return true
     }
     guard context.transform != nil, context.layers.readsOriginal.contains(.memory) else { return false }
@@ -175,14 +185,13 @@ struct BatchLookUp {
     if rules.usesOriginal, rules.readsOriginals {
       switch try finding(index, keys[index], identity, cache, reader) {
       case .nothing: break
-      case .hit(let head): return decide(index, head, keys[index], cache, reader)
+      case .hit(let head): return decide(index, head, keys[index], reader)
       case .unfit(let failure): return decide(index, as: EntryResult(unfit: failure))
       case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
       case .stale(let revalidation): request.revalidation = revalidation
       }
     }
-    let known = context.readsBlacklist ? try reader.isBlacklisted(keys[index], identity: identity) : nil
-    request.known = known
+    request.known = context.readsBlacklist ? try reader.isBlacklisted(keys[index], identity: identity) : nil
     if request.copy != nil { undecided.append(request) } else { misses.append(request) }
   }
 
@@ -190,10 +199,9 @@ struct BatchLookUp {
     _ index: Int,
     _ head: EntryHead,
     _ key: CacheKey,
-    _ cache: ImageCache,
     _ reader: borrowing CacheReader
   ) {
-    decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+    decided.append(index, .hitDisk, head)
     if context.used != nil { used.append(head.revision) }
     if rules.writesDisk && reader.needsTouch(head) {
       staleTouches.append(EntryTouch(key, head))
@@ -318,7 +326,7 @@ extension BatchLookUp {
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       if isPlaceholder(index, head.checksum) { return false }
       if rules.isDryRun || !context.needsPixels && !context.needsData && !context.options.verifiesHits {
-        isOwn ? decide(index, head, key, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+        isOwn ? decide(index, head, key, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true
       }
       if isOwn, context.used != nil { used.append(head.revision) }

@@ -71,6 +71,9 @@ struct RequestIdentities {
     return masked + Array("#credentials=".utf8) + hasher.digest(text)
   }
 
+  /// Whether each identity is the URL.
+  var areURLs: Bool { others.isEmpty }
+
   /// The identity of the request at `index` if it differs from its URL.
   func other(_ index: Int) -> [UInt8]? { others[index] }
 

@@ -56,7 +56,7 @@ final class SharedLookUp: @unchecked Sendable {
 
   private func lookUp(_ slice: Int) {
     var own = batch
-    own.decided = []
+    own.decided = DecidedRequests()
     own.decided.reserveCapacity(Self.requestsInSlice)
     let range = slice * Self.requestsInSlice..<min((slice + 1) * Self.requestsInSlice, indices.count)
     let outcome = Result { () throws(CacheError) in
@@ -94,7 +94,7 @@ extension BatchLookUp {
   ) throws(CacheError) {
     guard let shared = SharedLookUp(self, indices) else { return try lookIntoOwnCache(indices[...]) }
     try shared.run(helping: helpers) { slice in
-      for (index, completion) in slice.decided { report(index, completion) }
+      slice.decided.forEach(hitsIn: context.cache, report)
       undecided += slice.undecided
       staleTouches += slice.staleTouches
       misses += slice.misses
