@@ -4,6 +4,7 @@
 #                                                 body bytes sent, protocol, number of the connection
 #   start_origin … ACCESS-LOG tls                 over HTTPS, including HTTP/2, as 127.0.0.1; clients trust WORK/certificate.pem.
 #                                                 If ACCESS-LOG is empty, nothing is logged
+#   start_origin … ACCESS-LOG plain MILLISECONDS  each response MILLISECONDS late, with Debian's libnginx-mod-http-echo
 #   start_origin … ACCESS-LOG tls|plain hosts     as every address of 127.0.0.0/8, HTTP/1.1 only, a new connection and, with TLS, a full
 #                                                 handshake for each request
 #   stop_origin WORK                              returns when it has ended
@@ -15,7 +16,7 @@
 port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 start_origin() {
-  local folder port=$2 work=$3 log=${4:+"'$4' asked"} tls=${5:-} user= http2=http2 address=127.0.0.1 rules=
+  local folder port=$2 work=$3 log=${4:+"'$4' asked"} tls=${5:-} user= http2=http2 address=127.0.0.1 rules= module=
   [[ $tls != plain ]] || tls=
   folder=$(realpath "$1")
   # If started by root, nginx would serve as www-data, which can't read a clone under /root.
@@ -29,13 +30,18 @@ start_origin() {
     # A socket for all of these addresses is one for all others, too, which get no response.
     address=0.0.0.0 http2=
     rules="allow 127.0.0.0/8; deny all; keepalive_timeout 0; ${tls:+ssl_session_tickets off; ssl_session_cache off;}"
+  elif [[ ${6:-} ]]; then
+    module='load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;'
+    rules="location / { echo_sleep $(printf '%d.%03d' $(($6 / 1000)) $(($6 % 1000))); echo_exec /late\$uri; }"
+    rules+=" location /late/ { internal; alias '$folder/'; }"
   fi
   cat >"$work/nginx.conf" <<CONF
+$module
 $user
 worker_processes 1;
 pid '$work/nginx.pid';
 error_log '$work/error.log';
-events { worker_connections 4096; multi_accept on; }
+events { worker_connections 8192; multi_accept on; }
 http {
   types {
     image/avif avif;

@@ -21,6 +21,7 @@ final class Environment: @unchecked Sendable {
   let useLock: UseLock?
   private let gate = ReadWriteLock()
   private let idleReaders = Mutex<[ReadHandle]>([])
+  private let reuse = Mutex(PageReuse())
   private let stopReason = Mutex<String?>(nil)
 
   /// A read transaction between uses. With MDB_NOTLS it isn't bound to a thread; only the code that took it from the list uses it.
@@ -75,10 +76,16 @@ final class Environment: @unchecked Sendable {
   // MARK: Writing
 
   /// Calls `body` in a write transaction, then commits and syncs; if `body` or the commit fails, nothing changes.
-  func write<R>(_ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
+  ///
+  /// With `isOfMany`, other commits follow soon, until ``endOfMany()``.
+  func write<R>(
+    isOfMany: Bool = false,
+    _ body: (WriteTransaction) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
     if isReadOnly { throw .readOnly(path: folder.path) }
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
     let writer = try begin { environment in
+      if isOfMany { reuse.withLock { $0.delay(in: self) } }
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(environment, nil, 0, &transaction)
       return (code, transaction.map(ReadHandle.init))
@@ -87,6 +94,8 @@ final class Environment: @unchecked Sendable {
     do throws(CacheError) {
       return try commit(writer.pointer, body)
     } catch {
+      // Another try may need the pages.
+      reuse.withLock { $0.end() }
       if case .storingStopped(_, let reason) = error { stopReason.withLock { $0 = reason } }
       if case .mapFull = error { try clearDeadReaders() }
       throw error
@@ -108,8 +117,16 @@ final class Environment: @unchecked Sendable {
     let code = mdb_txn_commit(handle)
     guard code == MDB_SUCCESS else { throw commitError(code) }
     transaction.didCommit()
+    reuse.withLock { $0.count(transaction.storedImages, freesBodies: transaction.freesBodies) }
     extendIndex()
     return result
+  }
+
+  /// Lets the pages that earlier commits have freed be reused.
+  func endOfMany() {
+    gate.lockShared()
+    defer { gate.unlock() }
+    reuse.withLock { $0.end() }
   }
 
   /// LMDB reports a short write, which means a full disk, as EIO. After any other failed write or sync, the state of the disk is
@@ -299,6 +316,7 @@ final class Environment: @unchecked Sendable {
       return list
     }
     for reader in idle { mdb_txn_abort(reader.pointer) }
+    reuse.withLock { $0.end() }
   }
 
   /// Closes the environment, which must be unused; later transactions fail.

@@ -8,6 +8,8 @@ final class WriteTransaction {
   let tables: Tables
   var totals: Totals
   private let totalsBefore: Totals
+  /// Whether pages of bodies become free.
+  private(set) var freesBodies = false
   private let folder: CacheFolder
   private var movedBlobs: [StagedBlob] = []
   private var replacedBlobs: [String] = []
@@ -40,6 +42,9 @@ final class WriteTransaction {
     try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries) }
       .flatMap(StoredEntry.init)
   }
+
+  /// The number of images stored so far.
+  var storedImages: UInt64 { totals.lastRevision &- totalsBefore.lastRevision }
 
   // MARK: Changing entries
 
@@ -117,6 +122,7 @@ final class WriteTransaction {
 
   /// Removes all entries and bodies.
   func clearEntries() throws(CacheError) {
+    freesBodies = true
     for table in [tables.entries, tables.bodies, tables.byStored, tables.byAccess] { try transaction.removeAll(from: table) }
     (totals.entries, totals.bodyBytes, totals.blobDiskBytes) = (0, 0, 0)
   }
@@ -140,6 +146,7 @@ final class WriteTransaction {
     if head.isBlob {
       replacedBlobs.append(BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder))
     } else {
+      freesBodies = true
       try head.withBodyKey { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.bodies) }
     }
   }

@@ -28,6 +28,8 @@ final class StoreLoop {
   var streams: [UInt64: BodyStream] = [:]
   var partials: [UInt64: PartialImages] = [:]
   var batch = CommitBatch()
+  /// The cache of the last commit, until this thread has nothing to do.
+  private var written: ImageCache?
   var varyTexts = VaryTexts()
   var final: [Committed] = []
   /// The 304 responses for images whose cached bodies must be read first.
@@ -60,6 +62,7 @@ final class StoreLoop {
         writeTouches(all: isClosing)
         commit()
         deliver()
+        endWriting()
         if isClosing && bodiesBeingProcessed == 0 { return }
         inbox.meter.store(.idle)
         _ = inbox.mailbox.wait(until: touched.deadline)
@@ -284,6 +287,8 @@ final class StoreLoop {
 
   func commit() {
     guard !batch.isEmpty, let context = batch.context else { return }
+    if written !== context.cache { endWriting() }
+    written = context.cache
     inbox.whileWriting { batch.commit() }
     let held = batch.held
     // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
@@ -292,6 +297,11 @@ final class StoreLoop {
     release(held)
     inbox.whileWriting { trimIfFull(context) }
     deliver()
+  }
+
+  private func endWriting() {
+    written?.endWriting()
+    written = nil
   }
 
   func trimIfFull(_ context: LoadContext) {

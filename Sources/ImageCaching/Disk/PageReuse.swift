@@ -1,0 +1,32 @@
+import CLMDB
+
+/// Delays the reuse of index pages that commits have freed, by a read transaction that keeps an older state.
+///
+/// A commit of new images changes about two pages of tables for each of them, and LMDB writes each changed page elsewhere: into gaps that
+/// the commits just before left, page by page. Reused later, gaps have grown together, and a disk writes a run of pages nearly as fast as
+/// a single one.
+struct PageReuse {
+  /// Images that may be stored until pages are reused; their pages take 32 MB at most.
+  private static let imageLimit: UInt64 = 4096
+
+  private var reader: OpaquePointer?
+  private var images: UInt64 = 0
+
+  /// Begins a delay, unless there is one. The environment's gate must be held.
+  mutating func delay(in environment: Environment) {
+    // Without a free slot for readers, pages are reused at once.
+    if reader == nil { mdb_txn_begin(environment.handle, nil, UInt32(MDB_RDONLY), &reader) }
+  }
+
+  /// Counts images that were stored. The pages of removed bodies are needed at once, so they end the delay, too.
+  mutating func count(_ stored: UInt64, freesBodies: Bool) {
+    images += stored
+    if freesBodies || images >= Self.imageLimit { end() }
+  }
+
+  /// Lets all pages be reused.
+  mutating func end() {
+    if let reader { mdb_txn_abort(reader) }
+    (reader, images) = (nil, 0)
+  }
+}
