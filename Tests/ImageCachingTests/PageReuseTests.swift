@@ -1,0 +1,38 @@
+import Foundation
+import ImageCaching
+import TestSupport
+import Testing
+
+/// Pages of the index that commits free.
+@Suite struct PageReuseTests {
+  /// Stores small images, each in a commit, and returns the growth of the index in bytes.
+  private func growth(_ cache: ImageCache, _ names: Range<Int>, isOfMany: Bool) throws -> Int {
+    let before = try indexSize(cache)
+    for name in names {
+      try cache.write(isOfMany: isOfMany) { (writer) throws(CacheError) in try writer.put("image-\(name)", body(3000)) }
+    }
+    return try indexSize(cache) - before
+  }
+
+  private func indexSize(_ cache: ImageCache) throws -> Int {
+    try #require(try FileManager.default.attributesOfItem(atPath: cache.path + "/index.mdb")[.size] as? Int)
+  }
+
+  @Test("a series of commits doesn't reuse the pages that it frees, and others reuse them after its end")
+  func seriesOfCommits() throws {
+    let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
+    let (series, single) = (try makeCache(one), try makeCache(other))
+    let grown = try growth(series, 0..<200, isOfMany: true)
+    let least = try growth(single, 0..<200, isOfMany: false)
+    #expect(grown > 2 * least)
+    series.endWriting()
+    #expect(try growth(series, 200..<600, isOfMany: false) < least)
+  }
+
+  @Test("a series that removes images reuses pages") func removing() throws {
+    let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
+    let (replacing, adding) = (try makeCache(one), try makeCache(other))
+    let grown = try (0..<200).reduce(0) { sum, _ in sum + (try growth(replacing, 0..<1, isOfMany: true)) }
+    #expect(try 5 * grown < growth(adding, 0..<200, isOfMany: true))
+  }
+}
