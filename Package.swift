@@ -81,6 +81,8 @@ let package = Package(
     .target(name: "CJXL", dependencies: ["CLoading"]),
     // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
+    // gumbo (Debian: libgumbo-dev), with its memory and nesting limited in C.
+    .target(name: "CGumbo", linkerSettings: [.linkedLibrary("gumbo")]),
 
     library("Platform", ["CPlatform"]),
     library("ImagePrimitives", ["Platform", "CXXHash", "CZlib"]),
@@ -113,7 +115,7 @@ let package = Package(
       ]
     ),
     library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson"]),
     library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
     library(
       "WarmJobs",
@@ -223,7 +225,7 @@ if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageCoding", "Reports", "WorkQueues"],
+      dependencies: ["ImagePrimitives", "ImageURLs", "ImageCoding", "Manifests", "Reports", "WorkQueues"],
       path: "Tests/Fuzzing",
       swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
     )
