@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 
 // Nodes grow upwards from the start of the block, everything else downwards from its end. gumbo's allocator doesn't say what it
-// allocates, so a text of a node's size is among the nodes: their fields are checked before use, and only ever decide about limits.
+// allocates, so a text or a vector of a node's size is among the nodes: their fields are checked before use, and only ever decide about
+// limits. For the same reason up to 16 attributes more than the limit may pass.
 typedef struct {
   const char *text;
   size_t count;
@@ -16,6 +17,7 @@ typedef struct {
   // The greatest offset of a start tag.
   size_t last_tag;
   unsigned attributes;
+  const GumboAttribute *attribute;
   jmp_buf exit;
 } Parse;
 
@@ -41,6 +43,13 @@ static void check_newest(Parse *parse) {
   }
 }
 
+// The tag isn't a node yet, so the text is cut at its last attribute: an unfinished tag at the end isn't an element.
+static void give_up_in_tag(Parse *parse) {
+  uintptr_t offset = (uintptr_t)parse->attribute->original_name.data - (uintptr_t)parse->text;
+  if (offset < parse->count && offset > parse->last_tag) parse->last_tag = offset;
+  give_up(parse, CGUMBO_TOO_MANY_ATTRIBUTES);
+}
+
 static void *allocate(void *context, size_t size) {
   Parse *parse = context;
   int is_node_size = size == sizeof(GumboNode);
@@ -48,7 +57,7 @@ static void *allocate(void *context, size_t size) {
     check_newest(parse);
     parse->attributes = 0;
   } else if (size == sizeof(GumboAttribute) && ++parse->attributes > parse->limits.attributes) {
-    give_up(parse, CGUMBO_TOO_MANY_ATTRIBUTES);
+    give_up_in_tag(parse);
   }
   size_t room = (size_t)(parse->rest_start - parse->nodes_end);
   if (room < 16 || size > room - 16) give_up(parse, CGUMBO_TOO_LARGE);
@@ -58,6 +67,7 @@ static void *allocate(void *context, size_t size) {
     return node;
   }
   parse->rest_start -= (size + 7) & ~(size_t)7;
+  if (size == sizeof(GumboAttribute)) parse->attribute = (const GumboAttribute *)parse->rest_start;
   return parse->rest_start;
 }
 

@@ -24,7 +24,8 @@ typedef enum { CGUMBO_COMPLETE, CGUMBO_TOO_LARGE, CGUMBO_TOO_DEEP, CGUMBO_TOO_MA
 
 typedef struct {
   CGumboEnd end;
-  // The offset of the last start tag in the tree. If the parse was given up, the text before it has a tree within the limits.
+  // The offset of the last start tag in the tree, or one in the tag with too many attributes. If the parse was given up, the text
+  // before it has a tree within the limits.
   size_t last_tag;
   // The memory that gumbo used.
   size_t used;

@@ -150,8 +150,8 @@ import Testing
       """
     let claims = page(text).images.map(\.claims)
     #expect(claims.count == 4)
-    #expect(claims[0].descriptor == SourceDescriptor(width: 640))
-    #expect(claims[1].descriptor == SourceDescriptor(width: 1280, height: 720))
+    #expect(claims[0].descriptor?.width == 640 && claims[0].descriptor?.height == nil)
+    #expect(claims[1].descriptor?.width == 1280 && claims[1].descriptor?.height == 720)
     #expect(claims[1].sizes == "(max-width: 9em) 50vw" && claims[1].media == "print" && claims[1].type == "image/webp")
     #expect(claims[2].width == 300 && claims[2].height == nil && claims[2].sizes == "auto")
     #expect(claims[3].sizes == "32x32" && claims[3].type == "image/png")
@@ -174,7 +174,7 @@ import Testing
       ),
       (#"[{"@type":["Thing","ImageObject"],"contentUrl":"a.png"},{"@type":"VideoObject","contentUrl":"no"}]"#, ["a.png"]),
       (#"{"image":{"@type":"ImageObject","contentUrl":"a\u002epng","author":{"url":"no"}}}"#, ["a.png"]),
-      (#"{"image":null,"logo":3}"#, []), ("", nil), ("{'image': 'a.png'}", nil),
+      (#"{"image":null,"logo":3}"#, []), ("", []), ("{", nil), ("{'image': 'a.png'}", nil),
       (String(repeating: "[", count: 65) + String(repeating: "]", count: 65), nil),
       (String(repeating: "[", count: 64) + #"{"image":"a.png"}"#.replacing("{", with: "").replacing("}", with: ""), nil),
       (String(repeating: "[", count: 63) + #"{"image":"a.png"}"# + String(repeating: "]", count: 63), ["a.png"]),

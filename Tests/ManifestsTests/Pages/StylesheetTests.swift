@@ -27,7 +27,7 @@ import Testing
         ["1).png", "2.png", "3.png", "4.png"]
       ),
       ("a { b: url(no .png); c: url(no'.png); d: url(no(.png); e: url(1.png) }", ["1.png"]),
-      ("a { b: url('no.png\n); c: url(2.png) ", []),
+      ("a { b: url('no.png\n); c: url(1.png) ", ["1.png"]),
       ("a { b: url( 1.png", ["1.png"]), ("a { b: url('1.png", ["1.png"]),
       ("a { b: url() url('') url(data:x) url(1.png) }", ["1.png"]),
       ("url(no.png) { b: c } d { e: url(1.png) }", ["1.png"]), ("} a { b: url(1.png) }", ["1.png"]),
