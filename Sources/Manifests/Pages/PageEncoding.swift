@@ -47,7 +47,8 @@ struct PageEncoding: Hashable {
     return (isUTF8(bytes) ? .utf8 : .windows1252, 0)
   }
 
-  /// Returns the encoding of a stylesheet: by its mark, its `Content-Type`, `@charset`, or the page that names it (CSS Syntax, 3.2).
+  /// Returns the encoding of a stylesheet: by its mark, its `Content-Type` or `@charset` (CSS Syntax, section 3.2); UTF-8 if it
+  /// has none of these.
   static func ofStylesheet(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> (PageEncoding, markBytes: Int) {
     if let (encoding, count) = byteOrderMark(of: bytes) { return (encoding, count) }
     if let encoding = PageEncoding(contentType: contentType) { return (encoding, 0) }

@@ -26,6 +26,7 @@ final class PageReader {
       let frame = frames[next]
       frames[next].text = []
       next += 1
+      guard remainingBytes > 0 else { return collector.remarks.add(.memory, line: frame.line) }
       collector.base = base
       frame.text.withRawBytes { readParts($0, firstLine: frame.line, depth: frame.depth) }
     }

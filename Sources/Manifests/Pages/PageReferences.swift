@@ -16,9 +16,9 @@ package struct PageImage: Sendable {
 
 /// The part of a document that names a URL.
 package struct PageOrigin: Sendable, Hashable {
-  /// The name of the element, in lower case; `@import` or the property's name in a stylesheet.
+  /// The name of the element, in lower case; `style` for all declarations.
   package var element: String
-  /// The name of the attribute, or of the metadata property, such as `og:image`.
+  /// The name of the attribute, relation, metadata property or CSS property, such as `srcset`, `icon`, `og:image` or `background`.
   package var attribute: String
 }
 

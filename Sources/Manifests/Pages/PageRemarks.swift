@@ -54,12 +54,12 @@ package struct PageRemarks: Sendable {
 
   private static func sentence(_ limit: Limit, _ limits: PageLimits) -> String {
     switch limit {
-    case .bytes: "the page is larger than \(limits.bytes >> 20) MiB; the rest wasn't read"
-    case .memory: "parsing the page takes too much memory; the rest wasn't read"
-    case .attributes: "a tag has more than \(limits.attributes) attributes; the rest of the page wasn't read"
-    case .images: "the page has more than \(limits.references) images; the rest are ignored"
-    case .links: "the page has more than \(limits.references) links; the rest are ignored"
-    case .text: "the URLs of the page exceed \(limits.textBytes >> 20) MiB in total; the rest are ignored"
+    case .bytes: "larger than \(limits.bytes >> 20) MiB; the rest wasn't read"
+    case .memory: "parsing takes too much memory; the rest wasn't read"
+    case .attributes: "a tag has more than \(limits.attributes) attributes; the rest wasn't read"
+    case .images: "more than \(limits.references) images; the rest are ignored"
+    case .links: "more than \(limits.references) links; the rest are ignored"
+    case .text: "the URLs exceed \(limits.textBytes >> 20) MiB in total; the rest are ignored"
     case .frames: "srcdoc documents are nested more than \(limits.frames) levels deep; the rest are ignored"
     }
   }

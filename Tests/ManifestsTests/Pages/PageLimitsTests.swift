@@ -97,6 +97,16 @@ import Testing
     }
   }
 
+  @Test("many srcdoc documents end in a limit") func frames() {
+    var rules = PageRules()
+    rules.limits.totalTreeBytes = 1 << 20
+    let few = page(Self.image + String(repeating: "<iframe srcdoc='<img src=x>'></iframe>", count: 100), rules)
+    #expect(few.images.count == 101 && few.remarks.exceeded.isEmpty)
+    let many = page(Self.image + String(repeating: "<iframe srcdoc=x></iframe>", count: 1000), rules)
+    #expect(many.urls == ["/news/last.png"])
+    #expect(many.remarks.exceeded.map(\.limit) == [.memory])
+  }
+
   @Test("a page in parts has the lines and the base of the whole") func parts() {
     var rules = PageRules()
     rules.limits.treeBytes = 256 << 10
