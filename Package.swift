@@ -81,6 +81,8 @@ let package = Package(
     .target(name: "CJXL", dependencies: ["CLoading"]),
     // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
+    // gumbo (Debian: libgumbo-dev), with its memory and nesting limited in C.
+    .target(name: "CGumbo", linkerSettings: [.linkedLibrary("gumbo")]),
 
     library("Platform", ["CPlatform"]),
     library("ImagePrimitives", ["Platform", "CXXHash", "CZlib"]),
@@ -113,7 +115,7 @@ let package = Package(
       ]
     ),
     library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson"]),
     library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
     library(
       "WarmJobs",
@@ -218,12 +220,24 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// The target of scripts/pages: prints the images of pages.
+if Context.environment["PREWARM_PAGES"] == "1" {
+  package.targets.append(
+    .executableTarget(
+      name: "page-images",
+      dependencies: ["ImagePrimitives", "ImageURLs", "Manifests"],
+      path: "Tests/PageImages",
+      swiftSettings: strict
+    )
+  )
+}
+
 // The target of scripts/fuzz; libFuzzer supplies its `main`, so other builds would lack one.
 if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageCoding", "Reports", "WorkQueues"],
+      dependencies: ["ImagePrimitives", "ImageURLs", "ImageCoding", "Manifests", "Reports", "WorkQueues"],
       path: "Tests/Fuzzing",
       swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
     )

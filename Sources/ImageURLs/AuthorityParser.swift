@@ -53,9 +53,16 @@ final class AuthorityParser {
     }
     let before = uselocale(utf8)
     defer { uselocale(before) }
-    guard readHost(flags: UInt32(CURLU_PUNYCODE)) == CURLUE_OK else {
+    guard isConvertible(), readHost(flags: UInt32(CURLU_PUNYCODE)) == CURLUE_OK else {
       throw InvalidURL(.host, "the host isn't a valid internationalised domain name")
     }
+  }
+
+  /// Whether libidn2 accepts the host. libcurl 7.88 leaks a host that it doesn't, unless asked for the whole URL.
+  private func isConvertible() -> Bool {
+    var url: UnsafeMutablePointer<CChar>?
+    defer { curl_free(url) }
+    return curl_url_get(handle, CURLUPART_URL, &url, UInt32(CURLU_PUNYCODE)) == CURLUE_OK
   }
 
   private func readHost(flags: UInt32) -> CURLUcode {

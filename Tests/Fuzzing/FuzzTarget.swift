@@ -2,8 +2,8 @@ import Glibc
 import ImageCoding
 import ImagePrimitives
 
-/// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, or that of
-/// queue messages and rows in Redis.
+/// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, that of queue
+/// messages and rows in Redis, or that of pages and stylesheets.
 ///
 /// One program has all targets, so that the coders are built with sanitizers only once; `PREWARM_FUZZ_TARGET` selects one.
 enum FuzzTarget {
@@ -12,6 +12,8 @@ enum FuzzTarget {
   case report
   case queueMessage
   case queueRows
+  case html
+  case css
 
   /// The target that the environment names.
   static let current: FuzzTarget = {
@@ -22,6 +24,8 @@ enum FuzzTarget {
     case "report": return .report
     case "queue-message": return .queueMessage
     case "queue-rows": return .queueRows
+    case "html": return .html
+    case "css": return .css
     default: break
     }
     guard let format = ImageFormat(name: name), let coder = ImageCoderRegistry.standard.coder(for: format) else {
@@ -37,6 +41,8 @@ enum FuzzTarget {
     case .report: ReportChecks(bytes).run()
     case .queueMessage: QueueMessageChecks(bytes).run()
     case .queueRows: QueueRowChecks(bytes).run()
+    case .html: PageChecks(bytes).runPage()
+    case .css: PageChecks(bytes).runStylesheet()
     }
   }
 
@@ -45,6 +51,8 @@ enum FuzzTarget {
     switch self {
     case .queueMessage: QueueMessageChecks.seeds
     case .queueRows: QueueRowChecks.seeds
+    case .html: PageChecks.pageSeeds
+    case .css: PageChecks.stylesheetSeeds
     case .coder, .header, .report: []
     }
   }
@@ -71,7 +79,7 @@ enum FuzzTarget {
       Mending.mend(UnsafeMutableRawBufferPointer(rebasing: bytes[..<length]), as: format)
       return length
     case .report, .queueRows: return JSONMutation.mutate(bytes, count: count, seed: seed) ?? byLibrary()
-    case .header, .queueMessage: return byLibrary()
+    case .header, .queueMessage, .html, .css: return byLibrary()
     }
   }
 }

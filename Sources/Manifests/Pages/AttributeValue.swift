@@ -1,0 +1,46 @@
+import ImagePrimitives
+
+/// Values of attributes, which are compared without case as HTML does for its keywords.
+extension UnsafeRawBufferPointer {
+  func equals(_ word: StaticString) -> Bool {
+    trimmedASCII.count == word.utf8CodeUnitCount && hasPrefix(word)
+  }
+
+  func hasPrefix(_ word: StaticString) -> Bool {
+    word.withUTF8Buffer { trimmedASCII.lazy.map(\.asciiLowercased).starts(with: $0) }
+  }
+
+  /// Whether one of the words between the separators is that.
+  func hasToken(_ word: StaticString, separators: StaticString = " \t\n\u{c}\r") -> Bool {
+    separators.withUTF8Buffer { separators in
+      split { separators.contains($0) }.contains { UnsafeRawBufferPointer(rebasing: $0).equals(word) }
+    }
+  }
+
+  /// The number at the start (HTML Standard, section 2.3.4.4, "rules for parsing dimension values"); nil for a percentage.
+  var leadingInteger: UInt32? {
+    let text = trimmedASCII
+    let digits = text.prefix { $0 &- 0x30 < 10 }
+    guard !digits.isEmpty, digits.count < 10, !text.contains(UInt8(ascii: "%")) else { return nil }
+    return UInt32(String(decoding: digits, as: UTF8.self))
+  }
+
+  /// Whether the path of a URL as written ends in the extension of an image format.
+  var hasImageExtension: Bool {
+    let path = prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    guard let dot = path.lastIndex(of: UInt8(ascii: ".")), path.endIndex - dot <= 6 else { return false }
+    return ImageFormat(fileExtension: String(decoding: path[(dot + 1)...].filter { !$0.isASCIIWhitespace }, as: UTF8.self)) != nil
+  }
+
+  private var trimmedASCII: Slice<UnsafeRawBufferPointer> {
+    var text = self[...]
+    while let first = text.first, first.isASCIIWhitespace { text.removeFirst() }
+    while let last = text.last, last.isASCIIWhitespace { text.removeLast() }
+    return text
+  }
+}
+
+extension String {
+  /// A value for people and reports, at most 1,024 bytes.
+  init(_ value: UnsafeRawBufferPointer) { self.init(decoding: value.prefix(1024), as: UTF8.self) }
+}

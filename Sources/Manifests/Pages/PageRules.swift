@@ -1,0 +1,35 @@
+/// The rules by which a page's images are found.
+package struct PageRules: Sendable, Hashable {
+  /// Attributes of images with the URL that a script loads later.
+  package var lazyAttributes = ["data-src", "data-lazy-src", "data-original"]
+  /// The same with several URLs, written like `srcset`.
+  package var lazySourceSets = ["data-srcset", "data-lazy-srcset"]
+  package var limits = PageLimits()
+
+  package init() {}
+}
+
+/// The maximum sizes of a page. A page beyond them is read as far as they allow, with a remark.
+package struct PageLimits: Sendable, Hashable {
+  /// The bytes of a page or stylesheet that are read.
+  package var bytes = 16 << 20
+  /// The memory of the tree at any time. gumbo uses about 16 times a usual page's size, and at most 75 times. A larger page is
+  /// parsed in parts.
+  package var treeBytes = 64 << 20
+  /// The memory of all trees of a page together, which bounds the time: a few bytes can open hundreds of elements again.
+  package var totalTreeBytes = 1 << 30
+  /// The number of nested elements, as in Chromium. Each tag takes time by the number of open elements.
+  package var depth = 512
+  /// The number of attributes of a tag, which gumbo compares with each other.
+  package var attributes = 512
+  /// The number of images, and that of links and stylesheets together.
+  package var references = 100_000
+  /// The length of all URLs: a long base makes each of them long.
+  package var textBytes = 32 << 20
+  /// The length of a JSON-LD text.
+  package var jsonBytes = 1 << 20
+  /// The number of nested `srcdoc` documents.
+  package var frames = 4
+
+  package init() {}
+}
