@@ -220,18 +220,6 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The target of scripts/pages: prints the images of pages.
-if Context.environment["PREWARM_PAGES"] == "1" {
-  package.targets.append(
-    .executableTarget(
-      name: "page-images",
-      dependencies: ["ImagePrimitives", "ImageURLs", "Manifests"],
-      path: "Tests/PageImages",
-      swiftSettings: strict
-    )
-  )
-}
-
 // The target of scripts/fuzz; libFuzzer supplies its `main`, so other builds would lack one.
 if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(

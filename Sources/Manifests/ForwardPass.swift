@@ -34,7 +34,10 @@ final class ForwardPass {
   private var waiting: [Int: OpenManifest] = [:]
   private var goodEntriesLeft: [Int?]
   private var tree = SitemapTree()
+  /// Whether the listed file has been read, and pages that it led to follow.
+  private var isCrawling = false
   private var remarks = ReadingRemarks()
+  private var linkWarnings = 0
   private var lost = LostLists()
   /// Listed files that can't be read at all.
   private var unreadable: Set<Int> = []
@@ -104,6 +107,10 @@ final class ForwardPass {
   func next() throws(ManifestError) -> Step {
     for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
+        if isCrawling {
+          guard beginPage() else { return .wouldBlock }
+          continue
+        }
         guard index < listedCount else { return try end() }
         guard beginListed() else { return .wouldBlock }
         continue
@@ -168,7 +175,8 @@ extension ForwardPass {
     case .row(let row):
       progress.countEntries()
       return .row(row, file: row.file ?? open.file)
-    case .sitemap(let written, let line): add(written, line: line, of: open)
+    case .child(let written, let line, .sitemap): add(written, line: line, of: open)
+    case .child(let url, _, let kind): add(url, kind, of: open)
     case .nothingYet: return .nothingYet
     case .wouldBlock: return wait(for: open.input?.descriptor)
     case .end: open.end()
@@ -220,8 +228,12 @@ extension ForwardPass {
   private func finishListed() {
     for open in stack { remarks.add(open.rows.remarks) }
     warnings += remarks.warnings(of: files[index].name)
-    opener.cancelFetches(of: stack.flatMap(\.children) + [index])
-    if files[index].isLast { opener.endCounting(of: files[index].manifest) }
+    let crawl = crawl
+    warnings += crawl.warnings.map { "\(files[index].name): \($0)" }
+    opener.cancelFetches(of: stack.flatMap(\.children) + crawl.ahead + [index])
+    crawl.ahead = []
+    isCrawling = false
+    if files[index].isLast { opener.endManifest(files[index].manifest) }
     progress.finishFile(at: index)
     waiting[index] = nil
     stack = []
@@ -283,14 +295,20 @@ extension ForwardPass {
   /// Pops a file that has been read, maybe not to its end.
   private func finish(_ open: OpenManifest) {
     if stack.count == 1 {
-      if let failure = open.failure { loseListed(failure) }
-      finishListed()
+      if let failure = open.failure { isCrawling ? warn(failure) : loseListed(failure) }
+      endBottom(open)
     } else {
       remarks.add(open.rows.remarks)
       if let failure = open.failure { lose(failure) }
       files[open.file].location = nil
       stack.removeLast()
     }
+  }
+
+  /// A page that another one links to may be gone: that isn't an error of this manifest.
+  private func warn(_ error: ManifestError) {
+    if linkWarnings < LostLists.maximumWarnings { warnings.append(error.description) }
+    linkWarnings += 1
   }
 
   private func lose(_ error: ManifestError) {
@@ -309,9 +327,56 @@ extension ForwardPass {
   }
 }
 
+/// Pages and stylesheets that pages name.
+extension ForwardPass {
+  private var crawl: PageCrawl {
+    let manifest = files[index].manifest
+    return opener.crawl(of: manifest, manifests[manifest].crawl)
+  }
+
+  private func add(_ url: UnsafeRawBufferPointer, _ kind: ManifestFile.Kind, of open: OpenManifest) {
+    var parent = files[open.file]
+    parent.site = parent.site ?? parent.base
+    guard let child = crawl.child(url, kind, of: parent) else { return }
+    files.append(child)
+    if kind == .page {
+      crawl.ahead.append(files.count - 1)
+    } else {
+      open.children.append(files.count - 1)
+      opener.beginFetch(files.count - 1, child)
+    }
+  }
+
+  /// Ends the file at the bottom of the stack, and the listed file if no page follows.
+  private func endBottom(_ open: OpenManifest) {
+    guard !crawl.ahead.isEmpty else { return finishListed() }
+    remarks.add(open.rows.remarks)
+    stack = []
+    isCrawling = true
+  }
+
+  /// Pushes the next page, or skips it; returns false if it would block.
+  private func beginPage() -> Bool {
+    let crawl = crawl
+    guard let page = crawl.ahead.first else {
+      finishListed()
+      return true
+    }
+    for next in crawl.ahead.prefix(ManifestOpener.fetchesAhead) { opener.beginFetch(next, files[next]) }
+    do throws(ManifestError) {
+      guard let open = try openFetched(page) else { return false }
+      stack = [open]
+    } catch {
+      warn(error)
+    }
+    crawl.ahead.removeFirst()
+    return true
+  }
+}
+
 /// Manifests and sitemaps of indexes that couldn't be read, or not to their end.
 private struct LostLists {
-  private static let maximumWarnings = 100
+  static let maximumWarnings = 100
 
   private var first: ManifestError?
   private var count = 0

@@ -71,6 +71,9 @@ public struct Manifest: Sendable {
     /// With a ``baseURL``, all entries are URLs of its scheme, host and port, whatever the log contains. Without one,
     /// the log must contain only absolute URLs, as a forward proxy writes them, and ``include`` must select among them.
     case combined
+    /// HTML. Entries are the images of the page and of its stylesheets, each once; pages that it links to are read by
+    /// ``crawl``. Scripts don't run. The line of an entry is that of its element.
+    case page
   }
 
   /// The names of a row's fields; unused for text.
@@ -100,6 +103,11 @@ public struct Manifest: Sendable {
   /// fetched from; relative entries of other manifests are invalid. The paths of an access log are never resolved
   /// against the log's own URL.
   public var baseURL: BaseURL?
+  /// Whether the response decides what the URL leads to: a page, an image, or a list. An image, or a URL that can't be
+  /// fetched, is the only entry. Default: false, a list.
+  public var isOfAnyKind = false
+  /// Pages: which other pages are read. Default: none.
+  public var crawl = Crawl()
   /// The names of the fields in CSV, TSV and JSON Lines.
   public var columns = Columns()
   /// Only entries that match one of these are read; all if empty, which is the default.
@@ -127,8 +135,12 @@ extension Manifest {
   /// The format of a file of this manifest, from the settings and the file's name; ``Format/auto`` if its first bytes
   /// decide.
   func format(of file: ManifestFile) -> Format {
+    switch file.kind {
+    case .listed: break
     // An index names sitemaps or text files (https://www.sitemaps.org/protocol.html#otherformats).
-    if file.depth > 0 { return .auto }
+    case .sitemap: return .auto
+    case .page, .stylesheet: return .page
+    }
     guard format == .auto else { return format }
     let path =
       switch file.location {
@@ -142,11 +154,12 @@ extension Manifest {
   /// The format of a fetched file of this manifest: by its name, else by its `Content-Type`.
   func format(of file: ManifestFile, contentType: String?) -> Format {
     let format = format(of: file)
-    guard format == .auto, file.depth == 0, let contentType else { return format }
+    guard format == .auto, file.kind == .listed, let contentType else { return format }
     let type = contentType.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
     return switch type {
     case "text/csv": .csv
     case "text/tab-separated-values": .tsv
+    case "text/html" where isOfAnyKind, "application/xhtml+xml" where isOfAnyKind: .page
     case "application/jsonl", "application/x-ndjson", "application/x-jsonlines", "application/ndjson": .jsonl
     default: .auto
     }
@@ -155,7 +168,7 @@ extension Manifest {
   /// Whether rows of a file may set their own priority; nil if its first bytes decide.
   func mayNamePriority(in file: ManifestFile) -> Bool? {
     switch format(of: file) {
-    case .text, .combined: return false
+    case .text, .combined, .page: return false
     case .jsonl: return true
     case .csv, .tsv: return nil
     case .sitemap: return usesSitemapPriority

@@ -12,12 +12,26 @@ struct ManifestFile {
   var location: Location?
   /// The URL against which its relative entries are resolved.
   var base: BaseURL?
-  /// The number of indexes that lead to it; 0 for a file that the manifest names itself.
+  var kind = Kind.listed
+  /// The number of indexes or links that lead to it; 0 for a file that the manifest names itself.
   var depth = 0
+  /// Stylesheets: the number of stylesheets that lead to it, including itself.
+  var imports = 0
+  /// The first page, of those that led to it.
+  var site: BaseURL?
   /// Whether it is the last file of its manifest.
   var isLast = true
   /// The URL that the user named among those that lead to it: the manifest's own, or the first one in a local index.
   var trusted: BaseURL?
+
+  enum Kind {
+    /// Named by the manifest.
+    case listed
+    /// Named by an index.
+    case sitemap
+    /// Named by a page; a stylesheet also by another one.
+    case page, stylesheet
+  }
 
   enum Location {
     case path(String)
@@ -131,22 +145,34 @@ final class OpenManifest {
     self.input = input
     name = file.name
     fetched = context.fetched?.bytes
-    if case .inline(let entries) = manifest.source, file.depth == 0 {
+    if case .inline(let entries) = manifest.source, file.kind == .listed {
       buffer = nil
       rows = InlineReader(entries)
       return
     }
-    guard let input else { preconditionFailure("a file must be opened before it is read") }
+    guard let input, !context.isImage else {
+      guard case .url(let url)? = file.location else { preconditionFailure("a file must be opened before it is read") }
+      buffer = nil
+      rows = InlineReader([Manifest.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)])
+      return
+    }
     let format =
       context.fetched.map { manifest.format(of: file, contentType: $0.contentType) } ?? manifest.format(of: file)
-    let isSitemap = format == .sitemap || file.depth > 0
+    let isSitemap = format == .sitemap || file.kind == .sitemap
     let buffer = InputBuffer(InputStream(input, maximumTextBytes: isSitemap ? Self.maximumSitemapBytes : nil))
     self.buffer = buffer
     let rules = SitemapRules(manifest)
+    let contentType = context.fetched?.contentType
+    let page = { (kind: PageRows.Kind) in PageRows(buffer, kind, of: file, at: context.url, contentType: contentType, context.crawl()) }
     rows =
       switch format {
       case .auto:
-        DetectingReader(buffer, rules: rules, manifest: file.name, isFetched: context.fetched != nil) {
+        DetectingReader(
+          buffer,
+          rules: rules,
+          manifest: file.name,
+          page: context.fetched == nil ? .lines : manifest.isOfAnyKind ? .read({ page(.page) }) : .rejected
+        ) {
           // Files of a pattern may have different formats, so each detected log is counted separately.
           var alone = file
           alone.isLast = true
@@ -157,6 +183,7 @@ final class OpenManifest {
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
       case .jsonl: JSONLinesReader(buffer, columns: manifest.columns)
       case .sitemap: SitemapReader(buffer, rules: rules, manifest: file.name)
+      case .page: page(file.kind == .stylesheet ? .stylesheet : .page)
       case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())
       }
   }
@@ -167,8 +194,14 @@ final class OpenManifest {
     var counter: () -> RequestCounter
     /// Counts the requests of one file.
     var ownCounter: () -> RequestCounter
+    /// The pages of its manifest.
+    var crawl: () -> PageCrawl
     /// The bytes, if the file was fetched.
     var fetched: FetchedManifest?
+    /// The URL against which the URLs of a page are resolved.
+    var url: BaseURL?
+    /// Whether it is an image, and so the only entry.
+    var isImage = false
   }
 
   /// Whether the offsets of rows are offsets in the file, so that rows can be read again.

@@ -28,6 +28,8 @@ struct ReadingRemarks {
   var otherRequests = 0
   /// Access logs: lines in another format.
   var malformedLines = Oddity()
+  /// Pages and stylesheets: sentences about what was skipped.
+  var documents: [String] = []
 
   mutating func add(_ other: ReadingRemarks) {
     entries += other.entries
@@ -36,11 +38,12 @@ struct ReadingRemarks {
     unreadableDates.add(other.unreadableDates)
     otherRequests += other.otherRequests
     malformedLines.add(other.malformedLines)
+    documents += other.documents
   }
 
   /// The warnings, one sentence each.
   func warnings(of manifest: String) -> [String] {
-    var sentences: [String] = []
+    var sentences = documents
     if let first = malformedLines.first {
       sentences.append(
         "\(manifest): \(counted(malformedLines.count, "line isn't", "lines aren't")) in the combined or common log format; "

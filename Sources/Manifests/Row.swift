@@ -32,8 +32,8 @@ struct PlainRow {
 
 enum RowStep {
   case row(Row)
-  /// A sitemap that an index names, as written.
-  case sitemap(UnsafeRawBufferPointer, line: UInt64)
+  /// A file whose rows follow: a sitemap as an index writes its URL, or a page or stylesheet with its normalised URL.
+  case child(UnsafeRawBufferPointer, line: UInt64, ManifestFile.Kind)
   /// Other work may get a turn before the next call.
   case nothingYet
   case wouldBlock

@@ -71,6 +71,8 @@ final class ManifestOpener {
   private var fetches: [Int: any ManifestFetch] = [:]
   /// For each manifest of access logs, by index, the counter that all its files share.
   private var counters: [Int: RequestCounter] = [:]
+  /// For each manifest, by index, the pages that it has led to.
+  private var crawls: [Int: PageCrawl] = [:]
 
   init(spoolDirectory: String, standardInput: Int32, fetcher: (any ManifestFetcher)?) {
     self.spoolDirectory = spoolDirectory
@@ -94,7 +96,7 @@ final class ManifestOpener {
         case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
         case nil: nil
         }
-      return OpenManifest(index, file, of: manifest, input: input, context: context(of: file))
+      return OpenManifest(index, file, of: manifest, input: input, context: context(of: file, of: manifest))
     } catch {
       throw error.error(in: file.name)
     }
@@ -120,6 +122,10 @@ final class ManifestOpener {
     guard case .url(let url)? = file.location, let fetch = fetches[index] else { preconditionFailure("only URLs are fetched") }
     switch fetch.outcome {
     case nil: return .wouldBlock(fetch.descriptor)
+    case .failed where manifest.isOfAnyKind && file.kind == .listed:
+      // The request for the image says why.
+      fetches[index] = nil
+      return .open(OpenManifest(index, file, of: manifest, input: nil, context: context(of: file, of: manifest)), url)
     case .failed(let sentence):
       fetches[index] = nil
       throw ManifestError(manifest: file.name, message: "cannot fetch it: \(sentence)")
@@ -127,7 +133,8 @@ final class ManifestOpener {
       fetches[index] = nil
       do throws(InputError) {
         let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
-        let context = self.context(of: file, fetched: fetched)
+        var context = self.context(of: file, of: manifest, fetched: fetched)
+        context.url = manifest.baseURL ?? fetched.finalURL ?? url
         return .open(OpenManifest(index, file, of: manifest, input: input, context: context), fetched.finalURL ?? url)
       } catch {
         throw error.error(in: file.name)
@@ -135,15 +142,30 @@ final class ManifestOpener {
     }
   }
 
-  /// Drops the counts of that manifest, after all its files have been read.
-  func endCounting(of manifest: Int) { counters[manifest] = nil }
+  /// Drops the counts and pages of that manifest, after all its files have been read.
+  func endManifest(_ manifest: Int) { (counters[manifest], crawls[manifest]) = (nil, nil) }
 
-  private func context(of file: ManifestFile, fetched: FetchedManifest? = nil) -> OpenManifest.Context {
+  private func context(
+    of file: ManifestFile,
+    of manifest: Manifest,
+    fetched: FetchedManifest? = nil
+  ) -> OpenManifest.Context {
     OpenManifest.Context(
       counter: { self.counter(of: file.manifest) },
       ownCounter: { [spoolDirectory] in RequestCounter(spoolDirectory: spoolDirectory) },
-      fetched: fetched
+      crawl: { self.crawl(of: file.manifest, manifest.crawl) },
+      fetched: fetched,
+      url: file.base,
+      isImage: manifest.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false
     )
+  }
+
+  /// The pages that a manifest has led to.
+  func crawl(of manifest: Int, _ rules: Manifest.Crawl) -> PageCrawl {
+    if let crawl = crawls[manifest] { return crawl }
+    let crawl = PageCrawl(rules)
+    crawls[manifest] = crawl
+    return crawl
   }
 
   private func counter(of manifest: Int) -> RequestCounter {

@@ -1,12 +1,19 @@
 /// Rows of a manifest whose format is detected: a sitemap if it starts as XML, an access log if its first line looks
 /// like one, else text.
 final class DetectingReader: RowReader {
+  /// The treatment of an HTML page.
+  enum Page {
+    /// As a list of URLs.
+    case lines
+    /// Servers often send a page instead of a missing file.
+    case rejected
+    case read(() -> PageRows)
+  }
+
   private let buffer: InputBuffer
   private let rules: SitemapRules
   private let manifest: String
-  /// Whether an HTML page is rejected: servers often send one instead of a missing file. In a local file it is read as
-  /// lines.
-  private let isFetched: Bool
+  private let page: Page
   /// Creates the reader of an access log, which counts this file only.
   private let accessLog: () -> AccessLogReader
   private var reader: (any RowReader)?
@@ -15,13 +22,13 @@ final class DetectingReader: RowReader {
     _ buffer: InputBuffer,
     rules: SitemapRules,
     manifest: String,
-    isFetched: Bool,
+    page: Page,
     accessLog: @escaping () -> AccessLogReader
   ) {
     self.buffer = buffer
     self.rules = rules
     self.manifest = manifest
-    self.isFetched = isFetched
+    self.page = page
     self.accessLog = accessLog
   }
 
@@ -33,8 +40,17 @@ final class DetectingReader: RowReader {
       if filling == .wouldBlock { return false }
       beginning = filling == .ended ? .other : TextBeginning(buffer.bytes)
     }
-    if isFetched, beginning == .page {
-      throw ManifestError(manifest: manifest, line: 1, message: "the server sent an HTML page instead of a list; check its URL")
+    if beginning == .page {
+      switch page {
+      case .lines: break
+      case .rejected:
+        let message = "the server sent an HTML page instead of a list; check its URL, or write page: for the images of a page"
+        throw ManifestError(manifest: manifest, line: 1, message: message)
+      case .read(let make):
+        let rows = make()
+        reader = rows
+        return try rows.readHeader()
+      }
     }
     if beginning == .other, TextBeginning.isBinary(buffer.bytes) {
       throw ManifestError(manifest: manifest, message: "it is a binary file, not a list of URLs")

@@ -62,7 +62,7 @@ final class SitemapReader: RowReader {
 
   private func step(_ location: SitemapContent.Location) -> RowStep {
     let text = content.text(of: location)
-    if location.kind == .sitemap { return .sitemap(text, line: location.line) }
+    if location.kind == .sitemap { return .child(text, line: location.line, .sitemap) }
     if text.count > InputBuffer.maximumRowBytes { return .row(.tooLong(text, line: location.line)) }
     if text.isEmpty { return .row(.broken(text, line: location.line, problem: "empty location")) }
     let priority = location.priority.map { UnsafeRawBufferPointer(start: $0.utf8Start, count: $0.utf8CodeUnitCount) }
@@ -149,6 +149,7 @@ struct SitemapTree {
       name: name,
       location: .url(url),
       base: url,
+      kind: .sitemap,
       depth: parent.depth + 1,
       trusted: parent.trusted ?? url
     )

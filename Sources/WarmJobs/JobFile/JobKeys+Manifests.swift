@@ -20,7 +20,7 @@ extension JobKeys {
   @JobKeyList static var manifests: [JobKey] {
     JobKey(
       "manifests",
-      exactlyOneOf: ["path", "url", "urls"],
+      exactlyOneOf: ["path", "url", "urls", "page"],
       minimum: 1,
       \.manifests,
       Job.Manifest([]),
@@ -44,16 +44,25 @@ extension JobKeys {
     )
     JobKey("manifests[].urls", .entries, \.manifest.entries, isInDigest: true, "URLs written in the job file")
     JobKey(
+      "manifests[].page",
+      .given(.webURL),
+      \.manifest.page,
+      example: "https://www.example.com/",
+      isInDigest: true,
+      "an HTML page, whose images are the entries; no scripts run"
+    )
+    JobKey(
       "manifests[].format",
       .words(
         "a manifest format",
         [
           "auto": .auto, "text": .text, "csv": .csv, "tsv": .tsv, "jsonl": .jsonl, "sitemap": .sitemap, "combined": .combined,
+          "page": .page,
         ]
       ),
       \.manifest.list.format,
       isInDigest: true,
-      "the format of the list; combined is a web server's access log"
+      "the format of the list; combined is a web server's access log, page is HTML"
     )
     JobKey(
       "manifests[].priority",
@@ -80,6 +89,47 @@ extension JobKeys {
       \.manifest.list.columns.priority,
       isInDigest: true,
       "the field with the priority"
+    )
+    JobKey("manifests[].crawl", isAdvanced: true, "pages: which pages that they link to are read, too")
+    JobKey(
+      "manifests[].crawl.depth",
+      .integer(0...5),
+      \.manifest.list.crawl.depth,
+      isAdvanced: true,
+      isInDigest: true,
+      "follow this many links from the page"
+    )
+    JobKey(
+      "manifests[].crawl.pages",
+      .integer(1...100_000),
+      \.manifest.list.crawl.pages,
+      isAdvanced: true,
+      isInDigest: true,
+      "read at most this many pages"
+    )
+    JobKey(
+      "manifests[].crawl.same-site",
+      .boolean,
+      \.manifest.list.crawl.sameSite,
+      isAdvanced: true,
+      isInDigest: true,
+      "only follow links to the page's scheme, host and port"
+    )
+    JobKey(
+      "manifests[].crawl.include",
+      .list(of: .pattern),
+      \.manifest.list.crawl.include,
+      isAdvanced: true,
+      isInDigest: true,
+      "only follow links that match a glob or re:EXPRESSION (empty: all)"
+    )
+    JobKey(
+      "manifests[].crawl.exclude",
+      .list(of: .pattern),
+      \.manifest.list.crawl.exclude,
+      isAdvanced: true,
+      isInDigest: true,
+      "don't follow links that match; written like include"
     )
     JobKey(
       "manifests[].include",
@@ -185,8 +235,17 @@ extension Job.Manifest {
   }
 
   fileprivate var url: BaseURL? {
-    get { if case .url(let url) = list.source { url } else { nil } }
+    get { if case .url(let url) = list.source, list.format != .page { url } else { nil } }
     set { if let newValue { setSource(of: Self(newValue)) } }
+  }
+
+  fileprivate var page: BaseURL? {
+    get { if case .url(let url) = list.source, list.format == .page { url } else { nil } }
+    set {
+      guard let newValue else { return }
+      setSource(of: Self(newValue))
+      list.format = .page
+    }
   }
 
   fileprivate var entries: [Manifests.Manifest.InlineEntry] {

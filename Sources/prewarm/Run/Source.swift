@@ -36,21 +36,31 @@ enum Source {
   private static func source(ofURL argument: String) throws(SourceError) -> Source {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
-      guard let format = listFormat(url) else { return .url(argument) }
+      if hasImageExtension(url) { return .url(argument) }
       var manifest = Job.Manifest(url)
-      manifest.list.format = format
+      if let format = listFormat(url) {
+        manifest.list.format = format
+      } else {
+        manifest.list.isOfAnyKind = true
+      }
       return .manifest(manifest)
     } catch {
       throw SourceError(sentence: "\(named(argument)): \(error.message)")
     }
   }
 
-  /// The format of the list at `url` by the end of its path; nil for the URL of an image.
+  /// The format of the list at `url` by the end of its path; nil if the response decides what it is.
   private static func listFormat(_ url: BaseURL) -> Manifest.Format? {
     let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
     let name = path.hasSuffix(".gz") ? path.dropLast(3) : path[...]
     if name.hasSuffix(".xml") { return .sitemap }
     return [".txt", ".csv", ".tsv", ".jsonl"].contains(where: name.hasSuffix) ? .auto : nil
+  }
+
+  private static func hasImageExtension(_ url: BaseURL) -> Bool {
+    let name = String(decoding: url.bytes[url.parts.path], as: UTF8.self).split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: ".") else { return false }
+    return ImageFormat(fileExtension: name[name.index(after: dot)...]) != nil
   }
 
   /// Whether an argument that isn't a command looks like a source.

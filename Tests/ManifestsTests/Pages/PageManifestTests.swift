@@ -1,0 +1,111 @@
+import ImageURLs
+import TestSupport
+import Testing
+
+@testable import Manifests
+
+/// Manifests that are pages.
+@Suite struct PageManifestTests {
+  private func page(_ url: String, _ set: (inout Manifest.Crawl) -> Void = { _ in }) throws -> Manifest {
+    var manifest = Manifest(.url(try BaseURL(url)), name: url)
+    manifest.format = .page
+    set(&manifest.crawl)
+    return manifest
+  }
+
+  private func unknown(_ url: String) throws -> Manifest {
+    var manifest = Manifest(.url(try BaseURL(url)), name: url)
+    manifest.isOfAnyKind = true
+    return manifest
+  }
+
+  @Test("entries are the images of a page and of its stylesheets, each once, with the line of its element")
+  func imagesAndStylesheets() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/p/": .text(
+        """
+        <link rel=stylesheet href=/css/a.css>
+        <img src=1.jpg srcset="1.jpg 1x, 2.jpg 2x">
+        <p><img src=/p/1.jpg>
+        """
+      ),
+      "https://a.com/css/a.css": .text("@import 'b.css';\n@import 'a.css';\nb { background: url(3.png) }"),
+      "https://a.com/css/b.css": .text("b { background: url(4.png), url(/p/2.jpg) }"),
+    ])
+    let result = try readAll([try page("https://a.com/p/")], fetcher: fetcher)
+    #expect(result.failure == nil && result.warnings.isEmpty)
+    #expect(
+      result.entries.map(\.description).map { $0.replacing(" normal ", with: "") } == [
+        "https://a.com/p/:2 https://a.com/p/1.jpg", "https://a.com/p/:2 https://a.com/p/2.jpg",
+        "https://a.com/css/a.css:3 https://a.com/css/3.png", "https://a.com/css/b.css:1 https://a.com/css/4.png",
+      ]
+    )
+    #expect(fetcher.requested.count == 3)
+  }
+
+  @Test("a crawl reads each page once, the nearest first, within its depth, its site and its patterns") func crawl() throws {
+    func links(_ image: String, _ targets: String...) -> FakeFetcher.Answer {
+      .text("<img src=/\(image).jpg>" + targets.map { "<a href='\($0)'>x</a>" }.joined())
+    }
+    let fetcher = FakeFetcher([
+      "https://a.com/": links("0", "/1", "/2#part", "/private/x", "https://b.com/", "mailto:a@b.c"),
+      "https://a.com/1": links("1", "/", "/3"),
+      "https://a.com/2": links("2", "/1"),
+      "https://a.com/3": links("3", "/4"),
+      "https://a.com/4": links("4"),
+    ])
+    let result = try readAll(
+      [
+        try page("https://a.com/") {
+          $0.depth = 2
+          $0.exclude = [try! URLPattern("/private/**")]
+        }
+      ],
+      fetcher: fetcher
+    )
+    #expect(result.urls == (0...3).map { "https://a.com/\($0).jpg" })
+    #expect(fetcher.requested == ["https://a.com/", "https://a.com/1", "https://a.com/2", "https://a.com/3"])
+    #expect(result.failure == nil && result.warnings.isEmpty)
+  }
+
+  @Test("a crawl ends at its number of pages, with a warning; links that are gone are warnings, too") func endOfACrawl() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/": .text("<a href=/1></a><a href=/2></a><a href=/3></a><img src=0.jpg>"), "https://a.com/2": .text("<img src=2.jpg>"),
+    ])
+    let manifest = try page("https://a.com/") { ($0.depth, $0.pages) = (1, 3) }
+    let result = try readAll([manifest], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/2.jpg"] && result.failure == nil)
+    result.warnings.forEach { expectGolden($0) }
+    #expect(result.warnings.count == 2 && !fetcher.requested.contains("https://a.com/3"))
+  }
+
+  @Test("links aren't followed where the page forbids it") func noFollow() throws {
+    for (start, link) in [("<meta name=robots content=nofollow>", "<a href=/1>"), ("", "<a rel=nofollow href=/1>")] {
+      let fetcher = FakeFetcher(["https://a.com/": .text("\(start)<img src=0.jpg>\(link)")])
+      let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
+      #expect(result.urls == ["https://a.com/0.jpg"] && fetcher.requested.count == 1)
+    }
+  }
+
+  @Test("a stylesheet that can't be fetched is an error after all entries") func lostStylesheet() throws {
+    let fetcher = FakeFetcher(["https://a.com/": .text("<link rel=stylesheet href=a.css><img src=0.jpg>")])
+    let result = try readAll([try page("https://a.com/")], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg"])
+    #expect(result.failure?.manifest == "https://a.com/a.css")
+  }
+
+  @Test("the response decides what a URL of unknown kind is") func unknownKind() throws {
+    let cases: [(FakeFetcher.Answer, [String])] = [
+      (.typed("text/html; charset=utf-8", "<img src=0.jpg>"), ["https://a.com/0.jpg"]),
+      (.text("<!doctype html><img src=0.jpg>"), ["https://a.com/0.jpg"]),
+      (.text("https://a.com/0.jpg\n"), ["https://a.com/0.jpg"]),
+      (.text("<urlset><url><loc>https://a.com/0.jpg</loc></url></urlset>"), ["https://a.com/0.jpg"]),
+      (.typed("image/svg+xml", "<svg/>"), ["https://a.com/x"]),
+      (.failure("the server answered 404 Not Found"), ["https://a.com/x"]),
+    ]
+    for (answer, urls) in cases {
+      let result = try readAll([try unknown("https://a.com/x")], fetcher: FakeFetcher(["https://a.com/x": answer]))
+      #expect(result.urls == urls && result.failure == nil)
+    }
+  }
+}
