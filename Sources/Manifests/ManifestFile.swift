@@ -163,7 +163,9 @@ final class OpenManifest {
     self.buffer = buffer
     let rules = SitemapRules(manifest)
     let contentType = context.fetched?.contentType
-    let page = { (kind: PageRows.Kind) in PageRows(buffer, kind, of: file, at: context.url, contentType: contentType, context.crawl()) }
+    let page = { (kind: PageRows.Kind) in
+      PageRows(buffer, kind, of: file, at: context.url, contentType: contentType, context.crawl())
+    }
     rows =
       switch format {
       case .auto:

@@ -40,7 +40,10 @@ final class PageRows: RowReader {
   func readHeader() throws(ManifestError) -> Bool {
     if content != nil { return true }
     guard let url else {
-      throw ManifestError(manifest: manifest, message: "the URL of this page is unknown; set base-url, such as https://www.example.com/")
+      throw ManifestError(
+        manifest: manifest,
+        message: "the URL of this page is unknown; set base-url, such as https://www.example.com/"
+      )
     }
     let rules = PageRules()
     // One byte more than is parsed shows that the rest is missing.

@@ -70,7 +70,8 @@ import Testing
 
   @Test("a crawl ends at its number of pages, with a warning; links that are gone are warnings, too") func endOfACrawl() throws {
     let fetcher = FakeFetcher([
-      "https://a.com/": .text("<a href=/1></a><a href=/2></a><a href=/3></a><img src=0.jpg>"), "https://a.com/2": .text("<img src=2.jpg>"),
+      "https://a.com/": .text("<a href=/1></a><a href=/2></a><a href=/3></a><img src=0.jpg>"),
+      "https://a.com/2": .text("<img src=2.jpg>"),
     ])
     let manifest = try page("https://a.com/") { ($0.depth, $0.pages) = (1, 3) }
     let result = try readAll([manifest], fetcher: fetcher)
