@@ -62,7 +62,7 @@ extension JobKeys {
       ),
       \.manifest.list.format,
       isInDigest: true,
-      "the format of the list; combined is a web server's access log, page is HTML"
+      "the format of the list; combined is an access log, page is HTML"
     )
     JobKey(
       "manifests[].priority",

@@ -22,6 +22,8 @@ import YAMLDocuments
       - url: https://www.example.com/sitemap.xml
         newer-than: none
         sitemap-priority: false
+      - page: https://www.example.com/
+        crawl: {depth: 0, pages: 1000, same-site: true, include: [], exclude: []}
     prefetch:
       order: fifo
       concurrency: 32

@@ -30,7 +30,7 @@ func job(with key: JobKey, _ value: String) -> String {
     var beside = JobKeys.all.filter { sibling in
       sibling.isRequired && sibling.path == "\(section).\(sibling.name)" && sibling.name != inner
     }.map { "\($0.name): \($0.example ?? "")" }
-    if section == "manifests[]", !["path", "url", "urls"].contains(inner) { beside.append("path: a.txt") }
+    if section == "manifests[]", !["path", "url", "urls", "page"].contains(inner) { beside.append("path: a.txt") }
     if section == "transform.resize", inner == "fit" { beside.append("width: 10") }
     let body = "{\((beside + [text]).joined(separator: ", "))}"
     text = "\(name): \(isItem ? "[\(body)]" : body)"
