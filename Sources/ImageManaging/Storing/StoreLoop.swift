@@ -124,7 +124,7 @@ final class StoreLoop {
       partials.removeValue(forKey: number)?.end()
       let stream = response.wasStreamed ? streams.removeValue(forKey: number) : nil
       response.pieces += stream?.pieces ?? []
-      let body = inbox.whileWriting { stream?.finish() }
+      let body = stream.flatMap { stream in inbox.whileWriting { stream.finish() } }
       let whole = response.isPrefix ? Judged.Body.prefix(response.body) : .bytes(response.body)
       judge(number, response, body ?? whole)
     case .notModified(let number, var response):
