@@ -6,10 +6,10 @@ import Testing
 /// Pages of the index that commits free.
 @Suite struct PageReuseTests {
   /// Stores small images, each in a commit, and returns the growth of the index in bytes.
-  private func growth(_ cache: ImageCache, _ names: Range<Int>, isOfMany: Bool) throws -> Int {
+  private func growth(_ cache: ImageCache, _ names: Range<Int>, delaysReuse: Bool) throws -> Int {
     let before = try indexSize(cache)
     for name in names {
-      try cache.write(isOfMany: isOfMany) { (writer) throws(CacheError) in try writer.put("image-\(name)", body(3000)) }
+      try cache.write(delaysReuse: delaysReuse) { (writer) throws(CacheError) in try writer.put("image-\(name)", body(3000)) }
     }
     return try indexSize(cache) - before
   }
@@ -22,17 +22,17 @@ import Testing
   func seriesOfCommits() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (series, single) = (try makeCache(one), try makeCache(other))
-    let grown = try growth(series, 0..<200, isOfMany: true)
-    let least = try growth(single, 0..<200, isOfMany: false)
+    let grown = try growth(series, 0..<200, delaysReuse: true)
+    let least = try growth(single, 0..<200, delaysReuse: false)
     #expect(grown > 2 * least)
-    series.endWriting()
-    #expect(try growth(series, 200..<600, isOfMany: false) < least)
+    series.reusePages()
+    #expect(try growth(series, 200..<600, delaysReuse: false) < least)
   }
 
   @Test("a series that removes images reuses pages") func removing() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (replacing, adding) = (try makeCache(one), try makeCache(other))
-    let grown = try (0..<200).reduce(0) { sum, _ in sum + (try growth(replacing, 0..<1, isOfMany: true)) }
-    #expect(try 5 * grown < growth(adding, 0..<200, isOfMany: true))
+    let grown = try (0..<200).reduce(0) { sum, _ in sum + (try growth(replacing, 0..<1, delaysReuse: true)) }
+    #expect(try 5 * grown < growth(adding, 0..<200, delaysReuse: true))
   }
 }

@@ -77,15 +77,15 @@ final class Environment: @unchecked Sendable {
 
   /// Calls `body` in a write transaction, then commits and syncs; if `body` or the commit fails, nothing changes.
   ///
-  /// With `isOfMany`, other commits follow soon, until ``endOfMany()``.
+  /// With `delaysReuse`, the pages that it frees may be kept until ``reusePages()``, since other commits follow soon.
   func write<R>(
-    isOfMany: Bool = false,
+    delaysReuse: Bool = false,
     _ body: (WriteTransaction) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if isReadOnly { throw .readOnly(path: folder.path) }
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
     let writer = try begin { environment in
-      if isOfMany { reuse.withLock { $0.delay(in: self) } }
+      if delaysReuse { reuse.withLock { $0.delay(in: self) } }
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(environment, nil, 0, &transaction)
       return (code, transaction.map(ReadHandle.init))
@@ -123,7 +123,7 @@ final class Environment: @unchecked Sendable {
   }
 
   /// Lets the pages that earlier commits have freed be reused.
-  func endOfMany() {
+  func reusePages() {
     gate.lockShared()
     defer { gate.unlock() }
     reuse.withLock { $0.end() }

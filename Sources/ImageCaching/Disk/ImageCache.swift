@@ -169,16 +169,16 @@ public final class ImageCache: Sendable {
   /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write or
   /// sync, also for all later writes; `deleted` if the folder was deleted; and the errors of `body`.
   ///
-  /// With `isOfMany`, other writes follow soon, until ``endWriting()``: meanwhile the index may grow by 32 MB of pages that become free.
-  package func write<R>(isOfMany: Bool = false, _ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
+  /// With `delaysReuse`, other writes follow soon: until ``reusePages()``, the index may grow by the pages that they free.
+  package func write<R>(delaysReuse: Bool = false, _ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
-    return try environment.write(isOfMany: isOfMany) { (transaction) throws(CacheError) -> R in
+    return try environment.write(delaysReuse: delaysReuse) { (transaction) throws(CacheError) -> R in
       try body(CacheWriter(transaction, blacklistTTL: configuration.blacklistTTL, expiry: expiry, now: configuration.time.wall()))
     }
   }
 
-  /// Ends a series of writes: the pages that they freed may be reused.
-  package func endWriting() { environment.endOfMany() }
+  /// Lets later writes reuse the pages that earlier ones freed.
+  package func reusePages() { environment.reusePages() }
 
   /// Creates a file for a body that is written as it arrives.
   package func makeBlobWriter() throws(CacheError) -> BlobWriter {

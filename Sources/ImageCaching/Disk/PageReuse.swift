@@ -6,11 +6,14 @@ import CLMDB
 /// the commits just before left, page by page. Reused later, gaps have grown together, and a disk writes a run of pages nearly as fast as
 /// a single one.
 struct PageReuse {
-  /// Images that may be stored until pages are reused; their pages take 32 MB at most.
+  /// Images that may be stored until pages are reused; their pages take about 32 MB at most.
   private static let imageLimit: UInt64 = 4096
+  /// The same for commits, since not all of them store images.
+  private static let commitLimit = 16
 
   private var reader: OpaquePointer?
   private var images: UInt64 = 0
+  private var commits = 0
 
   /// Begins a delay, unless there is one. The environment's gate must be held.
   mutating func delay(in environment: Environment) {
@@ -18,15 +21,16 @@ struct PageReuse {
     if reader == nil { mdb_txn_begin(environment.handle, nil, UInt32(MDB_RDONLY), &reader) }
   }
 
-  /// Counts images that were stored. The pages of removed bodies are needed at once, so they end the delay, too.
+  /// Counts a commit and its images. The pages of removed bodies are needed at once, so they end the delay, too.
   mutating func count(_ stored: UInt64, freesBodies: Bool) {
     images += stored
-    if freesBodies || images >= Self.imageLimit { end() }
+    commits += 1
+    if freesBodies || images >= Self.imageLimit || commits >= Self.commitLimit { end() }
   }
 
   /// Lets all pages be reused.
   mutating func end() {
     if let reader { mdb_txn_abort(reader) }
-    (reader, images) = (nil, 0)
+    (reader, images, commits) = (nil, 0, 0)
   }
 }

@@ -81,7 +81,7 @@ struct CommitBatch {
 
   private mutating func commit(_ range: Range<Int>, to cache: ImageCache) {
     do throws(CacheError) {
-      try cache.write(isOfMany: true) { writer throws(CacheError) in
+      try cache.write(delaysReuse: true) { writer throws(CacheError) in
         for index in range { try Self.write(changes[index], &results[index], with: writer) }
       }
     } catch {

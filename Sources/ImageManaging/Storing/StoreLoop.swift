@@ -62,7 +62,7 @@ final class StoreLoop {
         writeTouches(all: isClosing)
         commit()
         deliver()
-        endWriting()
+        reusePages()
         if isClosing && bodiesBeingProcessed == 0 { return }
         inbox.meter.store(.idle)
         _ = inbox.mailbox.wait(until: touched.deadline)
@@ -287,7 +287,7 @@ final class StoreLoop {
 
   func commit() {
     guard !batch.isEmpty, let context = batch.context else { return }
-    if written !== context.cache { endWriting() }
+    if written !== context.cache { reusePages() }
     written = context.cache
     inbox.whileWriting { batch.commit() }
     let held = batch.held
@@ -299,8 +299,8 @@ final class StoreLoop {
     deliver()
   }
 
-  private func endWriting() {
-    written?.endWriting()
+  private func reusePages() {
+    written?.reusePages()
     written = nil
   }
 
