@@ -163,9 +163,7 @@ final class OpenManifest {
     self.buffer = buffer
     let rules = SitemapRules(manifest)
     let contentType = context.fetched?.contentType
-    let page = { (kind: PageRows.Kind) in
-      PageRows(buffer, kind, of: file, at: context.url, contentType: contentType, context.crawl())
-    }
+    let page = { PageRows(buffer, of: file, at: context.url, contentType: contentType, context.crawl()) }
     rows =
       switch format {
       case .auto:
@@ -173,7 +171,7 @@ final class OpenManifest {
           buffer,
           rules: rules,
           manifest: file.name,
-          page: context.fetched == nil ? .lines : manifest.isOfAnyKind ? .read({ page(.page) }) : .rejected
+          page: context.fetched == nil ? .lines : manifest.isOfAnyKind ? .read(page) : .rejected
         ) {
           // Files of a pattern may have different formats, so each detected log is counted separately.
           var alone = file
@@ -185,7 +183,7 @@ final class OpenManifest {
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
       case .jsonl: JSONLinesReader(buffer, columns: manifest.columns)
       case .sitemap: SitemapReader(buffer, rules: rules, manifest: file.name)
-      case .page: page(file.kind == .stylesheet ? .stylesheet : .page)
+      case .page: page()
       case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())
       }
   }

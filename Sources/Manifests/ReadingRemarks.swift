@@ -16,6 +16,8 @@ struct ReadingRemarks {
     }
   }
 
+  private static let maximumDocuments = 100
+
   /// Entries that were kept.
   var entries = 0
   /// Sitemaps: pages without an image.
@@ -38,7 +40,8 @@ struct ReadingRemarks {
     unreadableDates.add(other.unreadableDates)
     otherRequests += other.otherRequests
     malformedLines.add(other.malformedLines)
-    documents += other.documents
+    // A crawl may have any number of them.
+    documents += other.documents.prefix(max(0, Self.maximumDocuments - documents.count))
   }
 
   /// The warnings, one sentence each.

@@ -22,11 +22,17 @@ import Testing
   func seriesOfCommits() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (series, single) = (try makeCache(one), try makeCache(other))
-    let grown = try growth(series, 0..<200, delaysReuse: true)
-    let least = try growth(single, 0..<200, delaysReuse: false)
+    let grown = try growth(series, 0..<15, delaysReuse: true)
+    let least = try growth(single, 0..<15, delaysReuse: false)
     #expect(grown > 2 * least)
     series.reusePages()
-    #expect(try growth(series, 200..<600, delaysReuse: false) < least)
+    #expect(try growth(series, 15..<45, delaysReuse: false) < least)
+  }
+
+  @Test("a long series reuses pages, too, so that the index grows by a limited size") func longSeries() throws {
+    let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
+    let grown = try growth(try makeCache(one), 0..<400, delaysReuse: true)
+    #expect(try grown < 2 * growth(try makeCache(other), 0..<400, delaysReuse: false))
   }
 
   @Test("a series that removes images reuses pages") func removing() throws {

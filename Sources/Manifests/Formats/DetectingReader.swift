@@ -44,7 +44,7 @@ final class DetectingReader: RowReader {
       switch page {
       case .lines: break
       case .rejected:
-        let message = "the server sent an HTML page instead of a list; check its URL, or write page: for the images of a page"
+        let message = "the server sent an HTML page instead of a list; check its URL, or use 'page' for a page's images"
         throw ManifestError(manifest: manifest, line: 1, message: message)
       case .read(let make):
         let rows = make()

@@ -27,9 +27,7 @@ extension UnsafeRawBufferPointer {
 
   /// Whether the path of a URL as written ends in the extension of an image format.
   var hasImageExtension: Bool {
-    let path = prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-    guard let dot = path.lastIndex(of: UInt8(ascii: ".")), path.endIndex - dot <= 6 else { return false }
-    return ImageFormat(fileExtension: String(decoding: path[(dot + 1)...].filter { !$0.isASCIIWhitespace }, as: UTF8.self)) != nil
+    ImageExtension.ends(UnsafeRawBufferPointer(rebasing: trimmedASCII))
   }
 
   private var trimmedASCII: Slice<UnsafeRawBufferPointer> {

@@ -33,6 +33,11 @@ package struct PageRemarks: Sendable {
     if !exceeded.contains(where: { $0.limit == limit }) { exceeded.append((limit, line)) }
   }
 
+  /// Returns the first limit that was exceeded, as a sentence with its line; nil if there is none.
+  func loss(limits: PageLimits = PageLimits()) -> (line: UInt64, sentence: String)? {
+    exceeded.first.map { ($0.line, Self.sentence($0.limit, limits)) }
+  }
+
   /// Returns the warnings, one sentence each.
   package func warnings(of page: String, limits: PageLimits = PageLimits()) -> [String] {
     var sentences = exceeded.map { "\(page):\($0.line): \(Self.sentence($0.limit, limits))" }

@@ -3,12 +3,8 @@ import ImageURLs
 
 /// Rows of a page or a stylesheet: the URLs of its images, then the stylesheets and pages that it names.
 final class PageRows: RowReader {
-  enum Kind {
-    case page, stylesheet
-  }
-
   private let buffer: InputBuffer
-  private let kind: Kind
+  private let isStylesheet: Bool
   private let contentType: String?
   private let url: BaseURL?
   private let manifest: String
@@ -21,19 +17,18 @@ final class PageRows: RowReader {
   /// Creates the rows of a document at `url`.
   init(
     _ buffer: InputBuffer,
-    _ kind: Kind,
     of file: ManifestFile,
     at url: BaseURL?,
     contentType: String?,
     _ crawl: PageCrawl
   ) {
     self.buffer = buffer
-    self.kind = kind
+    isStylesheet = file.kind == .stylesheet
     self.contentType = contentType
     self.url = url
     manifest = file.name
     self.crawl = crawl
-    followsLinks = kind == .page && file.depth < crawl.rules.depth
+    followsLinks = file.depth < crawl.rules.depth
   }
 
   /// Reads and parses the whole document.
@@ -60,12 +55,11 @@ final class PageRows: RowReader {
       bytes.append(contentsOf: buffer.bytes)
       buffer.consume(buffer.bytes.count)
     }
-    let (kind, contentType) = (kind, contentType)
+    let (isStylesheet, contentType) = (isStylesheet, contentType)
     content = bytes.withRawBytes { bytes in
-      switch kind {
-      case .page: Content(PageDocument(bytes, contentType: contentType, url: url, rules: rules))
-      case .stylesheet: Content(StylesheetDocument(bytes, contentType: contentType, url: url, rules: rules))
-      }
+      isStylesheet
+        ? Content(StylesheetDocument(bytes, contentType: contentType, url: url, rules: rules))
+        : Content(PageDocument(bytes, contentType: contentType, url: url, rules: rules))
     }
     bytes = []
     return true
@@ -76,8 +70,16 @@ final class PageRows: RowReader {
 
   var remarks: ReadingRemarks {
     var remarks = ReadingRemarks()
-    if let content { remarks.documents = content.remarks.warnings(of: manifest) }
+    // The first limit is the error of ``checkEnd()``.
+    if let found = content?.remarks {
+      remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
+    }
     return remarks
+  }
+
+  /// The images of a part that wasn't read are unknown.
+  func checkEnd() throws(ManifestError) {
+    if let (line, sentence) = content?.remarks.loss() { throw ManifestError(manifest: manifest, line: line, message: sentence) }
   }
 
   func next() -> RowStep {
@@ -101,29 +103,21 @@ private final class Content {
   private var images: ArraySlice<PageImage>
   private var stylesheets: ArraySlice<PageStylesheet>
   private var links: ArraySlice<PageLink>
-  private let text: UnsafeMutableRawBufferPointer
+  private let text = GrowingBytes()
 
   init(_ page: PageDocument) {
     (remarks, images, stylesheets) = (page.remarks, page.images[...], page.stylesheets[...])
     links = page.isNoFollow ? [] : page.links[...]
-    text = Self.copy(page.text)
+    page.text.withRawBytes { text.append($0) }
   }
 
   init(_ stylesheet: StylesheetDocument) {
     (remarks, images, stylesheets) = (stylesheet.remarks, stylesheet.images[...], stylesheet.imports[...])
     links = []
-    text = Self.copy(stylesheet.text)
+    stylesheet.text.withRawBytes { text.append($0) }
   }
 
-  deinit { text.deallocate() }
-
-  private static func copy(_ bytes: [UInt8]) -> UnsafeMutableRawBufferPointer {
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-    copy.copyBytes(from: bytes)
-    return copy
-  }
-
-  func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[range]) }
+  func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { text[range] }
 
   func nextImage() -> PageImage? { images.popFirst() }
   func nextStylesheet() -> PageStylesheet? { stylesheets.popFirst() }

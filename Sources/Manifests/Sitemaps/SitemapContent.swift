@@ -215,13 +215,13 @@ extension String {
 }
 
 /// Distinguishes images from pages by their URLs alone.
-enum ImageExtension {
+package enum ImageExtension {
   private static let all: [StaticString] = [
     "jpg", "jpeg", "png", "webp", "gif", "avif", "svg", "jpe", "jfif", "apng", "heic", "heif", "jxl", "bmp", "ico", "tif", "tiff",
   ]
 
   /// Whether the path of a URL or reference ends in an image extension, in any letter case.
-  static func ends(_ url: UnsafeRawBufferPointer) -> Bool {
+  package static func ends(_ url: UnsafeRawBufferPointer) -> Bool {
     let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
     guard let dot = url[..<end].lastIndex(of: UInt8(ascii: ".")), (3...4).contains(end - dot - 1) else { return false }
     return all.contains { name in

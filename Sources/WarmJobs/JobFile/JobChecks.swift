@@ -44,10 +44,22 @@ extension JobReader {
 
   // MARK: Manifests and reports
 
-  /// Rejects keys that only have an effect on sitemaps.
+  /// Rejects keys that only have an effect on sitemaps or on pages.
   private func checkManifest(_ index: Int) {
     let (manifest, path) = (job.manifests[index], "manifests[\(index)]")
     let format = manifest.list.format
+    if given["\(path).page"] != nil, format != .page {
+      reject("\(path).format", since: "'page' names an HTML page", chosenBy: "\(path).page")
+    } else if format != .page {
+      let (crawl, usual) = (manifest.list.crawl, Manifest.Crawl())
+      for (key, isSet) in [
+        ("depth", crawl.depth != usual.depth), ("pages", crawl.pages != usual.pages),
+        ("same-site", crawl.sameSite != usual.sameSite),
+        ("include", !crawl.include.isEmpty), ("exclude", !crawl.exclude.isEmpty),
+      ] where isSet {
+        reject("\(path).crawl.\(key)", since: "the list isn't a page", chosenBy: "\(path).format")
+      }
+    }
     let reason: String
     if given["\(path).urls"] != nil {
       reason = "entries in the job file aren't a sitemap"

@@ -36,7 +36,7 @@ enum Source {
   private static func source(ofURL argument: String) throws(SourceError) -> Source {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
-      if hasImageExtension(url) { return .url(argument) }
+      if url.bytes.withUnsafeBytes(ImageExtension.ends) { return .url(argument) }
       var manifest = Job.Manifest(url)
       if let format = listFormat(url) {
         manifest.list.format = format
@@ -55,12 +55,6 @@ enum Source {
     let name = path.hasSuffix(".gz") ? path.dropLast(3) : path[...]
     if name.hasSuffix(".xml") { return .sitemap }
     return [".txt", ".csv", ".tsv", ".jsonl"].contains(where: name.hasSuffix) ? .auto : nil
-  }
-
-  private static func hasImageExtension(_ url: BaseURL) -> Bool {
-    let name = String(decoding: url.bytes[url.parts.path], as: UTF8.self).split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: ".") else { return false }
-    return ImageFormat(fileExtension: name[name.index(after: dot)...]) != nil
   }
 
   /// Whether an argument that isn't a command looks like a source.

@@ -80,7 +80,7 @@ import Testing
     #expect(result.warnings.count == 2 && !fetcher.requested.contains("https://a.com/3"))
   }
 
-  @Test("links aren't followed where the page forbids it") func noFollow() throws {
+  @Test("links aren't followed if the page forbids it") func noFollow() throws {
     for (start, link) in [("<meta name=robots content=nofollow>", "<a href=/1>"), ("", "<a rel=nofollow href=/1>")] {
       let fetcher = FakeFetcher(["https://a.com/": .text("\(start)<img src=0.jpg>\(link)")])
       let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
@@ -93,6 +93,13 @@ import Testing
     let result = try readAll([try page("https://a.com/")], fetcher: fetcher)
     #expect(result.urls == ["https://a.com/0.jpg"])
     #expect(result.failure?.manifest == "https://a.com/a.css")
+  }
+
+  @Test("a page that can't be read to its end is an error after its entries") func cutPage() throws {
+    let attributes = (0..<600).map { " a\($0)" }.joined()
+    let fetcher = FakeFetcher(["https://a.com/": .text("<img src=0.jpg>\n<p\(attributes)><img src=1.jpg>")])
+    let result = try readAll([try page("https://a.com/")], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg"] && result.failure?.line == 2 && result.warnings.isEmpty)
   }
 
   @Test("the response decides what a URL of unknown kind is") func unknownKind() throws {
