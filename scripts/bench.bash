@@ -13,7 +13,8 @@
 #                                                 5 user, 6 system, 7 CPU seconds; of warm also, from prewarm's report, 8 seconds, 9 KB
 #   figure NAME                                   the first figure of that name in prewarm's last report
 # An origin for runs of many URLs:
-#   small_origin [OPTION…], small_urls FIRST END  options of start_origin; one image of 1.5 KB, and its URLs: numbers FIRST to below END as queries, which it ignores
+#   small_image                                   writes $work/img/small.jpg
+#   small_origin, small_urls FIRST END            one image of 1.5 KB, and its URLs: numbers FIRST to below END as queries, which it ignores
 # Results:
 #   value NAME PAIR COLUMN, median NAME COLUMN    of the noted rows; empty if there are none
 #   seconds NAME [COLUMN], megabytes NAME [COLUMN], rate NAME COUNT [COLUMN]    medians for people; a dash if there are none
@@ -149,10 +150,11 @@ met() {
   awk "BEGIN {print ($1 $2 $3) ? \"yes\" : \"no\"}"
 }
 
-small_origin() {
+small_image() {
   mkdir -p "$work/img"
   scripts/scene 64 48 1 | cjpeg -quality 80 -outfile "$work/img/small.jpg"
-  start_origin "$work" "$port" "$work" "$@"
 }
+
+small_origin() { small_image && start_origin "$work" "$port" "$work"; }
 
 small_urls() { awk -v url="$base/img/small.jpg" -v i="$1" -v end="$2" 'BEGIN {for (; i < end; i++) printf "%s?%d\n", url, i}'; }
