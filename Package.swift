@@ -85,7 +85,7 @@ let package = Package(
     .target(name: "CGumbo", linkerSettings: [.linkedLibrary("gumbo")]),
 
     library("Platform", ["CPlatform"]),
-    library("ImagePrimitives", ["Platform", "CXXHash", "CZlib"]),
+    library("ImagePrimitives", ["Platform", "CXXHash", "CZlib", "CCrypto"]),
     library("Threads", ["Platform", "ImagePrimitives", deque]),
     library("ImageURLs", ["Platform", "ImagePrimitives", "CCurl"]),
     library(

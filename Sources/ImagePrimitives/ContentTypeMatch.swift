@@ -37,6 +37,16 @@ extension ContentTypeMatch {
 }
 
 extension ImageFormat {
+  /// The format with that media type or a common alias of it; nil for other types.
+  package init?(mediaType: String?) {
+    let named = Self.allCases.first { format in
+      let match = ContentTypeMatch(declared: mediaType, format: format)
+      return match == .exact || match == .alias
+    }
+    guard let named else { return nil }
+    self = named
+  }
+
   /// The types that are right.
   fileprivate var expectedTypes: [String] {
     // The registered type of icons is rare; the WHATWG's MIME Sniffing standard, section 6.1, uses this one.

@@ -49,6 +49,8 @@ public struct EntryResult: Sendable {
     /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
     /// length of the whole body. It usually distinguishes images as well as a hash of the whole body.
     package let prefixChecksum: Checksum?
+    /// The SHA-256 of the body, if its list states one.
+    package let sha256: [UInt8]?
 
     package init(
       failure: ImageFailure? = nil,
@@ -56,7 +58,8 @@ public struct EntryResult: Sendable {
       finalURL: String? = nil,
       contentType: String? = nil,
       warnings: [String] = [],
-      prefixChecksum: Checksum? = nil
+      prefixChecksum: Checksum? = nil,
+      sha256: [UInt8]? = nil
     ) {
       self.failure = failure
       self.isBlacklisted = isBlacklisted
@@ -64,6 +67,32 @@ public struct EntryResult: Sendable {
       self.contentType = contentType
       self.warnings = warnings
       self.prefixChecksum = prefixChecksum
+      self.sha256 = sha256
+    }
+
+    /// Returns the details of a failed entry instead of `other`, as far as they apply.
+    package static func failed(_ failure: ImageFailure, _ other: Details?) -> Details {
+      Details(
+        failure: failure,
+        finalURL: other?.finalURL,
+        contentType: other?.contentType,
+        warnings: other?.warnings ?? [],
+        prefixChecksum: other?.prefixChecksum,
+        sha256: other?.sha256
+      )
+    }
+
+    /// Returns `other` with one more warning.
+    package static func adding(_ warning: String, to other: Details?) -> Details {
+      Details(
+        failure: other?.failure,
+        isBlacklisted: other?.isBlacklisted ?? false,
+        finalURL: other?.finalURL,
+        contentType: other?.contentType,
+        warnings: (other?.warnings ?? []) + [warning],
+        prefixChecksum: other?.prefixChecksum,
+        sha256: other?.sha256
+      )
     }
   }
 
@@ -92,6 +121,8 @@ public struct EntryResult: Sendable {
   public var contentType: String? { details?.contentType }
   /// Sentences about oddities that aren't failures.
   public var warnings: [String] { details?.warnings ?? [] }
+  /// The SHA-256 of the body, if its list states one.
+  package var sha256: [UInt8]? { details?.sha256 }
 
   /// The checksum that identifies equal bodies; nil if too little of the body is known.
   public var bodyIdentity: Checksum? {

@@ -8,6 +8,8 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
   case notAnImage, empty, undecodable, size, format, dimensions, animated, placeholder
   // The entry, the cache, prewarm itself.
   case invalidURL, cacheWrite, `internal`
+  // The image differs from what its list says.
+  case expectation
 
   /// The name in reports and job files, such as `not-an-image`.
   public var name: String {
@@ -38,6 +40,7 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
     case .invalidURL: "invalid-url"
     case .cacheWrite: "cache-write"
     case .internal: "internal"
+    case .expectation: "expectation"
     }
   }
 

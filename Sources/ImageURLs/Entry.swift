@@ -188,6 +188,9 @@ public struct EntryBatch: Sendable {
     entries.append(entry)
   }
 
+  /// Whether an entry may have an owner.
+  package var hasOwners: Bool { !owners.isEmpty }
+
   /// The object that the driver attached to the entry at `index`.
   public func owner(_ index: Int) -> (any AnyObject & Sendable)? { index < owners.count ? owners[index] : nil }
 

@@ -76,7 +76,7 @@ final class EntryAssembler {
         setInvalid(&entry, row, error.message, &batch)
       }
     }
-    batch.entries.append(entry)
+    batch.append(entry, owner: row.note)
     return entry.state
   }
 

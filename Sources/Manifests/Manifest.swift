@@ -82,8 +82,13 @@ public struct Manifest: Sendable {
     public var url: String
     /// The field with a priority, which may be absent or empty. Default: `priority`.
     public var priority: String
+    /// The field with an identifier for reports, such as that of a product. Default: `id`.
+    public var id = "id"
+    /// The fields with what the image must be: the SHA-256 of its body in hexadecimal digits, its width and height in pixels, and the
+    /// size of its body. Any may be absent or empty. Defaults: `sha256`, `width`, `height`, `bytes`.
+    public var sha256 = "sha256", width = "width", height = "height", bytes = "bytes"
 
-    /// Creates the names of the two fields.
+    /// Creates the names of the fields, the others with their defaults.
     public init(url: String = "url", priority: String = "priority") {
       self.url = url
       self.priority = priority

@@ -39,6 +39,9 @@ struct ManifestFile {
     case url(BaseURL)
   }
 
+  /// The URL that it is fetched from; nil if it isn't.
+  var url: BaseURL? { if case .url(let url)? = location { url } else { nil } }
+
   /// Whether it is fetched from an origin that the user named, not only a server.
   var isOfOwnOrigin: Bool {
     guard case .url(let url)? = location, let trusted else { return false }

@@ -182,7 +182,7 @@ public final class ManifestReader {
   }
 
   private func prepare() -> Status {
-    if order == .lifo || pass.hasSeveralClasses {
+    if order == .lifo || pass.hasSeveralClasses || pass.readsSeveralPages {
       phase = .spooling(EntrySpool(directory: spoolDirectory))
     } else {
       guard pass.prepareStreams() else { return .waiting }
@@ -290,7 +290,8 @@ public final class ManifestReader {
     } catch {
       throw error.error(in: manifestNames.first ?? "")
     }
-    phase = .spooled(SpooledRows(spool, files: pass.files, versions: pass.versions, order: order), count: spool.count)
+    let rows = SpooledRows(spool, files: pass.files, versions: pass.versions, order: order) { [pass] in pass.pages(file: $0, using: $1) }
+    phase = .spooled(rows, count: spool.count)
   }
 
   private func read(_ rows: SpooledRows, into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {

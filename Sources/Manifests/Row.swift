@@ -1,3 +1,5 @@
+import ImageURLs
+
 /// One row of a manifest, as its format describes it.
 ///
 /// Its texts point into the reader's buffers and are valid until the next row is read.
@@ -14,6 +16,8 @@ struct Row {
   var problem: String?
   /// The index of its file, if it isn't the one being read.
   var file: Int?
+  /// What it says besides its URL.
+  var note: EntryNote?
 }
 
 /// A row that is only a URL, as most are.

@@ -38,6 +38,10 @@ struct QueueFilling {
         if read == 0, batch.entries.isEmpty { throw .job(.manifest(error)) }
         remarks.breakage = "\(error)"
       }
+      // Messages have URLs only, and workers would report other images as good.
+      if let index = batch.entries.indices.first(where: { batch.note($0)?.expectation != nil }) {
+        throw .expectations(manifest: manifests.reader.manifestNames[Int(batch.entries[index].source)])
+      }
       do throws(QueueError) {
         try name(&named)
         if named <= DetailedRows.maximumManifests { try append(batch) }

@@ -19,6 +19,8 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
   case standardInputIsGone(QueueLocation)
   /// The job has more manifests than rows can refer to.
   case tooManyManifests(Int)
+  /// That manifest says more about its images than a queue carries.
+  case expectations(manifest: String)
   /// The system can't create a thread.
   case noThread(String)
   /// A signal arrived.
@@ -39,6 +41,8 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
     case .standardInputIsGone(let location):
       "\(location) contains a part of this job, and standard input can't be read again to add the rest; start over with --replace"
     case .tooManyManifests(let limit): "a queue takes at most \(limit) lists; combine some of them"
+    case .expectations(let manifest):
+      "a queue doesn't carry what \(manifest) expects of its images (sha256, width, height, bytes); rename these columns, or use prewarm run"
     case .noThread(let sentence): sentence
     case .interrupted: "stopped by a signal"
     }

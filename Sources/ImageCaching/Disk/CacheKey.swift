@@ -1,4 +1,3 @@
-import CCrypto
 import CXXHash
 package import ImagePrimitives
 
@@ -69,11 +68,7 @@ package struct CredentialHasher: Sendable {
 
   /// HMAC-SHA-256 of `bytes` (RFC 2104), truncated to 128 bits: 32 hexadecimal digits in lower case.
   package func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-    var full = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-    let message = bytes.bindMemory(to: UInt8.self)
-    let result = HMAC(EVP_sha256(), key, Int32(key.count), message.baseAddress, message.count, &full, nil)
-    // It fails only if libcrypto lacks SHA-256 or memory; an identity without its credentials would mix up users.
-    guard result != nil else { fatalError("libcrypto cannot compute HMAC-SHA-256") }
+    let full = hmac(.sha256, key: key, of: bytes)
     return full.prefix(Self.digestByteCount).flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] }
   }
 }

@@ -230,7 +230,7 @@ extension FailureKind {
   private static let onDisk: [FailureKind] = [
     .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls, .httpStatus, .redirects, .tooLarge, .contentType,
     .remoteCache, .refusedAddress, .robots, .notAnImage, .empty, .undecodable, .size, .format, .dimensions, .animated,
-    .placeholder, .invalidURL, .cacheWrite, .internal,
+    .placeholder, .invalidURL, .cacheWrite, .internal, .expectation,
   ]
 
   /// The kind with that number in records; nil for unknown numbers.

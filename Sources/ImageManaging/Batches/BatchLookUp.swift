@@ -32,6 +32,8 @@ struct BatchLookUp {
   let identities: RequestIdentities
   /// The headers of the downloader, sent with all requests.
   let defaultHeaders: [HeaderField]
+  /// Whether a request needs the SHA-256 of its body, so that records aren't enough.
+  let needsDigests: Bool
 
   var decided = DecidedRequests()
   var undecided: [Undecided] = []
@@ -49,6 +51,7 @@ struct BatchLookUp {
     self.bytes = bytes
     self.context = context
     rules = LookUpRules(context)
+    needsDigests = batch.hasOwners && batch.entries.indices.contains { batch.note($0)?.expectation?.sha256 != nil }
     identities = RequestIdentities(entries, in: bytes, context: context)
   }
 
@@ -131,7 +134,8 @@ struct BatchLookUp {
   /// Decides a request by the memory layer, or finds the original to transform there; returns false if neither is there, or if more than
   /// the image is requested.
   mutating func decideFromMemory(_ index: Int) -> Bool {
-    guard rules.looksInMemory, !context.needsData else { return false }
+    // What a list expects is about the original, which memory may not have.
+    guard rules.looksInMemory, !context.needsData, expectation(index) == nil else { return false }
     if let remembered = remembered(index) {
       if context.options.delivery.contains(.image) {
         decided.append(index, completion(index, remembered))
@@ -145,6 +149,9 @@ struct BatchLookUp {
     undecided.append(Undecided(index: index, copy: CachedCopy(source: .memory(original))))
     return true
   }
+
+  /// What its list expects of a request's image; nil for nothing.
+  func expectation(_ index: Int) -> ImageExpectation? { batch.note(index)?.expectation }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
     let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
@@ -242,7 +249,8 @@ struct BatchLookUp {
       // A fetched image decides whether it is still a placeholder.
       if isPlaceholder(index, head.checksum) { return .nothing }
       if rules.isDryRun { return context.transformFailure(of: head).map { .unfit($0) } ?? .hit(head) }
-      return judgement == .good && rules.isRecordEnough ? .hit(head) : .copy(head)
+      let isEnough = rules.isRecordEnough && !(needsDigests && expectation(index)?.sha256 != nil)
+      return judgement == .good && isEnough ? .hit(head) : .copy(head)
     }
     guard context.mode.usesNetwork, let details = try reader.details(key, identity: identity) else { return .nothing }
     return .stale(Revalidation(head: head, details: details))
@@ -307,7 +315,7 @@ extension BatchLookUp {
     _ reader: borrowing CacheReader,
     isOwn: Bool
   ) throws(CacheError) -> Bool {
-    guard rules.looksForTransformed, let transform = context.transform else { return false }
+    guard rules.looksForTransformed, let transform = context.transform, expectation(index) == nil else { return false }
     let transformed = transform.identity(of: identity)
     return try transformed.withRawBytes { bytes throws(CacheError) in
       let key = CacheKey(identity: bytes)

@@ -51,7 +51,7 @@ final class Flight: Sendable {
   }
 
   /// The prepared options of its downloads.
-  var prepared: PreparedOptions { context.download(entry.variant) }
+  var prepared: PreparedOptions { context.download(entry.variant, whole: entry.needsSHA256) }
 
   /// The URL for messages.
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }

@@ -19,6 +19,8 @@ package final class LoadContext: Sendable {
   let options: LoadOptions
   /// How images are fetched, by ``/ImageURLs/Entry/variant``.
   private let downloads: [PreparedOptions]
+  /// The same for images that are fetched whole whatever the method, since their bytes are needed.
+  private let wholeDownloads: [PreparedOptions]
   /// The additions to identities, by variant.
   private let variantIdentities: [VariantIdentity]
   /// The change to images; nil if there is none.
@@ -96,6 +98,8 @@ package final class LoadContext: Sendable {
     // Contexts with other rules share requests nevertheless: images that a judge rejects are requested again by the others.
     share = LoadSharing.object(for: cache, streamed.map(PreparedOptions.init), options) ?? LoadSharing.Token()
     downloads = streamed.map { way in PreparedOptions(way.with { $0.prefixJudge = $0.prefixJudge ?? judge }) }
+    wholeDownloads =
+      download.method == .get ? downloads : downloads.map { way in PreparedOptions(way.options.with { $0.method = .get }) }
     self.download = downloads[0]
     usesURLsAsIdentities =
       options.hooks.cacheKeyFilter == nil && options.keyRule == .url && download.credentials == nil && !variantIdentities[0].isAny
@@ -170,8 +174,10 @@ package final class LoadContext: Sendable {
 }
 
 extension LoadContext {
-  /// How the images of a variant are fetched; traps if the context doesn't have it.
-  func download(_ variant: UInt16) -> PreparedOptions { downloads[Int(variant)] }
+  /// How the images of a variant are fetched, whole if their bytes are needed; traps if the context doesn't have it.
+  func download(_ variant: UInt16, whole: Bool = false) -> PreparedOptions {
+    whole ? wholeDownloads[Int(variant)] : downloads[Int(variant)]
+  }
 
   /// The addition to the identity of `url` with that variant; nil if there is none.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {

@@ -16,7 +16,8 @@ struct PlainLookUp {
   init?(_ lookUp: BatchLookUp) {
     let (rules, context) = (lookUp.rules, lookUp.context)
     guard rules.usesOriginal, rules.readsOriginals, !rules.looksForTransformed, !rules.looksInMemory, !rules.refreshes,
-      !rules.refusesPlaceholders, !rules.isDryRun, rules.isRecordEnough, lookUp.identities.areURLs, context.used == nil
+      !rules.refusesPlaceholders, !rules.isDryRun, rules.isRecordEnough, lookUp.identities.areURLs, context.used == nil,
+      !lookUp.needsDigests
     else { return nil }
     entries = lookUp.entries
     bytes = lookUp.bytes

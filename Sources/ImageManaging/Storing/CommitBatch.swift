@@ -206,13 +206,13 @@ extension Committed {
       )
     case .unblacklist:
       let warning = "couldn't remove the URL from the blacklist: \(sentence)"
-      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
+      result.details = .adding(warning, to: result.details)
     case .raiseProof:
       let warning = "couldn't save the verification: \(sentence)"
-      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
+      result.details = .adding(warning, to: result.details)
     case .revalidate:
       let warning = "couldn't save the revalidation: \(sentence)"
-      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
+      result.details = .adding(warning, to: result.details)
     }
     leftBlacklist = false
     joinedBlacklist = false

@@ -22,7 +22,7 @@ struct FlightDelivery {
       var isFirst = true
       for waiter in ended.waiters {
         let isOfSameRules = waiter.context === ended.flight.context || final.result.holdsForOtherRules
-        guard isClosing || isOfSameRules && !final.isVoid else {
+        guard isClosing || isOfSameRules && !final.isVoid && final.isEnough(for: waiter, of: ended.flight) else {
           others.append(waiter)
           continue
         }
@@ -72,6 +72,11 @@ struct FlightDelivery {
 }
 
 extension Committed {
+  /// Whether it has all that the list of the request needs; a flight computes a digest only if its first request needs one.
+  fileprivate func isEnough(for waiter: Waiter, of flight: Flight) -> Bool {
+    !waiter.entry.needsSHA256 || flight.entry.needsSHA256 || result.failure != nil
+  }
+
   /// Whether a new body was received, so that older images in memory are outdated.
   fileprivate var replacesCached: Bool { result.outcome == .downloaded || result.outcome == .checked }
 
@@ -95,7 +100,7 @@ extension EntryResult {
       .refusedAddress, .robots, .invalidURL, .cacheWrite, .empty:
       outcome == .failed
     case .contentType, .remoteCache, .notAnImage, .undecodable, .size, .format, .dimensions, .animated, .placeholder, .internal,
-      nil:
+      .expectation, nil:
       false
     }
   }

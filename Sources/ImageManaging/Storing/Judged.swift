@@ -19,6 +19,8 @@ struct Judged: Sendable {
 
   let response: DownloadResponse
   let body: Body
+  /// The SHA-256 of the whole body, if it is needed and known.
+  let sha256: [UInt8]?
   /// The request headers that the response depends on, as in a record.
   let vary: [UInt8]
   /// Nil unless verification accepted the image.
@@ -34,6 +36,7 @@ struct Judged: Sendable {
   init(
     _ response: DownloadResponse,
     _ body: Body,
+    sha256: [UInt8]?,
     vary: [UInt8],
     of flight: Flight,
     by processor: BodyProcessor,
@@ -41,6 +44,7 @@ struct Judged: Sendable {
   ) {
     self.response = response
     self.body = body
+    self.sha256 = flight.entry.needsSHA256 ? sha256 ?? body.sha256 : nil
     self.vary = vary
     if abandons, flight.stop == .now { return }
     do throws(ImageFailure) {
@@ -117,6 +121,12 @@ extension Judged {
 }
 
 extension Judged.Body {
+  /// That of a body that arrived as a whole.
+  fileprivate var sha256: [UInt8]? {
+    guard case .bytes(let bytes) = self else { return nil }
+    return bytes.withRawBytes { ImagePrimitives.sha256(of: $0) }
+  }
+
   func held(_ response: DownloadResponse) -> BackPressure.Held {
     var held = BackPressure.Held(entries: 1, bytes: response.body.count)
     if case .staged = self { held.blobs = 1 }
@@ -134,6 +144,8 @@ struct BodyStream {
 
   /// The kept bytes after the beginning, if the header continues further on and the body isn't stored.
   private(set) var pieces: [SparseFile.Piece] = []
+  /// The SHA-256, if it is needed.
+  let digest: SHA256Stream?
   private let cache: ImageCache?
   /// The maximum number of bytes kept in memory, or from the start up to the end of the last piece.
   private var memoryBytes: Int
@@ -144,8 +156,10 @@ struct BodyStream {
   private var isCut = false
   private var failure: CacheError?
 
-  /// Creates a stream for a body by the rules of `context`, whose header `coders` read.
-  init(_ context: LoadContext, coders: ImageCoderRegistry) {
+  /// Creates a stream for a body by the rules of `flight`, whose header `coders` read.
+  init(_ flight: Flight, coders: ImageCoderRegistry) {
+    let context = flight.context
+    digest = flight.entry.needsSHA256 ? SHA256Stream() : nil
     verifier = BodyVerifier(coders: context.options.coders ?? coders, rules: context.verification)
     cache = context.needsWholeBody ? nil : context.writeCache
     memoryBytes =
@@ -153,6 +167,7 @@ struct BodyStream {
   }
 
   mutating func append(_ bytes: [UInt8]) {
+    if let digest { bytes.withRawBytes { digest.append($0) } }
     guard failure == nil else { return }
     do throws(CacheError) {
       if let writer {

@@ -27,7 +27,7 @@ extension EntryResult {
   }
 
   /// A hit whose body was read.
-  init(_ outcome: LoadOutcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?) {
+  init(_ outcome: LoadOutcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?, sha256: [UInt8]?) {
     switch copy.source {
     case .entry(let cache, _, _, let head, _): self.init(outcome, head: head, in: cache)
     case .memory(let original): self.init(outcome, head: original.head, in: nil)
@@ -38,7 +38,7 @@ extension EntryResult {
       checksum = body.checksum
       bytes = UInt64(clamping: body.byteCount)
     }
-    if !verified.warnings.isEmpty { details = Details(warnings: verified.warnings) }
+    if !verified.warnings.isEmpty || sha256 != nil { details = Details(warnings: verified.warnings, sha256: sha256) }
   }
 
   /// The result of a transfer that brought no image.
@@ -72,7 +72,8 @@ extension EntryResult {
       finalURL: image.response.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
       contentType: image.response.contentType,
       warnings: (image.verified?.warnings ?? []) + [image.response.remoteCache?.warning].compactMap(\.self),
-      prefixChecksum: image.prefixChecksum
+      prefixChecksum: image.prefixChecksum,
+      sha256: image.sha256
     )
     remoteCache = image.response.remoteCache?.status
   }
@@ -82,14 +83,7 @@ extension EntryResult {
     guard let remoteCache else { return }
     self.remoteCache = remoteCache.status
     guard let warning = remoteCache.warning else { return }
-    details = Details(
-      failure: details?.failure,
-      isBlacklisted: details?.isBlacklisted ?? false,
-      finalURL: details?.finalURL,
-      contentType: details?.contentType,
-      warnings: (details?.warnings ?? []) + [warning],
-      prefixChecksum: details?.prefixChecksum
-    )
+    details = .adding(warning, to: details)
   }
 
   /// Adds the verified properties.

@@ -34,7 +34,8 @@ extension StoreLoop {
       result.add(response.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
-    if context.needsPixels || context.needsData || context.options.verifiesHits || !hasTransformed(flight, of: revalidation.head)
+    if context.needsPixels || context.needsData || context.options.verifiesHits || flight.entry.needsSHA256
+      || !hasTransformed(flight, of: revalidation.head)
       || context.verification.judge(revalidation.head) == .needsProof
     {
       confirmed[number] = response
@@ -90,11 +91,12 @@ extension StoreLoop {
     let response = confirmed.removeValue(forKey: number)
     guard let flight = flights.flight(number) else { return }
     switch proof {
-    case .good(_, let body?) where flight.placeholderFailure(body.checksum) != nil:
+    case .good(_, let body?, _) where flight.placeholderFailure(body.checksum) != nil:
       // The look-up doesn't know the bytes of a file in a flat folder.
       requestInstead(number, flight)
-    case .good(let processed, let body):
-      settle(number, flight, copy, response, processed, body)
+    case .good(let processed, let body, let sha256):
+      let result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body, sha256: sha256)
+      settle(number, flight, copy, response, processed, result)
     case .abandoned:
       finish(Committed(number, flight, EntryResult(.cancelled)))
     case .damaged:
@@ -115,9 +117,9 @@ extension StoreLoop {
     _ copy: CachedCopy,
     _ response: DownloadResponse?,
     _ processed: ProcessedBody,
-    _ body: CachedProof.Body?
+    _ result: EntryResult
   ) {
-    var result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body)
+    var result = result
     if let response, let head = copy.ownHead {
       result.outcome = .revalidated
       result.add(response.summary)

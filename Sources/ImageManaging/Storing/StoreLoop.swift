@@ -111,7 +111,7 @@ final class StoreLoop {
     switch event {
     case .chunk(let number, _, let bytes):
       if let flight = flights.flight(number) {
-        inbox.whileWriting { streams[number, default: BodyStream(flight.context, coders: coders)].append(bytes) }
+        inbox.whileWriting { streams[number, default: BodyStream(flight, coders: coders)].append(bytes) }
         if flight.context.options.showsPartialImages { show(bytes, of: number, flight) }
       }
       release(Held(bytes: bytes.count))
@@ -126,7 +126,7 @@ final class StoreLoop {
       response.pieces += stream?.pieces ?? []
       let body = stream.flatMap { stream in inbox.whileWriting { stream.finish() } }
       let whole = response.isPrefix ? Judged.Body.prefix(response.body) : .bytes(response.body)
-      judge(number, response, body ?? whole)
+      judge(number, response, body ?? whole, sha256: stream?.digest?.finish())
     case .notModified(let number, var response):
       word(&response, of: number)
       settle(number, notModified: response)
@@ -179,7 +179,8 @@ final class StoreLoop {
     return varyTexts.text(vary, of: flight, sent)
   }
 
-  private func judge(_ number: UInt64, _ response: DownloadResponse, _ body: Judged.Body) {
+  /// `sha256` is that of a body that arrived in parts, if it is needed.
+  private func judge(_ number: UInt64, _ response: DownloadResponse, _ body: Judged.Body, sha256: [UInt8]?) {
     let held = body.held(response)
     inbox.pressure.add(Held(blobs: held.blobs))
     guard let flight = flights.flight(number) else { return release(held) }
@@ -187,11 +188,11 @@ final class StoreLoop {
     let processor = BodyProcessor(flight, coders: coders, budget: budget)
     // If the coding threads have reached the limit of open files, this thread processes the body itself.
     guard processor.isHeavy, bodiesBeingProcessed < inbox.pressure.limit.blobs || held.blobs == 0 else {
-      return settle(number, Judged(response, body, vary: vary, of: flight, by: processor, abandons: false))
+      return settle(number, Judged(response, body, sha256: sha256, vary: vary, of: flight, by: processor, abandons: false))
     }
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
-      let image = Judged(response, body, vary: vary, of: flight, by: processor, abandons: true)
+      let image = Judged(response, body, sha256: sha256, vary: vary, of: flight, by: processor, abandons: true)
       inbox.mailbox.post(.judged(number: number, image))
     }
   }

@@ -278,8 +278,7 @@ extension BodyVerifier {
   func verify(declared contentType: String?, byteCount: Int?) throws(ImageFailure) -> VerifiedImage {
     if byteCount == 0 { throw ImageFailure(.empty, message: "the body is empty") }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
-    guard let format = ImageFormat.allCases.first(where: { ContentTypeMatch(declared: contentType, format: $0).namesFormat })
-    else {
+    guard let format = ImageFormat(mediaType: contentType) else {
       // Any format serves to find out whether the type is generic or another one.
       let match = ContentTypeMatch(declared: contentType, format: .jpeg)
       let finding = contentType.map { "the content type is \($0.quotable)" } ?? "the server sent no content type"
@@ -294,10 +293,6 @@ extension BodyVerifier {
     let match = ContentTypeMatch(declared: contentType, format: format)
     return VerifiedImage(format: format, contentTypeMatch: match)
   }
-}
-
-extension ContentTypeMatch {
-  fileprivate var namesFormat: Bool { self == .exact || self == .alias }
 }
 
 extension PrefixJudge {

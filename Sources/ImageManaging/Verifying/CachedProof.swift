@@ -6,8 +6,8 @@ import ImageURLs
 
 /// The result of reading a cached body.
 enum CachedProof: Sendable {
-  /// It is good; with properties of its bytes if there is no record.
-  case good(ProcessedBody, Body?)
+  /// It is good; with properties of its bytes if there is no record, and its SHA-256 if that is needed.
+  case good(ProcessedBody, Body?, sha256: [UInt8]?)
   /// It breaks the job's rules or can't be decoded.
   case broken(ImageFailure)
   /// No request waits for it any more.
@@ -35,10 +35,10 @@ extension CachedProof {
         }
         switch body {
         case nil, .damaged: self = .damaged
-        case .bytes(let bytes): self.init(bytes, facts: nil, copy: copy, processor: processor)
+        case .bytes(let bytes): self.init(bytes, of: flight, facts: nil, copy: copy, processor: processor)
         }
       case .memory(let original):
-        self = .init(Result { () throws(ImageFailure) in try processor.process(original) }, body: nil)
+        self = .init(Result { () throws(ImageFailure) in try processor.process(original) }, body: nil, sha256: nil)
       case .file(let folder):
         let body = try flight.entry.writtenURL.withRawBytes { url throws(CacheError) in
           try folder.body(ofURL: url, maximumBytes: flight.prepared.options.maxBytes)
@@ -48,15 +48,16 @@ extension CachedProof {
           return
         }
         let facts = Body(checksum: body.withRawBytes { ImageCaching.checksum(of: $0) }, byteCount: body.count)
-        self.init(body, facts: facts, copy: copy, processor: processor)
+        self.init(body, of: flight, facts: facts, copy: copy, processor: processor)
       }
     } catch {
       self = .unreadable(error)
     }
   }
 
-  private init(_ bytes: [UInt8], facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
+  private init(_ bytes: [UInt8], of flight: Flight, facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
     let context = processor.context
+    let sha256 = flight.entry.needsSHA256 ? bytes.withRawBytes { ImagePrimitives.sha256(of: $0) } : nil
     let isDecoded = copy.isTransformed ? context.needsPixels : context.decodesOriginals
     // A verified image that is in memory or needn't be decoded isn't checked again.
     if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !isDecoded {
@@ -68,20 +69,21 @@ extension CachedProof {
         isJudged: copy.isTransformed,
         vary: copy.vary
       )
-      self = .good((VerifiedImage(head), product), facts)
+      self = .good((VerifiedImage(head), product), facts, sha256: sha256)
       return
     }
     self.init(
       Result { () throws(ImageFailure) in
         try bytes.withRawBytes { bytes throws(ImageFailure) in try processor.process(cached: bytes, copy) }
       },
-      body: facts
+      body: facts,
+      sha256: sha256
     )
   }
 
-  private init(_ result: Result<ProcessedBody, ImageFailure>, body: Body?) {
+  private init(_ result: Result<ProcessedBody, ImageFailure>, body: Body?, sha256: [UInt8]?) {
     switch result {
-    case .success(let processed): self = .good(processed, body)
+    case .success(let processed): self = .good(processed, body, sha256: sha256)
     case .failure(let failure): self = .broken(failure)
     }
   }

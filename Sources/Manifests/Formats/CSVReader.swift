@@ -20,6 +20,7 @@ final class CSVReader: RowReader {
     var fieldCount: Int
     var url: Int
     var priority: Int?
+    var others: [(field: RowFields.Field, index: Int)]
   }
 
   /// A record taken from the buffer.
@@ -76,8 +77,13 @@ final class CSVReader: RowReader {
       let field = scanner.fields[header.url]
       let url = value(of: field, in: bytes).trimmed()
       if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "column '\(columns.url)' is empty")) }
+      var fields = RowFields()
+      for (field, index) in header.others {
+        fields.set(field, value(of: scanner.fields[index], in: bytes), column: columns.name(of: field))
+      }
       let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
-      return .row(Row(url: url, priority: priority, line: line, offset: location))
+      let row = Row(url: url, priority: priority, line: line, offset: location, problem: fields.problem, note: fields.note)
+      return .row(row)
     }
   }
 
@@ -170,7 +176,8 @@ final class CSVReader: RowReader {
         message: "column '\(columns.url)' occurs more than once; rename the others"
       )
     }
-    return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority))
+    let others = RowFields.Field.allCases.compactMap { field in names.firstIndex(of: columns.name(of: field)).map { (field, $0) } }
+    return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority), others: others)
   }
 }
 

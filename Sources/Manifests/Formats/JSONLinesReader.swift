@@ -37,10 +37,11 @@ final class JSONLinesReader: RowReader {
     var cursor = JSONCursor(line.bytes, scratch: scratch)
     var url: JSONCursor.Text?
     var priority: JSONCursor.Text?
+    var fields = RowFields()
     if let text = try cursor.string() {
       url = text
     } else if cursor.take(UInt8(ascii: "{")) {
-      try readFields(&cursor, &url, &priority)
+      try readFields(&cursor, &url, &priority, &fields)
     } else {
       throw cursor.problem("the row is neither an object nor a string")
     }
@@ -50,12 +51,22 @@ final class JSONLinesReader: RowReader {
     let trimmed = url.bytes.trimmed()
     if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
     let offset = url.isVerbatim ? line.offset + UInt64(line.bytes.offset(of: trimmed)) : nil
-    return Row(url: trimmed, priority: priority?.bytes.trimmed(), line: line.number, offset: offset)
+    return Row(
+      url: trimmed,
+      priority: priority?.bytes.trimmed(),
+      line: line.number,
+      offset: offset,
+      problem: fields.problem,
+      note: fields.note
+    )
   }
 
-  private func readFields(_ cursor: inout JSONCursor, _ url: inout JSONCursor.Text?, _ priority: inout JSONCursor.Text?)
-    throws(JSONError)
-  {
+  private func readFields(
+    _ cursor: inout JSONCursor,
+    _ url: inout JSONCursor.Text?,
+    _ priority: inout JSONCursor.Text?,
+    _ fields: inout RowFields
+  ) throws(JSONError) {
     if cursor.take(UInt8(ascii: "}")) { return }
     repeat {
       guard let name = try cursor.string() else { throw cursor.problem("expected a field name") }
@@ -68,6 +79,8 @@ final class JSONLinesReader: RowReader {
         if priority != nil { throw cursor.problem("field '\(columns.priority)' occurs twice") }
         priority = try cursor.string()
         if priority == nil { try skipNull(&cursor) }
+      } else if let field = RowFields.Field.allCases.first(where: { name.bytes.elementsEqual(columns.name(of: $0).utf8) }) {
+        if let text = try cursor.scalar() { fields.set(field, text, column: columns.name(of: field)) }
       } else {
         try cursor.skipValue()
       }
@@ -212,6 +225,21 @@ struct JSONCursor {
       index += 1
     }
     return value
+  }
+
+  /// Moves over a string or a number and returns it as text, or over a null and returns nil; other values are an error.
+  mutating func scalar() throws(JSONError) -> UnsafeRawBufferPointer? {
+    if let text = try string() { return text.bytes }
+    let start = index
+    switch current {
+    case UInt8(ascii: "n"):
+      try skipWord("null")
+      return nil
+    case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "t"), UInt8(ascii: "f"):
+      throw problem("expected a string or a number")
+    default: try skipNumber()
+    }
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<index])
   }
 
   /// Moves over a value of any type.

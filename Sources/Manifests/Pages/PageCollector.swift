@@ -45,7 +45,7 @@ final class PageCollector {
         continue
       }
       var claims = claims
-      claims.descriptor = descriptor
+      (claims.sourceWidth, claims.density) = (descriptor.width, descriptor.density)
       addImage(candidate.url, origin, line: line, claims: claims)
     }
   }

@@ -36,7 +36,12 @@ final class PageCrawl {
   var ahead: [Int] = []
 
   private let normalizer = URLNormalizer()
-  private var images: Set<UInt64> = []
+  private var images = ImageUses()
+  /// The stylesheets that were named, by their index in ``sheets``.
+  private var sheetIndices: [BaseURL: Int] = [:]
+  private var sheets: [Sheet] = []
+  /// The stylesheet that is being read.
+  private var currentSheet: Int?
   private var seen: Set<BaseURL> = []
   private var seenBytes = 0
   private var pages = 1
@@ -46,20 +51,73 @@ final class PageCrawl {
 
   init(_ rules: Manifest.Crawl) { self.rules = rules }
 
+  /// A stylesheet's images and imports, since each page that names it uses them.
+  private struct Sheet {
+    var images: [UInt64] = []
+    var imports: [Int] = []
+    /// The last page that was counted.
+    var page: UInt32 = 0
+  }
+
+  /// The images that follow are those of the stylesheet at `url`, or of the next page if it is nil.
+  func begin(_ stylesheet: BaseURL?) {
+    currentSheet = stylesheet.flatMap { sheetIndices[$0] }
+    if stylesheet == nil { images.page += 1 } else if let currentSheet { sheets[currentSheet].page = images.page }
+  }
+
   /// Whether no page or stylesheet before has named that image.
-  func isNew(image url: UnsafeRawBufferPointer) -> Bool { images.insert(XXH3_64bits(url.baseAddress, url.count)).inserted }
+  func isNew(image url: UnsafeRawBufferPointer) -> Bool {
+    let key = images.key(url)
+    if let currentSheet, images.sheetImages < ImageUses.maximumSheetImages {
+      sheets[currentSheet].images.append(key)
+      images.sheetImages += 1
+    }
+    return images.use(key)
+  }
+
+  /// The number of pages that use that image.
+  func pages(using image: UnsafeRawBufferPointer) -> UInt64 { images.count(images.key(image)) }
+
+  /// Counts the images of a stylesheet that was read before, and of its imports.
+  private func use(sheet: Int) {
+    var rest = [sheet]
+    while let next = rest.popLast() {
+      guard sheets[next].page != images.page else { continue }
+      sheets[next].page = images.page
+      for image in sheets[next].images { _ = images.use(image) }
+      rest += sheets[next].imports
+    }
+  }
+
+  /// Records that `parent` names a stylesheet, which may have been read before.
+  private func note(sheet url: BaseURL, of parent: ManifestFile) {
+    let known = sheetIndices[url]
+    let index = known ?? sheets.count
+    if known == nil {
+      sheetIndices[url] = index
+      sheets.append(Sheet())
+    }
+    if parent.kind == .stylesheet, let url = parent.url, let importer = sheetIndices[url] {
+      sheets[importer].imports.append(index)
+    }
+    if known != nil { use(sheet: index) }
+  }
 
   /// Returns the file of a page or stylesheet that `parent` names; nil if it was named before, or if the rules exclude it.
   func child(_ url: UnsafeRawBufferPointer, _ kind: ManifestFile.Kind, of parent: ManifestFile) -> ManifestFile? {
     guard let parts = URLNormalizer.parts(ofNormalForm: url), let first = parent.site else { return nil }
     let child = BaseURL(normalized: url, parts: parts)
     if seen.isEmpty { seen.insert(first) }
-    guard !seen.contains(child) else { return nil }
+    guard !seen.contains(child) else {
+      if kind == .stylesheet { note(sheet: child, of: parent) }
+      return nil
+    }
     if kind == .page {
       guard !rules.sameSite || child.hasSameOrigin(as: first), isIncluded(url, parts) else { return nil }
     }
     guard hasRoom(for: child, kind, of: parent) else { return nil }
     seen.insert(child)
+    if kind == .stylesheet { note(sheet: child, of: parent) }
     seenBytes += child.bytes.count
     var file = ManifestFile(
       manifest: parent.manifest,
@@ -100,6 +158,44 @@ final class PageCrawl {
     if kind == .page { pages += 1 } else { stylesheets += 1 }
     return true
   }
+}
+
+/// The images of pages, and how many pages use each.
+private struct ImageUses {
+  /// The maximum number of images of stylesheets that count for later pages, too.
+  static let maximumSheetImages = 1 << 20
+
+  private struct Slot: ProbedSlot {
+    var key: UInt64 = 0
+    var count: UInt32 = 0
+    var lastPage: UInt32 = 0
+    var isFree: Bool { key == 0 }
+  }
+
+  /// The number of the current page.
+  var page: UInt32 = 0
+  var sheetImages = 0
+  private var slots = ProbedTable(free: Slot())
+  // Keys can't be chosen to collide.
+  private let seed = UInt64.random(in: .min ... .max)
+
+  func key(_ url: UnsafeRawBufferPointer) -> UInt64 { max(1, XXH3_64bits_withSeed(url.baseAddress, url.count, seed)) }
+
+  /// Counts the current page, once; returns whether the image is new.
+  mutating func use(_ key: UInt64) -> Bool {
+    let index = slots.index(hash: key) { $0.key == key }
+    guard slots[index].isFree else {
+      if slots[index].lastPage != page {
+        slots[index].lastPage = page
+        slots[index].count += 1
+      }
+      return false
+    }
+    _ = slots.insert(Slot(key: key, count: 1, lastPage: page), at: index) { $0.key }
+    return true
+  }
+
+  func count(_ key: UInt64) -> UInt64 { UInt64(slots[slots.index(hash: key) { $0.key == key }].count) }
 }
 
 extension BaseURL {

@@ -64,7 +64,7 @@ final class PageElements {
 
   private func readImage(_ element: HTMLElement, _ line: UInt64) {
     var claims = size(of: element)
-    claims.sizes = element.attribute("sizes").map(String.init)
+    claims.hasSizes = element.attribute("sizes") != nil
     add(element, "src", of: "img", line, claims: claims)
     if let set = element.attribute("srcset") {
       collector.addImages(ofSourceSet: set, PageOrigin(element: "img", attribute: "srcset"), line: line, claims: claims)
@@ -76,9 +76,8 @@ final class PageElements {
   private func readSource(_ element: HTMLElement, _ line: UInt64) {
     guard let parent = element.parent, parent.isNamed("picture") else { return }
     var claims = size(of: element)
-    claims.sizes = element.attribute("sizes").map(String.init)
-    claims.media = element.attribute("media").map(String.init)
-    claims.type = element.attribute("type").map(String.init)
+    claims.hasSizes = element.attribute("sizes") != nil
+    claims.format = element.claimedFormat
     if let set = element.attribute("srcset") {
       collector.addImages(ofSourceSet: set, PageOrigin(element: "source", attribute: "srcset"), line: line, claims: claims)
     }
@@ -102,7 +101,7 @@ final class PageElements {
     var claims = size(of: element)
     if let type = element.attribute("type"), !type.isEmpty {
       guard type.hasPrefix("image/") else { return }
-      claims.type = String(type)
+      claims.format = element.claimedFormat
     } else {
       guard written.hasImageExtension else { return }
     }
@@ -183,5 +182,11 @@ final class PageElements {
 }
 
 extension HTMLElement {
+  /// The format of its `type`; nil if it has none, or that isn't a format's.
+  var claimedFormat: ImageFormat? {
+    guard let type = attribute("type") else { return nil }
+    return ImageFormat(mediaType: String(type))
+  }
+
   var isBase: Bool { tag == GUMBO_TAG_BASE && !isSVG && attribute("href") != nil }
 }

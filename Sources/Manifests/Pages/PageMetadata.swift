@@ -22,10 +22,8 @@ struct PageMetadata {
     if relation.hasToken("preload") { readPreload(element, line) }
     guard let written = element.attribute("href") else { return }
     if let icon = Self.iconRelations.first(where: { relation.hasToken($0) }) {
-      let claims = ImageClaims(
-        sizes: element.attribute("sizes").map(String.init),
-        type: element.attribute("type").map(String.init)
-      )
+      var claims = ImageClaims()
+      claims.format = element.claimedFormat
       collector.addImage(written, PageOrigin(element: "link", attribute: "\(icon)"), line: line, claims: claims)
     }
     if relation.hasToken("next") || relation.hasToken("prev") {
@@ -42,9 +40,8 @@ struct PageMetadata {
   private func readPreload(_ element: HTMLElement, _ line: UInt64) {
     guard element.attribute("as").map({ $0.equals("image") }) ?? false else { return }
     var claims = ImageClaims()
-    claims.sizes = element.attribute("imagesizes").map(String.init)
-    claims.media = element.attribute("media").map(String.init)
-    claims.type = element.attribute("type").map(String.init)
+    claims.hasSizes = element.attribute("imagesizes") != nil
+    claims.format = element.claimedFormat
     if let written = element.attribute("href") {
       collector.addImage(written, PageOrigin(element: "link", attribute: "preload"), line: line, claims: claims)
     }

@@ -7,12 +7,15 @@ final class PageRows: RowReader {
   private let isStylesheet: Bool
   private let contentType: String?
   private let url: BaseURL?
+  /// The URL before redirects.
+  private let named: BaseURL?
   private let manifest: String
   private let crawl: PageCrawl
   /// Whether the links of this page are followed.
   private let followsLinks: Bool
   private var bytes: [UInt8] = []
   private var content: Content?
+  private var hasBegun = false
 
   /// Creates the rows of a document at `url`.
   init(
@@ -26,6 +29,7 @@ final class PageRows: RowReader {
     isStylesheet = file.kind == .stylesheet
     self.contentType = contentType
     self.url = url
+    named = file.url
     manifest = file.name
     self.crawl = crawl
     followsLinks = file.depth < crawl.rules.depth
@@ -84,10 +88,16 @@ final class PageRows: RowReader {
 
   func next() -> RowStep {
     guard let content else { preconditionFailure("next() requires readHeader() first") }
-    while let image = content.nextImage() {
+    if !hasBegun {
+      crawl.begin(isStylesheet ? named : nil)
+      hasBegun = true
+    }
+    while let (image, claims) = content.nextImage() {
       let url = content.bytes(image.url)
-      if let problem = image.problem { return .row(Row(url: url, line: image.line, problem: problem)) }
-      if crawl.isNew(image: url) { return .row(Row(url: url, line: image.line)) }
+      let isNew = image.problem != nil || crawl.isNew(image: url)
+      // With a crawl, other pages may use it, too.
+      let note = EntryNote(origin: image.origin, pages: crawl.rules.depth > 0 ? 0 : 1, claims: claims)
+      if isNew { return .row(Row(url: url, line: image.line, problem: image.problem, note: note)) }
     }
     if let sheet = content.nextStylesheet() { return .child(content.bytes(sheet.url), line: sheet.line, .stylesheet) }
     while followsLinks, let link = content.nextLink() {
@@ -100,26 +110,49 @@ final class PageRows: RowReader {
 /// The parsed parts of a document, taken one after another.
 private final class Content {
   let remarks: PageRemarks
-  private var images: ArraySlice<PageImage>
+  private var images: ArraySlice<Image>
   private var stylesheets: ArraySlice<PageStylesheet>
   private var links: ArraySlice<PageLink>
   private let text = GrowingBytes()
 
+  typealias Image = (image: PageImage, claims: [ImageClaims])
+
   init(_ page: PageDocument) {
-    (remarks, images, stylesheets) = (page.remarks, page.images[...], page.stylesheets[...])
+    (remarks, stylesheets) = (page.remarks, page.stylesheets[...])
+    images = Self.merged(page.images, in: page.text)
     links = page.isNoFollow ? [] : page.links[...]
     page.text.withRawBytes { text.append($0) }
   }
 
   init(_ stylesheet: StylesheetDocument) {
-    (remarks, images, stylesheets) = (stylesheet.remarks, stylesheet.images[...], stylesheet.imports[...])
+    (remarks, stylesheets) = (stylesheet.remarks, stylesheet.imports[...])
+    images = Self.merged(stylesheet.images, in: stylesheet.text)
     links = []
     stylesheet.text.withRawBytes { text.append($0) }
   }
 
+  private static let maximumClaims = 16
+
+  /// Returns each image once, with what all of its elements say.
+  private static func merged(_ images: [PageImage], in text: [UInt8]) -> ArraySlice<Image> {
+    var merged: [Image] = []
+    var places: [ArraySlice<UInt8>: Int] = [:]
+    for image in images {
+      let claims = image.claims == ImageClaims() ? [] : [image.claims]
+      if image.problem == nil, let place = places[text[image.url]] {
+        guard let other = claims.first, merged[place].claims.count < maximumClaims else { continue }
+        if !merged[place].claims.contains(other) { merged[place].claims.append(other) }
+      } else {
+        if image.problem == nil { places[text[image.url]] = merged.count }
+        merged.append((image, claims))
+      }
+    }
+    return merged[...]
+  }
+
   func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { text[range] }
 
-  func nextImage() -> PageImage? { images.popFirst() }
+  func nextImage() -> Image? { images.popFirst() }
   func nextStylesheet() -> PageStylesheet? { stylesheets.popFirst() }
   func nextLink() -> PageLink? { links.popFirst() }
 }

@@ -1,5 +1,15 @@
 import ImagePrimitives
 
+/// The descriptors of an image candidate (HTML Standard, section 4.8.4.2.1).
+struct SourceDescriptor {
+  /// In pixels, as in `640w`.
+  var width: UInt32?
+  /// In pixels, as in `480h`.
+  var height: UInt32?
+  /// Image pixels per CSS pixel, as in `2x`.
+  var density: Double?
+}
+
 /// The image candidates of a `srcset`, by the HTML Standard's algorithm "parse a srcset attribute" (section 4.8.4.2.2).
 struct SourceSet: Sequence, IteratorProtocol {
   struct Candidate {

@@ -18,15 +18,16 @@ final class EntrySpool {
   /// Adds a row; `offset` is that of its URL in its file, nil if the file can't be read again.
   func append(_ row: Row, priority: LoadPriority, file: Int, offset: UInt64?) throws(InputError) {
     var location = offset ?? 0
-    let isSpooled = offset == nil || row.problem != nil
-    if isSpooled { location = try keep(row) }
+    let trailer = RowTrailer(problem: row.problem, note: row.note)
+    let isSpooled = offset == nil || trailer != nil
+    if isSpooled { location = try keep(row, trailer) }
     var record = SpoolRecord(
       offset: location,
       length: row.url.count,
       line: row.line,
       file: file,
       isSpooled: isSpooled,
-      hasProblem: row.problem != nil
+      hasTrailer: trailer != nil
     )
     let list = try list(of: priority)
     do { try withUnsafeBytesTyped(of: &record) { bytes throws(InputError) in try list.append(bytes) } }
@@ -44,7 +45,7 @@ final class EntrySpool {
         line: row.line,
         file: file,
         isSpooled: !canReadAgain,
-        hasProblem: false
+        hasTrailer: false
       )
       try texts?.append(row.url)
       try withUnsafeBytesTyped(of: &record) { bytes throws(InputError) in try list.append(bytes) }
@@ -61,15 +62,15 @@ final class EntrySpool {
   /// The list of a priority; nil if it has no rows.
   func records(of priority: LoadPriority) -> SpoolFile? { lists[Int(priority.rawValue)] }
 
-  private func keep(_ row: Row) throws(InputError) -> UInt64 {
+  private func keep(_ row: Row, _ trailer: RowTrailer?) throws(InputError) -> UInt64 {
     let texts = try openTexts()
     let offset = texts.count
     try texts.append(row.url)
-    guard let problem = row.problem else { return offset }
-    let sentence = Array(problem.utf8.prefix(Int(UInt16.max)))
-    var length = UInt16(sentence.count)
+    guard let trailer else { return offset }
+    let encoded = trailer.encoded
+    var length = UInt16(encoded.count)
     try withUnsafeBytesTyped(of: &length) { bytes throws(InputError) in try texts.append(bytes) }
-    try sentence.withUnsafeBufferPointer { bytes throws(InputError) in try texts.append(UnsafeRawBufferPointer(bytes)) }
+    try encoded.withRawBytes { bytes throws(InputError) in try texts.append(bytes) }
     return offset
   }
 
@@ -163,16 +164,16 @@ struct SpoolRecord {
 
   /// Whether the text is in the spool instead of the manifest's own file.
   var isSpooled: Bool { lengthAndFlags & 1 << 31 != 0 }
-  /// Whether the text is followed by a problem: its length in two bytes, and a sentence.
-  var hasProblem: Bool { lengthAndFlags & 1 << 30 != 0 }
+  /// Whether the text is followed by a ``RowTrailer``: its length in two bytes, and its encoded form.
+  var hasTrailer: Bool { lengthAndFlags & 1 << 30 != 0 }
   /// Whether both are of the same file, and their texts too.
   func isNeighbour(of other: SpoolRecord) -> Bool { file == other.file && isSpooled == other.isSpooled }
   var length: Int { Int(lengthAndFlags & (1 << 30 - 1)) }
 
-  init(offset: UInt64, length: Int, line: UInt64, file: Int, isSpooled: Bool, hasProblem: Bool) {
+  init(offset: UInt64, length: Int, line: UInt64, file: Int, isSpooled: Bool, hasTrailer: Bool) {
     self.offset = offset
     self.line = line
     self.file = UInt32(file)
-    lengthAndFlags = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasProblem ? 1 << 30 : 0)
+    lengthAndFlags = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasTrailer ? 1 << 30 : 0)
   }
 }

@@ -6,13 +6,22 @@ final class SpooledRows {
   private let files: [ManifestFile]
   private let versions: [FileVersion?]
   private let cursor: SpoolCursor
+  /// Returns how many pages use the image of a URL, by the index of the file that names it.
+  private let pages: (Int, UnsafeRawBufferPointer) -> UInt64
   private let spoolWindow: TextWindow
   private let fileWindow: TextWindow
   private var openFile: (index: Int, input: InputDescriptor)?
   /// The rows of the last ``takeRun(maximum:)``, valid until the next call.
   private(set) var run: [PlainRow] = []
 
-  init(_ spool: EntrySpool, files: [ManifestFile], versions: [FileVersion?], order: EntryOrder) {
+  init(
+    _ spool: EntrySpool,
+    files: [ManifestFile],
+    versions: [FileVersion?],
+    order: EntryOrder,
+    pages: @escaping (Int, UnsafeRawBufferPointer) -> UInt64
+  ) {
+    self.pages = pages
     self.spool = spool
     self.files = files
     self.versions = versions
@@ -42,7 +51,7 @@ final class SpooledRows {
       return nil
     }
     let window = first.isSpooled ? spoolWindow : fileWindow
-    while run.count < maximum, let record = cursor.upcoming, record.isNeighbour(of: first), !record.hasProblem,
+    while run.count < maximum, let record = cursor.upcoming, record.isNeighbour(of: first), !record.hasTrailer,
       let text = window.heldBytes(at: record.offset, length: record.length)
     {
       run.append(PlainRow(url: text, line: record.line, offset: record.offset))
@@ -52,9 +61,10 @@ final class SpooledRows {
   }
 
   private func row(of record: SpoolRecord) throws(InputError) -> Row {
-    if record.hasProblem {
-      let (text, problem) = try textAndProblem(of: record)
-      return Row(url: text, line: record.line, problem: problem)
+    if record.hasTrailer {
+      let (text, trailer) = try textAndTrailer(of: record)
+      let note = trailer.note.map { $0.origin == nil ? $0 : $0.used(by: pages(Int(record.file), text)) }
+      return Row(url: text, line: record.line, problem: trailer.problem, note: note)
     }
     return Row(url: record.isSpooled ? try spooledText(of: record) : try textInFile(of: record), line: record.line)
   }
@@ -68,13 +78,11 @@ final class SpooledRows {
     return bytes
   }
 
-  private func textAndProblem(of record: SpoolRecord) throws(InputError) -> (UnsafeRawBufferPointer, String) {
+  private func textAndTrailer(of record: SpoolRecord) throws(InputError) -> (UnsafeRawBufferPointer, RowTrailer) {
     let prefix = try spooledText(of: record, extra: 2)
     let length = Int(prefix.loadUnaligned(fromByteOffset: record.length, as: UInt16.self))
     let bytes = try spooledText(of: record, extra: 2 + length)
-    return (
-      UnsafeRawBufferPointer(rebasing: bytes[..<record.length]), String(decoding: bytes[(record.length + 2)...], as: UTF8.self)
-    )
+    return (UnsafeRawBufferPointer(rebasing: bytes[..<record.length]), RowTrailer(decoding: bytes[(record.length + 2)...]))
   }
 
   private func textInFile(of record: SpoolRecord) throws(InputError) -> UnsafeRawBufferPointer {

@@ -74,7 +74,7 @@ extension HTMLPage {
         page.element("p", ["class": "facts"]) { page in
           page.element("span", ["class": "place"]) { $0.text(record.location, limit: 200) }
           let attempts = record.attempts > 0 ? [counted(UInt64(record.attempts), "attempt")] : []
-          for fact in attempts + record.facts { page.text(" · \(fact.shortened(to: 200))") }
+          for fact in [record.origin].compactMap(\.self) + attempts + record.facts { page.text(" · \(fact.shortened(to: 200))") }
         }
         if let line = examples.curlLine(of: record) {
           page.element("details", ["class": "curl"]) { page in

@@ -257,6 +257,10 @@ extension FailureRecord: JSONSection {
     try json.field("blacklisted", &isBlacklisted)
     try json.field("standing", &standing, isOmitted: true, as: { $0 == .counts ? nil : $0 }, from: { $0 ?? .counts })
     try json.field("message", &message)
+    try json.field("id", &id, isOmitted: true)
+    try json.field("element", &element, isOmitted: true)
+    try json.field("attribute", &attribute, isOmitted: true)
+    try json.field("pages", &pages, isOmitted: true, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
     guard Fields.isReading else { return }
     failure = kind.map { ImageFailure($0, status: status, isTransient: isTransient, message: message ?? "") }
   }

@@ -61,7 +61,11 @@ struct FailureLog {
         attempts: result.attempts,
         remoteCache: result.remoteCache,
         isBlacklisted: result.outcome == .blacklisted || result.details?.isBlacklisted == true,
-        standing: standing
+        standing: standing,
+        id: entry.note?.id,
+        element: entry.note?.origin?.element,
+        attribute: entry.note?.origin?.attribute,
+        pages: entry.note?.pages ?? 0
       )
       if isRecorded {
         records.removeKnown(ifOver: listedLimit)

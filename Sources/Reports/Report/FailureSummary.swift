@@ -24,9 +24,25 @@ public struct FailureRecord: Sendable, Equatable {
   /// Whether its URL is on the blacklist now.
   public var isBlacklisted = false
   public var standing = FailureStanding.counts
+  /// The identifier of its row; nil if it has none.
+  package var id: String?
+  /// The element of the page that names it, and the attribute; nil if the list isn't a page.
+  package var element: String?
+  package var attribute: String?
+  /// How many pages use it; 0 if the list isn't a page.
+  package var pages: UInt64 = 0
 }
 
 extension FailureRecord {
+  /// What its list says besides the URL, such as `img srcset, on 12 pages`; nil if that is all.
+  var origin: String? {
+    var parts: [String] = []
+    if let id { parts.append("id \(id.shortened(to: 60))") }
+    if let element { parts.append("\(element) \(attribute ?? "")".shortened(to: 60)) }
+    if pages > 1 { parts.append("on \(grouped(pages)) pages") }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
   /// Such as `urls/hero.txt:17`; a very long path is cut.
   var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
 }

@@ -1,4 +1,5 @@
 public import ImagePrimitives
+package import ImageURLs
 
 /// One entry of a manifest, as reports name it; its bytes are valid during a call only.
 public struct ReportedEntry {
@@ -16,6 +17,8 @@ public struct ReportedEntry {
   public var variant: Int
   /// Identifies its image, by `DuplicateIndex.hash`; nil: the URL without its fragment does.
   public var imageHash: UInt64?
+  /// What its list says besides the URL; nil if that is all.
+  package var note: EntryNote?
 
   public init(
     url: UnsafeRawBufferPointer,
@@ -33,5 +36,27 @@ public struct ReportedEntry {
     self.host = host
     self.variant = variant
     self.imageHash = imageHash
+  }
+
+  package init(
+    url: UnsafeRawBufferPointer,
+    manifest: Int,
+    line: UInt64,
+    priority: LoadPriority,
+    host: UnsafeRawBufferPointer,
+    variant: Int,
+    imageHash: UInt64?,
+    note: EntryNote?
+  ) {
+    self.init(
+      url: url,
+      manifest: manifest,
+      line: line,
+      priority: priority,
+      host: host,
+      variant: variant,
+      imageHash: imageHash
+    )
+    self.note = note
   }
 }

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// Rows of a report, one per entry, that wait to be written.
 ///
@@ -65,6 +66,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.transient, failure?.isTransient ?? false)
     append(.known, standing == .known)
     append(result.metadata)
+    append(entry.note)
     Syntax.end(in: &buffer)
   }
 
@@ -110,6 +112,14 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.orientation, metadata.orientation > 1 ? UInt64(metadata.orientation) : 0)
     append(.gps, metadata.hasPosition)
     append(.dpi, UInt64(metadata.dpi))
+  }
+
+  @inline(__always)
+  private mutating func append(_ note: EntryNote?) {
+    append(.id, note?.id)
+    append(.element, note?.origin?.element)
+    append(.attribute, note?.origin?.attribute)
+    append(.pages, note?.pages ?? 0)
   }
 
   @inline(__always)

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// A row of a JSON Lines report, valid for the lifetime of its line.
 struct ReportRow {
@@ -59,6 +60,14 @@ struct ReportRow {
     result.checksum = try read(.bodyHash)
     result.details = try details(outcome)
     return result
+  }
+
+  /// What the list says besides the URL; nil if that is all.
+  func note() throws(JSONError) -> EntryNote? {
+    let (id, element): (String?, String?) = (try read(.id), try read(.element))
+    guard id != nil || element != nil else { return nil }
+    let origin = PageOrigin(element: element ?? "", attribute: try read(.attribute) ?? "")
+    return EntryNote(id: id, origin: element == nil ? nil : origin, pages: try read(.pages) ?? 0)
   }
 
   private func metadata() throws(JSONError) -> ImageMetadata {

@@ -3,6 +3,7 @@ enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
   case transient, known, profile, orientation, gps, dpi
+  case id, element, attribute, pages
 
   @inline(__always)
   var name: StaticString {
@@ -36,6 +37,10 @@ enum RowColumn: CaseIterable {
     case .orientation: "orientation"
     case .gps: "gps"
     case .dpi: "dpi"
+    case .id: "id"
+    case .element: "element"
+    case .attribute: "attribute"
+    case .pages: "pages"
     }
   }
 }

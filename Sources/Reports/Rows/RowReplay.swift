@@ -104,6 +104,7 @@ public final class RowReplay {
     let variant = try variant(of: row)
     let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
     let standing = try row.standing(result.outcome)
+    let note = try row.note()
     let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
       let hasImage = result.bodyIdentity != nil && parts != .empty
@@ -116,7 +117,8 @@ public final class RowReplay {
           priority: entry.priority,
           host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
           variant: variant,
-          imageHash: hasImage ? imageHash?(bytes, parts) : nil
+          imageHash: hasImage ? imageHash?(bytes, parts) : nil,
+          note: note
         ),
         standing: standing
       )

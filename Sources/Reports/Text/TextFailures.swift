@@ -188,7 +188,8 @@ extension TextPage {
   }
 
   private func row(_ record: FailureRecord, _ report: FinishedReport, isReasonShared: Bool) -> Row {
-    let place = escapedForTerminal(record.location) + (record.standing.phrase.map { " (\($0))" } ?? "")
+    let origin = record.origin.map { " \(escapedForTerminal($0))" } ?? ""
+    let place = escapedForTerminal(record.location) + origin + (record.standing.phrase.map { " (\($0))" } ?? "")
     let variant = record.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
     let curl = detail == .all ? report.curlLine(of: record).map(escapedForTerminal) : nil
     let url = fitted(escapedForTerminal(record.url), to: 3 * width) + variant

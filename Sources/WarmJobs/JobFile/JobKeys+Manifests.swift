@@ -90,6 +90,45 @@ extension JobKeys {
       isInDigest: true,
       "the field with the priority"
     )
+    JobKey(
+      "manifests[].columns.id",
+      .text(.free),
+      \.manifest.list.columns.id,
+      isInDigest: true,
+      "the field with an identifier for reports, such as that of a product"
+    )
+    JobKey(
+      "manifests[].columns.sha256",
+      .text(.free),
+      \.manifest.list.columns.sha256,
+      isAdvanced: true,
+      isInDigest: true,
+      "the field with the SHA-256 that the body must have"
+    )
+    JobKey(
+      "manifests[].columns.width",
+      .text(.free),
+      \.manifest.list.columns.width,
+      isAdvanced: true,
+      isInDigest: true,
+      "the field with the width that the image must have, in pixels"
+    )
+    JobKey(
+      "manifests[].columns.height",
+      .text(.free),
+      \.manifest.list.columns.height,
+      isAdvanced: true,
+      isInDigest: true,
+      "the field with the height that the image must have, in pixels"
+    )
+    JobKey(
+      "manifests[].columns.bytes",
+      .text(.free),
+      \.manifest.list.columns.bytes,
+      isAdvanced: true,
+      isInDigest: true,
+      "the field with the size that the body must have"
+    )
     JobKey("manifests[].crawl", isAdvanced: true, "pages: which pages that they link to are read, too")
     JobKey(
       "manifests[].crawl.depth",

@@ -63,7 +63,7 @@ final class JobRun: PrefetchDelegate {
     // Entries before an error are returned first, and the error by the next call.
     let state = try reader.nextAvailable(&batch, maximum: max(1, maximum / max(1, variants)))
     addManifests()
-    if variants > 0 || batch.entries.contains(where: { $0.state != .good }) { batch.entries = requested(batch) }
+    if variants > 0 || batch.entries.contains(where: { $0.state != .good }) { batch = requested(batch) }
     hasEntries = hasEntries || !batch.entries.isEmpty
     switch state {
     case .more: return .open
@@ -73,16 +73,17 @@ final class JobRun: PrefetchDelegate {
   }
 
   /// The valid entries of a batch, each in all of its variants; the others end here.
-  private func requested(_ batch: EntryBatch) -> [BatchEntry] {
-    var good: [BatchEntry] = []
-    good.reserveCapacity(batch.entries.count * max(1, variants))
-    for (index, entry) in batch.entries.enumerated() {
+  private func requested(_ batch: EntryBatch) -> EntryBatch {
+    var good = EntryBatch()
+    good.bytes = batch.bytes
+    good.entries.reserveCapacity(batch.entries.count * max(1, variants))
+    for (index, var entry) in batch.entries.enumerated() {
       switch entry.state {
-      case .good where variants == 0: good.append(entry)
+      case .good where variants == 0: good.append(entry, owner: batch.owner(index))
       case .good:
         for variant in 1...UInt16(variants) {
-          good.append(entry)
-          good[good.count - 1].variant = variant
+          entry.variant = variant
+          good.append(entry, owner: batch.owner(index))
         }
       case .filtered: record(EntryResult(.skipped), of: batch.entry(index))
       case .invalid(let message):
@@ -98,7 +99,22 @@ final class JobRun: PrefetchDelegate {
     if completion.joinedBlacklist { blacklistAdded += 1 }
     if completion.leftBlacklist { blacklistRemoved += 1 }
     if let onMiss, completion.result.outcome == .skipped { entry.withShownURL(onMiss) }
-    record(completion.result, of: entry)
+    record(expected(completion.result, of: entry), of: entry)
+  }
+
+  /// The result, as failed if its list expects another image.
+  private func expected(_ result: EntryResult, of entry: Entry) -> EntryResult {
+    // A dry run fetches nothing.
+    guard onMiss == nil, let expectation = entry.note?.expectation else { return result }
+    switch result.outcome {
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: break
+    case .failed, .blacklisted, .skipped, .cancelled: return result
+    }
+    guard let failure = expectation.failure(of: result) else { return result }
+    var result = result
+    result.outcome = .failed
+    result.details = .failed(failure, result.details)
+    return result
   }
 
   func progressed() {
@@ -119,7 +135,8 @@ final class JobRun: PrefetchDelegate {
             priority: entry.priority,
             host: UnsafeRawBufferPointer(rebasing: text[entry.hostRange]),
             variant: Int(entry.variant),
-            imageHash: imageHash
+            imageHash: imageHash,
+            note: entry.note
           )
         )
       }

@@ -84,7 +84,7 @@ struct StylesheetScan {
         if functions.last == .url || functions.last == .imageSet || isImportTarget {
           readURL()
         } else if functions.last == .type {
-          candidate?.claims.type = String(decoding: tokenizer.value.prefix(64), as: UTF8.self)
+          candidate?.claims.format = ImageFormat(mediaType: String(decoding: tokenizer.value.prefix(64), as: UTF8.self))
         }
       case .number: readResolution()
       case .identifier: readIdentifier()
@@ -235,7 +235,7 @@ struct StylesheetScan {
       case "dpcm": pixels.map { $0 * 2.54 / 96 }
       default: nil
       }
-    if let density { candidate?.claims.descriptor = SourceDescriptor(density: density) }
+    if let density { candidate?.claims.density = density }
   }
 
   private mutating func finishCandidate() {

@@ -1,0 +1,49 @@
+internal import CCrypto
+
+/// The SHA-256 (FIPS 180-4) of bytes that arrive in parts; one thread uses it at a time.
+package final class SHA256Stream {
+  /// The length of a digest.
+  package static let byteCount = 32
+
+  private let context: OpaquePointer
+
+  package init() {
+    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+      fatalError("libcrypto cannot compute SHA-256")
+    }
+    self.context = context
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+
+  package func append(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
+
+  /// The digest of all bytes; nothing may be appended after it.
+  package func finish() -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    EVP_DigestFinal_ex(context, &digest, nil)
+    return Array(digest.prefix(Self.byteCount))
+  }
+}
+
+/// Returns the SHA-256 of `bytes`.
+package func sha256(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+  let stream = SHA256Stream()
+  stream.append(bytes)
+  return stream.finish()
+}
+
+/// The hash function of an HMAC (RFC 2104).
+package enum HMACFunction: Sendable { case sha1, sha256 }
+
+/// Returns the HMAC of `bytes`: 20 bytes for SHA-1, 32 for SHA-256.
+package func hmac(_ function: HMACFunction, key: [UInt8], of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+  var code = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+  var count: UInt32 = 0
+  let message = bytes.bindMemory(to: UInt8.self)
+  let type = function == .sha1 ? EVP_sha1() : EVP_sha256()
+  let result = HMAC(type, key, Int32(key.count), message.baseAddress, message.count, &code, &count)
+  // It fails only if libcrypto lacks the function or memory; an identity without its credentials would mix up users.
+  guard result != nil else { fatalError("libcrypto cannot compute an HMAC") }
+  return Array(code.prefix(Int(count)))
+}

@@ -1,0 +1,75 @@
+/// What a list says about an image; parts that are nil aren't checked.
+package struct ImageExpectation: Sendable, Hashable {
+  /// The SHA-256 of the body.
+  package var sha256: [UInt8]?
+  /// In pixels, as reports show it.
+  package var width: UInt32?
+  /// In pixels, as reports show it.
+  package var height: UInt32?
+  /// The size of the body.
+  package var bytes: UInt64?
+  package var format: ImageFormat?
+
+  package init(
+    sha256: [UInt8]? = nil,
+    width: UInt32? = nil,
+    height: UInt32? = nil,
+    bytes: UInt64? = nil,
+    format: ImageFormat? = nil
+  ) {
+    self.sha256 = sha256
+    self.width = width
+    self.height = height
+    self.bytes = bytes
+    self.format = format
+  }
+
+  package var isEmpty: Bool { self == ImageExpectation() }
+
+  /// Returns the failure of a good result that differs, or that doesn't show whether it does; nil if it is as expected.
+  package func failure(of result: EntryResult) -> ImageFailure? {
+    let size = "\(result.width) x \(result.height) pixels"
+    let sentence =
+      differs("format", format?.name, result.format?.name, "the image is \(result.format?.name ?? "")")
+      ?? differs("width", width, result.width, "the image is \(size)")
+      ?? differs("height", height, result.height, "the image is \(size)")
+      ?? differs("size in bytes", bytes, result.bytes, "the image has \(result.bytes) bytes")
+      ?? differs("SHA-256", hexadecimal(sha256), hexadecimal(result.sha256), "the SHA-256 of the image is another one")
+    return sentence.map { ImageFailure(.expectation, message: $0) }
+  }
+
+  private func differs<Value: Equatable>(_ name: String, _ expected: Value?, _ actual: Value?, _ finding: String) -> String? {
+    guard let expected, actual != expected else { return nil }
+    return actual == nil
+      ? "the list expects the \(name) \(expected), but this run doesn't know it"
+      : "\(finding), but the list expects the \(name) \(expected)"
+  }
+
+  /// Zero means unknown.
+  private func differs<Number: FixedWidthInteger>(_ name: String, _ expected: Number?, _ actual: Number, _ finding: String) -> String? {
+    differs(name, expected, actual == 0 ? nil : actual, finding)
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]?) -> String? {
+    bytes.map { String(decoding: $0.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }, as: UTF8.self) }
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+}
+
+/// What the markup of a page says about an image.
+package struct ImageClaims: Sendable, Hashable {
+  /// The width in pixels of a `srcset`, such as `640w`.
+  package var sourceWidth: UInt32?
+  /// The image pixels per CSS pixel of a `srcset` or `image-set()`, such as `2x`.
+  package var density: Double?
+  /// The attributes `width` and `height`, in CSS pixels.
+  package var width: UInt32?
+  package var height: UInt32?
+  /// The format of the attribute `type`.
+  package var format: ImageFormat?
+  /// Whether the element has `sizes`, which a `srcset` with widths requires.
+  package var hasSizes = false
+
+  package init(width: UInt32? = nil, height: UInt32? = nil) { (self.width, self.height) = (width, height) }
+}
