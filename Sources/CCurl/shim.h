@@ -1,5 +1,6 @@
 // libcurl's option functions are variadic, which Swift can't call; each of these wrappers has a fixed argument type.
 #include <curl/curl.h>
+#include <string.h>
 
 // Options of a transfer: numbers (`long`), text (copied by libcurl), and objects, buffers and header lists (owned by the caller).
 static inline CURLcode curl_set_long(CURL *easy, CURLoption option, long value) {
@@ -43,6 +44,19 @@ static inline CURLcode curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *va
 static inline CURLcode curl_get_text(CURL *easy, CURLINFO info, char **value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode curl_get_list(CURL *easy, CURLINFO info, struct curl_slist **value) {
   return curl_easy_getinfo(easy, info, value);
+}
+// Sets `end` to the time when the server's certificate expires; -1 if the transfer has none, since its connection was open before.
+static inline CURLcode curl_get_certificate_end(CURL *easy, curl_off_t *end) {
+  struct curl_certinfo *certificates = NULL;
+  *end = -1;
+  CURLcode code = curl_easy_getinfo(easy, CURLINFO_CERTINFO, &certificates);
+  if (code != CURLE_OK || !certificates || certificates->num_of_certs < 1) return code;
+  // The first one is the server's own.
+  for (struct curl_slist *line = certificates->certinfo[0]; line; line = line->next) {
+    static const char name[] = "Expire date:";
+    if (strncmp(line->data, name, sizeof name - 1) == 0) *end = curl_getdate(line->data + sizeof name - 1, NULL);
+  }
+  return code;
 }
 static inline CURLcode curl_get_pointer(CURL *easy, CURLINFO info, void **value) { return curl_easy_getinfo(easy, info, value); }
 

@@ -8,6 +8,12 @@ package struct EXIF: Sendable, Hashable {
   package private(set) var hasPosition = false
   /// The horizontal resolution in dots per inch; nil if there is none.
   package private(set) var dpi: Double?
+  /// Whether it has a thumbnail (section 4.5.8), which the second directory describes.
+  package private(set) var hasThumbnail = false
+  package private(set) var byteCount = 0
+
+  /// From this size on it is large for an image on the web: a camera's notes and a thumbnail.
+  package static let largeBytes = 16 << 10
 
   /// No metadata.
   package init() {}
@@ -20,6 +26,12 @@ package struct EXIF: Sendable, Hashable {
     let isNamed = range.count >= 6 && bytes.matches("Exif\0\0", at: range.lowerBound)
     let start = isNamed ? range.lowerBound + 6 : range.lowerBound
     guard let file = TIFFBytes(bytes, start..<max(start, range.upperBound)), let first = file.firstDirectory else { return }
+    byteCount = range.count
+    hasThumbnail = file.secondDirectory.map { directory in
+      var found = false
+      file.forEachField(ofDirectoryAt: directory) { if $0.tag == 0x0201 || $0.tag == 0x0111 { found = true } }
+      return found
+    } ?? false
     var (resolution, unit) = (Double?.none, 2)
     var positions: Int?
     file.forEachField(ofDirectoryAt: first) { field in

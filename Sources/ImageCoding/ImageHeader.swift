@@ -25,6 +25,10 @@ public struct ImageHeader: Sendable, Hashable {
   public var hasPosition: Bool
   /// The horizontal resolution in dots per inch; nil if there is none, or none in the prefix.
   public var dpi: Double?
+  /// Whether its EXIF metadata has a thumbnail.
+  package var hasThumbnail = false
+  /// The size of its EXIF metadata.
+  package var exifBytes = 0
   /// The colour model of the samples; nil if the prefix doesn't determine it.
   package var colorSpace: ColorSpace?
   /// The embedded profile, which isn't applied; nil if there is none, or none in the prefix.
@@ -79,13 +83,19 @@ public struct ImageHeader: Sendable, Hashable {
 
   /// The properties besides the picture.
   public var metadata: ImageMetadata {
-    ImageMetadata(
+    var metadata = ImageMetadata(
       hasProfile: profile != nil,
       orientation: UInt8(clamping: orientation),
       hasPosition: hasPosition,
       dpi: dpi.map { UInt16(max(1, min($0.rounded(), Double(ImageMetadata.highestDPI)))) } ?? 0
     )
+    metadata.hasThumbnail = hasThumbnail
+    metadata.isEXIFLarge = exifBytes > EXIF.largeBytes
+    return metadata
   }
+
+  /// Adds what an EXIF block shows besides the picture's own properties.
+  mutating func add(_ exif: EXIF) { (hasThumbnail, exifBytes) = (exif.hasThumbnail, exif.byteCount) }
 
   /// Width and height as displayed, after applying ``orientation``.
   public var displaySize: ImageSize {

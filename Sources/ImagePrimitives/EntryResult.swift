@@ -15,6 +15,8 @@ public struct EntryResult: Sendable {
   public var width: UInt32
   /// In pixels; 0 if unknown.
   public var height: UInt32
+  /// The number of pictures, as in the image's header; 1 if unknown.
+  package var frames: UInt32 = 1
   /// Properties besides the picture, as far as they are known.
   public var metadata: ImageMetadata
   /// Bytes of the image's body; 0 if none was received.
@@ -51,6 +53,8 @@ public struct EntryResult: Sendable {
     package let prefixChecksum: Checksum?
     /// The SHA-256 of the body, if its list states one.
     package let sha256: [UInt8]?
+    /// Nil unless the response of this run was to be judged.
+    package let delivery: DeliveryFacts?
 
     package init(
       failure: ImageFailure? = nil,
@@ -59,7 +63,8 @@ public struct EntryResult: Sendable {
       contentType: String? = nil,
       warnings: [String] = [],
       prefixChecksum: Checksum? = nil,
-      sha256: [UInt8]? = nil
+      sha256: [UInt8]? = nil,
+      delivery: DeliveryFacts? = nil
     ) {
       self.failure = failure
       self.isBlacklisted = isBlacklisted
@@ -68,6 +73,7 @@ public struct EntryResult: Sendable {
       self.warnings = warnings
       self.prefixChecksum = prefixChecksum
       self.sha256 = sha256
+      self.delivery = delivery
     }
 
     /// Returns the details of a failed entry instead of `other`, as far as they apply.
@@ -78,7 +84,8 @@ public struct EntryResult: Sendable {
         contentType: other?.contentType,
         warnings: other?.warnings ?? [],
         prefixChecksum: other?.prefixChecksum,
-        sha256: other?.sha256
+        sha256: other?.sha256,
+        delivery: other?.delivery
       )
     }
 
@@ -91,7 +98,8 @@ public struct EntryResult: Sendable {
         contentType: other?.contentType,
         warnings: (other?.warnings ?? []) + [warning],
         prefixChecksum: other?.prefixChecksum,
-        sha256: other?.sha256
+        sha256: other?.sha256,
+        delivery: other?.delivery
       )
     }
   }

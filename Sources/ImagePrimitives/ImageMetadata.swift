@@ -10,6 +10,10 @@ public struct ImageMetadata: Sendable, Hashable {
   public var hasPosition: Bool
   /// The horizontal resolution in dots per inch, rounded; 0 if unknown. Larger ones are ``highestDPI``.
   public var dpi: UInt16
+  /// Whether the EXIF metadata has a picture of its own (section 4.5.8): a thumbnail.
+  package var hasThumbnail = false
+  /// Whether the EXIF metadata has more than 16 KiB.
+  package var isEXIFLarge = false
 
   /// The largest value of ``dpi``.
   public static let highestDPI: UInt16 = 65_535

@@ -62,6 +62,7 @@ public final class JobEnqueuer {
   /// A queue whose job is finished and reported is filled again. See ``JobProgress`` for `progress`; it doesn't include
   /// the outcomes of entries.
   public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
+    if !job.appliedLint.isOff { throw .lint }
     let follower = RetryingFollower(follower: QueueFollower(location), control: control, note: note, refusesReplicas: true)
     let found = try inspect(follower)
     let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }

@@ -21,6 +21,8 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
   case tooManyManifests(Int)
   /// That manifest says more about its images than a queue carries.
   case expectations(manifest: String)
+  /// The job judges the delivery of images, which workers don't report.
+  case lint
   /// The system can't create a thread.
   case noThread(String)
   /// A signal arrived.
@@ -43,6 +45,7 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
     case .tooManyManifests(let limit): "a queue takes at most \(limit) lists; combine some of them"
     case .expectations(let manifest):
       "a queue doesn't carry what \(manifest) expects of its images (sha256, width, height, bytes); rename these columns, or use prewarm run"
+    case .lint: "a queue doesn't carry the findings of lint; remove 'lint' and 'fail-on.lint', or use prewarm run"
     case .noThread(let sentence): sentence
     case .interrupted: "stopped by a signal"
     }

@@ -210,6 +210,8 @@ extension ImageFormat {
 extension ImageMetadata {
   private static let profileBit: UInt8 = 8
   private static let positionBit: UInt8 = 16
+  private static let thumbnailBit: UInt8 = 32
+  private static let largeEXIFBit: UInt8 = 64
 
   init(stored byte: UInt8, dpi: UInt16) {
     self.init(
@@ -218,11 +220,17 @@ extension ImageMetadata {
       hasPosition: byte & Self.positionBit != 0,
       dpi: dpi
     )
+    hasThumbnail = byte & Self.thumbnailBit != 0
+    isEXIFLarge = byte & Self.largeEXIFBit != 0
   }
 
   /// Everything but the resolution.
   var storedByte: UInt8 {
-    (orientation &- 1) & 7 | (hasProfile ? Self.profileBit : 0) | (hasPosition ? Self.positionBit : 0)
+    let flags = [
+      (hasProfile, Self.profileBit), (hasPosition, Self.positionBit), (hasThumbnail, Self.thumbnailBit),
+      (isEXIFLarge, Self.largeEXIFBit),
+    ]
+    return flags.reduce((orientation &- 1) & 7) { $1.0 ? $0 | $1.1 : $0 }
   }
 }
 

@@ -66,7 +66,7 @@ struct AVIFDecoder: ~Copyable {
     // Only read from a complete file.
     let metadata = UnsafeRawBufferPointer(start: image.exif.data, count: image.exif.size)
     let exif = EXIF(tiff: ByteView(metadata), 0..<metadata.count)
-    return ImageHeader(
+    var header = ImageHeader(
       format: .avif,
       size: ImageSize(width: Int(image.width), height: Int(image.height)),
       frames: frames,
@@ -77,6 +77,8 @@ struct AVIFDecoder: ~Copyable {
       hasPosition: exif.hasPosition,
       dpi: exif.dpi
     )
+    header.add(exif)
+    return header
   }
 
   /// The memory needed to decode its frames.

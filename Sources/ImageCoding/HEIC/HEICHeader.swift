@@ -30,7 +30,7 @@ struct HEICHeader {
     (itemBytes, longestSide) = (items.dataBytes, items.longestSide)
     let metadata = items.exif(of: primary)
     let profile = items.profile(of: primary) ?? items.profile(of: image.codedNumber)
-    header = ImageHeader(
+    var header = ImageHeader(
       format: .heic,
       size: image.placement.storedSize,
       frames: images.count,
@@ -42,6 +42,8 @@ struct HEICHeader {
       hasPosition: metadata.hasPosition,
       dpi: metadata.dpi
     )
+    header.add(metadata)
+    self.header = header
   }
 }
 

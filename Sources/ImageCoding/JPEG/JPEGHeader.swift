@@ -176,5 +176,6 @@ extension ImageHeader {
       hasPosition: header.exif.hasPosition,
       dpi: header.dpi
     )
+    add(header.exif)
   }
 }

@@ -136,5 +136,6 @@ extension ImageHeader {
       hasPosition: header.exif.hasPosition,
       dpi: header.dpi ?? header.exif.dpi
     )
+    add(header.exif)
   }
 }

@@ -25,6 +25,12 @@ struct TIFFBytes {
   /// The offset of the first directory; nil if it isn't available.
   var firstDirectory: Int? { offset(at: isBig ? 8 : 4) }
 
+  /// The offset of the second directory; nil if there is none, or it isn't available.
+  var secondDirectory: Int? {
+    guard let firstDirectory, let layout = layout(ofDirectoryAt: firstDirectory) else { return nil }
+    return offset(at: layout.start + layout.entries * layout.entryBytes).flatMap { $0 > 0 ? $0 : nil }
+  }
+
   func has(_ length: Int, at offset: Int) -> Bool { offset >= 0 && length <= range.count && offset <= range.count - length }
 
   func short(at offset: Int) -> Int? {

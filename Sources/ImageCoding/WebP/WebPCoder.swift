@@ -151,5 +151,6 @@ extension ImageHeader {
       hasPosition: header.exif.hasPosition,
       dpi: header.exif.dpi
     )
+    add(header.exif)
   }
 }

@@ -78,6 +78,8 @@ public struct DownloadOptions: Sendable, Hashable {
   /// ``DownloadResponse/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
   /// failure is recorded there and doesn't fail the download. An ``ImageLoader`` gets no second request.
   package var checksRemoteCache = false
+  /// Whether responses have ``DownloadResponse/delivery``; false by default.
+  package var describesDelivery = false
   /// Changes or rejects each request; none by default.
   public var requestModifier: RequestModifier?
   /// Changes or rejects each response; none by default.

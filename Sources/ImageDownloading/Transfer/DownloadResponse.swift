@@ -33,6 +33,8 @@ public struct DownloadResponse: Sendable {
   public var wasStreamed: Bool
   /// The status of caches on the way; nil unless ``DownloadOptions/checksRemoteCache``.
   package var remoteCache: RemoteCacheResponse?
+  /// How it was delivered; nil unless ``DownloadOptions/describesDelivery``.
+  package var delivery: DeliveryFacts?
   /// The cost of all attempts.
   public var summary: TransferSummary
 

@@ -174,6 +174,13 @@ extension Transfer {
     return metrics
   }
 
+  /// When the server's certificate expires, if this transfer made the connection.
+  var certificateEnd: Timestamp? {
+    var end: curl_off_t = -1
+    guard curl_get_certificate_end(easy, &end) == CURLE_OK, end >= 0 else { return nil }
+    return Timestamp(milliseconds: Int64(end) * 1000)
+  }
+
   private var protocolName: String? {
     switch number(CURLINFO_HTTP_VERSION) {
     case CURL_HTTP_VERSION_1_0: "HTTP/1.0"

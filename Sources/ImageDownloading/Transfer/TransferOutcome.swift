@@ -60,7 +60,7 @@ extension Transfer {
     isPrefix: Bool = false,
     isNotModified: Bool = false
   ) -> DownloadResponse {
-    DownloadResponse(
+    var response = DownloadResponse(
       status: method == .get ? continuation?.status ?? status : status,
       isNotModified: isNotModified,
       contentType: fields.last(.contentType),
@@ -74,6 +74,18 @@ extension Transfer {
       isPrefix: isPrefix,
       wasStreamed: isStreamed
     )
+    if options.describesDelivery { response.delivery = delivery }
+    return response
+  }
+
+  private var delivery: DeliveryFacts {
+    var facts = DeliveryFacts()
+    facts.cacheControl = fields.joined(.cacheControl)
+    facts.hasExpires = fields.has(.expires)
+    facts.hasValidator = fields.has(.etag) || fields.has(.lastModified)
+    facts.vary = fields.joined(.vary)
+    facts.certificateEnd = certificateEnd
+    return facts
   }
 }
 

@@ -20,6 +20,7 @@ extension EntryResult {
     format = head.format
     width = head.width
     height = head.height
+    frames = head.frames
     metadata = head.metadata
     bytes = head.bodySize
     checksum = head.checksum
@@ -73,7 +74,8 @@ extension EntryResult {
       contentType: image.response.contentType,
       warnings: (image.verified?.warnings ?? []) + [image.response.remoteCache?.warning].compactMap(\.self),
       prefixChecksum: image.prefixChecksum,
-      sha256: image.sha256
+      sha256: image.sha256,
+      delivery: image.response.delivery
     )
     remoteCache = image.response.remoteCache?.status
   }
@@ -91,7 +93,23 @@ extension EntryResult {
     format = verified.format
     width = UInt32(clamping: verified.size.width)
     height = UInt32(clamping: verified.size.height)
+    frames = UInt32(clamping: verified.frames)
     metadata = verified.metadata
+  }
+
+  /// Adds how a 304 was delivered.
+  mutating func add(_ delivery: DeliveryFacts?) {
+    guard let delivery else { return }
+    details = Details(
+      failure: details?.failure,
+      isBlacklisted: details?.isBlacklisted ?? false,
+      finalURL: details?.finalURL,
+      contentType: details?.contentType,
+      warnings: details?.warnings ?? [],
+      prefixChecksum: details?.prefixChecksum,
+      sha256: details?.sha256,
+      delivery: delivery
+    )
   }
 
   /// The same result for an entry that joined: the cost counts for the first entry only.

@@ -51,6 +51,7 @@ extension StoreLoop {
     var result = EntryResult(.revalidated, summary: response.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)
     result.add(response.remoteCache)
+    result.add(response.delivery)
     revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
   }
 
@@ -124,6 +125,7 @@ extension StoreLoop {
       result.outcome = .revalidated
       result.add(response.summary)
       result.add(response.remoteCache)
+      result.add(response.delivery)
       return revalidate(flight, head, response, Committed(number, flight, result, processed.product), processed.verified)
     }
     touch(flight, copy)

@@ -257,7 +257,8 @@ final class StoreLoop {
       isBlacklisted: remembers,
       finalURL: result.details?.finalURL,
       contentType: result.details?.contentType,
-      prefixChecksum: result.details?.prefixChecksum
+      prefixChecksum: result.details?.prefixChecksum,
+      delivery: result.details?.delivery
     )
     if remembers {
       add(.blacklist(failure), Committed(number, flight, result), held)

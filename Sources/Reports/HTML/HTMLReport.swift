@@ -31,6 +31,7 @@ extension HTMLPage {
   fileprivate mutating func writeSections(_ report: FinishedReport) {
     writeFailures(report)
     writeWarnings(report)
+    writeLint(report)
     writeContactSheet(report)
     writeSameImages(report)
     writeCharts(report)

@@ -266,6 +266,27 @@ extension FailureRecord: JSONSection {
   }
 }
 
+extension LintSummary: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("rule", &rule, isRequired: true)
+    try json.field("severity", &severity)
+    try json.field("count", &count)
+    try json.field("saved_bytes", &savedBytes)
+    try json.field("unjudged", &unjudged)
+    try json.list("examples", &examples)
+  }
+}
+
+extension LintExample: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("url", &url, isRequired: true)
+    try json.field("manifest", &manifest)
+    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("message", &message)
+    try json.field("saved_bytes", &savedBytes)
+  }
+}
+
 extension Placeholder: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     try json.field("host", &host, isRequired: true)

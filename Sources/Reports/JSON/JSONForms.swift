@@ -88,6 +88,14 @@ extension FailureKind: JSONNamed {
   init?(jsonName: String) { self.init(name: jsonName) }
 }
 
+extension LintRule: JSONNamed {
+  static var refusal: String { "isn't a lint rule that this version knows" }
+  var jsonName: String { name }
+  init?(jsonName: String) { self.init(name: jsonName) }
+}
+
+extension LintSeverity: JSONNamed {}
+
 extension ImageFormat: JSONNamed {
   static var refusal: String { "isn't a format that this version knows" }
   var jsonName: String { name }

@@ -22,6 +22,8 @@ import ImagePrimitives
 ///   largest first. The rest of the run had none.
 /// - `outcomes` has the share of each outcome in `bytes.downloaded` and `latency_ms`, and how many of its entries `shared` the request of
 ///   another entry.
+/// - `lint`, if a run judges the delivery, has the findings of each rule, those that save most bytes first: their number, the bytes that a
+///   view of each would save, and how many cached images weren't judged, since their response is unknown.
 /// - `timeline` has counts for each step of the run; `requests` has the command that repeats an entry's request, by variant and edge.
 public struct JSONReport: ReportForm {
   static let schema = "prewarm.report/1"
@@ -111,6 +113,9 @@ extension FinishedReport: JSONSection {
     if Fields.isReading { failures = listed }
     json.derived("failures_omitted", totals.bad - Swift.min(totals.bad, UInt64(listed.count)))
     try json.list("placeholders", &placeholders, .lines)
+    var lint: LintList? = self.lint.isEmpty ? nil : LintList(summaries: self.lint)
+    try json.field("lint", &lint, isOmitted: true)
+    self.lint = lint?.summaries ?? []
     try json.list("requests", &requests, .lines)
     // Users copy such lines, and a report may come from anyone.
     if Fields.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
@@ -133,6 +138,17 @@ extension FinishedReport: JSONSection {
       ("bytes_per_second", JSONNumber(bytesPerSecond, decimals: 1)),
     ]
   }
+}
+
+/// A list that is missing if it is empty.
+private struct LintList: JSONCodable {
+  var summaries: [LintSummary]
+
+  init(summaries: [LintSummary]) { self.summaries = summaries }
+
+  init(json: JSONValue) throws(JSONError) { summaries = try [LintSummary](json: json) }
+
+  func write(to json: inout JSONWriter) { json.array(summaries, .lines) { $1.write(to: &$0) } }
 }
 
 /// The sums that must agree in a report, so that forms may add and subtract without overflow.

@@ -112,6 +112,11 @@ extension FailOn: JSONSection {
     } from: { map in
       Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value.duration) })
     }
+    try json.field("lint", &lint, isOmitted: true) { lint in
+      lint.isEmpty ? nil : JSONMap(LintRule.allCases.compactMap { rule in lint[rule].map { (rule, $0) } })
+    } from: { map in
+      Dictionary(uniqueKeysWithValues: (map?.members ?? []).map { ($0.key, $0.value) })
+    }
     try json.field("empty", &empty)
     try json.field("unfinished", &unfinished)
     try json.field("evicted", &evicted)

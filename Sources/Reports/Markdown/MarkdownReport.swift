@@ -31,7 +31,7 @@ struct MarkdownReport: ReportForm {
   private static let sections: [@Sendable (FinishedReport, inout OutputBuffer) -> Void] = [
     { $1.appendMarkdownVerdict($0) }, { $1.appendMarkdownDifference($0) }, { $1.appendMarkdownOutcomes($0) },
     { $1.appendMarkdownFailures($0) }, { $1.appendMarkdownExamples($0) }, { $1.appendMarkdownHosts($0) },
-    { $1.appendMarkdownPlaceholders($0) }, { $1.appendMarkdownWarnings($0) }, { $1.appendMarkdownStores($0) },
+    { $1.appendMarkdownPlaceholders($0) }, { $1.appendMarkdownLint($0) }, { $1.appendMarkdownWarnings($0) }, { $1.appendMarkdownStores($0) },
   ]
 }
 
@@ -190,6 +190,16 @@ extension OutputBuffer {
       appendLiteral(" |\n")
     }
     appendMarkdownRest(report.placeholders.count - Self.placeholderLimit)
+  }
+
+  mutating func appendMarkdownLint(_ report: FinishedReport) {
+    guard !report.lint.isEmpty else { return }
+    appendLiteral("\n### Lint\n\n| Rule | Found | First URL |\n|:--|:--|:--|\n")
+    for summary in report.lint {
+      append("| \(summary.rule.name) | \(summary.phrase) | ")
+      if let example = summary.examples.first { appendCode(example.url) }
+      appendLiteral(" |\n")
+    }
   }
 
   mutating func appendMarkdownWarnings(_ report: FinishedReport) {

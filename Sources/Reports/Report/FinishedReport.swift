@@ -40,6 +40,8 @@ public struct FinishedReport: Sendable {
   public var placeholders: [Placeholder] = []
   /// Small pictures of received images for the HTML report; the JSON report has none.
   public var thumbnails: [Thumbnail] = []
+  /// Findings about the delivery of good images, those that save most bytes first; empty if it wasn't judged.
+  package var lint: [LintSummary] = []
   /// Sentences on the run, and on entries, which are grouped by sentence.
   public var warnings: [String] = []
 

@@ -19,6 +19,8 @@ public struct ReportedEntry {
   public var imageHash: UInt64?
   /// What its list says besides the URL; nil if that is all.
   package var note: EntryNote?
+  /// The rules about its delivery that it breaks.
+  var broken: [LintRule] = []
 
   public init(
     url: UnsafeRawBufferPointer,

@@ -28,6 +28,7 @@ public final class RunReport {
   ///   - judge: decides which failures count; nil: all count.
   ///   - listedFailures: how many failures the report lists.
   ///   - listsPlaceholders: whether to list images that at least ten URLs of a host share.
+  ///   - lint: the rules for the delivery of good images.
   package init(
     version: String,
     job: JobIdentity,
@@ -38,7 +39,8 @@ public final class RunReport {
     journals: [any ReportJournal] = [],
     judge: (any FailureJudge)? = nil,
     listedFailures: Int = FailureRecord.listedLimit,
-    listsPlaceholders: Bool = true
+    listsPlaceholders: Bool = true,
+    lint: Lint = Lint()
   ) {
     self.version = version
     self.job = job
@@ -50,6 +52,7 @@ public final class RunReport {
     tally.judge = judge
     tally.failures.listedLimit = max(listedFailures, FailureRecord.listedLimit)
     if !listsPlaceholders { tally.sameImages = SameImagesLog(listsPlaceholders: false) }
+    if !lint.isOff { tally.lint = LintLog(lint, now: startedAt ?? TimeSource.system.wall()) }
     for variant in variants { addVariant(variant) }
   }
 
@@ -76,6 +79,8 @@ public final class RunReport {
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
   public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     let standing = tally.record(result, of: entry, standing: standing)
+    var entry = entry
+    if tally.lint != nil { entry.broken = tally.broken }
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 
@@ -151,6 +156,7 @@ public final class RunReport {
       timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: end.duration)
       report.timeline = timeline.timeline
     }
+    report.lint = tally.lint?.all ?? []
     report.verdict = failOn.verdict(of: report)
     return report
   }

@@ -52,13 +52,26 @@ struct SameImagesLog {
     sightings = DuplicateIndex(keepsURLs: listsPlaceholders)
   }
 
+  /// Another URL with the bytes of earlier ones.
+  struct Repetition {
+    /// As in its row; nil if it is unknown, or of another host.
+    var firstURL: String?
+  }
+
   /// Records an entry whose image is good or a placeholder; `host` is its index in the host table, nil if the table doesn't have it.
-  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?) {
-    guard !result.isShared, let body = result.bodyIdentity else { return }
+  ///
+  /// Returns nil if its bytes are new, or this URL returned them before.
+  @discardableResult
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?) -> Repetition? {
+    guard !result.isShared, let body = result.bodyIdentity else { return nil }
+    let before = sightings.urls
     let url = entry.imageHash ?? Self.hash(ofURL: entry.url)
     let sighting = sightings.add(body, url: url, host: host.map { UInt32($0) } ?? .max, shown: entry.url)
-    guard sighting.isPlaceholder, listsPlaceholders, host != nil, let group = sighting.group else { return }
-    guard found.count < Self.placeholderLimit, found[group] == nil else { return }
+    let repetition =
+      sightings.urls > before
+      ? Repetition(firstURL: sighting.urls > 1 ? sighting.group.flatMap { sightings.firstURL(of: $0) } : nil) : nil
+    guard sighting.isPlaceholder, listsPlaceholders, host != nil, let group = sighting.group else { return repetition }
+    guard found.count < Self.placeholderLimit, found[group] == nil else { return repetition }
     found[group] = Placeholder(
       host: String(decoding: entry.host, as: UTF8.self),
       checksum: body,
@@ -69,6 +82,7 @@ struct SameImagesLog {
       height: result.height,
       bytes: result.bytes
     )
+    return repetition
   }
 
   var duplicates: Duplicates {

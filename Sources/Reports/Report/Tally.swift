@@ -12,6 +12,10 @@ struct Tally {
   var variants = [RequestVariant.plain]
   var remoteCaches = RemoteCacheTable()
   var sameImages = SameImagesLog()
+  /// Nil if the delivery isn't judged.
+  var lint: LintLog?
+  /// The rules that the last entry breaks.
+  private(set) var broken: [LintRule] = []
   /// Nil: all failures count.
   var judge: (any FailureJudge)?
   /// When the first of the good entries expires; nil if none of them expires.
@@ -43,13 +47,14 @@ struct Tally {
     if let host { hosts.update(host) { $0.totals.add(outcome) } }
     if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
     var standing = standing
+    var duplicate: SameImagesLog.Repetition?
     if let judge { standing = self.standing(of: entry, outcome, by: judge) }
     switch outcome {
     case .hitMemory, .hitDisk, .revalidated:
-      sameImages.record(result, of: entry, host: host)
+      duplicate = sameImages.record(result, of: entry, host: host)
       if !result.isShared { traffic.cachedBytes += result.bytes }
     case .downloaded, .checked:
-      sameImages.record(result, of: entry, host: host)
+      duplicate = sameImages.record(result, of: entry, host: host)
       if let format = result.format { formats[Int(format.rawValue)] += 1 }
     case .failed, .blacklisted:
       if let failure = result.failure, outcome == .failed {
@@ -78,10 +83,22 @@ struct Tally {
     if let status = result.remoteCache, let host, !result.isShared {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
+    if lint != nil { judgeDelivery(result, of: entry, duplicate) }
     if let details = result.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }
     return standing
+  }
+
+  private mutating func judgeDelivery(_ result: EntryResult, of entry: ReportedEntry, _ duplicate: SameImagesLog.Repetition?) {
+    broken = []
+    switch result.outcome {
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
+      // Each image once.
+      if result.isShared { return }
+      broken = lint?.record(result, of: entry, manifest: manifests[entry.manifest].path, duplicate: duplicate) ?? []
+    case .failed, .blacklisted, .skipped, .cancelled: break
+    }
   }
 
   private mutating func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: any FailureJudge) -> FailureStanding {

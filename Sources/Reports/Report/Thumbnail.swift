@@ -8,6 +8,8 @@ public struct Thumbnail: Sendable, Equatable {
     case latest
     /// One of those with most bytes.
     case largest
+    /// One of those with most bytes for their pixels.
+    case heavy
     /// It was received and refused.
     case failed
     /// Many URLs of a host returned it.

@@ -67,6 +67,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.known, standing == .known)
     append(result.metadata)
     append(entry.note)
+    appendBroken(entry.broken)
     Syntax.end(in: &buffer)
   }
 
@@ -120,6 +121,13 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.element, note?.origin?.element)
     append(.attribute, note?.origin?.attribute)
     append(.pages, note?.pages ?? 0)
+  }
+
+  @inline(__always)
+  private mutating func appendBroken(_ rules: [LintRule]) {
+    guard !rules.isEmpty else { return Syntax.skip(.lint, in: &buffer) }
+    Syntax.begin(.lint, in: &buffer)
+    Syntax.append(list: rules.map(\.name), to: &buffer)
   }
 
   @inline(__always)

@@ -3,7 +3,7 @@ enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
   case transient, known, profile, orientation, gps, dpi
-  case id, element, attribute, pages
+  case id, element, attribute, pages, lint
 
   @inline(__always)
   var name: StaticString {
@@ -41,6 +41,7 @@ enum RowColumn: CaseIterable {
     case .element: "element"
     case .attribute: "attribute"
     case .pages: "pages"
+    case .lint: "lint"
     }
   }
 }

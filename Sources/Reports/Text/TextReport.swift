@@ -109,6 +109,7 @@ extension TextPage {
     if isWhole, order == .failuresFirst { writeOutcomes(report) }
     if detail == .all { writeHosts(report) }
     writePlaceholders(report)
+    writeLint(report)
     writeRemoteCaches(report)
     writeFooter { page in
       page.writeWarnings(report.warnings)

@@ -132,6 +132,30 @@ extension TextPage {
     if others > 0 { line(styled("  … \(grouped(UInt64(others))) more", .detail)) }
   }
 
+  /// Writes the findings about the delivery of good images, with the first URLs of each.
+  mutating func writeLint(_ report: FinishedReport) {
+    guard !report.lint.isEmpty else { return }
+    line()
+    line("Lint: how good images are delivered")
+    let nameWidth = report.lint.map(\.rule.name.utf8.count).max() ?? 0
+    for summary in report.lint {
+      let style: Style = summary.severity == .fail && summary.count > 0 ? .failure : .plain
+      line("  \(styled(summary.rule.name.padded(to: nameWidth), style))  \(summary.phrase)")
+      if summary.count > 0 { line(styled("    \(fitted(summary.rule.reason, to: width - 4))", .detail)) }
+      let shown = summary.examples.prefix(detail == .all ? .max : Self.lintExampleLimit)
+      for example in shown {
+        line("    \(fitted(escapedForTerminal(example.url), to: 3 * width))")
+        let saved = example.savedBytes > 0 ? ", saves \(byteCount(Double(example.savedBytes)))" : ""
+        let text = "\(escapedForTerminal(example.message))\(saved) (\(escapedForTerminal(example.location)))"
+        line("      " + styled(fitted(text, to: width - 6), .detail))
+      }
+      let more = summary.count - min(summary.count, UInt64(shown.count))
+      if more > 0 { line(styled("    … \(grouped(more)) more", .detail)) }
+    }
+  }
+
+  private static var lintExampleLimit: Int { 3 }
+
   /// Writes how many URLs returned the same bytes as others.
   mutating func writeDuplicates(_ duplicates: Duplicates?) {
     guard let duplicates, duplicates.bodies > 0 else { return }

@@ -30,10 +30,26 @@ public struct Job: Sendable {
   public var shardBy = Shard.Rule.url
   /// The shard whose entries are fetched. Default: nil, which means all. See ``sharded(_:)``.
   public var shard: Shard?
+  /// The rules for the delivery of good images.
+  package var lint = Lint()
   /// The limits beyond which the exit status is 2.
   public var failOn = FailOn()
   /// An earlier report whose failures don't count; nil if all count.
   public var baseline: JobPath?
+
+  /// The rules about delivery that a run applies: a rule with a limit is on.
+  package var appliedLint: Lint {
+    var lint = lint
+    for rule in failOn.lint.keys where lint.severity(rule) == .off { lint[rule] = .warn }
+    return lint
+  }
+
+  /// The limits that judge a run: a rule of severity `fail` without a limit allows no finding.
+  package var appliedLimits: FailOn {
+    var limits = failOn
+    for rule in LintRule.allCases where lint.severity(rule) == .fail && limits.lint[rule] == nil { limits.lint[rule] = .count(0) }
+    return limits
+  }
 
   /// Creates a job without a name and manifests, with the defaults of the job file.
   init() {}

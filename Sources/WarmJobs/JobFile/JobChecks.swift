@@ -20,6 +20,7 @@ extension JobReader {
     if let resize = job.transform?.resize, resize.width == nil, resize.height == nil, let node = given["transform.resize.fit"] {
       errors.add("'fit' has no effect without 'width' or 'height'", at: node)
     }
+    checkLint()
     checkReports()
     checkStandardInput()
     checkMethod()
@@ -91,6 +92,14 @@ extension JobReader {
       if let other = writers.updateValue("the \(report.format.rawValue) report", forKey: target) {
         errors.add("\(name) is already the target of \(other); use another file", at: node)
       }
+    }
+  }
+
+  /// Rejects limits of rules that are switched off.
+  private func checkLint() {
+    guard let node = given["fail-on.lint"] else { return }
+    for rule in LintRule.allCases where job.failOn.lint[rule] != nil && job.lint[rule] == .off {
+      errors.add("the limit of '\(rule.name)' has no effect: lint.\(rule.name) is off", at: node)
     }
   }
 

@@ -77,6 +77,46 @@ extension JobKeys {
     )
   }
 
+  static var lint: [JobKey] {
+    [
+      JobKey("lint", "how good images are delivered; reports list the findings by the bytes that they waste"),
+      JobKey(
+        "lint.all",
+        .choice("a severity", LintSeverity.allCases, \.rawValue),
+        \.lint.all,
+        isInDigest: true,
+        "the severity of all rules without their own; fail allows no finding"
+      ),
+    ]
+      + LintRule.allCases.map { rule in
+        JobKey(
+          "lint.\(rule.name)",
+          .words("a severity", ["all": nil, "off": .off, "warn": .warn, "fail": .fail]),
+          \.lint[rule],
+          isAdvanced: true,
+          isInDigest: true,
+          rule.summary
+        )
+      } + [
+        JobKey(
+          "lint.min-age",
+          .duration(minimum: .zero),
+          \.lint.minimumAge,
+          isAdvanced: true,
+          isInDigest: true,
+          "cache-control: the shortest max-age"
+        ),
+        JobKey(
+          "lint.expires-within",
+          .duration(minimum: .zero),
+          \.lint.certificateMargin,
+          isAdvanced: true,
+          isInDigest: true,
+          "certificate: report certificates that expire within this time"
+        ),
+      ]
+  }
+
   @JobKeyList static var failOn: [JobKey] {
     JobKey("fail-on", "the limits beyond which prewarm exits with 2")
     JobKey(
@@ -114,6 +154,13 @@ extension JobKeys {
       \.failOn.kinds,
       isInDigest: true,
       "further limits per kind of failure: {http-status: 1%, dns: 0}"
+    )
+    JobKey(
+      "fail-on.lint",
+      .limits("a lint rule", LintRule.allCases, \.name, .limit),
+      \.failOn.lint,
+      isInDigest: true,
+      "the findings allowed per lint rule, which is on then: {metadata: 0, oversized: 10}"
     )
     JobKey(
       "fail-on.latency",

@@ -134,7 +134,7 @@ public struct JobKey: Sendable {
 public enum JobKeys {
   /// All keys, in the order of the key reference.
   public static let all: [JobKey] =
-    job + manifests + prefetch + request + cache + verify + transform + blacklist + report + failOn
+    job + manifests + prefetch + request + cache + verify + transform + blacklist + report + lint + failOn
 
   /// The keys of each section by its path, which is empty for the job itself.
   static let bySection = Dictionary(grouping: all, by: \.parent)

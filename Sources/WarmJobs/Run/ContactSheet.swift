@@ -56,6 +56,7 @@ final class ContactSheet: ImageObserver {
 
   /// The limit of images per reason in this run.
   private let countOfEach: Int
+  private let findsHeavy: Bool
   private let maker: PictureMaker
   private let state: WaitableState<State>
   private let thread: WorkerThread?
@@ -64,8 +65,10 @@ final class ContactSheet: ImageObserver {
   ///
   /// - Parameters:
   ///   - findsPlaceholders: whether to look for images that a host returns for many URLs.
+  ///   - findsHeavy: whether to look for images with many bytes for their pixels.
   ///   - openFiles: how many files this process may have open; the sheet uses at most a sixteenth of them.
-  init(_ maker: PictureMaker, findsPlaceholders: Bool, openFiles: Int) {
+  init(_ maker: PictureMaker, findsPlaceholders: Bool, findsHeavy: Bool = false, openFiles: Int) {
+    self.findsHeavy = findsHeavy
     countOfEach = min(Self.largestCount, max(1, openFiles / (16 * Thumbnail.Reason.allCases.count)))
     var start = State()
     if findsPlaceholders { start.sightings = Self.makeSightings() }
@@ -96,6 +99,7 @@ final class ContactSheet: ImageObserver {
       if image.failure == nil {
         add(image, .latest, identity, to: &state)
         add(image, .largest, identity, to: &state)
+        if findsHeavy, image.format != .svg { add(image, .heavy, identity, to: &state) }
       } else if !isPlaceholder {
         add(image, .failed, identity, to: &state)
       }
@@ -110,7 +114,7 @@ final class ContactSheet: ImageObserver {
     guard isKept || reason != .latest && thread != nil && state.mayWait(image.memoryBytes) else { return }
     let candidate = Candidate(
       number: state.nextNumber,
-      bytes: image.byteCount,
+      bytes: reason == .heavy ? image.bytesBeyondUsual : image.byteCount,
       identity: identity,
       failure: image.failure?.kind,
       image: isKept ? image : nil
@@ -175,7 +179,7 @@ final class ContactSheet: ImageObserver {
     // Bad images first, in case the time isn't enough for all.
     let found = thumbnails(.placeholder)
     let failed = thumbnails(.failed)
-    return thumbnails(.latest) + thumbnails(.largest) + failed + placeholders.compactMap { $0.shown(in: found) }
+    return thumbnails(.latest) + thumbnails(.largest) + thumbnails(.heavy) + failed + placeholders.compactMap { $0.shown(in: found) }
   }
 
   /// The processor time of the calling thread.
@@ -215,7 +219,7 @@ extension [ContactSheet.Candidate] {
     case .latest:
       if isFull { removeFirst() }
       append(candidate)
-    case .largest:
+    case .largest, .heavy:
       if let identity = candidate.identity, contains(where: { $0.identity == identity }) { return false }
       if isFull, let last, last.bytes >= candidate.bytes { return false }
       if isFull { removeLast() }
@@ -241,6 +245,11 @@ extension [ContactSheet.Candidate] {
     guard let most = counts.values.max(), most > (counts[kind] ?? 0) + 1 else { return nil }
     return lastIndex { counts[$0.failure] == most }
   }
+}
+
+extension ArrivedImage {
+  /// The bytes beyond a third of a byte per pixel, about what a photo on the web has.
+  fileprivate var bytesBeyondUsual: Int { byteCount - size.pixels / 3 }
 }
 
 extension Placeholder {

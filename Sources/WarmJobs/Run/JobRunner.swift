@@ -56,7 +56,8 @@ public final class JobRunner {
       journals: prepared.reports.journals,
       judge: prepared.reports.baseline,
       listedFailures: prepared.reports.listedFailures,
-      listsPlaceholders: job.verify.placeholders != .ignore
+      listsPlaceholders: job.verify.placeholders != .ignore,
+      lint: onMiss == nil ? job.appliedLint : Lint()
     )
     let meter = session.meter()
     // In mode `only`, nothing would be fetched.
@@ -106,7 +107,7 @@ public final class JobRunner {
     prepared.reports.flushJournals(of: report, &end)
     end.finishedAt = time.wall()
     end.duration = session.elapsed
-    var finished = report.finish(end, failOn: job.failOn)
+    var finished = report.finish(end, failOn: job.appliedLimits)
     if let sheet {
       let isInterrupted = end.interruption != nil
       finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: pictureClock)

@@ -12,6 +12,7 @@ extension Job {
     request.download.with {
       $0.acceptStatus = request.acceptStatus.reduce(into: []) { $0.formUnion($1) }
       if blacklist.isEnabled { $0.permanentStatuses = blacklist.statuses }
+      $0.describesDelivery = !appliedLint.isOff
       $0.connection.tls.caFile = request.tls.caFile?.absolute
       $0.connection.tls.clientCertificate = request.tls.clientCertificate?.absolute
       $0.connection.tls.clientKey = request.tls.clientKey?.absolute
@@ -68,7 +69,12 @@ extension Job {
       maximumPixels: verify.rules.maximumPixels,
       budget: configuration.decodingBudget
     )
-    return ContactSheet(maker, findsPlaceholders: verify.placeholders != .ignore, openFiles: openFiles)
+    return ContactSheet(
+      maker,
+      findsPlaceholders: verify.placeholders != .ignore,
+      findsHeavy: appliedLint.isOn(.oversized),
+      openFiles: openFiles
+    )
   }
 }
 

@@ -132,6 +132,9 @@ struct RuleOptions: ParsableArguments {
   )
   var decode: String?
 
+  @Flag(help: "Report how good images are delivered: caching, sizes, metadata, markup")
+  var lint = false
+
   @Option(
     help: ArgumentHelp("Set a limit, such as failures=1% or baseline=known.jsonl; repeatable", valueName: "rule=value"),
     completion: KeyCompletions.rules
@@ -139,7 +142,7 @@ struct RuleOptions: ParsableArguments {
   var failOn: [String] = []
 
   func overrides() throws -> [JobOverride] {
-    try JobOverride.options([("--decode", "verify.decode", decode)])
+    try JobOverride.options([("--decode", "verify.decode", decode), ("--lint", "lint.all", lint ? "warn" : nil)])
       + failOn.map { rule in
         let (name, value) = try optionPair(rule, option: "--fail-on", example: "failures=1%")
         return JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)")

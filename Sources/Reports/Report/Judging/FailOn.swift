@@ -24,6 +24,8 @@ public struct FailOn: Sendable, Hashable {
   /// The limits of the latency by percentile. Percentiles are those of the report: exact for the maximum, within 19 % otherwise (see
   /// ``LatencyHistogram``).
   public var latency: [Percentile: Duration] = [:]
+  /// Limits of findings about the delivery, by rule.
+  package var lint: [LintRule: Limit] = [:]
   /// Whether a run without entries fails.
   public var empty = true
   /// Whether a run that its deadline stopped fails.
@@ -39,6 +41,7 @@ extension FailOn {
     case failures, empty, unfinished, evicted
     case kind(FailureKind)
     case latency(Percentile)
+    case lint(LintRule)
 
     var name: String {
       switch self {
@@ -48,6 +51,7 @@ extension FailOn {
       case .evicted: "evicted"
       case .kind(let kind): "kinds.\(kind.name)"
       case .latency(let percentile): "latency.\(percentile.rawValue)"
+      case .lint(let rule): "lint.\(rule.name)"
       }
     }
   }
@@ -56,9 +60,10 @@ extension FailOn {
   var rules: [Rule] {
     let kinds = kinds.filter { $0.value != .never }.keys.sorted { $0.name < $1.name }
     let percentiles = Percentile.allCases.filter { latency[$0] != nil }
+    let lint = LintRule.allCases.filter { self.lint[$0] != nil && self.lint[$0] != .never }
     let others: [(Rule, Bool)] = [(.empty, empty), (.unfinished, unfinished), (.evicted, evicted)]
     return (failures == .never ? [] : [.failures]) + kinds.map(Rule.kind) + percentiles.map(Rule.latency)
-      + others.filter(\.1).map(\.0)
+      + lint.map(Rule.lint) + others.filter(\.1).map(\.0)
   }
 
   /// Judges a run by its report without the verdict.
@@ -67,7 +72,8 @@ extension FailOn {
   /// nor cancelled. Without measured transfers, all rules on latency hold.
   func verdict(of report: FinishedReport) -> RunVerdict {
     let rules =
-      [.unfinished, .empty, .failures] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency) + [.evicted]
+      [.unfinished, .empty, .failures] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency)
+      + LintRule.allCases.map(Rule.lint) + [.evicted]
     return RunVerdict(reasons: rules.compactMap { reason($0, in: report) })
   }
 
@@ -94,6 +100,10 @@ extension FailOn {
       let all = report.failureGroups.reduce(0) { $0 + ($1.kind == kind ? $1.count : 0) }
       let known = counting < all ? ", \(grouped(all - counting)) of them known" : ""
       return "\(counted(all, "URL")) failed with \(kind.name)\(known) (\(excess))"
+    case .lint(let rule):
+      let count = report.lint.first { $0.rule == rule }?.count ?? 0
+      guard let excess = lint[rule]?.excess(of: count, in: totals.considered) else { return nil }
+      return "lint \(rule.name): \(counted(count, rule == .certificate ? "host" : "URL")) (\(excess))"
     case .latency(let percentile):
       guard let limit = latency[percentile]?.inSeconds, let value = report.traffic.latency.percentile(percentile.fraction)
       else { return nil }

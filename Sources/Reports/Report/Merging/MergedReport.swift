@@ -43,6 +43,7 @@ extension FinishedReport {
     hostsOmitted = reports.reduce(UInt64(allHosts.count - hosts.count)) { $0 + $1.hostsOmitted }
     failureGroups = FailureGroup.merged(reports.flatMap(\.failureGroups))
     failures = reports.flatMap(\.failures)
+    lint = LintSummary.merged(reports.flatMap(\.lint))
     placeholders = Placeholder.merged(reports.flatMap(\.placeholders))
     requests = reports[0].requests.filter { request in reports.allSatisfy { $0.requests.contains(request) } }
     let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }

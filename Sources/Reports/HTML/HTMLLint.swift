@@ -1,0 +1,52 @@
+import ImagePrimitives
+
+extension HTMLPage {
+  private static let worstLimit = 20
+
+  /// The rules with findings, and the findings that save most bytes, with their pictures.
+  mutating func writeLint(_ report: FinishedReport) {
+    guard !report.lint.isEmpty else { return }
+    section("lint", "Delivery", in: "Delivery") { page in
+      page.element("table") { page in
+        page.element("tbody") { page in
+          for summary in report.lint { page.writeRule(summary) }
+        }
+      }
+      page.writeWorst(report)
+    }
+  }
+
+  private mutating func writeRule(_ summary: LintSummary) {
+    element("tr") { page in
+      let isBad = summary.severity == .fail && summary.count > 0
+      page.element("th", ["scope": "row", "class": isBad ? "bad" : nil], summary.rule.name)
+      page.element("td", summary.phrase)
+      page.element("td", summary.rule.reason)
+    }
+  }
+
+  private mutating func writeWorst(_ report: FinishedReport) {
+    let all = report.lint.flatMap { summary in summary.examples.map { (rule: summary.rule, example: $0) } }
+    let worst = all.sorted { $1.example.savedBytes < $0.example.savedBytes }.prefix(Self.worstLimit)
+    guard !worst.isEmpty else { return }
+    let pictures = Dictionary(
+      report.thumbnails.filter(\.hasPicture).map { ($0.url, $0) },
+      uniquingKeysWith: { first, _ in first }
+    )
+    element("h3", "Worth fixing first")
+    _ = list("ul", style: "placeholders", worst, limit: Self.worstLimit, bytes: 200_000) { page, item in
+      page.pictureOrNone(pictures[item.example.url], description: item.rule.name)
+      page.element("div") { page in
+        page.element("p") { page in
+          page.element("b", item.rule.name)
+          if item.example.savedBytes > 0 { page.text(" saves \(byteCount(Double(item.example.savedBytes)))") }
+        }
+        page.element("p", ["class": "message"]) { $0.text(item.example.message, limit: 400) }
+        page.url(item.example.url)
+        page.element("p", ["class": "facts"]) { page in
+          page.element("span", ["class": "place"]) { $0.text(item.example.location, limit: 200) }
+        }
+      }
+    }
+  }
+}

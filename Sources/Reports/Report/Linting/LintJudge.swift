@@ -1,0 +1,152 @@
+import ImagePrimitives
+import ImageURLs
+
+/// A finding about an entry.
+struct LintFinding: Sendable {
+  var rule: LintRule
+  /// One sentence without a full stop; text from outside isn't escaped yet.
+  var message: String
+  /// The bytes that each view would save.
+  var savedBytes: UInt64 = 0
+}
+
+/// Judges a good entry by the rules that need no other entry.
+struct LintJudge {
+  /// Smaller animations are hardly worth a video.
+  private static let leastVideoBytes: UInt64 = 100 << 10
+  /// How much a video or an animated WebP of the same quality saves at least.
+  private static let videoSaving = 0.6
+  /// The pixels per CSS pixel of phones with the finest screens.
+  private static let greatestDensity = 3.0
+  /// How many times wider than asked an image must be: below, a candidate of the next size is a usual choice.
+  private static let widthRatio = 2.0
+
+  let lint: Lint
+  let now: Timestamp
+
+  func findings(_ result: EntryResult, of entry: ReportedEntry) -> [LintFinding] {
+    var findings: [LintFinding] = []
+    func add(_ rule: LintRule, _ finding: @autoclosure () -> (String, UInt64)?) {
+      guard lint.isOn(rule), let (message, saved) = finding() else { return }
+      findings.append(LintFinding(rule: rule, message: message, savedBytes: saved))
+    }
+    if let delivery = result.details?.delivery {
+      add(.cacheControl, cacheControl(delivery).map { ($0, 0) })
+      add(.noValidator, delivery.hasValidator ? nil : ("neither ETag nor Last-Modified", 0))
+      add(.varyMissing, varyMissing(delivery, result, entry).map { ($0, 0) })
+      add(.redirect, result.finalURL.map { ("redirects to \($0.quotable)", 0) })
+      add(.certificate, certificate(delivery).map { ($0, 0) })
+    }
+    add(.insecure, entry.url.starts(with: "http:".utf8) ? ("the URL is an http URL", 0) : nil)
+    add(.metadata, metadata(result))
+    add(.gifVideo, gifVideo(result))
+    let claims = entry.note?.claims ?? []
+    if result.width > 0, result.height > 0, !claims.isEmpty {
+      add(.oversized, tooManyPixels(result, claims))
+      add(.markup, claims.lazy.compactMap { contradiction(result, $0) }.first.map { ($0, 0) })
+    }
+    return findings
+  }
+
+  // MARK: Responses
+
+  private func cacheControl(_ delivery: DeliveryFacts) -> String? {
+    guard let text = delivery.cacheControl else {
+      return delivery.hasExpires ? "only Expires, no Cache-Control" : "no Cache-Control"
+    }
+    let directives = text.lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace && $0 != "\"" } }
+    let ages = directives.filter { $0.hasPrefix("max-age=") }.map { Int64($0.dropFirst(8)) }
+    let forbids = directives.first { $0 == "no-store" || $0 == "no-cache" }
+    if let forbids, ages.contains(where: { $0 ?? 0 > 0 }) || directives.contains("immutable") {
+      return "'\(text.quotable)' contradicts itself: \(forbids) and a time"
+    }
+    if Set(ages).count > 1 { return "'\(text.quotable)' has several max-age" }
+    if directives.contains("public"), directives.contains("private") {
+      return "'\(text.quotable)' contradicts itself: public and private"
+    }
+    if let forbids { return "\(forbids), so that every view asks the server" }
+    guard let age = ages.first else { return "'\(text.quotable)' has no max-age" }
+    guard let age else { return "'\(text.quotable)' has a max-age that isn't a number" }
+    let least = lint.minimumAge.inSeconds
+    return Double(age) < least ? "max-age=\(age), less than \(Int64(least)) seconds" : nil
+  }
+
+  /// Whether the extension names another format than the bytes have, which `Accept` decides then.
+  private func varyMissing(_ delivery: DeliveryFacts, _ result: EntryResult, _ entry: ReportedEntry) -> String? {
+    guard let format = result.format, let named = Self.format(ofExtension: entry.url), named != format else { return nil }
+    let names = (delivery.vary ?? "").lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+    guard !names.contains("accept"), !names.contains("*") else { return nil }
+    return "the server sent \(format.name) for a URL of \(named.name), but Vary doesn't name Accept"
+  }
+
+  private static func format(ofExtension url: UnsafeRawBufferPointer) -> ImageFormat? {
+    let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
+    guard let dot = url[..<end].lastIndex(of: UInt8(ascii: ".")), (3...4).contains(end - dot - 1) else { return nil }
+    return ImageFormat(fileExtension: String(decoding: url[(dot + 1)..<end], as: UTF8.self))
+  }
+
+  private func certificate(_ delivery: DeliveryFacts) -> String? {
+    guard let end = delivery.certificateEnd, end < now.advanced(by: lint.certificateMargin) else { return nil }
+    let days = Int(end.since(now).inSeconds / 86_400)
+    return "the certificate expires in \(counted(UInt64(max(0, days)), "day")), \(end.shortText)"
+  }
+
+  // MARK: Images
+
+  private func metadata(_ result: EntryResult) -> (String, UInt64)? {
+    var found: [String] = []
+    if result.metadata.hasPosition { found.append("a GPS position") }
+    if result.metadata.hasThumbnail { found.append("an embedded thumbnail") }
+    if result.metadata.isEXIFLarge { found.append("more than 16 KiB of EXIF") }
+    return found.isEmpty ? nil : (found.joined(separator: ", "), result.metadata.isEXIFLarge ? 16 << 10 : 0)
+  }
+
+  private func gifVideo(_ result: EntryResult) -> (String, UInt64)? {
+    guard result.format == .gif, result.frames > 1, result.bytes >= Self.leastVideoBytes else { return nil }
+    return ("an animated GIF of \(byteCount(Double(result.bytes)))", UInt64(Double(result.bytes) * Self.videoSaving))
+  }
+
+  /// Pixels beyond those that any place of the page asks for.
+  private func tooManyPixels(_ result: EntryResult, _ claims: [ImageClaims]) -> (String, UInt64)? {
+    guard result.format != .svg else { return nil }
+    // A place that doesn't say how wide the image is shown may show it in full.
+    let asked = claims.map { claims -> Double? in
+      if let width = claims.sourceWidth { return Double(width) }
+      return claims.width.map { Double($0) * (claims.density ?? Self.greatestDensity) }
+    }
+    guard !asked.contains(nil), let widest = asked.compactMap(\.self).max(), widest > 0 else { return nil }
+    let ratio = Double(result.width) / widest
+    guard ratio > Self.widthRatio else { return nil }
+    let saved = Double(result.bytes) * (1 - 1 / (ratio * ratio))
+    return ("\(result.width) pixels wide, but its page asks for at most \(Int(widest))", UInt64(saved))
+  }
+
+  /// What the markup says otherwise; sizes may differ by a pixel, since they are rounded.
+  private func contradiction(_ result: EntryResult, _ claims: ImageClaims) -> String? {
+    let (width, height) = (Double(result.width), Double(result.height))
+    if let format = claims.format, let actual = result.format, format != actual {
+      return "type is \(format.mediaType), but the image is \(actual.name)"
+    }
+    guard result.format != .svg else { return nil }
+    if let source = claims.sourceWidth, abs(Double(source) - width) > 1 {
+      return "srcset says \(source)w, but the image is \(result.width) pixels wide"
+    }
+    if claims.sourceWidth != nil, !claims.hasSizes { return "srcset has widths, but the element has no sizes" }
+    if let density = claims.density, let shown = claims.width, density > 0, shown > 0,
+      abs(Double(shown) * density - width) > max(1, density)
+    {
+      return "srcset says \(Self.text(density))x and width is \(shown), but the image is \(result.width) pixels wide"
+    }
+    if let shownWidth = claims.width, let shownHeight = claims.height, shownWidth > 0, shownHeight > 0 {
+      // The height that follows from the width.
+      let expected = Double(shownWidth) * height / width
+      guard abs(expected - Double(shownHeight)) > max(1, expected * 0.01) else { return nil }
+      return "width and height are \(shownWidth) x \(shownHeight), but the image is \(result.width) x \(result.height) pixels"
+    }
+    return nil
+  }
+
+  private static func text(_ density: Double) -> String {
+    density == density.rounded() && density < 1e6 ? "\(Int(density))" : "\(density)"
+  }
+}

@@ -1,0 +1,157 @@
+import ImagePrimitives
+
+/// The findings of a rule.
+package struct LintSummary: Sendable, Equatable {
+  /// How many examples a report has of each.
+  static let exampleLimit = 20
+
+  package var rule = LintRule.cacheControl
+  package var severity = LintSeverity.warn
+  /// The entries with a finding; for ``LintRule/certificate`` the hosts.
+  package var count: UInt64 = 0
+  /// The bytes that a view of each would save; 0 if that is unknown.
+  package var savedBytes: UInt64 = 0
+  /// Good entries that weren't judged, since they were found in the cache and their response is unknown.
+  package var unjudged: UInt64 = 0
+  /// Those that would save most first.
+  package var examples: [LintExample] = []
+
+  /// The order of reports: what saves most bytes comes first.
+  func isBefore(_ other: LintSummary) -> Bool {
+    (other.savedBytes, other.count, rule.rawValue) < (savedBytes, count, other.rule.rawValue)
+  }
+}
+
+package struct LintExample: Sendable, Equatable {
+  /// The URL as in its row.
+  package var url = ""
+  package var manifest = ""
+  /// From 1; 0 if it has no line.
+  package var line: UInt64 = 0
+  /// One sentence without a full stop.
+  package var message = ""
+  package var savedBytes: UInt64 = 0
+}
+
+/// The findings of a run, in bounded memory.
+struct LintLog {
+  private static let hostLimit = 65_536
+
+  let judge: LintJudge
+  private var summaries: [LintRule: LintSummary] = [:]
+  private var sizes = SizeStatistics()
+  private var unjudged: UInt64 = 0
+  /// The hosts whose certificate was reported.
+  private var hosts: Set<String> = []
+
+  init(_ lint: Lint, now: Timestamp) { judge = LintJudge(lint: lint, now: now) }
+
+  private var lint: Lint { judge.lint }
+
+  /// Judges a good entry, and returns the rules that it breaks.
+  mutating func record(
+    _ result: EntryResult,
+    of entry: ReportedEntry,
+    manifest: String,
+    duplicate: SameImagesLog.Repetition?
+  ) -> [LintRule] {
+    if result.details?.delivery == nil { unjudged += 1 }
+    let example = { (message: String, saved: UInt64) in
+      LintExample(
+        url: String(decoding: entry.url, as: UTF8.self),
+        manifest: manifest,
+        line: entry.line,
+        message: message,
+        savedBytes: saved
+      )
+    }
+    var findings = judge.findings(result, of: entry)
+    if let duplicate, lint.isOn(.duplicate) {
+      let message = duplicate.firstURL.map { "the same bytes as \($0.quotable)" } ?? "another URL has the same bytes"
+      findings.append(LintFinding(rule: .duplicate, message: message, savedBytes: result.bytes))
+    }
+    findings.removeAll { $0.rule == .certificate && !isNewHost(entry) }
+    for finding in findings {
+      // An example needs memory only if it is kept.
+      add(finding.rule, savedBytes: finding.savedBytes) { example(finding.message, finding.savedBytes) }
+    }
+    // Pixels that nobody sees say more than bytes per pixel.
+    if lint.isOn(.oversized), !findings.contains(where: { $0.rule == .oversized }) { sizes.add(result) { example("", 0) } }
+    return findings.map(\.rule)
+  }
+
+  private mutating func isNewHost(_ entry: ReportedEntry) -> Bool {
+    hosts.count < Self.hostLimit && hosts.insert(String(decoding: entry.host, as: UTF8.self)).inserted
+  }
+
+  private mutating func add(_ rule: LintRule, count: UInt64 = 1, savedBytes: UInt64, _ example: () -> LintExample) {
+    var summary = summaries[rule] ?? LintSummary(rule: rule, severity: lint.severity(rule))
+    summaries[rule] = nil
+    summary.count += count
+    summary.savedBytes += savedBytes
+    summary.add(savedBytes, example)
+    summaries[rule] = summary
+  }
+
+  /// The rules with findings, and those that couldn't judge all entries, those that save most bytes first.
+  var all: [LintSummary] {
+    var summaries = summaries
+    let excess = sizes.excess
+    if excess.count > 0 {
+      var summary = summaries[.oversized] ?? LintSummary(rule: .oversized, severity: lint.severity(.oversized))
+      summary.count += excess.count
+      summary.savedBytes += excess.savedBytes
+      for example in excess.examples { summary.add(example.savedBytes) { example } }
+      summaries[.oversized] = summary
+    }
+    if unjudged > 0 {
+      for rule in LintRule.allCases where rule.judgesResponses && lint.isOn(rule) {
+        summaries[rule, default: LintSummary(rule: rule, severity: lint.severity(rule))].unjudged = unjudged
+      }
+    }
+    return summaries.values.sorted { $0.isBefore($1) }
+  }
+}
+
+extension LintSummary {
+  /// Keeps an example if it is one of those that save most, or one of the first.
+  fileprivate mutating func add(_ savedBytes: UInt64, _ example: () -> LintExample) {
+    let isFull = examples.count >= Self.exampleLimit
+    if isFull, let last = examples.last, last.savedBytes >= savedBytes { return }
+    let index = examples.firstIndex { $0.savedBytes < savedBytes } ?? examples.endIndex
+    examples.insert(example(), at: index)
+    if isFull { examples.removeLast() }
+  }
+
+  /// Merges the findings of several runs or shards.
+  static func merged(_ summaries: [LintSummary]) -> [LintSummary] {
+    var merged: [LintRule: LintSummary] = [:]
+    for summary in summaries {
+      guard var known = merged[summary.rule] else {
+        merged[summary.rule] = summary
+        continue
+      }
+      if summary.severity == .fail { known.severity = .fail }
+      known.count += summary.count
+      known.savedBytes += summary.savedBytes
+      known.unjudged += summary.unjudged
+      for example in summary.examples { known.add(example.savedBytes) { example } }
+      merged[summary.rule] = known
+    }
+    return merged.values.sorted { $0.isBefore($1) }
+  }
+
+  /// The findings and what they cost, such as `12 URLs, 3.4 MB too much`.
+  var phrase: String {
+    var parts: [String] = []
+    if count > 0 { parts.append(counted(count, rule == .certificate ? "host" : "URL")) }
+    if savedBytes > 0 { parts.append("\(byteCount(Double(savedBytes))) too much") }
+    if unjudged > 0 { parts.append("\(counted(unjudged, "cached image")) not judged") }
+    return parts.joined(separator: ", ")
+  }
+}
+
+extension LintExample {
+  /// Such as `urls/hero.txt:17`.
+  var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
+}
