@@ -205,7 +205,7 @@ let package = Package(
     tests("WorkQueuesTests", ["WorkQueues", "RedisClient", "ImagePrimitives", "Threads"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
-    tests("ReportsTests", ["Reports", "ImagePrimitives"]),
+    tests("ReportsTests", ["Reports", "ImagePrimitives", "ImageURLs"]),
     tests(
       "WarmJobsTests",
       [

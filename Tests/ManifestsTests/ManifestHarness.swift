@@ -13,8 +13,24 @@ struct ReadEntry: Equatable, CustomStringConvertible {
   var priority: LoadPriority
   var isFiltered: Bool
   var problem: String?
+  var note: ReadNote?
 
   var description: String { "\(manifest):\(line) \(written) \(priority.name) \(problem ?? "")" }
+}
+
+/// What an entry's list says besides its URL.
+struct ReadNote: Equatable {
+  var id: String?
+  var origin: PageOrigin?
+  var pages: UInt64 = 0
+  var expectation: ImageExpectation?
+  var claims: [ImageClaims] = []
+}
+
+extension ReadNote {
+  init(_ note: EntryNote) {
+    self.init(id: note.id, origin: note.origin, pages: note.pages, expectation: note.expectation, claims: note.claims)
+  }
 }
 
 /// The entries read before the end or an error.
@@ -31,7 +47,7 @@ struct ReadResult {
 
 extension EntryBatch {
   func entries(of reader: ManifestReader) -> [ReadEntry] {
-    entries.map { entry in
+    entries.enumerated().map { index, entry in
       var problem: String?
       if case .invalid(let message) = entry.state { problem = messages[Int(message)] }
       return ReadEntry(
@@ -41,7 +57,8 @@ extension EntryBatch {
         line: entry.line,
         priority: entry.priority,
         isFiltered: entry.state == .filtered,
-        problem: problem
+        problem: problem,
+        note: note(index).map { ReadNote($0) }
       )
     }
   }

@@ -179,6 +179,11 @@ public struct HostSummary: Sendable, Equatable {
 }
 
 extension FinishedReport {
+  /// The lists, those with most failures first, then in their order.
+  var manifestsByFailures: [ManifestSummary] {
+    manifests.enumerated().sorted { ($1.element.totals.bad, $0.offset) < ($0.element.totals.bad, $1.offset) }.map(\.element)
+  }
+
   /// The listed hosts, those with most failures first, then those with most entries.
   var hostsByFailures: [HostSummary] {
     hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }

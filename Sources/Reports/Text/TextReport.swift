@@ -107,7 +107,10 @@ extension TextPage {
     if isWhole, order == .verdictFirst { writeOutcomes(report) }
     writeFailures(report)
     if isWhole, order == .failuresFirst { writeOutcomes(report) }
-    if detail == .all { writeHosts(report) }
+    if detail == .all {
+      writeHosts(report)
+      writeLists(report)
+    }
     writePlaceholders(report)
     writeLint(report)
     writeRemoteCaches(report)

@@ -65,6 +65,22 @@ extension TextPage {
     if others > 0 { line(styled("  … \(counted(others, "more host"))", .detail)) }
   }
 
+  /// Writes the lists or pages with failures, those with most first; nothing for a single list.
+  mutating func writeLists(_ report: FinishedReport) {
+    let bad = report.manifestsByFailures.filter { $0.totals.bad > 0 }
+    guard report.manifests.count > 1, !bad.isEmpty else { return }
+    let shown = bad.prefix(Self.hostRowLimit)
+    let names = shown.map { "  " + escapedForTerminal($0.path) }
+    let nameWidth = min(max(names.map { columns(of: $0) }.max() ?? 0, 20), max(20, width - 18))
+    line()
+    line("Lists with failures".padded(to: nameWidth) + "     urls      bad")
+    for (name, list) in zip(names, shown) {
+      let counts = [list.totals.urls, list.totals.bad].map { "  " + grouped($0).rightAligned(to: 7) }
+      line(fitted(name, to: nameWidth).padded(to: nameWidth) + counts[0] + styled(counts[1], .failure))
+    }
+    if bad.count > shown.count { line(styled("  … \(counted(UInt64(bad.count - shown.count), "more list"))", .detail)) }
+  }
+
   private func cells(_ host: HostSummary) -> [String] {
     func count(_ value: UInt64) -> String { value == 0 ? "–" : grouped(value) }
     func time(_ fraction: Double) -> String { host.latency.percentile(fraction).map(latency) ?? "–" }

@@ -150,11 +150,11 @@ import Testing
       """
     let claims = page(text).images.map(\.claims)
     #expect(claims.count == 4)
-    #expect(claims[0].descriptor?.width == 640 && claims[0].descriptor?.height == nil)
-    #expect(claims[1].descriptor?.width == 1280 && claims[1].descriptor?.height == 720)
-    #expect(claims[1].sizes == "(max-width: 9em) 50vw" && claims[1].media == "print" && claims[1].type == "image/webp")
-    #expect(claims[2].width == 300 && claims[2].height == nil && claims[2].sizes == "auto")
-    #expect(claims[3].sizes == "32x32" && claims[3].type == "image/png")
+    #expect(claims[0].sourceWidth == 640 && claims[0].density == nil)
+    #expect(claims[1].sourceWidth == 1280)
+    #expect(claims[1].hasSizes && claims[1].format == .webp)
+    #expect(claims[2].width == 300 && claims[2].height == nil && claims[2].hasSizes)
+    #expect(claims[3].format == .png)
   }
 
   @Test("lazy attributes can be chosen") func lazyAttributes() {

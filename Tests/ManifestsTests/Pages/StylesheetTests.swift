@@ -48,8 +48,8 @@ import Testing
       """
     let result = try stylesheet(text)
     #expect(result.urls == (1...6).map { "/css/\($0).\($0 == 3 ? "avif" : "png")" })
-    #expect(result.images.map { $0.claims.descriptor?.density } == [1, 2, 2, 0.5, nil, nil])
-    #expect(result.images[2].claims.type == "image/avif")
+    #expect(result.images.map { $0.claims.density } == [1, 2, 2, 0.5, nil, nil])
+    #expect(result.images[2].claims.format == .avif)
     #expect(result.images.map(\.line) == [1, 1, 1, 2, 2, 2])
     #expect(result.images.map(\.origin.attribute) == ["b", "b", "b", "c", "c", "e"])
   }

@@ -1,0 +1,74 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Advice on how good images are delivered.
+@Suite struct LintCommandTests {
+  /// A page whose images are delivered well and badly.
+  private func makeSite() throws -> Origin {
+    let origin = try makeImageOrigin()
+    let headers: HeaderFields = ["Cache-Control": "max-age=31536000", "ETag": "\"1\""]
+    origin.set(
+      "/",
+      .body(
+        Array(
+          """
+          <!doctype html><title>Shop</title>
+          <img src=/good.jpg width=32 height=24 srcset="/good.jpg 32w, /wrong.jpg 64w" sizes=50vw>
+          <img src=/plain.jpg>
+          <img src=/moved.jpg>
+          """.utf8
+        ),
+        type: "text/html"
+      )
+    )
+    origin.set("/good.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers))
+    origin.set("/wrong.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg", headers: headers))
+    origin.set("/plain.jpg", .body(SampleImages.jpeg(3), type: "image/jpeg"))
+    origin.set("/moved.jpg", .redirect(to: "/good.jpg"))
+    return origin
+  }
+
+  @Test("check --lint lists findings by the bytes that they waste") func text() async throws {
+    let origin = try makeSite()
+    let job = JobFolder("")
+    let result = try await job.prewarm("check", origin.url("/"), "--lint", "--set", "lint.insecure=off", "-o", "report.html")
+    #expect(result.status == 0, "\(result.errorText)")
+    expectGolden(result.outputText.timeless.replacing(":\(origin.port)", with: ":PORT"))
+    let page = String(decoding: job.folder.read("report.html") ?? [], as: UTF8.self)
+    #expect(page.contains("Worth fixing first") && page.contains("srcset says 64w, but the image is 32 pixels wide"))
+  }
+
+  @Test("rows name the rules, and the element, attribute and pages of an image") func rows() async throws {
+    let origin = try makeSite()
+    let job = JobFolder("")
+    _ = try await job.prewarm("check", origin.url("/"), "--lint", "-o", "rows.jsonl")
+    let text = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    let row = try #require(text.split(separator: "\n").first { $0.contains("/wrong.jpg") })
+    #expect(row.contains(#""element":"img","attribute":"srcset","pages":1,"lint":["insecure","markup"]"#), "\(row)")
+  }
+
+  @Test("a rule that fails, or a limit that is exceeded, exits with 2") func verdict() async throws {
+    let origin = try makeSite()
+    for (options, status) in [
+      (["--set", "lint.no-validator=fail"], 2), (["--fail-on", "lint={no-validator: 0}"], 2),
+      (["--fail-on", "lint={no-validator: 1}"], 0), (["--set", "lint.all=fail", "--set", "lint.insecure=off"], 2),
+    ] {
+      let result = try await JobFolder("").start(["check", origin.url("/")] + options).wait()
+      #expect(result.status == status, "\(options): \(result.outputText)\(result.errorText)")
+    }
+    let off = try await JobFolder("").prewarm(
+      "check", origin.url("/"), "--set", "lint.metadata=off", "--fail-on", "lint={metadata: 0}"
+    )
+    #expect(off.status == 3 && off.errorText.contains("lint.metadata is off"), "\(off.errorText)")
+  }
+
+  @Test("cached images are counted as not judged by their headers") func cached() async throws {
+    let origin = try makeSite()
+    let job = JobFolder(urls: [origin.url("/plain.jpg")], keys: "lint: {no-validator: fail}")
+    #expect(try await job.runJob().status == 2)
+    let again = try await job.runJob()
+    #expect(again.status == 0 && again.result.outputText.contains("1 cached image not judged"), "\(again.result.outputText)")
+  }
+}
