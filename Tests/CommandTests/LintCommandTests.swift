@@ -64,11 +64,15 @@ import Testing
     #expect(off.status == 3 && off.errorText.contains("lint.metadata is off"), "\(off.errorText)")
   }
 
-  @Test("cached images are counted as not judged by their headers") func cached() async throws {
+  @Test("cached images are counted as not judged, and a rule about responses can't fail on them") func cached() async throws {
     let origin = try makeSite()
-    let job = JobFolder(urls: [origin.url("/plain.jpg")], keys: "lint: {no-validator: fail}")
-    #expect(try await job.runJob().status == 2)
+    let job = JobFolder(urls: [origin.url("/plain.jpg")], keys: "lint: {no-validator: warn}")
+    #expect(try await job.runJob().result.outputText.contains("no-validator  1 URL"))
     let again = try await job.runJob()
     #expect(again.status == 0 && again.result.outputText.contains("1 cached image not judged"), "\(again.result.outputText)")
+    let failing = try await job.prewarm("run", "job.yaml", "--set", "lint.no-validator=fail")
+    #expect(failing.status == 3 && failing.errorText.contains("cache.mode: refresh"), "\(failing.errorText)")
+    let refreshed = try await job.runJob("--set", "lint.no-validator=fail", "--set", "cache.mode=refresh")
+    #expect(refreshed.status == 2)
   }
 }

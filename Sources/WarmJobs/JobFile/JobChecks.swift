@@ -95,11 +95,20 @@ extension JobReader {
     }
   }
 
-  /// Rejects limits of rules that are switched off.
+  /// Rejects limits of rules that are switched off, or that can't judge cached images.
   private func checkLint() {
-    guard let node = given["fail-on.lint"] else { return }
-    for rule in LintRule.allCases where job.failOn.lint[rule] != nil && job.lint[rule] == .off {
-      errors.add("the limit of '\(rule.name)' has no effect: lint.\(rule.name) is off", at: node)
+    let limits = job.appliedLimits.lint.filter { $0.value != .never }
+    for rule in LintRule.allCases where limits[rule] != nil {
+      if job.lint[rule] == .off, let node = given["fail-on.lint"] {
+        errors.add("the limit of '\(rule.name)' has no effect: lint.\(rule.name) is off", at: node)
+      }
+      // A cached image without a finding would pass although nobody has seen its response.
+      guard rule.judgesResponses, job.cache.mode != .refresh, job.cache.mode != .bypass else { continue }
+      guard let node = given["lint.\(rule.name)"] ?? given["fail-on.lint"] ?? given["lint.all"] else { continue }
+      return errors.add(
+        "'\(rule.name)' judges responses, and cached images have none; set cache.mode: refresh, or use prewarm check",
+        at: node
+      )
     }
   }
 

@@ -46,7 +46,7 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
   }
 
   /// Whether it judges the headers of a response, so that an image found in the cache isn't judged.
-  var judgesResponses: Bool {
+  package var judgesResponses: Bool {
     switch self {
     case .cacheControl, .noValidator, .varyMissing, .redirect, .certificate: true
     case .insecure, .oversized, .metadata, .gifVideo, .duplicate, .markup: false
