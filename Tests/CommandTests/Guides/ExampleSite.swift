@@ -22,6 +22,7 @@ struct ExampleSite {
     redis = hasQueue ? try await RedisServer() : nil
     for (path, fixture) in Self.images { served.write(Fixtures.bytes("images/\(fixture)"), to: path) }
     served.write(sitemap, to: "sitemap.xml")
+    served.write(page, to: "index.html")
     let good = Self.images.filter { $0.fixture.hasPrefix("good/") }.map(\.path)
     let products = good.filter { $0.hasPrefix("products/") }
     work.write(good.filter { !products.contains($0) }.map { "https://img.example.com/\($0)\n" }.joined(), to: "urls.txt")
@@ -82,6 +83,20 @@ struct ExampleSite {
     ("products/1003/front.jpg", "good/tall-chroma.jpg"), ("products/1004/front.png", "good/rgba.png"),
     ("logo.png", "good/palette.png"), ("products/1005/front.jpg", "broken/page.jpg"),
   ]
+
+  /// The start page, which shows heroes and the logo.
+  private var page: String {
+    """
+    <!doctype html>
+    <html lang="en">
+      <title>Example</title>
+      <link rel="icon" href="/logo.png">
+      <img src="https://img.example.com/hero/spring.jpg" width="640" height="320" alt="Spring">
+      <img srcset="https://img.example.com/hero/summer.jpg 2000w" sizes="100vw" src="https://img.example.com/hero/autumn.webp" alt="Summer">
+    </html>
+
+    """
+  }
 
   private var sitemap: String {
     let pages = (Self.images.map(\.path) + ["hero/winter.jpg"]).map { path in
