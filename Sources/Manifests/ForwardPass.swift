@@ -21,7 +21,7 @@ final class ForwardPass {
   /// Whether rows may belong to more than one priority; all files must have been prepared.
   private(set) var hasSeveralClasses: Bool
   /// Whether the number of pages that use an image is known only after all were read.
-  var readsSeveralPages: Bool { manifests.contains { $0.crawl.depth > 0 } }
+  var readsSeveralPages: Bool { manifests.contains(where: \.readsSeveralPages) }
   private(set) var warnings: [String] = []
 
   /// Steps without a row before other work gets a turn: indexes may name any number of sitemaps.
@@ -334,12 +334,12 @@ extension ForwardPass {
   /// The number of pages that use the image of that URL, by the file that names it.
   func pages(file: Int, using image: UnsafeRawBufferPointer) -> UInt64 {
     let manifest = files[file].manifest
-    return opener.crawl(of: manifest, manifests[manifest].crawl).pages(using: image)
+    return opener.crawl(of: manifest, manifests[manifest]).pages(using: image)
   }
 
   private var crawl: PageCrawl {
     let manifest = files[index].manifest
-    return opener.crawl(of: manifest, manifests[manifest].crawl)
+    return opener.crawl(of: manifest, manifests[manifest])
   }
 
   private func add(_ url: UnsafeRawBufferPointer, _ kind: ManifestFile.Kind, of open: OpenManifest) {

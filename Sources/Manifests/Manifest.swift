@@ -156,6 +156,12 @@ extension Manifest {
     return Self.format(ofPath: path.lowercased())
   }
 
+  /// Whether its images may be those of several pages.
+  var readsSeveralPages: Bool {
+    if case .glob = source, format == .page { return true }
+    return crawl.depth > 0
+  }
+
   /// The format of a fetched file of this manifest: by its name, else by its `Content-Type`.
   func format(of file: ManifestFile, contentType: String?) -> Format {
     let format = format(of: file)

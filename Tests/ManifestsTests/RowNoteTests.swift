@@ -60,8 +60,10 @@ import Testing
     let problem = try #require(result.entries.first?.problem)
     #expect(problem.contains("'\(field.name)'") && problem.contains("'\(field.value)'"))
     #expect(result.entries.first?.note?.id == "7")
-    let objects = try read("{\"url\": \"https://a.com/1.jpg\", \"id\": [1]}\n", name: "list.jsonl", order: order)
-    #expect(objects.entries.first?.problem?.contains("a string or a number") == true)
+    let object = try read("{\"url\": \"https://a.com/1.jpg\", \"width\": [1]}\n", name: "list.jsonl", order: order)
+    #expect(object.entries.first?.problem?.contains("a string or a number") == true)
+    let other = try read("{\"url\": \"https://a.com/1.jpg\", \"id\": {\"$oid\": 1}}\n", name: "list.jsonl", order: order)
+    #expect(other.urls == ["https://a.com/1.jpg"] && other.entries.first?.note == nil)
   }
 }
 

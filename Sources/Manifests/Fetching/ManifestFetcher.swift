@@ -153,7 +153,7 @@ final class ManifestOpener {
     OpenManifest.Context(
       counter: { self.counter(of: file.manifest) },
       ownCounter: { [spoolDirectory] in RequestCounter(spoolDirectory: spoolDirectory) },
-      crawl: { self.crawl(of: file.manifest, manifest.crawl) },
+      crawl: { self.crawl(of: file.manifest, manifest) },
       fetched: fetched,
       url: file.base,
       isImage: manifest.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false
@@ -161,10 +161,10 @@ final class ManifestOpener {
   }
 
   /// The pages that a manifest has led to.
-  func crawl(of manifest: Int, _ rules: Manifest.Crawl) -> PageCrawl {
-    if let crawl = crawls[manifest] { return crawl }
-    let crawl = PageCrawl(rules)
-    crawls[manifest] = crawl
+  func crawl(of index: Int, _ manifest: Manifest) -> PageCrawl {
+    if let crawl = crawls[index] { return crawl }
+    let crawl = PageCrawl(manifest.crawl, readsSeveralPages: manifest.readsSeveralPages)
+    crawls[index] = crawl
     return crawl
   }
 

@@ -80,7 +80,8 @@ final class JSONLinesReader: RowReader {
         priority = try cursor.string()
         if priority == nil { try skipNull(&cursor) }
       } else if let field = RowFields.Field.allCases.first(where: { name.bytes.elementsEqual(columns.name(of: $0).utf8) }) {
-        if let text = try cursor.scalar() { fields.set(field, text, column: columns.name(of: field)) }
+        // An identifier of another form is that of another program.
+        if let text = try cursor.scalar(skipsOthers: field == .id) { fields.set(field, text, column: columns.name(of: field)) }
       } else {
         try cursor.skipValue()
       }
@@ -227,8 +228,8 @@ struct JSONCursor {
     return value
   }
 
-  /// Moves over a string or a number and returns it as text, or over a null and returns nil; other values are an error.
-  mutating func scalar() throws(JSONError) -> UnsafeRawBufferPointer? {
+  /// Moves over a string or a number and returns it as text, or over a null and returns nil; other values are an error, or nil.
+  mutating func scalar(skipsOthers: Bool) throws(JSONError) -> UnsafeRawBufferPointer? {
     if let text = try string() { return text.bytes }
     let start = index
     switch current {
@@ -236,7 +237,9 @@ struct JSONCursor {
       try skipWord("null")
       return nil
     case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "t"), UInt8(ascii: "f"):
-      throw problem("expected a string or a number")
+      guard skipsOthers else { throw problem("expected a string or a number") }
+      try skipValue()
+      return nil
     default: try skipNumber()
     }
     return UnsafeRawBufferPointer(rebasing: bytes[start..<index])

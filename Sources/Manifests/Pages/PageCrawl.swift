@@ -32,6 +32,8 @@ final class PageCrawl {
   private static let maximumURLBytes = 16 << 20
 
   let rules: Manifest.Crawl
+  /// Whether the number of pages that use an image is known only after all were read.
+  let readsSeveralPages: Bool
   /// The pages that follow, by the index of their file.
   var ahead: [Int] = []
 
@@ -49,7 +51,7 @@ final class PageCrawl {
   /// Why pages or stylesheets were skipped, each reason once.
   private(set) var warnings: [String] = []
 
-  init(_ rules: Manifest.Crawl) { self.rules = rules }
+  init(_ rules: Manifest.Crawl, readsSeveralPages: Bool) { (self.rules, self.readsSeveralPages) = (rules, readsSeveralPages) }
 
   /// A stylesheet's images and imports, since each page that names it uses them.
   private struct Sheet {

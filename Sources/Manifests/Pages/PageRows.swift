@@ -95,8 +95,7 @@ final class PageRows: RowReader {
     while let (image, claims) = content.nextImage() {
       let url = content.bytes(image.url)
       let isNew = image.problem != nil || crawl.isNew(image: url)
-      // With a crawl, other pages may use it, too.
-      let note = EntryNote(origin: image.origin, pages: crawl.rules.depth > 0 ? 0 : 1, claims: claims)
+      let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages ? 0 : 1, claims: claims)
       if isNew { return .row(Row(url: url, line: image.line, problem: image.problem, note: note)) }
     }
     if let sheet = content.nextStylesheet() { return .child(content.bytes(sheet.url), line: sheet.line, .stylesheet) }
