@@ -20,7 +20,7 @@ public struct ReportedEntry {
   /// What its list says besides the URL; nil if that is all.
   package var note: EntryNote?
   /// The rules about its delivery that it breaks.
-  var broken: [LintRule] = []
+  var broken = LintRuleSet()
 
   public init(
     url: UnsafeRawBufferPointer,

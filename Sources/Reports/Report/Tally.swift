@@ -15,7 +15,7 @@ struct Tally {
   /// Nil if the delivery isn't judged.
   var lint: LintLog?
   /// The rules that the last entry breaks.
-  private(set) var broken: [LintRule] = []
+  private(set) var broken = LintRuleSet()
   /// Nil: all failures count.
   var judge: (any FailureJudge)?
   /// When the first of the good entries expires; nil if none of them expires.
@@ -91,12 +91,12 @@ struct Tally {
   }
 
   private mutating func judgeDelivery(_ result: EntryResult, of entry: ReportedEntry, _ duplicate: SameImagesLog.Repetition?) {
-    broken = []
+    broken = LintRuleSet()
     switch result.outcome {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
       // Each image once.
       if result.isShared { return }
-      broken = lint?.record(result, of: entry, manifest: manifests[entry.manifest].path, duplicate: duplicate) ?? []
+      broken = lint?.record(result, of: entry, manifest: manifests[entry.manifest].path, duplicate: duplicate) ?? LintRuleSet()
     case .failed, .blacklisted, .skipped, .cancelled: break
     }
   }

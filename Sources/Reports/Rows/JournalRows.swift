@@ -124,10 +124,10 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func appendBroken(_ rules: [LintRule]) {
+  private mutating func appendBroken(_ rules: LintRuleSet) {
     guard !rules.isEmpty else { return Syntax.skip(.lint, in: &buffer) }
     Syntax.begin(.lint, in: &buffer)
-    Syntax.append(list: rules.map(\.name), to: &buffer)
+    Syntax.append(list: rules.names, to: &buffer)
   }
 
   @inline(__always)

@@ -54,7 +54,7 @@ struct LintLog {
     of entry: ReportedEntry,
     manifest: String,
     duplicate: SameImagesLog.Repetition?
-  ) -> [LintRule] {
+  ) -> LintRuleSet {
     if result.details?.delivery == nil { unjudged += 1 }
     let example = { (message: String, saved: UInt64) in
       LintExample(
@@ -77,7 +77,7 @@ struct LintLog {
     }
     // Pixels that nobody sees say more than bytes per pixel.
     if lint.isOn(.oversized), !findings.contains(where: { $0.rule == .oversized }) { sizes.add(result) { example("", 0) } }
-    return findings.map(\.rule)
+    return findings.reduce(into: LintRuleSet()) { $0.insert($1.rule) }
   }
 
   private mutating func isNewHost(_ entry: ReportedEntry) -> Bool {

@@ -88,6 +88,18 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
   }
 }
 
+/// Some rules, without memory of their own, since each entry has such a set.
+struct LintRuleSet: Sendable, Equatable {
+  private var bits: UInt16 = 0
+
+  var isEmpty: Bool { bits == 0 }
+
+  mutating func insert(_ rule: LintRule) { bits |= 1 << rule.rawValue }
+
+  /// The names in the order of the cases.
+  var names: [String] { LintRule.allCases.filter { bits & 1 << $0.rawValue != 0 }.map(\.name) }
+}
+
 /// What a finding means for the verdict.
 package enum LintSeverity: String, Sendable, CaseIterable {
   case off, warn, fail
