@@ -35,7 +35,7 @@ import Testing
       var expected = Dictionary(uniqueKeysWithValues: urls.map { ($0, "expectation") })
       (expected[urls[0]], expected[urls[1]]) = (outcome, outcome)
       #expect(kinds(run) == expected)
-      expectGolden(run.result.outputText.timeless.replacing(":\(origin.port)", with: ":PORT").lines(with: "id two").joined(), for: outcome)
+      expectGolden(run.result.outputText.timeless.replacing(":\(origin.port)", with: ":PORT").lines(with: "id two"), for: outcome)
     }
     #expect(origin.requests.count == 6 && other.count > 0)
   }
@@ -83,7 +83,7 @@ import Testing
 
   @Test("a queue refuses lists that say more than it carries") func queue() async throws {
     let job = job(["https://img.example.com/a.jpg,,,1,,"])
-    let server = try RedisServer()
+    let server = try await RedisServer()
     let result = try await job.prewarm("enqueue", "job.yaml", "--queue", server.url)
     #expect(result.status == 1 && result.errorText.contains("expects"), "\(result.errorText)")
   }

@@ -1,5 +1,6 @@
 import ImagePrimitives
 import ImageURLs
+import TestSupport
 import Testing
 
 @testable import Reports
@@ -15,7 +16,7 @@ import Testing
   private func makeRun(_ lint: Lint) -> RunReport {
     RunReport(
       version: "0.1.0",
-      job: JobIdentity(name: "homepage"),
+      job: JobIdentity(name: "homepage", file: nil),
       words: .job,
       manifests: ["urls.txt"],
       startedAt: nineOClock,
@@ -191,7 +192,10 @@ import Testing
     let report = run.finish(makeEnd(), failOn: failOn)
     #expect(report.exitStatus == .beyondLimits && report.verdict.reasons == ["lint insecure: 2 URLs (limit 1)"])
     let json = JSONReport().text(report)
-    let read = try Array(json.utf8).withUnsafeBytes { try JSONReport.read(JSONDocument($0).root) }
+    let read = try Array(json.utf8).withUnsafeBytes { bytes in
+      let document = try JSONDocument(bytes)
+      return try withExtendedLifetime(document) { try JSONReport.read(document.root) }
+    }
     #expect(read.lint == report.lint && read.failOn == failOn)
     #expect(TextReport().text(report).contains("insecure"))
     let merged = FinishedReport(merging: [report, report])

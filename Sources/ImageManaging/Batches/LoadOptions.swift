@@ -224,7 +224,7 @@ public struct BlacklistRules: Sendable {
       return true
     case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls,
       .redirects, .tooLarge, .contentType, .remoteCache, .refusedAddress, .robots,
-      .size, .format, .dimensions, .animated, .placeholder, .invalidURL, .cacheWrite, .internal:
+      .size, .format, .dimensions, .animated, .placeholder, .invalidURL, .cacheWrite, .internal, .expectation:
       return false
     }
   }

@@ -2,6 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 /// A received image, with the results of verification and processing.
 ///

@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 import Threads
 
 // Cached bodies: read, confirmed by a 304, or damaged.

@@ -143,7 +143,10 @@ final class ManifestOpener {
   }
 
   /// Drops the counts and pages of that manifest, after all its files have been read.
-  func endManifest(_ manifest: Int) { (counters[manifest], crawls[manifest]) = (nil, nil) }
+  func endManifest(_ manifest: Int) {
+    counters[manifest] = nil
+    crawls[manifest]?.end()
+  }
 
   private func context(
     of file: ManifestFile,

@@ -1,5 +1,6 @@
 import CJansson
 import ImagePrimitives
+import ImageURLs
 
 /// Finds the images of a JSON-LD text by the terms of schema.org: values of `image`, `logo` and `thumbnailUrl`, and the content of each
 /// ImageObject, however they are nested.

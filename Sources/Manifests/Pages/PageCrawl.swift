@@ -77,6 +77,12 @@ final class PageCrawl {
     return images.use(key)
   }
 
+  /// Frees all but the counts of pages.
+  func end() {
+    (seen, sheetIndices, sheets, ahead) = ([], [:], [], [])
+    currentSheet = nil
+  }
+
   /// The number of pages that use that image.
   func pages(using image: UnsafeRawBufferPointer) -> UInt64 { images.count(images.key(image)) }
 

@@ -1,5 +1,6 @@
 import CGumbo
 import ImagePrimitives
+import ImageURLs
 
 /// Finds the images, links and stylesheets of elements.
 final class PageElements {

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// Finds the images and pages of `link` and `meta` elements.
 struct PageMetadata {

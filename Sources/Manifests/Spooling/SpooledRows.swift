@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// The rows of a spool, with their texts, in fetching order.
 final class SpooledRows {

@@ -1,3 +1,4 @@
+import ImageURLs
 import ImagePrimitives
 
 /// The failed and blacklisted entries: groups with their hosts and first examples, and the complete first entries.

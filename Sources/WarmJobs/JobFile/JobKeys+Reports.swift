@@ -79,13 +79,13 @@ extension JobKeys {
 
   static var lint: [JobKey] {
     [
-      JobKey("lint", "how good images are delivered; reports list the findings by the bytes that they waste"),
+      JobKey("lint", "findings about how good images are delivered"),
       JobKey(
         "lint.all",
         .choice("a severity", LintSeverity.allCases, \.rawValue),
         \.lint.all,
         isInDigest: true,
-        "the severity of all rules without their own; fail allows no finding"
+        "the severity of rules without their own; fail allows no finding"
       ),
     ]
       + LintRule.allCases.map { rule in
@@ -160,7 +160,7 @@ extension JobKeys {
       .limits("a lint rule", LintRule.allCases, \.name, .limit),
       \.failOn.lint,
       isInDigest: true,
-      "the findings allowed per lint rule, which is on then: {metadata: 0, oversized: 10}"
+      "findings allowed per lint rule, which turns it on: {metadata: 0}"
     )
     JobKey(
       "fail-on.latency",

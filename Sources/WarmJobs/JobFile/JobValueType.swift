@@ -101,7 +101,8 @@ public indirect enum JobValueType: Sendable {
     case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT"
     case .secretVariable: "VARIABLE"
     case .mapping(let type): "{NAME: \(type.synopsis)}"
-    case .limits(_, let names, let type): "{\(names.count > 4 ? "KIND" : names.joined(separator: " | ")): \(type.synopsis)}"
+    case .limits(let noun, let names, let type):
+      "{\(names.count <= 4 ? names.joined(separator: " | ") : noun.hasSuffix("rule") ? "RULE" : "KIND"): \(type.synopsis)}"
     case .list(let type): "[\(type.synopsis)]"
     case .either(let word, let type): "\(word) | \(type.synopsis)"
     case .wordOrSection(let words, let example): (words + [example]).joined(separator: " | ")

@@ -38,6 +38,7 @@ import Testing
         let header = try HEIC.header(bytes, prefix: length)
         // EXIF metadata follow the boxes.
         (expected.hasPosition, expected.dpi) = (header.hasPosition, header.dpi)
+        (expected.hasThumbnail, expected.exifBytes) = (header.hasThumbnail, header.exifBytes)
         #expect(header == expected)
         #expect(looks > 0 && looks < 10 && length <= bytes.offset(of: "mdat") + 4, "\(looks) looks")
         return

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import Manifests
 import Testing
 

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import ImageURLs
 import Manifests
 import Testing

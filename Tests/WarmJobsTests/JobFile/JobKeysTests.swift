@@ -14,7 +14,7 @@ import YAMLDocuments
         format: auto
         priority: normal
         base-url: none
-        columns: {url: url, priority: priority}
+        columns: {url: url, priority: priority, id: id, sha256: sha256, width: width, height: height, bytes: bytes}
         include: []
         exclude: []
         limit: none
@@ -91,12 +91,28 @@ import YAMLDocuments
       statuses: [400, 404-406, 410-415, 417, 422, 451]
     report: [{text: "-"}]
     shard-by: url
+    lint:
+      all: "off"
+      cache-control: all
+      no-validator: all
+      vary-missing: all
+      redirect: all
+      insecure: all
+      oversized: all
+      metadata: all
+      gif-video: all
+      duplicate: all
+      certificate: all
+      markup: all
+      min-age: 24h
+      expires-within: 14d
     fail-on:
       failures: 0
       empty: true
       unfinished: true
       evicted: true
       kinds: {}
+      lint: {}
       latency: {}
       baseline: none
     """

@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// Finds the images and imports of a stylesheet or a `style` attribute, following the grammar only as far as that needs: blocks,
 /// at-rules, declarations and functions (CSS Syntax Level 3, section 5).

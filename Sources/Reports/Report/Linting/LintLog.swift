@@ -66,7 +66,8 @@ struct LintLog {
       )
     }
     var findings = judge.findings(result, of: entry)
-    if let duplicate, lint.isOn(.duplicate) {
+    // A redirect is a finding of its own.
+    if let duplicate, lint.isOn(.duplicate), result.finalURL == nil {
       let message = duplicate.firstURL.map { "the same bytes as \($0.quotable)" } ?? "another URL has the same bytes"
       findings.append(LintFinding(rule: .duplicate, message: message, savedBytes: result.bytes))
     }
