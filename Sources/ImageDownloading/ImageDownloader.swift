@@ -274,7 +274,7 @@ public struct DownloadLimits: Sendable, Hashable {
   /// slower or the host asks for a pause.
   public var isAdaptive: Bool
   /// How many threads make transfers, at least 1; nil, the default: half as many as the machine has cores, but one for each eight
-  /// transfers at most. Before limits are set there is one. Connections stay with their thread; transfers to one host spread over the
+  /// transfers at most and one for each 1,024 at least. Before limits are set there is one. Connections stay with their thread; transfers to one host spread over the
   /// threads, except with HTTP/2.
   public var threads: Int?
 
@@ -297,5 +297,10 @@ public struct DownloadLimits: Sendable, Hashable {
   }
 
   /// The number of threads on a machine with `cores`.
-  func threads(cores: Int) -> Int { threads ?? max(1, min(cores / 2, concurrency / 8, Self.maximumThreads)) }
+  func threads(cores: Int) -> Int {
+    threads ?? max(1, min(max(min(cores / 2, concurrency / 8), concurrency / Self.transfersPerThread), Self.maximumThreads))
+  }
+
+  /// libcurl searches the connections of a thread one after another, which takes longer than a request from here on.
+  private static let transfersPerThread = 1024
 }
