@@ -2,6 +2,7 @@ import ImagePrimitives
 
 extension HTMLPage {
   private static let worstLimit = 20
+  private static let examplesWithoutSaving = 2
 
   /// The rules with findings, and the findings that save most bytes, with their pictures.
   mutating func writeLint(_ report: FinishedReport) {
@@ -26,7 +27,11 @@ extension HTMLPage {
   }
 
   private mutating func writeWorst(_ report: FinishedReport) {
-    let all = report.lint.flatMap { summary in summary.examples.map { (rule: summary.rule, example: $0) } }
+    // Beside those that save bytes, the first few of each rule.
+    let all = report.lint.flatMap { summary in
+      summary.examples.enumerated().filter { $0.element.savedBytes > 0 || $0.offset < Self.examplesWithoutSaving }
+        .map { (rule: summary.rule, example: $0.element) }
+    }
     let worst = all.sorted { $1.example.savedBytes < $0.example.savedBytes }.prefix(Self.worstLimit)
     guard !worst.isEmpty else { return }
     let pictures = Dictionary(
