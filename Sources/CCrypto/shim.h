@@ -1,3 +1,3 @@
-// libcrypto: HMAC-SHA-256, for hashing credentials in identities.
+// libcrypto: SHA-1, SHA-256 and HMAC, for hashing credentials in identities, expected digests and signed URLs.
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -129,6 +129,18 @@ extension [UInt8] {
   }
 }
 
+/// Appends `bytes` in URL-safe Base64 (RFC 4648, section 5), as ASCII.
+package func appendURLSafeBase64(_ bytes: UnsafeRawBufferPointer, isPadded: Bool, to text: inout [UInt8]) {
+  let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+  for start in stride(from: 0, to: bytes.count, by: 3) {
+    let count = min(3, bytes.count - start)
+    var bits = 0
+    for index in 0..<3 { bits = bits << 8 | (index < count ? Int(bytes[start + index]) : 0) }
+    for index in 0...count { text.append(digits.utf8Start[bits >> (18 - 6 * index) & 63]) }
+    if isPadded { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - count)) }
+  }
+}
+
 /// A number in hexadecimal, padded with zeros to `digits`.
 package func hexadecimal(_ value: UInt64, digits: Int = 16, isUppercase: Bool = false) -> String {
   let text = String(value, radix: 16, uppercase: isUppercase)

@@ -33,6 +33,16 @@ package func sha256(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
   return stream.finish()
 }
 
+/// Returns the SHA-1 (FIPS 180-4) of `bytes`, 20 bytes; only for formats that require it.
+package func sha1(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+  var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+  var count: UInt32 = 0
+  guard EVP_Digest(bytes.baseAddress, bytes.count, &digest, &count, EVP_sha1(), nil) == 1 else {
+    fatalError("libcrypto cannot compute SHA-1")
+  }
+  return Array(digest.prefix(Int(count)))
+}
+
 /// The hash function of an HMAC (RFC 2104).
 package enum HMACFunction: Sendable { case sha1, sha256 }
 

@@ -35,7 +35,7 @@ enum PercentEncoding {
     return index + 3
   }
 
-  private static func appendEncoded(_ byte: UInt8, to bytes: inout [UInt8]) {
+  fileprivate static func appendEncoded(_ byte: UInt8, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "%"))
     bytes.append(upperCaseDigit(byte >> 4))
     bytes.append(upperCaseDigit(byte & 15))
@@ -59,6 +59,13 @@ enum PercentEncoding {
     case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
     default: upperCaseValue(digit)
     }
+  }
+}
+
+/// Appends `text` as a part of another URL, such as a value of its query: only unreserved bytes stay (RFC 3986 section 2.3).
+package func appendPercentEncoded(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+  for byte in text {
+    if ByteSet.unreserved.contains(byte) { bytes.append(byte) } else { PercentEncoding.appendEncoded(byte, to: &bytes) }
   }
 }
 
