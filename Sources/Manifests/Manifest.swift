@@ -113,6 +113,8 @@ public struct Manifest: Sendable {
   public var isOfAnyKind = false
   /// Pages: which other pages are read. Default: none.
   public var crawl = Crawl()
+  /// Pages: the attributes of images with URLs that a script loads later; see ``PageRules``.
+  package var lazyAttributes = PageRules.usualLazyAttributes
   /// The names of the fields in CSV, TSV and JSON Lines.
   public var columns = Columns()
   /// Only entries that match one of these are read; all if empty, which is the default.

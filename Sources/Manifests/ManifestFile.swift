@@ -166,7 +166,10 @@ final class OpenManifest {
     self.buffer = buffer
     let rules = SitemapRules(manifest)
     let contentType = context.fetched?.contentType
-    let page = { PageRows(buffer, of: file, at: context.url, contentType: contentType, context.crawl()) }
+    let page = {
+      let rules = PageRules(lazyAttributes: manifest.lazyAttributes)
+      return PageRows(buffer, of: file, at: context.url, contentType: contentType, rules, context.crawl())
+    }
     rows =
       switch format {
       case .auto:

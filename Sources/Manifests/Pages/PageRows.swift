@@ -4,12 +4,13 @@ import ImageURLs
 /// Rows of a page or a stylesheet: the URLs of its images, then the stylesheets and pages that it names.
 final class PageRows: RowReader {
   private let buffer: InputBuffer
-  private let isStylesheet: Bool
+  private let kind: ManifestFile.Kind
   private let contentType: String?
   private let url: BaseURL?
   /// The URL before redirects.
   private let named: BaseURL?
   private let manifest: String
+  private let rules: PageRules
   private let crawl: PageCrawl
   /// Whether the links of this page are followed.
   private let followsLinks: Bool
@@ -23,11 +24,13 @@ final class PageRows: RowReader {
     of file: ManifestFile,
     at url: BaseURL?,
     contentType: String?,
+    _ rules: PageRules,
     _ crawl: PageCrawl
   ) {
     self.buffer = buffer
-    isStylesheet = file.kind == .stylesheet
+    kind = file.kind
     self.contentType = contentType
+    self.rules = rules
     self.url = url
     named = file.url
     manifest = file.name
@@ -44,7 +47,6 @@ final class PageRows: RowReader {
         message: "the URL of this page is unknown; set base-url, such as https://www.example.com/"
       )
     }
-    let rules = PageRules()
     // One byte more than is parsed shows that the rest is missing.
     while bytes.count <= rules.limits.bytes {
       if buffer.bytes.isEmpty {
@@ -59,14 +61,33 @@ final class PageRows: RowReader {
       bytes.append(contentsOf: buffer.bytes)
       buffer.consume(buffer.bytes.count)
     }
-    let (isStylesheet, contentType) = (isStylesheet, contentType)
-    content = bytes.withRawBytes { bytes in
-      isStylesheet
-        ? Content(StylesheetDocument(bytes, contentType: contentType, url: url, rules: rules))
-        : Content(PageDocument(bytes, contentType: contentType, url: url, rules: rules))
-    }
+    let text = bytes
     bytes = []
+    content = try text.withRawBytes { text throws(ManifestError) in
+      if kind == .stylesheet { return Content(StylesheetDocument(text, contentType: contentType, url: url, rules: rules)) }
+      guard let other = Self.otherContent(text, contentType: contentType) else {
+        return Content(PageDocument(text, contentType: contentType, url: url, rules: rules))
+      }
+      // Pages link to images and other files as a matter of course.
+      if kind == .page { return Content() }
+      let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
+      throw ManifestError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
+    }
     return true
+  }
+
+  /// Returns what a document is instead of a page; nil if its type or its first bytes are those of HTML.
+  private static func otherContent(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> String? {
+    let type = (contentType ?? "").prefix { $0 != ";" && $0 != "," }.lowercased().filter { !$0.isWhitespace }
+    if type == "text/html" || type == "application/xhtml+xml" { return nil }
+    let sniff = ContentSniff(prefix: bytes)
+    switch sniff {
+    case .html: return nil
+    // A fragment of HTML may begin with any text.
+    case .text where type.isEmpty, .empty where type.isEmpty: return nil
+    case .unknown where type.isEmpty: return "a binary file"
+    default: return type.isEmpty ? sniff.summary : String(type.prefix(64))
+    }
   }
 
   var mayNamePriority: Bool { false }
@@ -89,7 +110,7 @@ final class PageRows: RowReader {
   func next() -> RowStep {
     guard let content else { preconditionFailure("next() requires readHeader() first") }
     if !hasBegun {
-      crawl.begin(isStylesheet ? named : nil)
+      crawl.begin(kind == .stylesheet ? named : nil)
       hasBegun = true
     }
     while let (image, claims) = content.nextImage() {
@@ -115,6 +136,9 @@ private final class Content {
   private let text = GrowingBytes()
 
   typealias Image = (image: PageImage, claims: [ImageClaims])
+
+  /// The content of a file that isn't a page.
+  init() { (remarks, images, stylesheets, links) = (PageRemarks(), [], [], []) }
 
   init(_ page: PageDocument) {
     (remarks, stylesheets) = (page.remarks, page.stylesheets[...])

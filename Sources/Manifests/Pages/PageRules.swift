@@ -1,12 +1,20 @@
 /// The rules by which a page's images are found.
 package struct PageRules: Sendable, Hashable {
+  package static let usualLazyAttributes = ["data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset"]
+
   /// Attributes of images with the URL that a script loads later.
-  package var lazyAttributes = ["data-src", "data-lazy-src", "data-original"]
+  package var lazyAttributes: [String]
   /// The same with several URLs, written like `srcset`.
-  package var lazySourceSets = ["data-srcset", "data-lazy-srcset"]
+  package var lazySourceSets: [String]
   package var limits = PageLimits()
 
-  package init() {}
+  /// Creates rules with attributes, of which those that end in `srcset` are read like it.
+  package init(lazyAttributes names: [String] = PageRules.usualLazyAttributes) {
+    // The parser writes names in lower case.
+    let names = names.map { $0.lowercased() }
+    lazyAttributes = names.filter { !$0.hasSuffix("srcset") }
+    lazySourceSets = names.filter { $0.hasSuffix("srcset") }
+  }
 }
 
 /// The maximum sizes of a page. A page beyond them is read as far as they allow, with a remark.

@@ -102,6 +102,56 @@ import Testing
     #expect(result.urls == ["https://a.com/0.jpg"] && result.failure?.line == 2 && result.warnings.isEmpty)
   }
 
+  @Test("a manifest's page must be one, by its type or by its first bytes") func otherContent() throws {
+    let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13]
+    let others: [(String, FakeFetcher.Answer)] = [
+      ("image", .bytes(png)), ("PDF", .typed("application/pdf", "%PDF-1.7")), ("JSON", .text(#"{"error": 1}"#)),
+      ("text", .typed("text/plain; charset=utf-8", "<img src=0.jpg>")), ("feed", .text("<?xml version='1.0'?><rss></rss>")),
+      ("data", .bytes([1, 0, 2])),
+    ]
+    for (name, answer) in others {
+      let result = try readAll([try page("https://a.com/")], fetcher: FakeFetcher(["https://a.com/": answer]))
+      #expect(result.entries.isEmpty)
+      expectGolden(result.failure?.message, for: name)
+    }
+    let pages: [FakeFetcher.Answer] = [
+      .typed("Application/XHTML+XML;charset=utf-8", "<img src='0.jpg'/>"), .typed("text/plain", "<!doctype html><img src=0.jpg>"),
+      .typed("text/html", "<img src=0.jpg>"), .text("<img src=0.jpg>"),
+    ]
+    for answer in pages {
+      let result = try readAll([try page("https://a.com/")], fetcher: FakeFetcher(["https://a.com/": answer]))
+      #expect(result.urls == ["https://a.com/0.jpg"] && result.failure == nil)
+    }
+  }
+
+  @Test("a file that isn't a page is named as one") func otherFile() throws {
+    let directory = TemporaryDirectory()
+    var manifest = directory.manifest(#"[1, "a"]"#, name: "page.html")
+    manifest.format = .page
+    manifest.baseURL = try BaseURL("https://a.com/")
+    let error = #expect(throws: ManifestError.self) { try readAll([manifest]) }
+    expectGolden(error?.message)
+  }
+
+  @Test("links to other files than pages are skipped") func linkedFiles() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/": .text("<a href=/1.pdf></a><a href=/2.gif></a><a href=/3></a><img src=0.jpg>"),
+      "https://a.com/1.pdf": .typed("application/pdf", "%PDF-1.7 <img src=1.jpg>"),
+      "https://a.com/2.gif": .typed("image/gif", "GIF89a<img src=2.jpg>"), "https://a.com/3": .text("<p><img src=3.jpg>"),
+    ])
+    let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/3.jpg"])
+    #expect(result.failure == nil && result.warnings.isEmpty && fetcher.requested.count == 4)
+  }
+
+  @Test("attributes of images that load later can be chosen") func lazyAttributes() throws {
+    let text = "<img data-src=0.jpg Data-Image=1.jpg data-image-srcset='2.jpg 1x, 3.jpg 2x'>"
+    var manifest = try page("https://a.com/")
+    manifest.lazyAttributes = ["data-IMAGE", "data-image-srcset"]
+    let result = try readAll([manifest], fetcher: FakeFetcher(["https://a.com/": .text(text)]))
+    #expect(result.urls == (1...3).map { "https://a.com/\($0).jpg" })
+  }
+
   @Test("the response decides what a URL of unknown kind is") func unknownKind() throws {
     let cases: [(FakeFetcher.Answer, [String])] = [
       (.typed("text/html; charset=utf-8", "<img src=0.jpg>"), ["https://a.com/0.jpg"]),
