@@ -124,6 +124,10 @@ public struct Manifest: Sendable {
   /// The maximum number of valid entries, counted after ``include`` and ``exclude`` and before ordering; reading stops
   /// there. Default: no limit.
   public var limit: Int?
+  /// Makes other URLs from those of the list, which ``include``, ``exclude`` and ``limit`` then apply to. Default: nil.
+  package var template: URLTemplate?
+  /// Signs the URLs, after ``template``. Default: nil.
+  package var signer: URLSigner?
   /// Sitemaps: skip entries whose `lastmod` isn't later. Default: nil, skip none. Entries without a readable `lastmod`
   /// are kept; a date without a time means its end. Applies to the sitemaps of an index, too.
   public var newerThan: Timestamp?

@@ -150,13 +150,14 @@ final class OpenManifest {
     fetched = context.fetched?.bytes
     if case .inline(let entries) = manifest.source, file.kind == .listed {
       buffer = nil
-      rows = InlineReader(entries)
+      rows = Self.rewriting(InlineReader(entries), by: manifest, base: context.url)
       return
     }
     guard let input, !context.isImage else {
       guard case .url(let url)? = file.location else { preconditionFailure("a file must be opened before it is read") }
       buffer = nil
-      rows = InlineReader([Manifest.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)])
+      let only = Manifest.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)
+      rows = Self.rewriting(InlineReader([only]), by: manifest, base: context.url)
       return
     }
     let format =
@@ -170,7 +171,7 @@ final class OpenManifest {
       let rules = PageRules(lazyAttributes: manifest.lazyAttributes)
       return PageRows(buffer, of: file, at: context.url, contentType: contentType, rules, context.crawl())
     }
-    rows =
+    let reader: any RowReader =
       switch format {
       case .auto:
         DetectingReader(
@@ -192,6 +193,14 @@ final class OpenManifest {
       case .page: page()
       case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())
       }
+    // A log's paths aren't resolved against the log's own URL.
+    rows = Self.rewriting(reader, by: manifest, base: format == .combined ? manifest.baseURL : context.url)
+  }
+
+  /// The rows of a file as the template and the signer of its manifest change them.
+  private static func rewriting(_ reader: any RowReader, by manifest: Manifest, base: BaseURL?) -> any RowReader {
+    if manifest.template == nil, manifest.signer == nil { return reader }
+    return TemplateRows(reader, template: manifest.template, signer: manifest.signer, base: base)
   }
 
   /// The resources for opening a file.

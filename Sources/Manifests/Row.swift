@@ -18,6 +18,8 @@ struct Row {
   var file: Int?
   /// What it says besides its URL.
   var note: EntryNote?
+  /// The URL of the list, in normal form, if a template or a signature changed it.
+  var original: UnsafeRawBufferPointer?
 }
 
 /// A row that is only a URL, as most are.

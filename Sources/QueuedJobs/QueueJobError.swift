@@ -44,7 +44,8 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
       "\(location) contains a part of this job, and standard input can't be read again to add the rest; start over with --replace"
     case .tooManyManifests(let limit): "a queue takes at most \(limit) lists; combine some of them"
     case .expectations(let manifest):
-      "a queue doesn't carry what \(manifest) expects of its images (sha256, width, height, bytes); rename these columns, or use prewarm run"
+      "a queue doesn't carry what \(manifest) expects of its images (sha256, width, height, bytes, format); "
+        + "rename these columns or template variables, or use prewarm run"
     case .lint: "a queue doesn't carry the findings of lint; remove 'lint' and 'fail-on.lint', or use prewarm run"
     case .noThread(let sentence): sentence
     case .interrupted: "stopped by a signal"

@@ -18,7 +18,7 @@ final class EntrySpool {
   /// Adds a row; `offset` is that of its URL in its file, nil if the file can't be read again.
   func append(_ row: Row, priority: LoadPriority, file: Int, offset: UInt64?) throws(InputError) {
     var location = offset ?? 0
-    let trailer = RowTrailer(problem: row.problem, note: row.note)
+    let trailer = RowTrailer(row)
     let isSpooled = offset == nil || trailer != nil
     if isSpooled { location = try keep(row, trailer) }
     var record = SpoolRecord(

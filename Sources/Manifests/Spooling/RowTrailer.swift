@@ -5,16 +5,19 @@ import ImageURLs
 struct RowTrailer {
   var problem: String?
   var note: EntryNote?
+  /// The URL by which a crawl counts its pages, if it isn't the row's own.
+  var original: String?
 
   /// Its encoded form is shorter than 65,536 bytes.
   private static let maximumProblemBytes = 32 << 10
   private static let maximumTextBytes = 4 << 10
 
-  /// Nil if there is neither.
-  init?(problem: String?, note: EntryNote?) {
-    guard problem != nil || note != nil else { return nil }
-    self.problem = problem
-    self.note = note
+  /// Nil if there is nothing.
+  init?(_ row: Row) {
+    guard row.problem != nil || row.note != nil else { return nil }
+    problem = row.problem
+    note = row.note
+    if row.note?.origin != nil { original = row.original.map { String(decoding: $0, as: UTF8.self) } }
   }
 
   var encoded: [UInt8] {
@@ -24,6 +27,7 @@ struct RowTrailer {
     writer.put(note.id, maximum: Self.maximumTextBytes)
     writer.put(note.origin?.element, maximum: Self.maximumTextBytes)
     writer.put(note.origin?.attribute, maximum: Self.maximumTextBytes)
+    writer.put(original, maximum: URLNormalizer.maximumURLBytes)
     writer.put(UInt8(clamping: note.claims.count))
     for claims in note.claims {
       writer.put(claims.sourceWidth)
@@ -48,6 +52,7 @@ struct RowTrailer {
     guard !reader.rest.isEmpty else { return }
     let id = reader.text()
     let (element, attribute) = (reader.text(), reader.text())
+    original = reader.text()
     let origin = element.map { PageOrigin(element: $0, attribute: attribute ?? "") }
     let claims = (0..<(reader.byte())).map { _ in
       var claims = ImageClaims()

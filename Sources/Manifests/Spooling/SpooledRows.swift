@@ -64,7 +64,11 @@ final class SpooledRows {
   private func row(of record: SpoolRecord) throws(InputError) -> Row {
     if record.hasTrailer {
       let (text, trailer) = try textAndTrailer(of: record)
-      let note = trailer.note.map { $0.origin == nil ? $0 : $0.used(by: pages(Int(record.file), text)) }
+      let image = trailer.original.map { Array($0.utf8) }
+      let note = trailer.note.map { note in
+        if note.origin == nil { return note }
+        return note.used(by: image?.withRawBytes { pages(Int(record.file), $0) } ?? pages(Int(record.file), text))
+      }
       return Row(url: text, line: record.line, problem: trailer.problem, note: note)
     }
     return Row(url: record.isSpooled ? try spooledText(of: record) : try textInFile(of: record), line: record.line)
