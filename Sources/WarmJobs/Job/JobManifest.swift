@@ -9,6 +9,22 @@ extension Job {
     public var list: Manifests.Manifest
     /// Sitemaps: the maximum age of `lastmod`; nil for no limit.
     public var newerThan: Duration?
+    /// The text of a template that makes other URLs from each entry. Default: nil, which keeps the URLs.
+    public var template: String?
+    /// The variables of the template. The first changes last.
+    package var expand: [URLTemplate.Variable] = []
+    /// How URLs are signed, after the template. Default: nil, which signs none.
+    package var sign: Signing?
+
+    /// An image service and its secrets, which no description shows.
+    package struct Signing: Sendable, CustomStringConvertible, CustomReflectable {
+      package var service = URLSigner.Service.imgproxy
+      package var key = ""
+      package var salt: String?
+
+      package var description: String { "\(service) ***" }
+      package var customMirror: Mirror { Mirror(self, children: []) }
+    }
 
     /// Creates the list at a path or of a glob, or standard input for `-`, with the defaults of the job file.
     public init(_ path: JobPath) { list = Manifests.Manifest(path.manifestSource, name: path.written) }
@@ -43,7 +59,23 @@ extension Job {
       var list = list
       if case .inline = list.source { list.name = inlineName }
       list.newerThan = newerThan.map { now.advanced(by: .zero - $0) }
+      do {
+        list.template = try urlTemplate()
+        list.signer = try urlSigner()
+      } catch {
+        fatalError("a job that was checked has a template or a signing key that isn't valid: \(error)")
+      }
       return list
+    }
+
+    func urlTemplate() throws(InvalidTemplate) -> URLTemplate? {
+      guard let template else { return nil }
+      return try URLTemplate(template, variables: expand)
+    }
+
+    func urlSigner() throws(InvalidSigningKey) -> URLSigner? {
+      guard let sign else { return nil }
+      return try URLSigner(sign.service, key: sign.key, salt: sign.salt)
     }
   }
 }

@@ -9,7 +9,12 @@ internal import YAMLDocuments
 // Checks over several keys: those that exclude each other.
 extension JobReader {
   func checkAll() {
-    for index in job.manifests.indices { checkManifest(index) }
+    for index in job.manifests.indices {
+      checkManifest(index)
+      checkTemplate(index)
+      checkSigning(index)
+      checkLazyAttributes(index)
+    }
     checkRequest()
     checkCache()
     for (side, bounds) in [
@@ -37,7 +42,7 @@ extension JobReader {
   /// Rejects a key that has no effect because of the value of the key `choice`.
   ///
   /// If an option sets `choice`, keys of the job file aren't rejected.
-  private func reject(_ path: String, since reason: String, chosenBy choice: String) {
+  func reject(_ path: String, since reason: String, chosenBy choice: String) {
     guard let node = given[path] else { return }
     if let choice = given[choice], errors.isOption(choice), !errors.isOption(node) { return }
     errors.add("'\(JobPathText.lastName(of: path))' has no effect: \(reason)", at: node)

@@ -78,6 +78,15 @@ extension JobCodec<String> {
     JobCodec(.text(form), { if case .text(let text) = $0 { text } else { nil } }, text: quotedUnlessWord)
   }
 
+  /// A template of URLs, whose text may have a user name and a password.
+  static var template: JobCodec {
+    JobCodec(
+      .text(.free),
+      { if case .text(let text) = $0 { text } else { nil } },
+      text: { quotedUnlessWord(maskingCredentials($0)) }
+    )
+  }
+
   /// A secret in an environment variable.
   static var secretVariable: JobCodec {
     JobCodec(.secretVariable, { if case .text(let text) = $0 { text } else { nil } }, text: { _ in "***" })
@@ -265,6 +274,18 @@ extension JobCodec<[Job.Request.Edge]> {
       if case .hostAndPort(let host, let port) = value { Job.Request.Edge(name: name, host: host, port: port) } else { nil }
     } text: {
       "\($0.name): \($0.host):\($0.port)"
+    }
+  }
+}
+
+extension JobCodec<[URLTemplate.Variable]> {
+  static var variables: JobCodec {
+    mapping(of: .list(of: .text(.free))) { name, value in
+      guard case .list(let items) = value else { return nil }
+      let values = items.compactMap { item -> String? in if case .text(let text) = item.value { text } else { nil } }
+      return URLTemplate.Variable(name: name, values: values)
+    } text: {
+      "\($0.name): [\($0.values.map(quotedUnlessWord).joined(separator: ", "))]"
     }
   }
 }

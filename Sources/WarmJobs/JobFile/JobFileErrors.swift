@@ -202,7 +202,8 @@ enum JobSecrets {
   private static func mayNameSecret(_ text: String) -> Bool {
     let text = text.lowercased()
     return [
-      "auth", "bearer", "cookie", "credential", "header", "passw", "proxy", "secret", "token", "variants", "api-key", "apikey",
+      "auth", "bearer", "cookie", "credential", "header", "passw", "proxy", "salt", "secret", "sign", "token", "variants",
+      "api-key", "apikey", "key-env",
     ]
     .contains { text.contains($0) }
   }

@@ -81,6 +81,56 @@ extension JobKeys {
       isInDigest: true,
       "resolve relative URLs against this URL"
     )
+    JobKey(
+      "manifests[].template",
+      .orNone(.template),
+      \.manifest.template,
+      isInDigest: true,
+      "make other URLs from each entry, such as \"{url}?w={w}\""
+    )
+    JobKey(
+      "manifests[].expand",
+      .variables,
+      \.manifest.expand,
+      isInDigest: true,
+      "the values of the template's own placeholders: {w: [320, 640]}"
+    )
+    JobKey(
+      "manifests[].sign",
+      .section(or: "none", example: "{service: imgproxy, key-env: NAME, salt-env: NAME}"),
+      \.manifest.sign,
+      isAdvanced: true,
+      isInDigest: true,
+      opens: { $0.manifest.sign = Job.Manifest.Signing() },
+      "sign the URLs for an image service, after template"
+    )
+    JobKey(
+      "manifests[].sign.service",
+      .words("an image service", ["imgproxy": .imgproxy, "thumbor": .thumbor, "cloudinary": .cloudinary]),
+      \.manifest.signingService,
+      example: "imgproxy",
+      isRequired: true,
+      isAdvanced: true,
+      isInDigest: true,
+      "the service that checks the signatures"
+    )
+    JobKey(
+      "manifests[].sign.key-env",
+      .secretVariable,
+      \.manifest.signingKey,
+      example: "IMGPROXY_KEY",
+      isRequired: true,
+      isAdvanced: true,
+      "the environment variable with the key, or Cloudinary's API secret"
+    )
+    JobKey(
+      "manifests[].sign.salt-env",
+      .given(.secretVariable),
+      \.manifest.signingSalt,
+      example: "IMGPROXY_SALT",
+      isAdvanced: true,
+      "imgproxy: the environment variable with the salt"
+    )
     JobKey("manifests[].columns", "the fields of csv, tsv and jsonl")
     JobKey("manifests[].columns.url", .text(.free), \.manifest.list.columns.url, isInDigest: true, "the field with the URL")
     JobKey(
@@ -169,6 +219,14 @@ extension JobKeys {
       isAdvanced: true,
       isInDigest: true,
       "don't follow links that match; written like include"
+    )
+    JobKey(
+      "manifests[].lazy-attributes",
+      .list(of: .text(.free)),
+      \.manifest.list.lazyAttributes,
+      isAdvanced: true,
+      isInDigest: true,
+      "pages: attributes of images that a script loads later"
     )
     JobKey(
       "manifests[].include",
@@ -290,6 +348,21 @@ extension Job.Manifest {
   fileprivate var entries: [Manifests.Manifest.InlineEntry] {
     get { if case .inline(let entries) = list.source { entries } else { [] } }
     set { setSource(of: Self(newValue)) }
+  }
+
+  fileprivate var signingService: URLSigner.Service {
+    get { sign?.service ?? .imgproxy }
+    set { sign?.service = newValue }
+  }
+
+  fileprivate var signingKey: String {
+    get { sign?.key ?? "" }
+    set { sign?.key = newValue }
+  }
+
+  fileprivate var signingSalt: String? {
+    get { sign?.salt }
+    set { sign?.salt = newValue }
   }
 
   private mutating func setSource(of other: Self) { (list.source, list.name) = (other.list.source, other.list.name) }

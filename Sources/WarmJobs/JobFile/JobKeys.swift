@@ -55,7 +55,7 @@ public struct JobKey: Sendable {
     open = opens ?? { _ in }
     clear = { _ in }
     text = { codec.text($0[keyPath: option]) }
-    let defaults = opens == nil ? Self.openJob : Job()
+    let defaults = opens == nil ? Self.openJob : Self.closedJob
     defaultText = example == nil && !isRequired ? text(defaults) : nil
   }
 
@@ -110,10 +110,16 @@ public struct JobKey: Sendable {
     text = { _ in "" }
   }
 
-  /// A job with every optional part.
-  private static let openJob: Job = {
+  /// A job with a manifest and without optional parts.
+  private static let closedJob: Job = {
     var job = Job()
     job.manifests = [Job.Manifest([])]
+    return job
+  }()
+
+  /// A job with every optional part.
+  private static let openJob: Job = {
+    var job = closedJob
     job.request.auth = Credential(user: "", password: "")
     job.cache.memory = Job.Cache.Memory()
     job.transform = Job.Transform()

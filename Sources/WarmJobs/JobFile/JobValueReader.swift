@@ -117,7 +117,10 @@ struct JobValueReader {
         errors.add("a name in '\(self.name)' requires \(JobTextForm.namespace.expectation)", at: pair.key)
         return nil
       }
-      return value(pair.value, type).map { (name, $0) }
+      // The error of a list shows how to write it.
+      guard case .list = type else { return value(pair.value, type).map { (name, $0) } }
+      let reader = JobValueReader(name: name, whole: type, environment: environment, folder: folder, errors: errors)
+      return reader.value(pair.value, type).map { (name, $0) }
     }
   }
 

@@ -5,7 +5,10 @@ import WarmJobs
 
 @Suite struct JobSchemaTests {
   private static let keys = JobKeys.all
-  private static let environment = ["HOME": "/h", "IMAGES_PASSWORD": "secret", "N": "5", "WORD": "lifo"]
+  private static let environment = [
+    "HOME": "/h", "IMAGES_PASSWORD": "secret", "N": "5", "WORD": "lifo", "IMGPROXY_KEY": "736563726574",
+    "IMGPROXY_SALT": "68656c6c6f",
+  ]
 
   @Test("every example and the list of keys match the schema") func everyExampleAndTheListOfKeysFitTheSchema() async throws {
     let folders = ["jobs", "scripts/recipes"].map { "\(repository)/\($0)" }

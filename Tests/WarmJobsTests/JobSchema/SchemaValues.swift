@@ -33,6 +33,11 @@ enum SchemaValues {
     manifests[].include ["/a/**", "re:[.]jpe?g$"]
     manifests[].limit none ; "none" ; 1 ; 9223372036854775807 ; "${N}"
     manifests[].newer-than 7d ; 0s ; 1.5h
+    manifests[].template none ; "{url}?w=1" ; "https://i.example.com/{host}/{path}?{query}"
+    manifests[].expand {}
+    manifests[].sign none ; {service: imgproxy, key-env: IMGPROXY_KEY, salt-env: IMGPROXY_SALT}
+    manifests[].sign {service: thumbor, key-env: IMAGES_PASSWORD}
+    manifests[].lazy-attributes [data-src, data-lazy-src, data-original, data-srcset, data-lazy-srcset]
     prefetch.order fifo ; "lifo" ; "${WORD}" ; "${NO:-fifo}"
     prefetch.concurrency 1 ; 4096 ; 007
     prefetch.rate 200/s ; 0.5/m ; 1/h ; none
@@ -77,6 +82,10 @@ enum SchemaValues {
     manifests[].columns 5 ; {path: a}
     manifests[].limit 0 ; -1 ; "5" ; 1.5 ; all
     manifests[].newer-than 7 ; 7w ; -1d ; 7 d ; "" ; 1.2345678d
+    manifests[].template [a] ; {a: b}
+    manifests[].expand {w: 1} ; {w: [[1]]} ; {"a b": [1]} ; [w]
+    manifests[].sign imgproxy ; {service: imgproxy} ; {service: other, key-env: IMGPROXY_KEY, salt-env: IMGPROXY_SALT}
+    manifests[].lazy-attributes data-src ; [[a]]
     prefetch.order sideways ; FIFO ; 1
     prefetch.concurrency 0 ; 4097 ; "5" ; many ; true
     prefetch.rate 200 ; 0/s ; 1/d ; 5/ ; /s ; 0.0/m
@@ -114,6 +123,11 @@ enum SchemaValues {
     description ${NO_SUCH} ; "${"
     manifests[].include ["re:("]
     manifests[].newer-than 200000d
+    manifests[].template "{url" ; "{x}" ; "{url}}"
+    manifests[].expand {w: [1]}
+    manifests[].sign {service: imgproxy, key-env: IMAGES_PASSWORD, salt-env: IMGPROXY_SALT}
+    manifests[].sign {service: thumbor, key-env: NO_SUCH}
+    manifests[].lazy-attributes [data-image]
     manifests[].columns {url: url, priority: "${}"}
     request.accept-status [299-200]
     request.edges {fra: "a:70000"}

@@ -32,6 +32,7 @@ func job(with key: JobKey, _ value: String) -> String {
     }.map { "\($0.name): \($0.example ?? "")" }
     if section == "manifests[]", !["path", "url", "urls", "page"].contains(inner) { beside.append("path: a.txt") }
     if section == "transform.resize", inner == "fit" { beside.append("width: 10") }
+    if section == "manifests[].sign", inner != "salt-env" { beside.append("salt-env: IMGPROXY_SALT") }
     let body = "{\((beside + [text]).joined(separator: ", "))}"
     text = "\(name): \(isItem ? "[\(body)]" : body)"
   }
