@@ -39,8 +39,8 @@ final class ForwardPass {
   /// Whether the listed file has been read, and pages that it led to follow.
   private var isCrawling = false
   private var remarks = ReadingRemarks()
-  private var linkWarnings = 0
   private var lost = LostLists()
+  private var lostPages = LostPages()
   /// Listed files that can't be read at all.
   private var unreadable: Set<Int> = []
   private let normalizer = URLNormalizer()
@@ -175,10 +175,12 @@ extension ForwardPass {
     }
     switch open.rows.next() {
     case .row(let row):
+      if open.listsPages, row.problem == nil, !crawl.isNew(listedImage: row.url, of: files[open.file]) { return nil }
       progress.countEntries()
       return .row(row, file: row.file ?? open.file)
     case .child(let written, let line, .sitemap): add(written, line: line, of: open)
     case .child(let url, _, let kind): add(url, kind, of: open)
+    case .page(let written, let line): addPage(written, line: line, of: open)
     case .nothingYet: return .nothingYet
     case .wouldBlock: return wait(for: open.input?.descriptor)
     case .end: open.end()
@@ -231,8 +233,8 @@ extension ForwardPass {
     for open in stack { remarks.add(open.rows.remarks) }
     warnings += remarks.warnings(of: files[index].name)
     let crawl = crawl
-    warnings += crawl.warnings.map { "\(files[index].name): \($0)" }
-    opener.cancelFetches(of: stack.flatMap(\.children) + crawl.ahead + [index])
+    if files[index].isLast { warnings += crawl.warnings.map { "\(files[index].name): \($0)" } }
+    opener.cancelFetches(of: stack.flatMap(\.children) + Array(crawl.ahead) + [index])
     crawl.ahead = []
     isCrawling = false
     if files[index].isLast { opener.endManifest(files[index].manifest) }
@@ -302,15 +304,14 @@ extension ForwardPass {
     } else {
       remarks.add(open.rows.remarks)
       if let failure = open.failure { lose(failure) }
-      files[open.file].location = nil
+      release(open.file)
       stack.removeLast()
     }
   }
 
   /// A page that another one links to may be gone: that isn't an error of this manifest.
   private func warn(_ error: ManifestError) {
-    if linkWarnings < LostLists.maximumWarnings { warnings.append(error.description) }
-    linkWarnings += 1
+    if let warning = lostPages.add(error) { warnings.append(warning) }
   }
 
   private func lose(_ error: ManifestError) {
@@ -324,6 +325,8 @@ extension ForwardPass {
   }
 
   private func end() throws(ManifestError) -> Step {
+    if let warning = lostPages.rest { warnings.append(warning) }
+    lostPages = LostPages()
     if let error = lost.error { throw error }
     return .end
   }
@@ -346,6 +349,7 @@ extension ForwardPass {
     var parent = files[open.file]
     parent.site = parent.site ?? parent.base
     guard let child = crawl.child(url, kind, of: parent) else { return }
+    do throws(ManifestError) { try opener.checkCanFetch(child) } catch { return kind == .page ? warn(error) : lose(error) }
     files.append(child)
     if kind == .page {
       crawl.ahead.append(files.count - 1)
@@ -355,12 +359,34 @@ extension ForwardPass {
     }
   }
 
+  private func addPage(_ written: UnsafeRawBufferPointer, line: UInt64, of open: OpenManifest) {
+    let sitemap = files[open.file]
+    do throws(InputError) {
+      guard let page = try crawl.page(listed: written, of: sitemap) else { return }
+      do throws(ManifestError) { try opener.checkCanFetch(page) } catch { return lose(error) }
+      crawl.ahead.append(files.count)
+      files.append(page)
+    } catch {
+      warn(ManifestError(manifest: sitemap.name, line: line, message: error.message))
+    }
+  }
+
   /// Ends the file at the bottom of the stack, and the listed file if no page follows.
   private func endBottom(_ open: OpenManifest) {
     guard !crawl.ahead.isEmpty else { return finishListed() }
     remarks.add(open.rows.remarks)
+    if isCrawling { release(open.file) }
     stack = []
     isCrawling = true
+  }
+
+  /// Frees what only reading a file needs, since others may name 100,000 of them.
+  private func release(_ index: Int) {
+    var file = files[index]
+    file.location = nil
+    // Rows of sitemaps may be relative.
+    if file.kind != .sitemap { (file.base, file.site, file.trusted) = (nil, nil, nil) }
+    files[index] = file
   }
 
   /// Pushes the next page, or skips it; returns false if it would block.
@@ -376,30 +402,9 @@ extension ForwardPass {
       stack = [open]
     } catch {
       warn(error)
+      release(page)
     }
     crawl.ahead.removeFirst()
     return true
-  }
-}
-
-/// Manifests and sitemaps of indexes that couldn't be read, or not to their end.
-private struct LostLists {
-  static let maximumWarnings = 100
-
-  private var first: ManifestError?
-  private var count = 0
-
-  /// Counts one more, and returns its warning if it is one of the first.
-  mutating func add(_ error: ManifestError) -> String? {
-    first = first ?? error
-    count += 1
-    return count <= Self.maximumWarnings ? error.description : nil
-  }
-
-  /// The error to throw at the end.
-  var error: ManifestError? {
-    guard let first, count > 1 else { return first }
-    let message = "\(first.message) (\(count - 1) more couldn't be read; see the warnings)"
-    return ManifestError(manifest: first.manifest, line: first.line, message: message)
   }
 }

@@ -105,8 +105,11 @@ final class GrowingBytes {
 
 /// Space for the unescaped texts of one row. They are never longer than the row, so the block never moves.
 final class ScratchBytes {
-  private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: InputBuffer.maximumRowBytes, alignment: 16)
+  private let storage: UnsafeMutableRawBufferPointer
   private(set) var count = 0
+
+  /// Creates space for the texts of a row, of which each may be unescaped `rows` times.
+  init(rows: Int = 1) { storage = .allocate(byteCount: rows * InputBuffer.maximumRowBytes, alignment: 16) }
 
   deinit { storage.deallocate() }
 

@@ -44,8 +44,8 @@ public struct Manifest: Sendable {
   /// The format of rows.
   public enum Format: String, Sendable, CaseIterable {
     /// Detected: by the extension of the file or of the URL's path, ignoring `.gz`; then by the server's
-    /// `Content-Type`; then by the first bytes (XML of a sitemap, or a line of an access log); else text. A detected
-    /// log is counted separately, not with other files of its pattern.
+    /// `Content-Type`; then by the first bytes (XML, or a line of an access log); else text. XML is a sitemap or a feed
+    /// by its root element. A detected log is counted separately, not with other files of its pattern.
     case auto
     /// One URL per line; blank lines and lines that start with `#` are skipped.
     case text
@@ -59,8 +59,14 @@ public struct Manifest: Sendable {
     ///
     /// Entries are images: each `image:loc` (Google's image extension), and the `loc` of a `url` if its path ends in an
     /// image extension such as `.jpg`. Any other `loc` is a page and is ignored, unless ``include`` is given, which
-    /// then decides. The line of an entry is that of its element.
+    /// then decides. With ``Manifest/readsPages`` it is read for its images. The line of an entry is that of its element.
     case sitemap
+    /// RSS 2.0 or Atom, such as a product feed of Google Merchant Center.
+    ///
+    /// Entries are images, each once per item: `image_link`, `additional_image_link` and `lifestyle_image_link` of Google's
+    /// namespace, `media:content` and `media:thumbnail`, an `enclosure` of an image type, and the feed's own `image`, `logo`
+    /// and `icon`. Their identifier is `g:id`, else the item's `guid` or `id`. The line of an entry is that of its element.
+    case feed
     /// A web server's access log in the combined or the common format (`%h %l %u %t "%r" %>s %b …`).
     ///
     /// Entries are the targets of GET requests with status 200, 206 or 304, each once, most requested first, and by
@@ -78,7 +84,8 @@ public struct Manifest: Sendable {
 
   /// The names of a row's fields; unused for text.
   public struct Columns: Sendable, Hashable {
-    /// The field with the URL, which every row must have. Default: `url`.
+    /// The field with the URL, which every row must have. Default: `url`; if a file of CSV or TSV lacks it, `image_link` and
+    /// the further images of Google Merchant Center.
     public var url: String
     /// The field with a priority, which may be absent or empty. Default: `priority`.
     public var priority: String
@@ -115,6 +122,9 @@ public struct Manifest: Sendable {
   public var crawl = Crawl()
   /// Pages: the attributes of images with URLs that a script loads later; see ``PageRules``.
   package var lazyAttributes = PageRules.usualLazyAttributes
+  /// Sitemaps: whether each `loc` without an image extension is read as a page, by the rules of ``crawl``; its images follow
+  /// those of the sitemap. Default: false.
+  public var readsPages = false
   /// The names of the fields in CSV, TSV and JSON Lines.
   public var columns = Columns()
   /// Only entries that match one of these are read; all if empty, which is the default.
@@ -145,6 +155,8 @@ public struct Manifest: Sendable {
 extension Manifest {
   /// The format of a file of this manifest, from the settings and the file's name; ``Format/auto`` if its first bytes
   /// decide.
+  ///
+  /// If the settings don't say it, ``Format/sitemap`` may be a feed, too, by the root element.
   func format(of file: ManifestFile) -> Format {
     switch file.kind {
     case .listed: break
@@ -165,7 +177,7 @@ extension Manifest {
   /// Whether its images may be those of several pages.
   var readsSeveralPages: Bool {
     if case .glob = source, format == .page { return true }
-    return crawl.depth > 0
+    return readsPages || crawl.depth > 0
   }
 
   /// The format of a fetched file of this manifest: by its name, else by its `Content-Type`.
@@ -176,6 +188,7 @@ extension Manifest {
     return switch type {
     case "text/csv": .csv
     case "text/tab-separated-values": .tsv
+    case "application/rss+xml", "application/atom+xml": .sitemap
     case "text/html" where isOfAnyKind, "application/xhtml+xml" where isOfAnyKind: .page
     case "application/jsonl", "application/x-ndjson", "application/x-jsonlines", "application/ndjson": .jsonl
     default: .auto
@@ -185,7 +198,7 @@ extension Manifest {
   /// Whether rows of a file may set their own priority; nil if its first bytes decide.
   func mayNamePriority(in file: ManifestFile) -> Bool? {
     switch format(of: file) {
-    case .text, .combined, .page: return false
+    case .text, .combined, .page, .feed: return false
     case .jsonl: return true
     case .csv, .tsv: return nil
     case .sitemap: return usesSitemapPriority

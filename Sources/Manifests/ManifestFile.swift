@@ -17,7 +17,7 @@ struct ManifestFile {
   var depth = 0
   /// Stylesheets: the number of stylesheets that lead to it, including itself.
   var imports = 0
-  /// The first page, of those that led to it.
+  /// The first page of those that led to it, or that its sitemaps list.
   var site: BaseURL?
   /// Whether it is the last file of its manifest.
   var isLast = true
@@ -124,8 +124,8 @@ extension Manifest {
 
 /// A manifest's file while it is being read.
 final class OpenManifest {
-  /// The maximum size of a sitemap, uncompressed: five times the limit of sitemaps.org.
-  private static let maximumSitemapBytes: UInt64 = 256 << 20
+  /// The maximum size of a sitemap or a feed, uncompressed: five times the limit of sitemaps.org.
+  private static let maximumXMLBytes: UInt64 = 256 << 20
 
   /// The index of its file.
   let file: Int
@@ -133,6 +133,8 @@ final class OpenManifest {
   let input: InputDescriptor?
   /// The files that it has named as an index and that aren't read yet.
   var children: [Int] = []
+  /// Whether pages may name its images again.
+  let listsPages: Bool
   /// Whether it has no more rows.
   private(set) var hasEnded = false
   /// The reason why its rows ended early.
@@ -147,6 +149,7 @@ final class OpenManifest {
     self.file = index
     self.input = input
     name = file.name
+    listsPages = manifest.readsPages && (file.kind == .listed || file.kind == .sitemap)
     fetched = context.fetched?.bytes
     if case .inline(let entries) = manifest.source, file.kind == .listed {
       buffer = nil
@@ -162,10 +165,10 @@ final class OpenManifest {
     }
     let format =
       context.fetched.map { manifest.format(of: file, contentType: $0.contentType) } ?? manifest.format(of: file)
-    let isSitemap = format == .sitemap || file.kind == .sitemap
-    let buffer = InputBuffer(InputStream(input, maximumTextBytes: isSitemap ? Self.maximumSitemapBytes : nil))
+    let isXML = format == .sitemap || format == .feed || file.kind == .sitemap
+    let buffer = InputBuffer(InputStream(input, maximumTextBytes: isXML ? Self.maximumXMLBytes : nil))
     self.buffer = buffer
-    let rules = SitemapRules(manifest)
+    let rules = XMLListRules(manifest, of: file, now: context.now)
     let contentType = context.fetched?.contentType
     let page = {
       let rules = PageRules(lazyAttributes: manifest.lazyAttributes)
@@ -189,7 +192,7 @@ final class OpenManifest {
       case .csv: CSVReader(buffer, delimiter: UInt8(ascii: ","), columns: manifest.columns, manifest: file.name)
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
       case .jsonl: JSONLinesReader(buffer, columns: manifest.columns)
-      case .sitemap: SitemapReader(buffer, rules: rules, manifest: file.name)
+      case .sitemap, .feed: XMLListReader(buffer, rules: rules, manifest: file.name)
       case .page: page()
       case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())
       }
@@ -217,6 +220,8 @@ final class OpenManifest {
     var url: BaseURL?
     /// Whether it is an image, and so the only entry.
     var isImage = false
+    /// When it is opened.
+    var now: Timestamp
   }
 
   /// Whether the offsets of rows are offsets in the file, so that rows can be read again.

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+public import ImagePrimitives
 public import ImageURLs
 
 /// The entries of many manifests, in fetching order: by priority, then FIFO or LIFO.
@@ -76,16 +76,18 @@ public final class ManifestReader {
   /// Manifests that are named by URL are fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on.
   /// Without a fetcher, such a manifest throws here, and a sitemap of an index counts as unreadable.
   ///
-  /// With a `shard`, only its entries are returned and counted; ``Manifest/limit`` counts those of all shards.
+  /// With a `shard`, only its entries are returned and counted; ``Manifest/limit`` counts those of all shards. `time` is the
+  /// clock against which the dates of sitemaps are checked.
   public init(
     _ manifests: [Manifest],
     order: EntryOrder,
     spoolDirectory: String,
     standardInput: Int32 = 0,
     fetcher: (any ManifestFetcher)? = nil,
-    shard: Shard? = nil
+    shard: Shard? = nil,
+    time: TimeSource = .system
   ) throws(ManifestError) {
-    let opener = ManifestOpener(spoolDirectory: spoolDirectory, standardInput: standardInput, fetcher: fetcher)
+    let opener = ManifestOpener(spoolDirectory: spoolDirectory, standardInput: standardInput, fetcher: fetcher, time: time)
     pass = try ForwardPass(manifests, opener: opener)
     self.order = order
     self.spoolDirectory = spoolDirectory
@@ -164,7 +166,8 @@ public final class ManifestReader {
     switch pass.files[index].location {
     case .path(let path): .file(path)
     case .standardInput, .url: .elsewhere
-    case nil: .inline
+    // The URL of one that another names is freed after reading.
+    case nil: pass.files[index].kind == .listed ? .inline : .elsewhere
     }
   }
 

@@ -26,6 +26,10 @@ struct ReadingRemarks {
   var tooOld = 0
   /// Sitemaps: unreadable dates.
   var unreadableDates = Oddity()
+  /// Sitemaps: readable dates that were compared, those in the future, and those that are the time of the request.
+  var dates = 0, futureDates = 0, requestDates = 0
+  /// Feeds: items.
+  var items = 0
   /// Access logs: requests that aren't entries.
   var otherRequests = 0
   /// Access logs: lines in another format.
@@ -38,6 +42,10 @@ struct ReadingRemarks {
     pages += other.pages
     tooOld += other.tooOld
     unreadableDates.add(other.unreadableDates)
+    dates += other.dates
+    futureDates += other.futureDates
+    requestDates += other.requestDates
+    items += other.items
     otherRequests += other.otherRequests
     malformedLines.add(other.malformedLines)
     // A crawl may have any number of them.
@@ -59,10 +67,25 @@ struct ReadingRemarks {
           + "the first is in line \(first.line): '\(first.text)'"
       )
     }
+    if futureDates + requestDates > 0 {
+      let plausible = dates - futureDates - requestDates
+      let reasons = [
+        counted(futureDates, "is in the future", "are in the future"),
+        counted(requestDates, "is the time of the request", "are the time of the request"),
+      ]
+      sentences.append(
+        "\(manifest): newer-than relies on lastmod, but \(plausible == 0 ? "none" : "only \(plausible)") of \(dates) are plausible: "
+          + reasons.filter { !$0.hasPrefix("0 ") }.joined(separator: ", ")
+      )
+    }
     if entries == 0, pages > 0 {
       sentences.append(
         "\(manifest): no images in its \(counted(pages, "location", "locations")): no image:loc, and no loc with an image extension; "
-          + "if they are images, set include: [\"*\"]"
+          + "if they are images, set include: [\"*\"]; if they are pages with images, set pages: true"
+      )
+    } else if entries == 0, items > 0 {
+      sentences.append(
+        "\(manifest): no images in its \(counted(items, "item", "items")): no image_link, and no enclosure or media:content of an image"
       )
     } else if entries == 0, tooOld > 0 {
       sentences.append("\(manifest): no entries are newer than newer-than")

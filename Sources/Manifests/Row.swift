@@ -40,6 +40,8 @@ enum RowStep {
   case row(Row)
   /// A file whose rows follow: a sitemap as an index writes its URL, or a page or stylesheet with its normalised URL.
   case child(UnsafeRawBufferPointer, line: UInt64, ManifestFile.Kind)
+  /// A page whose rows follow, as a sitemap writes its URL.
+  case page(UnsafeRawBufferPointer, line: UInt64)
   /// Other work may get a turn before the next call.
   case nothingYet
   case wouldBlock

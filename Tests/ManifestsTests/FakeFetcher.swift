@@ -16,20 +16,24 @@ final class FakeFetcher: ManifestFetcher {
 
   private let directory = TemporaryDirectory()
   private let answers: [String: Answer]
+  private let forgets: Bool
   private var fetches: [String: FakeFetch] = [:]
   private(set) var requested: [String] = []
   /// URLs that may get values for the user's own server.
   private(set) var requestedAsOwn: [String] = []
   private(set) var cancelled: [String] = []
 
-  init(_ answers: [String: Answer]) { self.answers = answers }
+  /// If `forgets`, nothing is kept of requests.
+  init(_ answers: [String: Answer], forgets: Bool = false) { (self.answers, self.forgets) = (answers, forgets) }
 
   func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch {
     let text = String(decoding: url.bytes, as: UTF8.self)
-    requested.append(text)
-    if isOwnOrigin { requestedAsOwn.append(text) }
     let fetch = FakeFetch { [weak self] in self?.cancelled.append(text) }
-    fetches[text] = fetch
+    if !forgets {
+      requested.append(text)
+      if isOwnOrigin { requestedAsOwn.append(text) }
+      fetches[text] = fetch
+    }
     switch answers[text] {
     case .text(let body): fetch.end(fetched(Array(body.utf8)))
     case .bytes(let body): fetch.end(fetched(body))

@@ -9,6 +9,7 @@ import ImagePrimitives
 ///   use.lock                      see UseLock
 ///   blobs/ab/<key>-<revision>     bodies above 256 KiB; blobs/tmp/ while they arrive
 ///   VERSION  CACHEDIR.TAG  KEY    see FolderMarks
+///   lists/                        copies of fetched lists, of a job's own (WarmJobs)
 /// ```
 final class CacheFolder: Sendable {
   static let indexName = "index.mdb"

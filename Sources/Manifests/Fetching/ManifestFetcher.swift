@@ -1,3 +1,4 @@
+import ImagePrimitives
 public import ImageURLs
 
 /// Fetches manifests that are named by URL, so that the reader doesn't depend on the network.
@@ -68,16 +69,18 @@ final class ManifestOpener {
   private let spoolDirectory: String
   private let standardInput: Int32
   private let fetcher: (any ManifestFetcher)?
+  private let time: TimeSource
   private var fetches: [Int: any ManifestFetch] = [:]
   /// For each manifest of access logs, by index, the counter that all its files share.
   private var counters: [Int: RequestCounter] = [:]
   /// For each manifest, by index, the pages that it has led to.
   private var crawls: [Int: PageCrawl] = [:]
 
-  init(spoolDirectory: String, standardInput: Int32, fetcher: (any ManifestFetcher)?) {
+  init(spoolDirectory: String, standardInput: Int32, fetcher: (any ManifestFetcher)?, time: TimeSource) {
     self.spoolDirectory = spoolDirectory
     self.standardInput = standardInput
     self.fetcher = fetcher
+    self.time = time
   }
 
   deinit {
@@ -159,14 +162,15 @@ final class ManifestOpener {
       crawl: { self.crawl(of: file.manifest, manifest) },
       fetched: fetched,
       url: file.base,
-      isImage: manifest.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false
+      isImage: manifest.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false,
+      now: time.wall()
     )
   }
 
   /// The pages that a manifest has led to.
   func crawl(of index: Int, _ manifest: Manifest) -> PageCrawl {
     if let crawl = crawls[index] { return crawl }
-    let crawl = PageCrawl(manifest.crawl, readsSeveralPages: manifest.readsSeveralPages)
+    let crawl = PageCrawl(manifest)
     crawls[index] = crawl
     return crawl
   }

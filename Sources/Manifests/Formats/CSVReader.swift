@@ -5,6 +5,9 @@ import Glibc
 /// Every record must have as many fields as the header; otherwise an unquoted comma would silently truncate a URL. A
 /// record that is broken, or whose quote isn't closed within ``InputBuffer/maximumRowBytes``, is one bad row; reading
 /// continues on the line after the record's first line.
+///
+/// A header without the usual column of URLs may be that of a product feed: see ``ProductColumns``. Each of its records
+/// gives a row for each image.
 final class CSVReader: RowReader {
   private let buffer: InputBuffer
   private let manifest: String
@@ -14,13 +17,21 @@ final class CSVReader: RowReader {
   private var isAfterMark = false
   private var header: Header?
   private var isSkippingLine = false
-  private let unescaped = ScratchBytes()
+  // A column may be read for each field of a row, and once more as one with further images.
+  private let unescaped = ScratchBytes(rows: RowFields.Field.allCases.count + 3)
+  /// The further images of the last record, as rows.
+  private var further: ArraySlice<Row> = []
+  private var images = ItemImages()
 
   private struct Header {
     var fieldCount: Int
     var url: Int
+    /// The name of the column with the URL.
+    var urlName: String
     var priority: Int?
     var others: [(field: RowFields.Field, index: Int)]
+    /// The columns with further images of a product.
+    var further: [Int]
   }
 
   /// A record taken from the buffer.
@@ -62,6 +73,7 @@ final class CSVReader: RowReader {
 
   func next() -> RowStep {
     guard let header else { preconditionFailure("next() requires readHeader() first") }
+    if let row = further.popFirst() { return .row(row) }
     switch nextRecord() {
     case .wouldBlock: return .wouldBlock
     case .end: return .end
@@ -76,15 +88,44 @@ final class CSVReader: RowReader {
       let priority = header.priority.map { value(of: scanner.fields[$0], in: bytes).trimmed() }
       let field = scanner.fields[header.url]
       let url = value(of: field, in: bytes).trimmed()
-      if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "column '\(columns.url)' is empty")) }
       var fields = RowFields()
       for (field, index) in header.others {
         fields.set(field, value(of: scanner.fields[index], in: bytes), column: columns.name(of: field))
       }
       let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
-      let row = Row(url: url, priority: priority, line: line, offset: location, problem: fields.problem, note: fields.note)
+      var row = Row(url: url, priority: priority, line: line, offset: location)
+      if !header.further.isEmpty {
+        row.note = fields.noteOfSeveral
+        further = furtherRows(header.further, in: bytes, at: offset, like: row)
+      }
+      if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "column '\(header.urlName)' is empty")) }
+      // The size of one image isn't that of several.
+      if further.isEmpty { (row.problem, row.note) = (fields.problem, fields.note) }
       return .row(row)
     }
+  }
+
+  /// The rows of a product's further images, like `row`, that of its main image; each image once.
+  private func furtherRows(
+    _ columns: [Int],
+    in bytes: UnsafeRawBufferPointer,
+    at offset: UInt64,
+    like row: Row
+  ) -> ArraySlice<Row> {
+    images.removeAll()
+    _ = images.insert(row.url)
+    var rows: [Row] = []
+    for field in columns.map({ scanner.fields[$0] }) {
+      for part in value(of: field, in: bytes).split(separator: UInt8(ascii: ",")) {
+        let url = UnsafeRawBufferPointer(rebasing: part).trimmed()
+        guard !url.isEmpty, images.insert(url) else { continue }
+        var other = row
+        other.url = url
+        other.offset = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
+        rows.append(other)
+      }
+    }
+    return rows[...]
   }
 
   /// Consumes the next record that isn't a blank line; its fields are in the scanner.
@@ -164,7 +205,13 @@ final class CSVReader: RowReader {
   private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(ManifestError) -> Header {
     unescaped.removeAll()
     let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
-    let matches = names.indices.filter { names[$0] == columns.url }
+    var matches = names.indices.filter { names[$0] == columns.url }
+    var further: [Int] = []
+    // A column that the user named isn't replaced by another.
+    if matches.isEmpty, columns.url == Manifest.Columns().url {
+      let product = ProductColumns(names)
+      (matches, further) = (product.images, product.others)
+    }
     guard let url = matches.first else {
       let message = "no column '\(columns.url)' among \(names.joined(separator: ", ")); set columns.url to the column of the URLs"
       throw ManifestError(manifest: manifest, line: line, message: message)
@@ -173,11 +220,18 @@ final class CSVReader: RowReader {
       throw ManifestError(
         manifest: manifest,
         line: line,
-        message: "column '\(columns.url)' occurs more than once; rename the others"
+        message: "column '\(names[url])' occurs more than once; rename the others"
       )
     }
     let others = RowFields.Field.allCases.compactMap { field in names.firstIndex(of: columns.name(of: field)).map { (field, $0) } }
-    return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority), others: others)
+    return Header(
+      fieldCount: names.count,
+      url: url,
+      urlName: names[url],
+      priority: names.firstIndex(of: columns.priority),
+      others: others,
+      further: further
+    )
   }
 }
 

@@ -1,5 +1,5 @@
-/// Rows of a manifest whose format is detected: a sitemap if it starts as XML, an access log if its first line looks
-/// like one, else text.
+/// Rows of a manifest whose format is detected: a sitemap or a feed if it starts as XML, an access log if its first line
+/// looks like one, else text.
 final class DetectingReader: RowReader {
   /// The treatment of an HTML page.
   enum Page {
@@ -11,7 +11,7 @@ final class DetectingReader: RowReader {
   }
 
   private let buffer: InputBuffer
-  private let rules: SitemapRules
+  private let rules: XMLListRules
   private let manifest: String
   private let page: Page
   /// Creates the reader of an access log, which counts this file only.
@@ -20,7 +20,7 @@ final class DetectingReader: RowReader {
 
   init(
     _ buffer: InputBuffer,
-    rules: SitemapRules,
+    rules: XMLListRules,
     manifest: String,
     page: Page,
     accessLog: @escaping () -> AccessLogReader
@@ -56,8 +56,8 @@ final class DetectingReader: RowReader {
       throw ManifestError(manifest: manifest, message: "it is a binary file, not a list of URLs")
     }
     let reader: any RowReader
-    if beginning == .sitemap {
-      reader = SitemapReader(buffer, rules: rules, manifest: manifest)
+    if beginning == .xml {
+      reader = XMLListReader(buffer, rules: rules, manifest: manifest)
     } else {
       guard let isLog = beginsAsLog() else { return false }
       if isLog {
@@ -106,12 +106,13 @@ final class DetectingReader: RowReader {
 
 /// The format suggested by the first bytes of a text in UTF-8 or UTF-16, after any byte-order mark and white space.
 enum TextBeginning {
-  case sitemap, page, other
+  case xml, page, other
   /// More bytes are needed.
   case undecided
 
   private static let beginnings: [(letters: StaticString, meaning: TextBeginning)] = [
-    ("<?xml", .sitemap), ("<urlset", .sitemap), ("<sitemapindex", .sitemap), ("<!doctype html", .page), ("<html", .page),
+    ("<?xml", .xml), ("<urlset", .xml), ("<sitemapindex", .xml), ("<rss", .xml), ("<feed", .xml), ("<!doctype html", .page),
+    ("<html", .page),
   ]
   /// The number of bytes that are examined at most.
   private static let prefixBytes = 256

@@ -7,7 +7,7 @@ struct RowFields {
     case id, sha256, width, height, bytes
   }
 
-  private static let maximumIDBytes = 256
+  static let maximumIDBytes = 256
 
   private var id: String?
   private var expectation = ImageExpectation()
@@ -19,6 +19,9 @@ struct RowFields {
     if id == nil, expectation.isEmpty { return nil }
     return EntryNote(id: id, expectation: expectation.isEmpty ? nil : expectation)
   }
+
+  /// What the row says about each of several images; nil if that is only its URL.
+  var noteOfSeveral: EntryNote? { id.map { EntryNote(id: $0) } }
 
   /// Reads a field of the column with that name; an empty one says nothing.
   mutating func set(_ field: Field, _ written: UnsafeRawBufferPointer, column: String) {

@@ -35,9 +35,14 @@ final class PageCrawl {
   /// Whether the number of pages that use an image is known only after all were read.
   let readsSeveralPages: Bool
   /// The pages that follow, by the index of their file.
-  var ahead: [Int] = []
+  var ahead: ArraySlice<Int> = []
 
   private let normalizer = URLNormalizer()
+  /// The normal form of what a sitemap lists.
+  private var listed: [UInt8] = []
+  /// The first page that a sitemap lists.
+  private var site: BaseURL?
+  private var otherSites: (count: Int, first: String)?
   private var images = ImageUses()
   /// The stylesheets that were named, by their index in ``sheets``.
   private var sheetIndices: [BaseURL: Int] = [:]
@@ -46,12 +51,24 @@ final class PageCrawl {
   private var currentSheet: Int?
   private var seen: Set<BaseURL> = []
   private var seenBytes = 0
-  private var pages = 1
+  private var pages: Int
   private var stylesheets = 0
   /// Why pages or stylesheets were skipped, each reason once.
-  private(set) var warnings: [String] = []
+  private var skipped: [String] = []
 
-  init(_ rules: Manifest.Crawl, readsSeveralPages: Bool) { (self.rules, self.readsSeveralPages) = (rules, readsSeveralPages) }
+  init(_ manifest: Manifest) {
+    rules = manifest.crawl
+    readsSeveralPages = manifest.readsSeveralPages
+    // Without a sitemap, the manifest itself is the first page.
+    pages = manifest.readsPages ? 0 : 1
+  }
+
+  /// Why pages or stylesheets were skipped, one sentence each.
+  var warnings: [String] {
+    guard let otherSites else { return skipped }
+    let pages = otherSites.count == 1 ? "1 page on another site was" : "\(otherSites.count) pages on other sites were"
+    return skipped + ["\(pages) skipped, such as \(otherSites.first); to read them, set crawl.same-site: false"]
+  }
 
   /// A stylesheet's images and imports, since each page that names it uses them.
   private struct Sheet {
@@ -79,7 +96,7 @@ final class PageCrawl {
 
   /// Frees all but the counts of pages.
   func end() {
-    (seen, sheetIndices, sheets, ahead) = ([], [:], [], [])
+    (seen, sheetIndices, sheets, ahead, listed, site) = ([], [:], [], [], [], nil)
     currentSheet = nil
   }
 
@@ -124,20 +141,20 @@ final class PageCrawl {
       guard !rules.sameSite || child.hasSameOrigin(as: first), isIncluded(url, parts) else { return nil }
     }
     guard hasRoom(for: child, kind, of: parent) else { return nil }
-    seen.insert(child)
     if kind == .stylesheet { note(sheet: child, of: parent) }
-    seenBytes += child.bytes.count
-    var file = ManifestFile(
-      manifest: parent.manifest,
-      name: String(decoding: maskingCredentials(url), as: UTF8.self),
-      location: .url(child),
-      base: child,
-      depth: kind == .page ? parent.depth + 1 : parent.depth,
-      trusted: parent.trusted
-    )
-    file.kind = kind
-    file.site = first
+    var file = file(of: child, kind, of: parent, site: first)
+    file.depth = kind == .page ? parent.depth + 1 : parent.depth
     file.imports = kind == .stylesheet ? parent.imports + 1 : 0
+    return file
+  }
+
+  private func file(of url: BaseURL, _ kind: ManifestFile.Kind, of parent: ManifestFile, site: BaseURL) -> ManifestFile {
+    seen.insert(url)
+    seenBytes += url.bytes.count
+    let name = url.bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
+    var file = ManifestFile(manifest: parent.manifest, name: name, location: .url(url), base: url, trusted: parent.trusted)
+    file.kind = kind
+    file.site = site
     return file
   }
 
@@ -160,11 +177,54 @@ final class PageCrawl {
         nil
       }
     if let reason {
-      if !warnings.contains(reason) { warnings.append(reason) }
+      if !skipped.contains(reason) { skipped.append(reason) }
       return false
     }
     if kind == .page { pages += 1 } else { stylesheets += 1 }
     return true
+  }
+}
+
+/// What sitemaps list.
+extension PageCrawl {
+  /// Whether no sitemap before has listed an image with that URL; an invalid one counts as new.
+  ///
+  /// Pages then don't name it again.
+  func isNew(listedImage written: UnsafeRawBufferPointer, of sitemap: ManifestFile) -> Bool {
+    listed.removeAll(keepingCapacity: true)
+    do throws(InvalidURL) {
+      _ = try normalizer.normalize(written, relativeTo: sitemap.base, into: &listed)
+    } catch {
+      return true
+    }
+    return listed.withUnsafeBytes { images.add(images.key($0)) }
+  }
+
+  /// Returns the file of a page as a sitemap writes its URL; nil if it was named before, or if the rules exclude it.
+  ///
+  /// Throws a sentence if the URL is invalid.
+  func page(listed written: UnsafeRawBufferPointer, of sitemap: ManifestFile) throws(InputError) -> ManifestFile? {
+    listed.removeAll(keepingCapacity: true)
+    let parts: URLParts
+    do throws(InvalidURL) {
+      parts = try normalizer.normalize(written, relativeTo: sitemap.base, into: &listed)
+    } catch {
+      throw InputError("the sitemap lists a page with an invalid URL, '\(SitemapTree.shown(written))': \(error.message)")
+    }
+    let page = listed.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
+    guard !seen.contains(page), listed.withUnsafeBytes({ isIncluded($0, parts) }) else { return nil }
+    // A sitemap may be on another host than its pages.
+    let site = site ?? page
+    self.site = site
+    guard !rules.sameSite || page.hasSameOrigin(as: site) else {
+      otherSites = (otherSites.map { $0.count + 1 } ?? 1, otherSites?.first ?? SitemapTree.shown(written))
+      return nil
+    }
+    guard hasRoom(for: page, .page, of: sitemap) else { return nil }
+    var file = file(of: page, .page, of: sitemap, site: site)
+    // A local sitemap's URLs are the user's own, as those of any local list.
+    file.trusted = sitemap.trusted ?? page
+    return file
   }
 }
 
@@ -200,6 +260,14 @@ private struct ImageUses {
       return false
     }
     _ = slots.insert(Slot(key: key, count: 1, lastPage: page), at: index) { $0.key }
+    return true
+  }
+
+  /// Adds an image that no page has used so far; returns whether it is new.
+  mutating func add(_ key: UInt64) -> Bool {
+    let index = slots.index(hash: key) { $0.key == key }
+    guard slots[index].isFree else { return false }
+    _ = slots.insert(Slot(key: key), at: index) { $0.key }
     return true
   }
 

@@ -2,38 +2,44 @@ import ImagePrimitives
 
 /// The date and time of a sitemap's `lastmod`, in any form of https://www.w3.org/TR/NOTE-datetime.
 enum LastModified {
-  /// Returns the last moment that the text may mean: the end of a year, month, day or minute. nil if it isn't a date.
+  /// Returns the moments that the text may mean, such as those of a year, month, day or minute; nil if it isn't a date.
   ///
   /// A time without a zone, which the note forbids, means UTC; a space may replace the `T`.
-  static func latest(_ text: UnsafeRawBufferPointer) -> Timestamp? {
+  static func moments(_ text: UnsafeRawBufferPointer) -> ClosedRange<Timestamp>? {
     var cursor = Cursor(text)
     guard let year = cursor.number(4) else { return nil }
-    guard !cursor.isAtEnd else { return end(year: year, month: 12, day: 31) }
+    guard !cursor.isAtEnd else { return days(from: (year, 1, 1), to: (year, 12, 31)) }
     guard cursor.take("-"), let month = cursor.number(2), 1...12 ~= month else { return nil }
-    guard !cursor.isAtEnd else { return end(year: year, month: month, day: days(inMonth: month, year)) }
-    guard cursor.take("-"), let day = cursor.number(2), 1...days(inMonth: month, year) ~= day else { return nil }
-    guard !cursor.isAtEnd else { return end(year: year, month: month, day: day) }
+    let last = days(inMonth: month, year)
+    guard !cursor.isAtEnd else { return days(from: (year, month, 1), to: (year, month, last)) }
+    guard cursor.take("-"), let day = cursor.number(2), 1...last ~= day else { return nil }
+    guard !cursor.isAtEnd else { return days(from: (year, month, day), to: (year, month, day)) }
     guard cursor.take("T") || cursor.take("t") || cursor.take(" "), let hour = cursor.number(2), hour < 24, cursor.take(":"),
       let minute = cursor.number(2), minute < 60
     else { return nil }
     var moment = (epochDay(year: year, month: month, day: day) * 24 + Int64(hour)) * 3600 + Int64(minute) * 60
-    var milliseconds: Int64 = 59_999
+    var milliseconds: ClosedRange<Int64> = 0...59_999
     if cursor.take(":") {
       // A leap second counts as the first second of the next minute.
       guard let second = cursor.number(2), second <= 60 else { return nil }
       moment += Int64(second)
-      milliseconds = 999
+      milliseconds = 0...999
       if cursor.take(".") {
         guard let fraction = cursor.milliseconds() else { return nil }
-        milliseconds = fraction
+        milliseconds = fraction...fraction
       }
     }
     guard let offset = cursor.zone(), cursor.isAtEnd else { return nil }
-    return Timestamp(milliseconds: (moment - offset) * 1000 + milliseconds)
+    let start = (moment - offset) * 1000
+    return Timestamp(milliseconds: start + milliseconds.lowerBound)...Timestamp(milliseconds: start + milliseconds.upperBound)
   }
 
-  private static func end(year: Int, month: Int, day: Int) -> Timestamp {
-    Timestamp(milliseconds: (epochDay(year: year, month: month, day: day) + 1) * 86_400_000 - 1)
+  private typealias Day = (year: Int, month: Int, day: Int)
+
+  private static func days(from first: Day, to last: Day) -> ClosedRange<Timestamp> {
+    let start = epochDay(year: first.year, month: first.month, day: first.day)
+    let end = epochDay(year: last.year, month: last.month, day: last.day) + 1
+    return Timestamp(milliseconds: start * 86_400_000)...Timestamp(milliseconds: end * 86_400_000 - 1)
   }
 
   private static func days(inMonth month: Int, _ year: Int) -> Int {

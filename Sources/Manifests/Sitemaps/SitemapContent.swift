@@ -1,128 +1,73 @@
-import ImagePrimitives
-
-/// Turns the elements of a sitemap into locations to fetch, in document order.
-///
-/// The parser reports elements as it meets them. The locations of an entry are held until the entry ends, since its
-/// date and priority may follow them.
-final class SitemapContent {
-  /// A location to fetch.
-  struct Location {
-    /// Its range in ``texts``.
-    var range: Range<Int>
-    var line: UInt64
-    var kind: Kind
-    /// The name of its priority, if its entry sets one.
-    var priority: StaticString?
-  }
-
-  enum Kind {
-    case image, page, sitemap
-  }
-
-  /// Deeper than any sitemap or extension, so that nesting needs no memory.
-  private static let maximumDepth = 64
-  /// The maximum of an entry; Google accepts 1,000 images per page.
-  private static let maximumEntryLocations = 10_000
-  private static let maximumEntryBytes = 8 << 20
+/// The locations of a sitemap, or the sitemaps that an index names.
+final class SitemapContent: XMLListContent {
   private static let maximumFieldBytes = 64
 
   private enum Capture {
-    case location(Kind), lastModified, priority
+    case location(XMLLocations.Kind), lastModified, priority
   }
 
-  /// The root element, once it is known.
-  private(set) var root: SitemapElement?
-  private(set) var remarks = ReadingRemarks()
-  /// The reason why the rest isn't read.
-  private(set) var problem: String?
-
-  private let rules: SitemapRules
-  private let texts = GrowingBytes()
-  private var ready: [Location] = []
-  private var readyIndex = 0
-  private var depth = 0
+  private let isIndex: Bool
+  private let locations: XMLLocations
+  private let rules: XMLListRules
+  private let namespaces: XMLNamespaces
   private var entry: SitemapElement?
-  private var held: [Location] = []
-  private var heldStart = 0
   private var lastModified: [UInt8] = []
   private var lastModifiedLine: UInt64 = 0
   private var priority: [UInt8] = []
-  private var capture: (what: Capture, depth: Int, line: UInt64, start: Int)?
+  private var capture: (what: Capture, depth: Int, line: UInt64)?
+  private var dates: LastModifiedCheck
 
-  init(_ rules: SitemapRules) { self.rules = rules }
-
-  // MARK: Results
-
-  /// Returns the next location of a finished entry; nil if the parser must continue.
-  func next() -> Location? {
-    guard readyIndex < ready.count else { return nil }
-    defer { readyIndex += 1 }
-    return ready[readyIndex]
+  /// Returns nil if `root` isn't the first element of a sitemap or an index.
+  init?(_ root: XMLElement, _ locations: XMLLocations, _ rules: XMLListRules, _ namespaces: XMLNamespaces) {
+    isIndex = root.isNamed("sitemapindex")
+    guard isIndex || root.isNamed("urlset") else { return nil }
+    self.locations = locations
+    self.rules = rules
+    self.namespaces = namespaces
+    dates = LastModifiedCheck(now: rules.now)
   }
 
-  /// Valid until the parser continues.
-  func text(of location: Location) -> UnsafeRawBufferPointer { texts[location.range] }
-
-  /// Frees locations that ``next()`` has returned; must be called before the parser continues.
-  func discardRead() {
-    guard readyIndex == ready.count else { return }
-    ready.removeAll(keepingCapacity: true)
-    readyIndex = 0
-    let start = entry == nil ? texts.count : heldStart
-    texts.removeFirst(start)
-    heldStart -= min(start, heldStart)
-    for index in held.indices { held[index].range = held[index].range.lowerBound - start..<held[index].range.upperBound - start }
-    capture?.start -= start
-  }
+  var hasEntries: Bool { !isIndex }
+  var setsPriority: Bool { rules.usesPriority }
+  func addRemarks(to remarks: inout ReadingRemarks) { dates.addRemarks(to: &remarks) }
 
   // MARK: Parser events
 
-  func start(_ element: SitemapElement, name: @autoclosure () -> String, line: UInt64) {
-    depth += 1
-    if depth > Self.maximumDepth { return refuse("its elements are nested more than \(Self.maximumDepth) levels deep") }
-    switch depth {
-    case 1:
-      guard element == .urlSet || element == .index else {
-        return refuse("its first element is <\(name())>, but a sitemap starts with <urlset> or <sitemapindex>")
-      }
-      root = element
-    case 2:
+  func start(_ element: XMLElement, depth: Int) {
+    if depth == 2 {
+      let element = SitemapElement(element, in: namespaces)
       guard element == .url || element == .sitemap else { return }
       entry = element
-      heldStart = texts.count
-    default:
-      guard capture == nil, let entry, let what = captured(element, in: entry) else { return }
-      capture = (what, depth, line, texts.count)
+      locations.beginEntry()
+      return
     }
+    guard capture == nil, let entry, let what = captured(SitemapElement(element, in: namespaces), depth, in: entry) else { return }
+    capture = (what, depth, element.line)
+    if case .location = what { locations.beginText() }
   }
 
-  func text(_ bytes: UnsafeRawBufferPointer) {
+  func text(_ bytes: UnsafeRawBufferPointer, depth: Int) {
     guard let capture, capture.depth == depth else { return }
     switch capture.what {
-    case .location:
-      // One byte beyond the maximum shows that it is too long.
-      texts.append(
-        UnsafeRawBufferPointer(rebasing: bytes.prefix(InputBuffer.maximumRowBytes + 1 - (texts.count - capture.start)))
-      )
+    case .location: locations.appendText(bytes)
     case .lastModified: lastModified.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - lastModified.count))
     case .priority: priority.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - priority.count))
     }
   }
 
-  func end() {
+  func end(depth: Int) {
     if let capture, capture.depth == depth {
-      if case .location(let kind) = capture.what { hold(capture.start, capture.line, kind) }
-      if case .lastModified = capture.what { lastModifiedLine = capture.line }
+      switch capture.what {
+      case .location(let kind): endLocation(kind, line: capture.line)
+      case .lastModified: lastModifiedLine = capture.line
+      case .priority: break
+      }
       self.capture = nil
     }
     if depth == 2, entry != nil { endEntry() }
-    depth -= 1
   }
 
-  /// Records that the rest can't be read; the first reason is kept.
-  func refuse(_ sentence: String) { problem = problem ?? sentence }
-
-  private func captured(_ element: SitemapElement, in entry: SitemapElement) -> Capture? {
+  private func captured(_ element: SitemapElement, _ depth: Int, in entry: SitemapElement) -> Capture? {
     switch element {
     case .location where depth == 3: .location(entry == .sitemap ? .sitemap : .page)
     case .lastModified where depth == 3: .lastModified
@@ -132,60 +77,74 @@ final class SitemapContent {
     }
   }
 
-  private func hold(_ start: Int, _ line: UInt64, _ kind: Kind) {
-    let written = texts[start..<texts.count]
-    let text = written.trimmedOfXMLSpace()
-    let isTaken = kind != .page || rules.takesEveryLocation || ImageExtension.ends(text)
-    guard isTaken else {
-      remarks.pages += 1
-      texts.removeAll(from: start)
-      return
-    }
-    let first = start + written.offset(of: text)
-    held.append(Location(range: first..<first + text.count, line: line, kind: kind))
-    if held.count > Self.maximumEntryLocations || texts.count - heldStart > Self.maximumEntryBytes {
-      refuse("an entry has more than \(Self.maximumEntryLocations) locations or \(Self.maximumEntryBytes >> 20) MiB")
+  private func endLocation(_ kind: XMLLocations.Kind, line: UInt64) {
+    locations.endText(line: line) { text in
+      guard kind == .page else { return kind }
+      if ImageExtension.ends(text) { return .image }
+      if rules.readsPages, !text.isEmpty { return .page }
+      if rules.takesEveryLocation, !rules.readsPages { return .image }
+      locations.remarks.pages += 1
+      return nil
     }
   }
 
   private func endEntry() {
-    defer {
-      entry = nil
-      held.removeAll(keepingCapacity: true)
-      lastModified.removeAll(keepingCapacity: true)
-      priority.removeAll(keepingCapacity: true)
-    }
     if isTooOld {
-      remarks.tooOld += 1
-      texts.removeAll(from: heldStart)
-      return
+      locations.remarks.tooOld += 1
+      locations.dropEntry()
+    } else {
+      locations.endEntry(priority: rules.usesPriority ? SitemapPriority.name(of: priority) : nil)
     }
-    let name = rules.usesPriority ? SitemapPriority.name(of: priority) : nil
-    for var location in held {
-      location.priority = name
-      ready.append(location)
-      remarks.entries += 1
-    }
+    entry = nil
+    lastModified.removeAll(keepingCapacity: true)
+    priority.removeAll(keepingCapacity: true)
   }
 
   private var isTooOld: Bool {
     guard let newerThan = rules.newerThan, !lastModified.isEmpty else { return false }
-    let latest = lastModified.withUnsafeBytes { LastModified.latest($0.trimmedOfXMLSpace()) }
-    if latest == nil {
-      remarks.unreadableDates.add(line: lastModifiedLine, String(decoding: lastModified, as: UTF8.self))
+    guard let moments = lastModified.withUnsafeBytes({ LastModified.moments($0.trimmedOfXMLSpace()) }) else {
+      locations.remarks.unreadableDates.add(line: lastModifiedLine, String(decoding: lastModified, as: UTF8.self))
+      return false
     }
-    return latest.map { $0 <= newerThan } ?? false
+    dates.add(moments)
+    return moments.upperBound <= newerThan
   }
 }
 
-extension UnsafeRawBufferPointer {
-  /// Returns the bytes without surrounding XML white space.
-  fileprivate func trimmedOfXMLSpace() -> UnsafeRawBufferPointer {
-    let isSpace = { (byte: UInt8) in byte == 0x20 || 0x09...0x0a ~= byte || byte == 0x0d }
-    guard let start = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
-      return UnsafeRawBufferPointer(rebasing: self[..<0])
+/// The elements of sitemaps.org and of Google's image extension that are used here.
+private enum SitemapElement {
+  /// The entries below the root.
+  case url, sitemap
+  /// The fields of an entry.
+  case location, lastModified, priority
+  /// `image:loc`.
+  case imageLocation
+  case other
+
+  init(_ element: XMLElement, in namespaces: XMLNamespaces) {
+    self.init(element)
+    if self == .other { return }
+    let meaning = namespaces.meaning(of: element.prefix)
+    if meaning.contains(.image) {
+      self = self == .location ? .imageLocation : .other
+    } else if !meaning.contains(.root) {
+      self = .other
     }
-    return UnsafeRawBufferPointer(rebasing: self[start...last])
+  }
+
+  /// Creates the element of that name in the namespace of sitemaps.
+  private init(_ element: XMLElement) {
+    if element.isNamed("loc") {
+      self = .location
+    } else if element.isNamed("url") {
+      self = .url
+    } else if element.isNamed("lastmod") {
+      self = .lastModified
+    } else if element.isNamed("priority") {
+      self = .priority
+    } else {
+      self = element.isNamed("sitemap") ? .sitemap : .other
+    }
   }
 }
 

@@ -56,7 +56,7 @@ extension JobReader {
     let format = manifest.list.format
     if given["\(path).page"] != nil, format != .page {
       reject("\(path).format", since: "'page' names an HTML page", chosenBy: "\(path).page")
-    } else if format != .page {
+    } else if format != .page, !manifest.list.readsPages {
       let (crawl, usual) = (manifest.list.crawl, Manifest.Crawl())
       for (key, isSet) in [
         ("depth", crawl.depth != usual.depth), ("pages", crawl.pages != usual.pages),
@@ -74,6 +74,7 @@ extension JobReader {
     } else {
       return
     }
+    if manifest.list.readsPages { reject("\(path).pages", since: reason, chosenBy: "\(path).format") }
     if manifest.newerThan != nil { reject("\(path).newer-than", since: reason, chosenBy: "\(path).format") }
     if manifest.list.usesSitemapPriority { reject("\(path).sitemap-priority", since: reason, chosenBy: "\(path).format") }
   }

@@ -40,7 +40,7 @@ extension JobKeys {
       \.manifest.url,
       example: "https://www.example.com/sitemap.xml",
       isInDigest: true,
-      "a sitemap (indexes are followed) or another list to download"
+      "a sitemap (indexes are followed), a feed or another list to download"
     )
     JobKey("manifests[].urls", .entries, \.manifest.entries, isInDigest: true, "URLs written in the job file")
     JobKey(
@@ -56,13 +56,13 @@ extension JobKeys {
       .words(
         "a manifest format",
         [
-          "auto": .auto, "text": .text, "csv": .csv, "tsv": .tsv, "jsonl": .jsonl, "sitemap": .sitemap, "combined": .combined,
-          "page": .page,
+          "auto": .auto, "text": .text, "csv": .csv, "tsv": .tsv, "jsonl": .jsonl, "sitemap": .sitemap, "feed": .feed,
+          "combined": .combined, "page": .page,
         ]
       ),
       \.manifest.list.format,
       isInDigest: true,
-      "the format of the list; combined is an access log, page is HTML"
+      "the format of the list; feed: RSS, Atom; combined: access log"
     )
     JobKey(
       "manifests[].priority",
@@ -178,6 +178,14 @@ extension JobKeys {
       isAdvanced: true,
       isInDigest: true,
       "the field with the size that the body must have"
+    )
+    JobKey(
+      "manifests[].pages",
+      .boolean,
+      \.manifest.list.readsPages,
+      isAdvanced: true,
+      isInDigest: true,
+      "sitemaps: find images in the pages that they list, as page does"
     )
     JobKey("manifests[].crawl", isAdvanced: true, "pages: which pages that they link to are read, too")
     JobKey(

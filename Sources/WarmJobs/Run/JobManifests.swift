@@ -1,3 +1,4 @@
+package import ImageCaching
 package import ImageDownloading
 package import ImagePrimitives
 package import Manifests
@@ -7,6 +8,7 @@ package final class JobManifests {
   package let reader: ManifestReader
   /// Fetches manifests by URL; nil if no requests are made.
   private let fetcher: JobManifestFetcher?
+  private let copies: ListCopies?
 
   /// Opens the manifests of `job`; those with a URL are fetched when they are read.
   ///
@@ -14,8 +16,18 @@ package final class JobManifests {
   /// - spoolDirectory: the folder for rows that aren't read in the order of the lists.
   ///   - makesRequests: if false, a manifest with a URL throws.
   ///   - now: the time from which `newer-than` counts.
-  package init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp) throws(JobError) {
-    fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
+  ///   - cache: keeps copies of fetched lists; nil: none are kept.
+  package init(
+    _ job: Job,
+    spoolDirectory: String,
+    makesRequests: Bool,
+    now: Timestamp,
+    cache: ImageCache? = nil
+  ) throws(JobError) {
+    // With cookies, a response depends on earlier ones.
+    copies = job.request.download.handlesCookies ? nil : cache.map { ListCopies(in: $0) }
+    let options = job.manifestDownloadOptions
+    fetcher = makesRequests ? JobManifestFetcher(options, spoolDirectory: spoolDirectory, copies: copies) : nil
     do throws(ManifestError) {
       reader = try ManifestReader(
         job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },
@@ -28,6 +40,9 @@ package final class JobManifests {
       throw .manifest(error)
     }
   }
+
+  /// Warnings about the manifests so far, one sentence each.
+  package var warnings: [String] { reader.warnings + [copies?.failure].compactMap(\.self) }
 
   /// Lets `downloader` fetch manifests while `body` reads them.
   package func fetching<Result, Failure: Error>(

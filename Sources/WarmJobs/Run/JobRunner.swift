@@ -103,7 +103,7 @@ public final class JobRunner {
     end.bottlenecks = bound.shares
     end.peakMemoryBytes = session.peakMemoryBytes
     describeCache(session, run, freshUntil: report.freshUntil, &end)
-    end.warnings = prepared.reports.warnings + reader.warnings + session.context.warnings
+    end.warnings = prepared.reports.warnings + prepared.manifests.warnings + session.context.warnings
     prepared.reports.flushJournals(of: report, &end)
     end.finishedAt = time.wall()
     end.duration = session.elapsed

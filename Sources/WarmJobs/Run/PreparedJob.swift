@@ -37,7 +37,8 @@ public final class PreparedJob {
       job,
       spoolDirectory: stores.writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
       makesRequests: job.cache.mode != .only,
-      now: now
+      now: now,
+      cache: stores.writableCache
     )
     reports = try JobReports(job, options: reportOptions, isDryRun: isDryRun, isStopped: isStopped)
   }

@@ -53,8 +53,7 @@ enum Source {
   private static func listFormat(_ url: BaseURL) -> Manifest.Format? {
     let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
     let name = path.hasSuffix(".gz") ? path.dropLast(3) : path[...]
-    if name.hasSuffix(".xml") { return .sitemap }
-    return [".txt", ".csv", ".tsv", ".jsonl"].contains(where: name.hasSuffix) ? .auto : nil
+    return [".xml", ".txt", ".csv", ".tsv", ".jsonl"].contains(where: name.hasSuffix) ? .auto : nil
   }
 
   /// Whether an argument that isn't a command looks like a source.

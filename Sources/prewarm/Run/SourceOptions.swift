@@ -13,7 +13,7 @@ struct SourceOptions: ParsableArguments {
   )
   var format: String?
 
-  private static let formats = "Formats: auto, text, csv, tsv, jsonl, sitemap, page and combined (access log)."
+  private static let formats = "Formats: auto, text, csv, tsv, jsonl, sitemap, feed, page and combined (access log)."
 
   @Option(help: ArgumentHelp("Resolve relative URLs of lists against this URL", valueName: "url"))
   var baseURL: String?

@@ -54,6 +54,7 @@ import WarmJobs
       "version: 1\nname: a\nmanifests: [{path: a}]\nreport: [{xml: out.xml}, {jsn: a.json}, {pdf: a.pdf}]",
       "version: 1\nname: a\nmanifests: [{path: '-'}, {path: '-'}]",
       "version: 1\nname: a\nmanifests: [{path: a, format: csv, newer-than: 7d}, {urls: [], sitemap-priority: true}]",
+      "version: 1\nname: a\nmanifests: [{path: a, format: feed, newer-than: 7d, pages: true}, {page: 'https://h/', pages: true}]",
       "version: 1\nname: a\nmanifests: [{path: a, base-url: img/}]",
       "version: 1\nname: !!int 5\nmanifests: [{url: 'https://h/s.xml'}]",
     ]

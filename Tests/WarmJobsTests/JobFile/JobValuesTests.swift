@@ -20,6 +20,8 @@ import WarmJobs
       manifests:
         - {url: 'https://www.Example.com/sitemap.xml', format: sitemap, newer-than: 7d, sitemap-priority: true}
         - {path: access.log, format: combined, limit: 10000}
+        - {url: 'https://www.example.com/pages.xml', pages: true, crawl: {depth: 1, pages: 10}}
+        - {path: products.xml, format: feed}
       prefetch: {rate: 200/s, per-host-rate: 90/m, adaptive: true}
       request:
         variants: {webp: {Accept: image/webp, Width: "400"}, plain: {}}
@@ -43,6 +45,8 @@ import WarmJobs
     #expect(job.manifests[0].newerThan == .seconds(7 * 86_400))
     #expect(job.manifests[0].list.usesSitemapPriority)
     #expect(job.manifests[1].list.format == .combined)
+    #expect(job.manifests[2].list.readsPages && job.manifests[2].list.crawl.depth == 1 && !job.manifests[0].list.readsPages)
+    #expect(job.manifests[3].list.format == .feed)
     #expect((job.prefetch.limits.rate, job.prefetch.limits.perHostRate) == (200, 1.5))
     #expect(job.prefetch.limits.isAdaptive)
     #expect(

@@ -2,24 +2,30 @@ import CExpat
 import Glibc
 import ImagePrimitives
 
-/// Parses a sitemap with Expat and passes its elements on to a ``SitemapContent``.
+/// Parses a sitemap or a feed with Expat and passes its elements on to its content, which the root element decides.
 ///
 /// It makes no requests: nothing external is loaded. It rejects documents that declare entities, which could name files
 /// or expand without limit, or attributes, whose defaults every element would gain. It also rejects tags that are too
 /// long, too many namespaces, and comments or distinct names that take too much memory.
-final class SitemapParser {
+final class XMLListParser {
   /// The maximum length of an incomplete tag, not counting the last feed.
   private static let maximumTagBytes = 64 << 10
   private static let maximumMemoryBytes = 16 << 20
+  /// Deeper than any sitemap, feed or extension, so that nesting needs no memory.
+  private static let maximumDepth = 64
   private static let entitiesProblem =
     "it declares entities, which are rejected since they could name files or expand without limit"
   private static let attributesProblem = "it declares attributes, which are rejected since every element would gain them"
 
-  let content: SitemapContent
+  let locations = XMLLocations()
+  /// Created with the root element.
+  private(set) var content: (any XMLListContent)?
   /// The reason why the rest isn't read, and the line.
   private(set) var failure: (line: UInt64, message: String)?
-  private var namespaces = SitemapNamespaces()
-  private var encoding: SitemapEncoding?
+  private let rules: XMLListRules
+  private let namespaces = XMLNamespaces()
+  private var depth = 0
+  private var encoding: XMLEncoding?
   /// Created when the first bytes have determined the encoding.
   private var expat: XML_Parser?
   private let memory: UnsafeMutablePointer<CExpatMemory>
@@ -32,8 +38,8 @@ final class SitemapParser {
   private var unendedBytes = 0
   private var unendedIsTag = false
 
-  init(_ content: SitemapContent) {
-    self.content = content
+  init(_ rules: XMLListRules) {
+    self.rules = rules
     memory = .allocate(capacity: 1)
     memory.initialize(to: CExpatMemory(used: 0, maximum: Self.maximumMemoryBytes))
   }
@@ -50,8 +56,8 @@ final class SitemapParser {
     guard failure == nil else { return }
     if expat != nil { return decode(bytes, isLast: isLast) }
     opening.append(contentsOf: bytes)
-    guard isLast || SitemapEncoding.isDetermined(by: opening) else { return }
-    let encoding = SitemapEncoding(of: opening)
+    guard isLast || XMLEncoding.isDetermined(by: opening) else { return }
+    let encoding = XMLEncoding(of: opening)
     expat = makeExpat(encoding.expatName)
     self.encoding = consume encoding
     opening.withUnsafeBytes { decode($0, isLast: isLast) }
@@ -123,199 +129,117 @@ final class SitemapParser {
     XML_SetUserData(expat, Unmanaged.passUnretained(self).toOpaque())
     XML_SetElementHandler(
       expat,
-      { data, name, attributes in SitemapParser.of(data).start(name!, attributes) },
-      { data, _ in SitemapParser.of(data).end() }
+      { data, name, attributes in XMLListParser.of(data).start(name!, attributes) },
+      { data, _ in XMLListParser.of(data).end() }
     )
     XML_SetCharacterDataHandler(expat) { data, text, count in
-      SitemapParser.of(data).text(UnsafeRawBufferPointer(start: text, count: Int(count)))
+      XMLListParser.of(data).text(UnsafeRawBufferPointer(start: text, count: Int(count)))
     }
     XML_SetEntityDeclHandler(expat) { data, _, _, _, _, _, _, _, _ in
-      SitemapParser.of(data).refuse(SitemapParser.entitiesProblem)
+      XMLListParser.of(data).refuse(XMLListParser.entitiesProblem)
     }
     XML_SetAttlistDeclHandler(expat) { data, _, _, _, _, _ in
-      SitemapParser.of(data).refuse(SitemapParser.attributesProblem)
+      XMLListParser.of(data).refuse(XMLListParser.attributesProblem)
     }
     return expat
   }
 
-  private static func of(_ data: UnsafeMutableRawPointer?) -> SitemapParser {
-    Unmanaged<SitemapParser>.fromOpaque(data!).takeUnretainedValue()
+  private static func of(_ data: UnsafeMutableRawPointer?) -> XMLListParser {
+    Unmanaged<XMLListParser>.fromOpaque(data!).takeUnretainedValue()
   }
 
-  private func start(_ name: UnsafePointer<CChar>, _ attributes: SitemapNamespaces.Attributes?) {
+  private func start(_ name: UnsafePointer<CChar>, _ attributes: XMLElement.Attributes?) {
     let colon = strchr(name, CInt(UInt8(ascii: ":")))
     let prefix = UnsafeRawBufferPointer(start: name, count: colon.map { UnsafePointer($0) - name } ?? 0)
-    let localName = colon.map { UnsafePointer($0 + 1) } ?? name
+    depth += 1
     if !namespaces.start(attributes, prefix: prefix) {
-      content.refuse("it declares more than \(SitemapNamespaces.maximumCount) namespaces")
+      locations.refuse("it declares more than \(XMLNamespaces.maximumCount) namespaces")
     }
-    content.start(element(localName, prefix: prefix), name: String(cString: localName), line: line)
+    if depth > Self.maximumDepth { locations.refuse("its elements are nested more than \(Self.maximumDepth) levels deep") }
+    let localName = colon.map { UnsafePointer($0 + 1) } ?? name
+    let element = XMLElement(name: localName, prefix: prefix, attributes: attributes, line: line)
+    if let content { content.start(element, depth: depth) } else { startRoot(element) }
     stopIfRefused()
   }
 
+  private func startRoot(_ root: XMLElement) {
+    if rules.kind != .feed { content = SitemapContent(root, locations, rules, namespaces) }
+    if content == nil, rules.kind != .sitemap { content = FeedContent(root, locations, namespaces) }
+    if content == nil { refuse("its first element is <\(String(cString: root.name))>, but \(rules.kind.beginning)") }
+  }
+
   private func text(_ text: UnsafeRawBufferPointer) {
-    content.text(text)
+    content?.text(text, depth: depth)
     stopIfRefused()
   }
 
   private func end() {
     namespaces.end()
-    content.end()
+    content?.end(depth: depth)
+    depth -= 1
     stopIfRefused()
   }
 
   private func refuse(_ problem: String) {
-    content.refuse(problem)
+    locations.refuse(problem)
     stopIfRefused()
   }
 
   private func stopIfRefused() {
-    if failure == nil, let problem = content.problem {
+    if failure == nil, let problem = locations.problem {
       failure = (line, problem)
       XML_StopParser(expat, XML_Bool(XML_FALSE))
     }
   }
+}
 
-  private func element(_ name: UnsafePointer<CChar>, prefix: UnsafeRawBufferPointer) -> SitemapElement {
-    let element = SitemapElement(name)
-    if element == .other { return .other }
-    return switch namespaces.meaning(of: prefix) {
-    case .sitemap: element
-    case .image: element == .location ? .imageLocation : .other
-    case .other: .other
+/// Turns the elements of an XML list into its locations; the root is depth 1.
+protocol XMLListContent: AnyObject {
+  func start(_ element: XMLElement, depth: Int)
+  func text(_ bytes: UnsafeRawBufferPointer, depth: Int)
+  func end(depth: Int)
+  /// Whether its locations are entries, so that their number can be estimated.
+  var hasEntries: Bool { get }
+  /// Whether entries set their priority.
+  var setsPriority: Bool { get }
+  /// Adds what is known only about the whole list.
+  func addRemarks(to remarks: inout ReadingRemarks)
+}
+
+/// Rules for selecting the locations of an XML list.
+struct XMLListRules {
+  enum Kind {
+    case sitemap, feed, either
+
+    /// The expected root element.
+    var beginning: String {
+      switch self {
+      case .sitemap: "a sitemap starts with <urlset> or <sitemapindex>"
+      case .feed: "a feed starts with <rss> or <feed>"
+      case .either: "a sitemap starts with <urlset> or <sitemapindex>, and a feed with <rss> or <feed>"
+      }
     }
   }
-}
 
-extension SitemapElement {
-  /// Creates the element of that name in the namespace of sitemaps.
-  fileprivate init(_ name: UnsafePointer<CChar>) {
-    let named = { (other: StaticString) in
-      strcmp(name, UnsafeRawPointer(other.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
-    }
-    if named("loc") {
-      self = .location
-    } else if named("url") {
-      self = .url
-    } else if named("lastmod") {
-      self = .lastModified
-    } else if named("priority") {
-      self = .priority
-    } else if named("sitemap") {
-      self = .sitemap
-    } else if named("urlset") {
-      self = .urlSet
-    } else {
-      self = named("sitemapindex") ? .index : .other
-    }
-  }
-}
-
-/// The elements of sitemaps.org and of Google's image extension that are used here.
-enum SitemapElement {
-  /// The roots.
-  case urlSet, index
-  /// The entries below them.
-  case url, sitemap
-  /// The fields of an entry.
-  case location, lastModified, priority
-  /// `image:loc`.
-  case imageLocation
-  case other
-}
-
-/// Rules for selecting a sitemap's locations.
-struct SitemapRules {
-  /// Entries that aren't later are skipped.
+  /// The lists that are accepted.
+  var kind = Kind.either
+  /// Sitemaps: entries that aren't later are skipped.
   var newerThan: Timestamp?
-  /// Whether locations without an image extension are kept.
+  /// Sitemaps: whether locations without an image extension are kept.
   var takesEveryLocation: Bool
+  /// Sitemaps: whether locations without an image extension are pages to read.
+  var readsPages: Bool
   var usesPriority: Bool
+  /// When reading starts.
+  var now: Timestamp
 
-  init(_ manifest: Manifest) {
+  init(_ manifest: Manifest, of file: ManifestFile, now: Timestamp) {
     newerThan = manifest.newerThan
     takesEveryLocation = !manifest.include.isEmpty
+    readsPages = manifest.readsPages
     usesPriority = manifest.usesSitemapPriority
-  }
-}
-
-/// The namespaces in scope.
-///
-/// Expat could resolve them, but it rejects undeclared prefixes. These are a common error, and here such a prefix has
-/// its usual meaning.
-struct SitemapNamespaces {
-  enum Meaning {
-    /// The namespace of the root and so of its entries, whatever version of sitemaps it names.
-    case sitemap
-    /// The namespace of Google's image extension.
-    case image
-    case other
-  }
-
-  typealias Attributes = UnsafeMutablePointer<UnsafePointer<CChar>?>
-
-  static let maximumCount = 256
-  /// Part of the name of the image extension, which some sites write with https.
-  private static let imageName = "google.com/schemas/sitemap-image/"
-
-  private struct Declaration {
-    let prefix: [UInt8]
-    let name: [UInt8]
-    let isImage: Bool
-    let depth: Int
-  }
-
-  private var declarations: [Declaration] = []
-  private var depth = 0
-  /// Empty if there is none.
-  private var rootName: [UInt8] = []
-
-  /// Adds the declarations of an element; returns false if there are too many.
-  mutating func start(_ attributes: Attributes?, prefix: UnsafeRawBufferPointer) -> Bool {
-    depth += 1
-    var next = attributes
-    while let pair = next, let attribute = pair[0], let value = pair[1] {
-      if let declared = Self.declaredPrefix(attribute) { declare(declared, as: value) }
-      next = pair + 2
-    }
-    if depth == 1 { rootName = declaration(of: prefix)?.name ?? [] }
-    return declarations.count <= Self.maximumCount
-  }
-
-  mutating func end() {
-    while declarations.last?.depth == depth { declarations.removeLast() }
-    depth -= 1
-  }
-
-  /// The namespace of names with a prefix, or of names without one if `prefix` is empty.
-  func meaning(of prefix: UnsafeRawBufferPointer) -> Meaning {
-    guard let declaration = declaration(of: prefix), !declaration.name.isEmpty else {
-      if prefix.elementsEqual("image".utf8) { return .image }
-      return rootName.isEmpty ? .sitemap : .other
-    }
-    if declaration.isImage { return .image }
-    return declaration.name == rootName ? .sitemap : .other
-  }
-
-  private func declaration(of prefix: UnsafeRawBufferPointer) -> Declaration? {
-    declarations.last { $0.prefix.elementsEqual(prefix) }
-  }
-
-  private mutating func declare(_ prefix: UnsafePointer<CChar>, as value: UnsafePointer<CChar>) {
-    // One more than the maximum is enough to detect the excess.
-    guard declarations.count <= Self.maximumCount else { return }
-    let isImage = strstr(value, Self.imageName) != nil
-    declarations.append(Declaration(prefix: Self.bytes(prefix), name: Self.bytes(value), isImage: isImage, depth: depth))
-  }
-
-  private static func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
-    [UInt8](UnsafeRawBufferPointer(start: text, count: strlen(text)))
-  }
-
-  /// The prefix that an attribute declares, empty for `xmlns`; nil for other attributes.
-  private static func declaredPrefix(_ attribute: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
-    for (index, letter) in "xmlns".utf8.enumerated() where UInt8(bitPattern: attribute[index]) != letter { return nil }
-    if attribute[5] == 0 { return attribute + 5 }
-    return UInt8(bitPattern: attribute[5]) == UInt8(ascii: ":") ? attribute + 6 : nil
+    self.now = now
+    // An index may name feeds, too (https://www.sitemaps.org/protocol.html#otherformats).
+    if file.kind == .listed { kind = manifest.format == .sitemap ? .sitemap : manifest.format == .feed ? .feed : .either }
   }
 }

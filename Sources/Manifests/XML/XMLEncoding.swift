@@ -2,8 +2,8 @@ import CExpat
 import Glibc
 import ImagePrimitives
 
-/// The encoding of a sitemap. Expat reads UTF-8, UTF-16, ISO 8859-1 and US-ASCII; iconv converts others first.
-struct SitemapEncoding: ~Copyable {
+/// The encoding of an XML list. Expat reads UTF-8, UTF-16, ISO 8859-1 and US-ASCII; iconv converts others first.
+struct XMLEncoding: ~Copyable {
   /// The number of bytes in which to look for a declaration of the encoding.
   private static let openingBytes = 1024
   private static let blockBytes = 16 << 10

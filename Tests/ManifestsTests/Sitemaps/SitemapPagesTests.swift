@@ -1,0 +1,160 @@
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import TestSupport
+import Testing
+
+/// Sitemaps whose pages are read.
+@Suite struct SitemapPagesTests {
+  let directory = TemporaryDirectory()
+
+  private func urlset(_ entries: String...) -> String {
+    "<urlset>" + entries.map { "<url>\($0)</url>\n" }.joined() + "</urlset>"
+  }
+
+  private func loc(_ url: String) -> String { "<loc>\(url)</loc>" }
+
+  private func image(_ url: String) -> String { "<image:image><image:loc>\(url)</image:loc></image:image>" }
+
+  private func sitemap(_ url: String, _ set: (inout Manifest) throws -> Void = { _ in }) throws -> Manifest {
+    var manifest = Manifest(.url(try BaseURL(url)), name: url)
+    manifest.readsPages = true
+    try set(&manifest)
+    return manifest
+  }
+
+  @Test("pages follow the images of the sitemaps, which they don't list again", arguments: [EntryOrder.fifo, .lifo])
+  func pagesAfterImages(order: EntryOrder) throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/index.xml": .text(
+        "<sitemapindex><sitemap><loc>1.xml</loc></sitemap><sitemap><loc>2.xml</loc></sitemap></sitemapindex>"
+      ),
+      "https://a.com/1.xml": .text(urlset(loc("/p1") + image("https://i.com/listed.jpg"), loc("/3.jpg"))),
+      "https://a.com/2.xml": .text(urlset(loc("/p2") + image("https://i.com/listed.jpg"), loc("https://a.com/p1"))),
+      "https://a.com/p1": .text("<img src=https://i.com/listed.jpg><img src=1.png><img src=/shared.png>"),
+      "https://a.com/p2": .text("<img src=2.png><img src=/shared.png><img src=/3.jpg><a href=/p3>more</a>"),
+    ])
+    let result = try readAll([try sitemap("https://a.com/index.xml")], order: order, fetcher: fetcher)
+    let expected = [
+      "https://i.com/listed.jpg", "https://a.com/3.jpg", "https://a.com/1.png", "https://a.com/shared.png", "https://a.com/2.png",
+    ]
+    #expect(result.urls == (order == .fifo ? expected : expected.reversed()))
+    #expect(fetcher.requested == ["index.xml", "1.xml", "2.xml", "p1", "p2"].map { "https://a.com/\($0)" })
+    #expect(result.failure == nil && result.warnings.isEmpty)
+    let pages = Dictionary(uniqueKeysWithValues: result.entries.map { ($0.url, $0.note?.pages) })
+    #expect(pages["https://a.com/shared.png"] == 2 && pages["https://a.com/1.png"] == 1)
+    #expect(result.entries.first { $0.url == "https://a.com/2.png" }?.manifest == "https://a.com/p2")
+  }
+
+  @Test("links of the pages are followed as far as a crawl allows") func depth() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/s.xml": .text(urlset(loc("https://a.com/"), loc("https://a.com/private/x"))),
+      "https://a.com/": .text("<img src=0.jpg><a href=/1></a><a href=/private/y></a><a href=https://b.com/></a>"),
+      "https://a.com/1": .text("<img src=1.jpg><a href=/2></a><a href=/></a>"),
+    ])
+    let manifest = try sitemap("https://a.com/s.xml") {
+      $0.crawl.depth = 1
+      $0.crawl.exclude = [try URLPattern("/private/**")]
+    }
+    let result = try readAll([manifest], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/1.jpg"])
+    #expect(fetcher.requested == ["s.xml", "", "1"].map { "https://a.com/\($0)" })
+    #expect(result.failure == nil && result.warnings.isEmpty)
+  }
+
+  @Test("pages of other sites are skipped with a warning, unless the crawl allows them") func otherSites() throws {
+    let texts = [
+      "https://cdn.com/s.xml": FakeFetcher.Answer.text(
+        urlset(loc("https://a.com/1"), loc("https://b.com/1"), loc("http://a.com/2"), loc("https://a.com/3"))
+      ),
+      "https://a.com/1": .text("<img src=1.jpg>"), "https://a.com/3": .text("<img src=3.jpg>"),
+      "https://b.com/1": .text("<img src=1.jpg>"), "http://a.com/2": .text("<img src=2.jpg>"),
+    ]
+    let fetcher = FakeFetcher(texts)
+    let result = try readAll([try sitemap("https://cdn.com/s.xml")], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/3.jpg"])
+    #expect(result.warnings.count == 1)
+    expectGolden(result.warnings.first)
+    // The server of a sitemap doesn't decide who gets the user's secrets.
+    #expect(fetcher.requestedAsOwn == ["https://cdn.com/s.xml"])
+    let all = try readAll([try sitemap("https://cdn.com/s.xml") { $0.crawl.sameSite = false }], fetcher: FakeFetcher(texts))
+    #expect(all.urls.count == 4 && all.warnings.isEmpty)
+  }
+
+  @Test("the number of pages is limited, and lost pages and invalid URLs are warnings") func limits() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/s.xml": .text(urlset(loc("/1"), loc("ftp://a.com/x"), loc("/2"), loc("/3"), loc(" "))),
+      "https://a.com/1": .text("<img src=1.jpg>"),
+    ])
+    let result = try readAll([try sitemap("https://a.com/s.xml") { $0.crawl.pages = 2 }], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
+    #expect(fetcher.requested.count == 3 && result.warnings.count == 3)
+    result.warnings.forEach { expectGolden($0) }
+  }
+
+  @Test("a local sitemap's pages are the user's own") func localSitemap() throws {
+    let text = urlset(loc("https://a.com/1"), loc("https://a.com/2.jpg"))
+    let fetcher = FakeFetcher(["https://a.com/1": .text("<img src=1.jpg>")])
+    var manifest = directory.manifest(text, name: "sitemap.xml")
+    manifest.readsPages = true
+    #expect(try readAll([manifest], fetcher: fetcher).urls == ["https://a.com/2.jpg", "https://a.com/1.jpg"])
+    #expect(fetcher.requestedAsOwn == ["https://a.com/1"])
+    let offline = try readAll([manifest])
+    #expect(offline.urls == ["https://a.com/2.jpg"])
+    #expect(offline.failure?.manifest == "https://a.com/1")
+  }
+
+  @Test("include chooses among images, and newer-than among pages") func filters() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/s.xml": .text(
+        urlset(loc("/new") + "<lastmod>2030-01-01</lastmod>", loc("/old") + "<lastmod>2020-01-01</lastmod>")
+      ),
+      "https://a.com/new": .text("<img src=1.jpg><img src=2.png>"),
+    ])
+    let manifest = try sitemap("https://a.com/s.xml") {
+      $0.include = [try URLPattern("*.png")]
+      $0.newerThan = Timestamp(milliseconds: 1_763_640_000_000)
+    }
+    let result = try readAll([manifest], fetcher: fetcher)
+    #expect(result.entries.filter { !$0.isFiltered }.map(\.url) == ["https://a.com/2.png"])
+    #expect(fetcher.requested == ["https://a.com/s.xml", "https://a.com/new"])
+  }
+
+  @Test("a limit of entries stops the reading of pages") func limitOfEntries() throws {
+    let pages = (1...50).map { "https://a.com/\($0)" }
+    var texts = Dictionary(uniqueKeysWithValues: pages.map { ($0, FakeFetcher.Answer.text("<img src=\($0).jpg>")) })
+    texts["https://a.com/s.xml"] = .text("<urlset>" + pages.map { "<url>\(loc($0))</url>" }.joined() + "</urlset>")
+    let fetcher = FakeFetcher(texts)
+    let result = try readAll([try sitemap("https://a.com/s.xml") { $0.limit = 3 }], fetcher: fetcher)
+    #expect(result.urls.count == 3 && fetcher.requested.count < 12)
+  }
+
+  /// In its own process, since the memory of other tests would count, too.
+  @Test("ten thousand pages are read in flat memory") func flatMemory() async {
+    await #expect(processExitsWith: .success) {
+      let count = 10_000
+      let pages = (1...count).map { "https://www.example.com/catalogue/products/category-\($0 % 100)/product-\($0).html" }
+      var texts = Dictionary(uniqueKeysWithValues: pages.map { ($0, FakeFetcher.Answer.text("<img src=/logo.png><img src=1.jpg>")) })
+      texts["https://www.example.com/s.xml"] = .text(
+        "<urlset>" + pages.map { "<url><loc>\($0)</loc></url>\n" }.joined() + "</urlset>"
+      )
+      let directory = TemporaryDirectory()
+      var manifest = Manifest(.url(try BaseURL("https://www.example.com/s.xml")), name: "s.xml")
+      manifest.readsPages = true
+      manifest.crawl.pages = count
+      let fetcher = FakeFetcher(texts, forgets: true)
+      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
+      var batch = EntryBatch()
+      _ = try reader.nextAvailable(&batch, maximum: 1)
+      let before = anonymousKilobytes()
+      var entries = 0
+      while try reader.next(&batch, maximum: 4096) {
+        entries += batch.entries.count
+        batch.removeAll()
+      }
+      // Products of a category share the name of their image.
+      precondition(entries == 101 && reader.warnings.isEmpty)
+      precondition(anonymousKilobytes() - before < 16_000, "\(anonymousKilobytes() - before) KiB")
+    }
+  }
+}
