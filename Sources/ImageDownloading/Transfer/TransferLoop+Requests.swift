@@ -213,6 +213,7 @@ extension TransferLoop {
 
   private func end(_ slot: Int, _ response: DownloadResponse) {
     var response = response
+    if response.delivery != nil { noteCertificate(of: pending[slot].host, &response) }
     let job = finish(slot)
     if job.isRedirected { response.finalURL = job.url }
     job.waiters.forEach { waiter in
@@ -223,6 +224,12 @@ extension TransferLoop {
         waiter.client.end(waiter.id, .finished(id: waiter.id, response))
       }
     }
+  }
+
+  /// A connection shows its certificate once, and its later responses have the same.
+  private func noteCertificate(of host: Int, _ response: inout DownloadResponse) {
+    if let end = response.delivery?.certificateEnd { certificateEnds[host] = end }
+    response.delivery?.certificateEnd = certificateEnds[host]
   }
 
   private func fail(_ waiter: Waiter, _ failure: ImageFailure, _ job: PendingTransfer) {
@@ -269,6 +276,7 @@ extension TransferLoop {
   private func forget(host: Int) {
     hosts.forget(host)
     choice.forget(host: host)
+    certificateEnds[host] = nil
   }
 }
 

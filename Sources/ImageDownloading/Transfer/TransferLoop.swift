@@ -31,6 +31,8 @@ final class TransferLoop: @unchecked Sendable {
   var queue: DownloadQueue
   var pending = PendingTransferTable()
   var hosts = HostTable()
+  /// When the certificates of hosts expire, as far as responses were to be described.
+  var certificateEnds: [Int: Timestamp] = [:]
   var transfers: [Transfer] = []
   /// The indices of free transfers, by engine.
   var free: [[Int]] = [[]]

@@ -162,7 +162,8 @@ extension TextPage {
       for example in shown {
         line("    \(fitted(escapedForTerminal(example.url), to: 3 * width))")
         let saved = example.savedBytes > 0 ? ", saves \(byteCount(Double(example.savedBytes)))" : ""
-        let text = "\(escapedForTerminal(example.message))\(saved) (\(escapedForTerminal(example.location)))"
+        let place = example.location.isEmpty ? "" : " (\(escapedForTerminal(example.location)))"
+        let text = "\(escapedForTerminal(example.message))\(saved)\(place)"
         line("      " + styled(fitted(text, to: width - 6), .detail))
       }
       let more = summary.count - min(summary.count, UInt64(shown.count))

@@ -74,7 +74,10 @@ struct LintLog {
     findings.removeAll { $0.rule == .certificate && !isNewHost(entry) }
     for finding in findings {
       // An example needs memory only if it is kept.
-      add(finding.rule, savedBytes: finding.savedBytes) { example(finding.message, finding.savedBytes) }
+      add(finding.rule, savedBytes: finding.savedBytes) {
+        guard finding.rule == .certificate else { return example(finding.message, finding.savedBytes) }
+        return LintExample(url: "https://\(String(decoding: entry.host, as: UTF8.self))", message: finding.message)
+      }
     }
     // Pixels that nobody sees say more than bytes per pixel.
     if lint.isOn(.oversized), !findings.contains(where: { $0.rule == .oversized }) { sizes.add(result) { example("", 0) } }
@@ -110,11 +113,22 @@ struct LintLog {
         summaries[rule, default: LintSummary(rule: rule, severity: lint.severity(rule))].unjudged = unjudged
       }
     }
-    return summaries.values.sorted { $0.isBefore($1) }
+    return LintSummary.sorted(summaries.values)
   }
 }
 
 extension LintSummary {
+  /// The order of reports; examples that save the same are in that of their lists.
+  fileprivate static func sorted(_ summaries: some Sequence<LintSummary>) -> [LintSummary] {
+    var sorted = summaries.sorted { $0.isBefore($1) }
+    for index in sorted.indices {
+      sorted[index].examples.sort {
+        ($1.savedBytes, $0.manifest, $0.line, $0.url) < ($0.savedBytes, $1.manifest, $1.line, $1.url)
+      }
+    }
+    return sorted
+  }
+
   /// Keeps an example if it is one of those that save most, or one of the first.
   fileprivate mutating func add(_ savedBytes: UInt64, _ example: () -> LintExample) {
     let isFull = examples.count >= Self.exampleLimit
@@ -139,7 +153,7 @@ extension LintSummary {
       for example in summary.examples { known.add(example.savedBytes) { example } }
       merged[summary.rule] = known
     }
-    return merged.values.sorted { $0.isBefore($1) }
+    return sorted(merged.values)
   }
 
   /// The findings and what they cost, such as `12 URLs, 3.4 MB too much`.

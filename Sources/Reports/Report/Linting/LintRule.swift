@@ -56,7 +56,7 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
   /// What it finds, in a few words.
   package var summary: String {
     switch self {
-    case .cacheControl: "Cache-Control is absent, contradicts itself, or allows less than min-age"
+    case .cacheControl: "Cache-Control is absent, contradictory, or allows less than min-age"
     case .noValidator: "the response has neither ETag nor Last-Modified"
     case .varyMissing: "the format isn't the extension's, but Vary doesn't name Accept"
     case .redirect: "the URL redirects"
