@@ -98,7 +98,11 @@ final class CSVReader: RowReader {
         row.note = fields.noteOfSeveral
         further = furtherRows(header.further, in: bytes, at: offset, like: row)
       }
-      if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "column '\(header.urlName)' is empty")) }
+      if url.isEmpty {
+        row = .broken(bytes.trimmed(), line: line, problem: "column '\(header.urlName)' is empty")
+        row.note = fields.noteOfSeveral
+        return .row(row)
+      }
       // The size of one image isn't that of several.
       if further.isEmpty { (row.problem, row.note) = (fields.problem, fields.note) }
       return .row(row)
@@ -223,7 +227,9 @@ final class CSVReader: RowReader {
         message: "column '\(names[url])' occurs more than once; rename the others"
       )
     }
-    let others = RowFields.Field.allCases.compactMap { field in names.firstIndex(of: columns.name(of: field)).map { (field, $0) } }
+    let others = RowFields.Field.allCases.compactMap { field in
+      names.firstIndex(of: columns.name(of: field)).map { (field, $0) }
+    }
     return Header(
       fieldCount: names.count,
       url: url,

@@ -41,7 +41,8 @@ final class SitemapContent: XMLListContent {
       locations.beginEntry()
       return
     }
-    guard capture == nil, let entry, let what = captured(SitemapElement(element, in: namespaces), depth, in: entry) else { return }
+    guard capture == nil, let entry else { return }
+    guard let what = captured(SitemapElement(element, in: namespaces), depth, in: entry) else { return }
     capture = (what, depth, element.line)
     if case .location = what { locations.beginText() }
   }

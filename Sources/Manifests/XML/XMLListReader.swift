@@ -69,10 +69,12 @@ final class XMLListReader: RowReader {
     case .page: return .page(text, line: location.line)
     case .image: break
     }
-    if text.count > InputBuffer.maximumRowBytes { return .row(.tooLong(text, line: location.line)) }
-    if text.isEmpty { return .row(.broken(text, line: location.line, problem: "empty location")) }
     let priority = location.priority.map { UnsafeRawBufferPointer(start: $0.utf8Start, count: $0.utf8CodeUnitCount) }
-    return .row(Row(url: text, priority: priority, line: location.line, note: location.note))
+    var row = Row(url: text, priority: priority, line: location.line)
+    if text.count > InputBuffer.maximumRowBytes { row = .tooLong(text, line: location.line) }
+    if text.isEmpty { row = .broken(text, line: location.line, problem: "empty location") }
+    row.note = location.note
+    return .row(row)
   }
 
   /// Passes available bytes to the parser; returns false if it would block.

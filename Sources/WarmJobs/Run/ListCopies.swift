@@ -82,7 +82,8 @@ final class ListCopies: Sendable {
   private func fail() {
     let reason = errorSentence()
     state.withLock { state in
-      state.failure = state.failure ?? "cannot keep copies of lists in \(folder): \(reason); the next run fetches these lists whole"
+      let sentence = "cannot keep copies of lists in \(folder): \(reason); the next run fetches these lists whole"
+      state.failure = state.failure ?? sentence
     }
   }
 

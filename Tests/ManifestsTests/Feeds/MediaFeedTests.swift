@@ -156,7 +156,8 @@ import Testing
     let crowded = try readAll([directory.manifest(item(many), name: "feed.xml")])
     #expect(crowded.failure?.message.contains("10000 locations") == true)
     let long = String(repeating: "x", count: 1 << 20)
-    let text = "<rss><channel><item><g:image_link>https://a.com/\(long)</g:image_link></item>"
+    let text =
+      "<rss><channel><item><g:image_link>https://a.com/\(long)</g:image_link></item>"
       + "<item><g:image_link>https://a.com/1.jpg</g:image_link></item></channel></rss>"
     let result = try readAll([directory.manifest(text, name: "feed.xml")])
     #expect(result.problems.map { $0 == nil } == [false, true] && result.failure == nil)

@@ -31,7 +31,11 @@ import Testing
   }
 
   @Test("names of columns may have spaces and capitals") func names() throws {
-    let text = "ID,Image Link,Additional image link,Lifestyle image link,id\nx,https://a.com/1,\"https://a.com/2,https://a.com/3\",https://a.com/4,7\n"
+    let text = """
+      ID,Image Link,Additional image link,Lifestyle image link,id
+      x,https://a.com/1,"https://a.com/2,https://a.com/3",https://a.com/4,7
+
+      """
     let images = try images(text, name: "products.csv")
     #expect(images.map(\.url) == (1...4).map { "https://a.com/\($0)" })
     #expect(images.allSatisfy { $0.id == "7" })
@@ -65,14 +69,20 @@ import Testing
   }
 
   @Test("a row without its main image is invalid, and its further ones are entries") func emptyMainImage() throws {
-    let text = "image link\tadditional image link\n\thttps://a.com/2.jpg\nhttps://a.com/3.jpg\t\n"
+    let text = "image link\tadditional image link\tid\n\thttps://a.com/2.jpg\tA\nhttps://a.com/3.jpg\t\tB\n"
     let entries = try readAll([directory.manifest(text, name: "products.tsv")]).entries
     #expect(entries.map(\.url) == ["", "https://a.com/2.jpg", "https://a.com/3.jpg"])
+    #expect(entries.map(\.note?.id) == ["A", "A", "B"])
     expectGolden(entries[0].problem)
   }
 
   @Test("priorities apply to all images of a row") func priorities() throws {
-    let text = "image_link,additional_image_link,priority\nhttps://a.com/1,https://a.com/2,low\nhttps://a.com/3,https://a.com/4,high\n"
+    let text = """
+      image_link,additional_image_link,priority
+      https://a.com/1,https://a.com/2,low
+      https://a.com/3,https://a.com/4,high
+
+      """
     let result = try readAll([directory.manifest(text, name: "products.csv")])
     #expect(result.urls == [3, 4, 1, 2].map { "https://a.com/\($0)" })
   }

@@ -134,7 +134,8 @@ import Testing
     await #expect(processExitsWith: .success) {
       let count = 10_000
       let pages = (1...count).map { "https://www.example.com/catalogue/products/category-\($0 % 100)/product-\($0).html" }
-      var texts = Dictionary(uniqueKeysWithValues: pages.map { ($0, FakeFetcher.Answer.text("<img src=/logo.png><img src=1.jpg>")) })
+      let page = FakeFetcher.Answer.text("<img src=/logo.png><img src=1.jpg>")
+      var texts = Dictionary(uniqueKeysWithValues: pages.map { ($0, page) })
       texts["https://www.example.com/s.xml"] = .text(
         "<urlset>" + pages.map { "<url><loc>\($0)</loc></url>\n" }.joined() + "</urlset>"
       )

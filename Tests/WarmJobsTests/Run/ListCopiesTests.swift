@@ -38,7 +38,9 @@ import Testing
     }
   }
 
-  private var copies: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.file("cache/default/lists"))) ?? [] }
+  private var copies: [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder.file("cache/default/lists"))) ?? []
+  }
 
   /// A sitemap of one image, which the origin serves.
   private func sitemap(_ origin: Origin, _ number: Int) -> [UInt8] {
@@ -131,8 +133,10 @@ import Testing
     #expect(copies.isEmpty)
   }
 
-  @Test("a run without a cache, or with cookies, keeps no copies", arguments: [("bypass", ""), ("use", "request: {cookies: true}\n")])
-  func withoutCopies(mode: String, keys: String) async throws {
+  @Test(
+    "a run without a cache, or with cookies, keeps no copies",
+    arguments: [("bypass", ""), ("use", "request: {cookies: true}\n")]
+  ) func withoutCopies(mode: String, keys: String) async throws {
     let origin = try Origin()
     origin.set("/1.xml", conditional(sitemap(origin, 1), etag: "\"1\""))
     for _ in 0..<2 { #expect(try await run(origin.url("/1.xml"), mode: mode, keys: keys).totals.urls == 1) }
