@@ -27,11 +27,12 @@ package struct EXIF: Sendable, Hashable {
     let start = isNamed ? range.lowerBound + 6 : range.lowerBound
     guard let file = TIFFBytes(bytes, start..<max(start, range.upperBound)), let first = file.firstDirectory else { return }
     byteCount = range.count
-    hasThumbnail = file.secondDirectory.map { directory in
-      var found = false
-      file.forEachField(ofDirectoryAt: directory) { if $0.tag == 0x0201 || $0.tag == 0x0111 { found = true } }
-      return found
-    } ?? false
+    hasThumbnail =
+      file.secondDirectory.map { directory in
+        var found = false
+        file.forEachField(ofDirectoryAt: directory) { if $0.tag == 0x0201 || $0.tag == 0x0111 { found = true } }
+        return found
+      } ?? false
     var (resolution, unit) = (Double?.none, 2)
     var positions: Int?
     file.forEachField(ofDirectoryAt: first) { field in

@@ -46,7 +46,9 @@ package struct ImageExpectation: Sendable, Hashable {
   }
 
   /// Zero means unknown.
-  private func differs<Number: FixedWidthInteger>(_ name: String, _ expected: Number?, _ actual: Number, _ finding: String) -> String? {
+  private func differs<Number: FixedWidthInteger>(_ name: String, _ expected: Number?, _ actual: Number, _ finding: String)
+    -> String?
+  {
     differs(name, expected, actual == 0 ? nil : actual, finding)
   }
 

@@ -293,7 +293,9 @@ public final class ManifestReader {
     } catch {
       throw error.error(in: manifestNames.first ?? "")
     }
-    let rows = SpooledRows(spool, files: pass.files, versions: pass.versions, order: order) { [pass] in pass.pages(file: $0, using: $1) }
+    let rows = SpooledRows(spool, files: pass.files, versions: pass.versions, order: order) { [pass] in
+      pass.pages(file: $0, using: $1)
+    }
     phase = .spooled(rows, count: spool.count)
   }
 

@@ -68,10 +68,13 @@ import Testing
   @Test("an image that changed is found by a refresh, and a 304 confirms the cached one") func refresh() async throws {
     let origin = try makeImageOrigin()
     let bytes = SampleImages.jpeg(1)
-    origin.set("/a.jpg", .computed { request in
-      request.headers["If-None-Match"] == nil
-        ? .body(bytes, type: "image/jpeg", headers: ["ETag": "\"1\""]) : .status(304, headers: ["ETag": "\"1\""])
-    })
+    origin.set(
+      "/a.jpg",
+      .computed { request in
+        request.headers["If-None-Match"] == nil
+          ? .body(bytes, type: "image/jpeg", headers: ["ETag": "\"1\""]) : .status(304, headers: ["ETag": "\"1\""])
+      }
+    )
     let job = job(["\(origin.url("/a.jpg")),,\(digest(bytes)),,,"], keys: "cache: {mode: refresh}")
     for outcome in ["downloaded", "revalidated"] {
       let run = try await job.runJob()

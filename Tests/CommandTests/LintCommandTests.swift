@@ -59,7 +59,12 @@ import Testing
       #expect(result.status == status, "\(options): \(result.outputText)\(result.errorText)")
     }
     let off = try await JobFolder("").prewarm(
-      "check", origin.url("/"), "--set", "lint.metadata=off", "--fail-on", "lint={metadata: 0}"
+      "check",
+      origin.url("/"),
+      "--set",
+      "lint.metadata=off",
+      "--fail-on",
+      "lint={metadata: 0}"
     )
     #expect(off.status == 3 && off.errorText.contains("lint.metadata is off"), "\(off.errorText)")
   }

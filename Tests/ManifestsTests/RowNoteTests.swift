@@ -9,7 +9,9 @@ import Testing
   let directory = TemporaryDirectory()
   private let digest = String(repeating: "0123456789abcdef", count: 4)
 
-  private func read(_ text: String, name: String, order: EntryOrder = .fifo, columns: Manifest.Columns = .init()) throws -> ReadResult {
+  private func read(_ text: String, name: String, order: EntryOrder = .fifo, columns: Manifest.Columns = .init()) throws
+    -> ReadResult
+  {
     var manifest = directory.manifest(text, name: name)
     manifest.columns = columns
     return try readAll([manifest], order: order)
@@ -83,7 +85,8 @@ import Testing
 
   @Test("an image has the element and attribute that name it first, and what all elements of the page say")
   func originAndClaims() throws {
-    let text = "<img src=1.jpg width=320 height=200 srcset='1.jpg 640w, 2.jpg 1280w' sizes=50vw><a style='background: url(3.png)'>"
+    let text =
+      "<img src=1.jpg width=320 height=200 srcset='1.jpg 640w, 2.jpg 1280w' sizes=50vw><a style='background: url(3.png)'>"
     for order in [EntryOrder.fifo, .lifo] {
       let result = try read(["": text], depth: 0, order: order)
       let notes = Dictionary(uniqueKeysWithValues: result.entries.map { ($0.url, $0.note) })

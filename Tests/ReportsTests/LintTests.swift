@@ -148,7 +148,9 @@ import Testing
   @Test("images far above the median bytes per pixel of their format are oversized") func farAboveTheMedian() throws {
     let run = makeRun(all)
     for number in 0..<40 {
-      let result = good { ($0.width, $0.height, $0.bytes, $0.checksum) = (1000, 1000, 200_000, Checksum(high: 1, low: UInt64(number))) }
+      let result = good {
+        ($0.width, $0.height, $0.bytes, $0.checksum) = (1000, 1000, 200_000, Checksum(high: 1, low: UInt64(number)))
+      }
       record(result, "https://a.example/\(number).jpg", in: run)
     }
     record(good { ($0.width, $0.height, $0.bytes) = (1000, 1000, 2_000_000) }, "https://a.example/big.jpg", in: run)
@@ -177,9 +179,11 @@ import Testing
     record(.make(.hitDisk) { $0.bytes = 10 }, "https://a.example/4.jpg", in: run)
     let summaries = run.finish(makeEnd()).lint
     #expect(summaries.first { $0.rule == .certificate }?.count == 1)
-    #expect(summaries.filter { $0.unjudged == 1 }.map(\.rule.name).sorted() == [
-      "cache-control", "certificate", "no-validator", "redirect", "vary-missing",
-    ])
+    #expect(
+      summaries.filter { $0.unjudged == 1 }.map(\.rule.name).sorted() == [
+        "cache-control", "certificate", "no-validator", "redirect", "vary-missing",
+      ]
+    )
   }
 
   @Test("findings beyond a limit break the rules of the run, and survive a JSON report") func verdict() throws {

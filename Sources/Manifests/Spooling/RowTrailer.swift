@@ -119,7 +119,9 @@ extension RowTrailer {
     mutating func number<Number: FixedWidthInteger>() -> Number? { byte() == 1 ? load() : nil }
 
     private mutating func load<Number: FixedWidthInteger>() -> Number {
-      bytes(MemoryLayout<Number>.size).withUnsafeBytes { $0.count < MemoryLayout<Number>.size ? 0 : $0.loadUnaligned(as: Number.self) }
+      bytes(MemoryLayout<Number>.size).withUnsafeBytes {
+        $0.count < MemoryLayout<Number>.size ? 0 : $0.loadUnaligned(as: Number.self)
+      }
     }
   }
 }

@@ -42,7 +42,11 @@ extension HTMLPage {
   /// Small pictures of received images, by the reason for which they are shown.
   mutating func writeContactSheet(_ report: FinishedReport) {
     let groups: [(reason: Thumbnail.Reason, title: String)] = [(.failed, "Refused"), (.largest, "Largest"), (.latest, "Latest")]
-    guard report.thumbnails.contains(where: { ![.placeholder, .heavy].contains($0.reason) && ($0.reason != .failed || $0.hasPicture) }) else {
+    guard
+      report.thumbnails.contains(where: {
+        ![.placeholder, .heavy].contains($0.reason) && ($0.reason != .failed || $0.hasPicture)
+      })
+    else {
       return
     }
     section("pictures", "Pictures") { page in

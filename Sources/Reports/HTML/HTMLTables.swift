@@ -25,7 +25,14 @@ extension HTMLPage {
     guard report.manifests.count > 1 else { return }
     section("lists", "Lists") { page in
       let titles = ["List", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#Fetched"]
-      let shown = page.table("Lists", titles, style: report.totals.hitsStyle, report.manifestsByFailures, limit: 1000, bytes: 150_000) {
+      let shown = page.table(
+        "Lists",
+        titles,
+        style: report.totals.hitsStyle,
+        report.manifestsByFailures,
+        limit: 1000,
+        bytes: 150_000
+      ) {
         page,
         manifest in
         page.rowHeader(manifest.path, limit: 300)

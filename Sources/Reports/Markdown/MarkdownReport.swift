@@ -31,7 +31,8 @@ struct MarkdownReport: ReportForm {
   private static let sections: [@Sendable (FinishedReport, inout OutputBuffer) -> Void] = [
     { $1.appendMarkdownVerdict($0) }, { $1.appendMarkdownDifference($0) }, { $1.appendMarkdownOutcomes($0) },
     { $1.appendMarkdownFailures($0) }, { $1.appendMarkdownExamples($0) }, { $1.appendMarkdownHosts($0) },
-    { $1.appendMarkdownPlaceholders($0) }, { $1.appendMarkdownLint($0) }, { $1.appendMarkdownWarnings($0) }, { $1.appendMarkdownStores($0) },
+    { $1.appendMarkdownPlaceholders($0) }, { $1.appendMarkdownLint($0) }, { $1.appendMarkdownWarnings($0) },
+    { $1.appendMarkdownStores($0) },
   ]
 }
 

@@ -179,7 +179,8 @@ final class ContactSheet: ImageObserver {
     // Bad images first, in case the time isn't enough for all.
     let found = thumbnails(.placeholder)
     let failed = thumbnails(.failed)
-    return thumbnails(.latest) + thumbnails(.largest) + thumbnails(.heavy) + failed + placeholders.compactMap { $0.shown(in: found) }
+    return thumbnails(.latest) + thumbnails(.largest) + thumbnails(.heavy) + failed
+      + placeholders.compactMap { $0.shown(in: found) }
   }
 
   /// The processor time of the calling thread.

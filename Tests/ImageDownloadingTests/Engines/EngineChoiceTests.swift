@@ -54,7 +54,8 @@ import Testing
   @Test(
     "automatic threads: half the cores, at most one for 8 transfers and 16, at least one for 1,024",
     arguments: [
-      (cores: 1, concurrency: 32, threads: 1), (2, 32, 1), (4, 32, 2), (16, 32, 4), (16, 6, 1), (64, 4096, 16), (2, 1024, 1), (2, 4096, 4), (1, 2048, 2),
+      (cores: 1, concurrency: 32, threads: 1), (2, 32, 1), (4, 32, 2), (16, 32, 4), (16, 6, 1), (64, 4096, 16), (2, 1024, 1),
+      (2, 4096, 4), (1, 2048, 2),
     ]
   ) func automatic(cores: Int, concurrency: Int, threads: Int) {
     var limits = DownloadLimits(concurrency: concurrency)
