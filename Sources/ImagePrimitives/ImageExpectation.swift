@@ -24,7 +24,7 @@ package struct ImageExpectation: Sendable, Hashable {
     self.format = format
   }
 
-  package var isEmpty: Bool { self == ImageExpectation() }
+  package var isEmpty: Bool { sha256 == nil && width == nil && height == nil && bytes == nil && format == nil }
 
   /// Returns the failure of a good result that differs, or that doesn't show whether it does; nil if it is as expected.
   package func failure(of result: EntryResult) -> ImageFailure? {

@@ -30,6 +30,8 @@ final class CSVReader: RowReader {
     var urlName: String
     var priority: Int?
     var others: [(field: RowFields.Field, index: Int)]
+    /// Whether rows say nothing besides a URL and a priority.
+    var hasURLsOnly: Bool { others.isEmpty && further.isEmpty }
     /// The columns with further images of a product.
     var further: [Int]
   }
@@ -73,7 +75,7 @@ final class CSVReader: RowReader {
 
   func next() -> RowStep {
     guard let header else { preconditionFailure("next() requires readHeader() first") }
-    if let row = further.popFirst() { return .row(row) }
+    if !further.isEmpty { return .row(further.removeFirst()) }
     switch nextRecord() {
     case .wouldBlock: return .wouldBlock
     case .end: return .end
@@ -88,12 +90,13 @@ final class CSVReader: RowReader {
       let priority = header.priority.map { value(of: scanner.fields[$0], in: bytes).trimmed() }
       let field = scanner.fields[header.url]
       let url = value(of: field, in: bytes).trimmed()
+      let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
+      var row = Row(url: url, priority: priority, line: line, offset: location)
+      if header.hasURLsOnly, !url.isEmpty { return .row(row) }
       var fields = RowFields()
       for (field, index) in header.others {
         fields.set(field, value(of: scanner.fields[index], in: bytes), column: columns.name(of: field))
       }
-      let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
-      var row = Row(url: url, priority: priority, line: line, offset: location)
       if !header.further.isEmpty {
         row.note = fields.noteOfSeveral
         further = furtherRows(header.further, in: bytes, at: offset, like: row)

@@ -4,10 +4,14 @@ final class JSONLinesReader: RowReader {
   private let lines: LineReader
   private let columns: Manifest.Columns
   private let scratch = ScratchBytes()
+  private let urlName: [UInt8]
+  private let names: [(name: [UInt8], field: RowFields.Field)]
 
   init(_ buffer: InputBuffer, columns: Manifest.Columns) {
     lines = LineReader(buffer)
     self.columns = columns
+    urlName = Array(columns.url.utf8)
+    names = RowFields.Field.allCases.map { (Array(columns.name(of: $0).utf8), $0) }
   }
 
   func readHeader() -> Bool { true }
@@ -71,7 +75,7 @@ final class JSONLinesReader: RowReader {
     repeat {
       guard let name = try cursor.string() else { throw cursor.problem("expected a field name") }
       try cursor.expect(UInt8(ascii: ":"), "after a field name")
-      if name.bytes.elementsEqual(columns.url.utf8) {
+      if name.bytes.equals(urlName) {
         if url != nil { throw cursor.problem("field '\(columns.url)' occurs twice") }
         guard let text = try cursor.string() else { throw cursor.problem("field '\(columns.url)' isn't a string") }
         url = text
@@ -79,7 +83,7 @@ final class JSONLinesReader: RowReader {
         if priority != nil { throw cursor.problem("field '\(columns.priority)' occurs twice") }
         priority = try cursor.string()
         if priority == nil { try skipNull(&cursor) }
-      } else if let field = RowFields.Field.allCases.first(where: { name.bytes.elementsEqual(columns.name(of: $0).utf8) }) {
+      } else if let field = names.first(where: { name.bytes.equals($0.name) })?.field {
         // An identifier of another form is that of another program.
         if let text = try cursor.scalar(skipsOthers: field == .id) { fields.set(field, text, column: columns.name(of: field)) }
       } else {
@@ -93,6 +97,11 @@ final class JSONLinesReader: RowReader {
     guard cursor.current == UInt8(ascii: "n") else { throw cursor.problem("field '\(columns.priority)' isn't a string") }
     try cursor.skipValue()
   }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether both have the same bytes; most names already differ in their length.
+  fileprivate func equals(_ other: [UInt8]) -> Bool { count == other.count && elementsEqual(other) }
 }
 
 /// The reason why a text isn't valid JSON.

@@ -9,6 +9,8 @@ struct RowFields {
 
   static let maximumIDBytes = 256
 
+  /// Whether no field says anything, as in most lists.
+  private var isEmpty = true
   private var id: String?
   private var expectation = ImageExpectation()
   /// The reason why a field is invalid; that of the first.
@@ -16,7 +18,7 @@ struct RowFields {
 
   /// What the row says; nil if that is only its URL.
   var note: EntryNote? {
-    if id == nil, expectation.isEmpty { return nil }
+    if isEmpty { return nil }
     return EntryNote(id: id, expectation: expectation.isEmpty ? nil : expectation)
   }
 
@@ -27,6 +29,7 @@ struct RowFields {
   mutating func set(_ field: Field, _ written: UnsafeRawBufferPointer, column: String) {
     let text = written.trimmed()
     if text.isEmpty { return }
+    isEmpty = false
     switch field {
     case .id: id = String(decoding: text.prefix(Self.maximumIDBytes), as: UTF8.self)
     case .sha256: expectation.sha256 = read(text, column, "64 hexadecimal digits", Self.digest)

@@ -79,8 +79,12 @@ public final class RunReport {
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
   public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     let standing = tally.record(result, of: entry, standing: standing)
+    guard tally.lint != nil else {
+      for journal in journals { journal.append(result, of: entry, standing: standing) }
+      return
+    }
     var entry = entry
-    if tally.lint != nil { entry.broken = tally.broken }
+    entry.broken = tally.broken
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 

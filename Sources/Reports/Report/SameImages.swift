@@ -54,9 +54,12 @@ struct SameImagesLog {
 
   /// Another URL with the bytes of earlier ones.
   struct Repetition {
-    /// As in its row; nil if it is unknown, or of another host.
-    var firstURL: String?
+    /// By ``DuplicateIndex/Sighting/group``; nil if the other URL is of another host.
+    fileprivate var group: UInt64?
   }
+
+  /// The first URL with those bytes, as in its row; nil if it is unknown, or of another host.
+  func firstURL(of repetition: Repetition) -> String? { repetition.group.flatMap { sightings.firstURL(of: $0) } }
 
   /// Records an entry whose image is good or a placeholder; `host` is its index in the host table, nil if the table doesn't have it.
   ///
@@ -67,9 +70,7 @@ struct SameImagesLog {
     let before = sightings.urls
     let url = entry.imageHash ?? Self.hash(ofURL: entry.url)
     let sighting = sightings.add(body, url: url, host: host.map { UInt32($0) } ?? .max, shown: entry.url)
-    let repetition =
-      sightings.urls > before
-      ? Repetition(firstURL: sighting.urls > 1 ? sighting.group.flatMap { sightings.firstURL(of: $0) } : nil) : nil
+    let repetition = sightings.urls > before ? Repetition(group: sighting.urls > 1 ? sighting.group : nil) : nil
     guard sighting.isPlaceholder, listsPlaceholders, host != nil, let group = sighting.group else { return repetition }
     guard found.count < Self.placeholderLimit, found[group] == nil else { return repetition }
     found[group] = Placeholder(

@@ -96,7 +96,8 @@ struct Tally {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
       // Each image once.
       if result.isShared { return }
-      broken = lint?.record(result, of: entry, manifest: manifests[entry.manifest].path, duplicate: duplicate) ?? LintRuleSet()
+      let manifest = manifests[entry.manifest].path
+      broken = lint?.record(result, of: entry, manifest: manifest, repeats: duplicate, in: sameImages) ?? LintRuleSet()
     case .failed, .blacklisted, .skipped, .cancelled: break
     }
   }

@@ -53,7 +53,8 @@ struct LintLog {
     _ result: EntryResult,
     of entry: ReportedEntry,
     manifest: String,
-    duplicate: SameImagesLog.Repetition?
+    repeats duplicate: SameImagesLog.Repetition?,
+    in sameImages: SameImagesLog
   ) -> LintRuleSet {
     if result.details?.delivery == nil { unjudged += 1 }
     let example = { (message: String, saved: UInt64) in
@@ -68,7 +69,8 @@ struct LintLog {
     var findings = judge.findings(result, of: entry)
     // A redirect is a finding of its own.
     if let duplicate, lint.isOn(.duplicate), result.finalURL == nil {
-      let message = duplicate.firstURL.map { "the same bytes as \($0.quotable)" } ?? "another URL has the same bytes"
+      let message =
+        sameImages.firstURL(of: duplicate).map { "the same bytes as \($0.quotable)" } ?? "another URL has the same bytes"
       findings.append(LintFinding(rule: .duplicate, message: message, savedBytes: result.bytes))
     }
     findings.removeAll { $0.rule == .certificate && !isNewHost(entry) }
