@@ -12,24 +12,28 @@ package final class EntryNote: Sendable {
   package let expectation: ImageExpectation?
   /// What the page says about its size, which may differ from place to place.
   package let claims: [ImageClaims]
+  /// When the image may have changed: a cached one that is older is due. Nil if its age decides alone.
+  package let modified: Timestamp?
 
   package init(
     id: String? = nil,
     origin: PageOrigin? = nil,
     pages: UInt64 = 0,
     expectation: ImageExpectation? = nil,
-    claims: [ImageClaims] = []
+    claims: [ImageClaims] = [],
+    modified: Timestamp? = nil
   ) {
     self.id = id
     self.origin = origin
     self.pages = pages
     self.expectation = expectation
     self.claims = claims
+    self.modified = modified
   }
 
   /// The same with a number of pages.
   package func used(by pages: UInt64) -> EntryNote {
-    EntryNote(id: id, origin: origin, pages: pages, expectation: expectation, claims: claims)
+    EntryNote(id: id, origin: origin, pages: pages, expectation: expectation, claims: claims, modified: modified)
   }
 }
 

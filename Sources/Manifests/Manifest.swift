@@ -144,6 +144,8 @@ public struct Manifest: Sendable {
   /// Sitemaps: whether `<priority>` sets the priority: very-high from 0.9, high from 0.7, normal from 0.4, low from
   /// 0.2, else very-low; ``priority`` if it is missing. Default: false.
   public var usesSitemapPriority = false
+  /// Sitemaps: whether an image that was cached before the `lastmod` of its entry is requested again. Default: false.
+  public var usesLastModified = false
 
   /// Creates a manifest with default settings.
   public init(_ source: Source, name: String) {

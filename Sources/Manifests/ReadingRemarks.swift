@@ -63,7 +63,7 @@ struct ReadingRemarks {
     }
     if let first = unreadableDates.first {
       sentences.append(
-        "\(manifest): newer-than ignored \(counted(unreadableDates.count, "unreadable lastmod", "unreadable lastmods")); "
+        "\(manifest): ignored \(counted(unreadableDates.count, "unreadable lastmod", "unreadable lastmods")); "
           + "the first is in line \(first.line): '\(first.text)'"
       )
     }

@@ -32,8 +32,8 @@ struct BatchLookUp {
   let identities: RequestIdentities
   /// The headers of the downloader, sent with all requests.
   let defaultHeaders: [HeaderField]
-  /// Whether a request needs the SHA-256 of its body, so that records aren't enough.
-  let needsDigests: Bool
+  /// Whether records aren't enough for a request, since its list says more about it.
+  let dependsOnNotes: Bool
 
   var decided = DecidedRequests()
   var undecided: [Undecided] = []
@@ -51,7 +51,9 @@ struct BatchLookUp {
     self.bytes = bytes
     self.context = context
     rules = LookUpRules(context)
-    needsDigests = batch.hasOwners && batch.entries.indices.contains { batch.note($0)?.expectation?.sha256 != nil }
+    dependsOnNotes =
+      batch.hasOwners
+      && batch.entries.indices.contains { batch.note($0).map { $0.expectation?.sha256 != nil || $0.modified != nil } ?? false }
     identities = RequestIdentities(entries, in: bytes, context: context)
   }
 
@@ -135,7 +137,7 @@ struct BatchLookUp {
   /// the image is requested.
   mutating func decideFromMemory(_ index: Int) -> Bool {
     // What a list expects is about the original, which memory may not have.
-    guard rules.looksInMemory, !context.needsData, expectation(index) == nil else { return false }
+    guard rules.looksInMemory, !context.needsData, expectation(index) == nil, modified(index) == nil else { return false }
     if let remembered = remembered(index) {
       if context.options.delivery.contains(.image) {
         decided.append(index, completion(index, remembered))
@@ -152,6 +154,11 @@ struct BatchLookUp {
 
   /// What its list expects of a request's image; nil for nothing.
   func expectation(_ index: Int) -> ImageExpectation? { batch.note(index)?.expectation }
+
+  /// When the image of a request may have changed, by its list; nil if that doesn't count, or nothing may be requested.
+  func modified(_ index: Int) -> Timestamp? {
+    dependsOnNotes && context.mode.usesNetwork ? batch.note(index)?.modified : nil
+  }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
     let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
@@ -242,6 +249,7 @@ struct BatchLookUp {
     case .expired(let expired): head = expired
     }
     if head.hasVary, try !matchesVary(index, reader.vary(of: key, identity: identity), cache) { return .nothing }
+    if let modified = modified(index), head.storedAt < modified { isFresh = false }
     let judgement = rules.verification.judge(head)
     if judgement == .broken { return .nothing }
     let isKept = rules.refreshes && isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
@@ -249,7 +257,7 @@ struct BatchLookUp {
       // A fetched image decides whether it is still a placeholder.
       if isPlaceholder(index, head.checksum) { return .nothing }
       if rules.isDryRun { return context.transformFailure(of: head).map { .unfit($0) } ?? .hit(head) }
-      let isEnough = rules.isRecordEnough && !(needsDigests && expectation(index)?.sha256 != nil)
+      let isEnough = rules.isRecordEnough && !(dependsOnNotes && expectation(index)?.sha256 != nil)
       return judgement == .good && isEnough ? .hit(head) : .copy(head)
     }
     guard context.mode.usesNetwork, let details = try reader.details(key, identity: identity) else { return .nothing }
@@ -321,6 +329,7 @@ extension BatchLookUp {
       let key = CacheKey(identity: bytes)
       guard case .fresh(let head) = try reader.lookUp(key, identity: bytes) else { return false }
       guard rules.verification.acceptsTransformed(head) else { return false }
+      if let modified = modified(index), head.storedAt < modified { return false }
       switch try reader.lookUp(isOwn ? keys[index] : CacheKey(identity: identity), identity: identity) {
       case .missing: break
       case .fresh(let original), .expired(let original):

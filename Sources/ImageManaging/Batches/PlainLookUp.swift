@@ -17,7 +17,7 @@ struct PlainLookUp {
     let (rules, context) = (lookUp.rules, lookUp.context)
     guard rules.usesOriginal, rules.readsOriginals, !rules.looksForTransformed, !rules.looksInMemory, !rules.refreshes,
       !rules.refusesPlaceholders, !rules.isDryRun, rules.isRecordEnough, lookUp.identities.areURLs, context.used == nil,
-      !lookUp.needsDigests
+      !lookUp.dependsOnNotes
     else { return nil }
     entries = lookUp.entries
     bytes = lookUp.bytes

@@ -22,11 +22,14 @@ struct LastModifiedCheck {
   /// Adds a value, by the moments that it may mean.
   mutating func add(_ moments: ClosedRange<Timestamp>) {
     count += 1
-    if moments.lowerBound > now.advanced(by: Self.futureTolerance) { future += 1 }
+    if !isPlausible(moments) { future += 1 }
     let isTime = moments.upperBound.since(moments.lowerBound) <= .seconds(60)
     let request = now.advanced(by: .zero - Self.requestTolerance)...now.advanced(by: Self.requestTolerance)
     if isTime, moments.overlaps(request) { current += 1 }
   }
+
+  /// Whether a value isn't in the future.
+  func isPlausible(_ moments: ClosedRange<Timestamp>) -> Bool { moments.lowerBound <= now.advanced(by: Self.futureTolerance) }
 
   func addRemarks(to remarks: inout ReadingRemarks) {
     remarks.dates += count

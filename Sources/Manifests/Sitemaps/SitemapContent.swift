@@ -1,3 +1,6 @@
+import ImagePrimitives
+import ImageURLs
+
 /// The locations of a sitemap, or the sitemaps that an index names.
 final class SitemapContent: XMLListContent {
   private static let maximumFieldBytes = 64
@@ -90,25 +93,31 @@ final class SitemapContent: XMLListContent {
   }
 
   private func endEntry() {
-    if isTooOld {
+    let moments = readLastModified()
+    if let newerThan = rules.newerThan, let moments, moments.upperBound <= newerThan {
       locations.remarks.tooOld += 1
       locations.dropEntry()
     } else {
-      locations.endEntry(priority: rules.usesPriority ? SitemapPriority.name(of: priority) : nil)
+      let modified = rules.usesLastModified ? moments.flatMap { dates.isPlausible($0) ? $0.upperBound : nil } : nil
+      locations.endEntry(
+        priority: rules.usesPriority ? SitemapPriority.name(of: priority) : nil,
+        note: modified.map { EntryNote(modified: $0) }
+      )
     }
     entry = nil
     lastModified.removeAll(keepingCapacity: true)
     priority.removeAll(keepingCapacity: true)
   }
 
-  private var isTooOld: Bool {
-    guard let newerThan = rules.newerThan, !lastModified.isEmpty else { return false }
+  /// Returns the moments that the entry's date may mean; nil if it has none, or if nothing depends on it.
+  private func readLastModified() -> ClosedRange<Timestamp>? {
+    guard rules.newerThan != nil || rules.usesLastModified, !lastModified.isEmpty else { return nil }
     guard let moments = lastModified.withUnsafeBytes({ LastModified.moments($0.trimmedOfXMLSpace()) }) else {
       locations.remarks.unreadableDates.add(line: lastModifiedLine, String(decoding: lastModified, as: UTF8.self))
-      return false
+      return nil
     }
     dates.add(moments)
-    return moments.upperBound <= newerThan
+    return moments
   }
 }
 

@@ -25,6 +25,7 @@ struct RowTrailer {
     writer.put(problem, maximum: Self.maximumProblemBytes)
     guard let note else { return writer.bytes }
     writer.put(note.id, maximum: Self.maximumTextBytes)
+    writer.put(note.modified?.milliseconds)
     writer.put(note.origin?.element, maximum: Self.maximumTextBytes)
     writer.put(note.origin?.attribute, maximum: Self.maximumTextBytes)
     writer.put(original, maximum: URLNormalizer.maximumURLBytes)
@@ -51,6 +52,7 @@ struct RowTrailer {
     problem = reader.text()
     guard !reader.rest.isEmpty else { return }
     let id = reader.text()
+    let modified = reader.number().map { Timestamp(milliseconds: $0) }
     let (element, attribute) = (reader.text(), reader.text())
     original = reader.text()
     let origin = element.map { PageOrigin(element: $0, attribute: attribute ?? "") }
@@ -75,7 +77,7 @@ struct RowTrailer {
         format: reader.number().flatMap(ImageFormat.init(rawValue:))
       )
     }
-    note = EntryNote(id: id, origin: origin, expectation: expectation, claims: claims)
+    note = EntryNote(id: id, origin: origin, expectation: expectation, claims: claims, modified: modified)
   }
 }
 

@@ -114,6 +114,12 @@ final class TemplateRows: RowReader {
   /// What the list and the page say about the image is about the original.
   private func note(of row: Row, _ combination: Int) -> EntryNote? {
     guard let note = row.note, note.id != nil || note.origin != nil else { return notes[combination] }
-    return EntryNote(id: note.id, origin: note.origin, pages: note.pages, expectation: template.expectations[combination])
+    return EntryNote(
+      id: note.id,
+      origin: note.origin,
+      pages: note.pages,
+      expectation: template.expectations[combination],
+      modified: note.modified
+    )
   }
 }

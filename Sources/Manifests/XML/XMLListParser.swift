@@ -230,6 +230,8 @@ struct XMLListRules {
   /// Sitemaps: whether locations without an image extension are pages to read.
   var readsPages: Bool
   var usesPriority: Bool
+  /// Sitemaps: whether cached images that are older than their entry are due.
+  var usesLastModified: Bool
   /// When reading starts.
   var now: Timestamp
 
@@ -238,6 +240,7 @@ struct XMLListRules {
     takesEveryLocation = !manifest.include.isEmpty
     readsPages = manifest.readsPages
     usesPriority = manifest.usesSitemapPriority
+    usesLastModified = manifest.usesLastModified
     self.now = now
     // An index may name feeds, too (https://www.sitemaps.org/protocol.html#otherformats).
     if file.kind == .listed { kind = manifest.format == .sitemap ? .sitemap : manifest.format == .feed ? .feed : .either }

@@ -76,6 +76,7 @@ extension JobReader {
     }
     if manifest.list.readsPages { reject("\(path).pages", since: reason, chosenBy: "\(path).format") }
     if manifest.newerThan != nil { reject("\(path).newer-than", since: reason, chosenBy: "\(path).format") }
+    if manifest.list.usesLastModified { reject("\(path).sitemap-lastmod", since: reason, chosenBy: "\(path).format") }
     if manifest.list.usesSitemapPriority { reject("\(path).sitemap-priority", since: reason, chosenBy: "\(path).format") }
   }
 

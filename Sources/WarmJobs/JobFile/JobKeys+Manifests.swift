@@ -272,6 +272,14 @@ extension JobKeys {
       isInDigest: true,
       "sitemaps: use <priority> as the priority of entries"
     )
+    JobKey(
+      "manifests[].sitemap-lastmod",
+      .boolean,
+      \.manifest.list.usesLastModified,
+      isAdvanced: true,
+      isInDigest: true,
+      "sitemaps: request images again that were cached before their lastmod"
+    )
   }
 
   @JobKeyList static var prefetch: [JobKey] {

@@ -25,6 +25,7 @@ import YAMLDocuments
       - url: https://www.example.com/sitemap.xml
         newer-than: none
         sitemap-priority: false
+        sitemap-lastmod: false
         pages: false
       - page: https://www.example.com/
         crawl: {depth: 0, pages: 1000, same-site: true, include: [], exclude: []}

@@ -1,0 +1,32 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Sitemaps whose dates decide what is requested again.
+@Suite struct SitemapDatesTests {
+  private func sitemap(_ origin: Origin, _ dates: [String]) -> Behaviour {
+    let entries = dates.enumerated().map { index, date in
+      "<url><loc>\(origin.url("/images/\(index).jpg"))</loc><lastmod>\(date)</lastmod></url>"
+    }
+    return .body(Array("<urlset>\(entries.joined())</urlset>".utf8), type: "application/xml")
+  }
+
+  @Test(
+    "an image that was cached before its lastmod is requested again, unless the date is in the future",
+    arguments: [false, true]
+  )
+  func due(isSpooled: Bool) async throws {
+    let origin = try makeImageOrigin()
+    let keys = isSpooled ? "prefetch: {order: lifo}" : ""
+    let job = JobFolder("manifests: [{url: \(origin.url("/s.xml")), sitemap-lastmod: true}]\n\(keys)")
+    origin.set("/s.xml", sitemap(origin, ["2020-01-01", "2020-01-01T00:00:00Z", "never"]))
+    #expect(try await job.runJob().totals["downloaded"] == 3)
+    #expect(try await job.runJob().totals["hit_disk"] == 3)
+    // Times of this day may be later than the copy, and those of other years aren't plausible.
+    let today = String("\(Date.now.ISO8601Format())".prefix(10))
+    origin.set("/s.xml", sitemap(origin, ["2020-01-01", today, "2999-01-01"]))
+    let again = try await job.runJob()
+    #expect(again.rows("downloaded").map(\.url) == [origin.url("/images/1.jpg")] && again.totals["hit_disk"] == 2)
+  }
+}
