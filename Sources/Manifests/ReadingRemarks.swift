@@ -74,7 +74,7 @@ struct ReadingRemarks {
         counted(requestDates, "is the time of the request", "are the time of the request"),
       ]
       sentences.append(
-        "\(manifest): newer-than relies on lastmod, but \(plausible == 0 ? "none" : "only \(plausible)") of \(dates) are plausible: "
+        "\(manifest): \(plausible == 0 ? "none" : "only \(plausible)") of \(dates) lastmods are plausible: "
           + reasons.filter { !$0.hasPrefix("0 ") }.joined(separator: ", ")
       )
     }
