@@ -29,4 +29,17 @@ import Testing
     let again = try await job.runJob()
     #expect(again.rows("downloaded").map(\.url) == [origin.url("/images/1.jpg")] && again.totals["hit_disk"] == 2)
   }
+
+  @Test("cache clear removes copies of lists, too") func clearedCopies() async throws {
+    let origin = try makeImageOrigin()
+    let text = "<urlset><url><loc>\(origin.url("/images/0.jpg"))</loc></url></urlset>"
+    origin.set("/s.xml", .body(Array(text.utf8), type: "application/xml", headers: ["ETag": "\"1\""]))
+    let job = JobFolder("manifests: [{url: \(origin.url("/s.xml"))}]")
+    let folder = "\(job.cacheDirectory)/default/lists"
+    _ = try await job.runJob()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    let cleared = try await job.prewarm("cache", "clear")
+    #expect(cleared.status == 0, "\(cleared.errorText)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+  }
 }

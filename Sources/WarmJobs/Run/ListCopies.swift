@@ -1,5 +1,5 @@
 import Glibc
-import ImageCaching
+package import ImageCaching
 import ImageDownloading
 import ImagePrimitives
 import ImageURLs
@@ -104,6 +104,11 @@ final class ListCopies: Sendable {
     state.withLock { $0.totalBytes = total }
   }
 
+  /// Removes all copies; a run that uses one now keeps its open file.
+  fileprivate func removeAll() {
+    for copy in copies() { unlink(path(copy.name)) }
+  }
+
   /// All copies; removes what crashed processes left behind.
   private func copies() -> [(name: String, bytes: Int, used: Int)] {
     guard let stream = opendir(folder) else { return [] }
@@ -122,6 +127,9 @@ final class ListCopies: Sendable {
     return copies
   }
 }
+
+/// Removes the copies of fetched lists in the folder of `cache`; the next run fetches these lists whole.
+package func removeListCopies(of cache: ImageCache) { ListCopies(in: cache).removeAll() }
 
 /// A whole copy of a list in a file: lines with what its response said, and the list.
 ///

@@ -107,7 +107,7 @@ extension CacheCommand {
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "clear",
-      abstract: "Remove all images of a namespace; keep the blacklist",
+      abstract: "Remove all images and copies of lists of a namespace; keep the blacklist",
       discussion: """
         Requires exclusive access: exits with 1 and names the processes if others use the cache.
 
@@ -122,6 +122,7 @@ extension CacheCommand {
     func run() throws {
       let cache = try options.open(.readWrite).cache
       let before = try withCacheErrors { () throws(CacheError) in try cache.clear() }
+      removeListCopies(of: cache)
       if options.json { return try printJSON(["removed_entries": before.entries, "removed_bytes": before.bodyBytes]) }
       try printData(
         "\(counted(UInt64(before.entries), "entry", plural: "entries")), \(byteCount(Double(before.bodyBytes))) removed\n"
