@@ -107,7 +107,7 @@ extension CacheCommand {
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "clear",
-      abstract: "Remove all images and copies of lists of a namespace; keep the blacklist",
+      abstract: "Remove images and copies of lists of a namespace; keep the blacklist",
       discussion: """
         Requires exclusive access: exits with 1 and names the processes if others use the cache.
 
