@@ -147,6 +147,21 @@ package func hexadecimal(_ value: UInt64, digits: Int = 16, isUppercase: Bool = 
   return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
 }
 
+/// Bytes in hexadecimal, two digits in lower case each.
+package func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
+  String(decoding: bytes.flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] }, as: UTF8.self)
+}
+
+/// The ASCII digit of a number below 16, in lower case.
+package func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+
+/// Parses pairs of hexadecimal digits in either case; nil for anything else.
+package func bytes(hexadecimal text: some Collection<UInt8>) -> [UInt8]? {
+  let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+  guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+  return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
 extension Checksum {
   package var hexadecimal: String { ImagePrimitives.hexadecimal(high) + ImagePrimitives.hexadecimal(low) }
 }

@@ -76,30 +76,22 @@ public struct EntryResult: Sendable {
       self.delivery = delivery
     }
 
-    /// Returns the details of a failed entry instead of `other`, as far as they apply.
-    package static func failed(_ failure: ImageFailure, _ other: Details?) -> Details {
-      Details(
-        failure: failure,
+    /// Copies `other` and changes what is given; a new failure isn't on the blacklist.
+    package convenience init(
+      _ other: Details?,
+      failure: ImageFailure? = nil,
+      addedWarning: String? = nil,
+      delivery: DeliveryFacts? = nil
+    ) {
+      self.init(
+        failure: failure ?? other?.failure,
+        isBlacklisted: failure == nil && other?.isBlacklisted == true,
         finalURL: other?.finalURL,
         contentType: other?.contentType,
-        warnings: other?.warnings ?? [],
+        warnings: (other?.warnings ?? []) + [addedWarning].compactMap(\.self),
         prefixChecksum: other?.prefixChecksum,
         sha256: other?.sha256,
-        delivery: other?.delivery
-      )
-    }
-
-    /// Returns `other` with one more warning.
-    package static func adding(_ warning: String, to other: Details?) -> Details {
-      Details(
-        failure: other?.failure,
-        isBlacklisted: other?.isBlacklisted ?? false,
-        finalURL: other?.finalURL,
-        contentType: other?.contentType,
-        warnings: (other?.warnings ?? []) + [warning],
-        prefixChecksum: other?.prefixChecksum,
-        sha256: other?.sha256,
-        delivery: other?.delivery
+        delivery: delivery ?? other?.delivery
       )
     }
   }
@@ -226,4 +218,20 @@ public enum LoadPriority: UInt8, Sendable, CaseIterable, Comparable {
 
   /// Compares urgency: `.veryHigh` is the greatest.
   public static func < (left: LoadPriority, right: LoadPriority) -> Bool { left.rawValue > right.rawValue }
+}
+
+/// How a server delivered an image, for advice on its configuration.
+package struct DeliveryFacts: Sendable, Hashable {
+  /// All `Cache-Control` headers, joined by commas; nil if there is none.
+  package var cacheControl: String?
+  /// Whether there is an `Expires` header.
+  package var hasExpires = false
+  /// Whether there is an `ETag` or a `Last-Modified` header.
+  package var hasValidator = false
+  /// All `Vary` headers, joined by commas; nil if there is none.
+  package var vary: String?
+  /// When the certificate of the server expires; nil if the connection was open before, or has none.
+  package var certificateEnd: Timestamp?
+
+  package init() {}
 }

@@ -34,7 +34,7 @@ package struct ImageExpectation: Sendable, Hashable {
       ?? differs("width", width, result.width, "the image is \(size)")
       ?? differs("height", height, result.height, "the image is \(size)")
       ?? differs("size in bytes", bytes, result.bytes, "the image has \(result.bytes) bytes")
-      ?? differs("SHA-256", hexadecimal(sha256), hexadecimal(result.sha256), "the SHA-256 of the image is another one")
+      ?? differs("SHA-256", sha256.map(hexadecimal), result.sha256.map(hexadecimal), "the SHA-256 of the image is another one")
     return sentence.map { ImageFailure(.expectation, message: $0) }
   }
 
@@ -52,11 +52,6 @@ package struct ImageExpectation: Sendable, Hashable {
     differs(name, expected, actual == 0 ? nil : actual, finding)
   }
 
-  private func hexadecimal(_ bytes: [UInt8]?) -> String? {
-    bytes.map { String(decoding: $0.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }, as: UTF8.self) }
-  }
-
-  private static let digits = Array("0123456789abcdef".utf8)
 }
 
 /// What the markup of a page says about an image.

@@ -22,7 +22,7 @@ struct BlobFolder {
 
   /// The path of a numbered folder, relative to the cache's folder.
   static func folderName(_ number: UInt8) -> String {
-    "\(name)/" + String(decoding: [hexadecimalDigit(number >> 4), hexadecimalDigit(number & 15)], as: UTF8.self)
+    "\(name)/" + hexadecimal([number])
   }
 
   /// The path of a body's file, relative to the cache's folder. It contains the key of its record.

@@ -73,9 +73,6 @@ package struct CredentialHasher: Sendable {
   }
 }
 
-/// The ASCII digit of a number below 16, in lower case.
-func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
-
 /// The checksum of a body: 128 bits of XXH3 over all of its bytes.
 package func checksum(of bytes: UnsafeRawBufferPointer) -> Checksum {
   let hash = XXH3_128bits(bytes.baseAddress, bytes.count)

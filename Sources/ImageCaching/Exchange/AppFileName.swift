@@ -1,4 +1,5 @@
 import CCrypto
+import ImagePrimitives
 
 /// File names as SDWebImage creates them: MD5 of the URL as first written, in hexadecimal, with or without an extension.
 ///
@@ -16,8 +17,7 @@ enum AppFileName {
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
     guard EVP_Digest(url.baseAddress, url.count, &digest, &count, EVP_md5(), nil) == 1 else { return nil }
-    let digits = digest.prefix(Int(count)).flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] }
-    return String(decoding: digits, as: UTF8.self)
+    return hexadecimal(digest.prefix(Int(count)))
   }
 
   /// All names that versions of SDWebImage may have given the file, the likeliest first; nil as for ``digits(of:)``.

@@ -206,13 +206,13 @@ extension Committed {
       )
     case .unblacklist:
       let warning = "couldn't remove the URL from the blacklist: \(sentence)"
-      result.details = .adding(warning, to: result.details)
+      result.details = EntryResult.Details(result.details, addedWarning: warning)
     case .raiseProof:
       let warning = "couldn't save the verification: \(sentence)"
-      result.details = .adding(warning, to: result.details)
+      result.details = EntryResult.Details(result.details, addedWarning: warning)
     case .revalidate:
       let warning = "couldn't save the revalidation: \(sentence)"
-      result.details = .adding(warning, to: result.details)
+      result.details = EntryResult.Details(result.details, addedWarning: warning)
     }
     leftBlacklist = false
     joinedBlacklist = false

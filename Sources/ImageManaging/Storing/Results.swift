@@ -85,7 +85,7 @@ extension EntryResult {
     guard let remoteCache else { return }
     self.remoteCache = remoteCache.status
     guard let warning = remoteCache.warning else { return }
-    details = .adding(warning, to: details)
+    details = Details(details, addedWarning: warning)
   }
 
   /// Adds the verified properties.
@@ -100,16 +100,7 @@ extension EntryResult {
   /// Adds how a 304 was delivered.
   mutating func add(_ delivery: DeliveryFacts?) {
     guard let delivery else { return }
-    details = Details(
-      failure: details?.failure,
-      isBlacklisted: details?.isBlacklisted ?? false,
-      finalURL: details?.finalURL,
-      contentType: details?.contentType,
-      warnings: details?.warnings ?? [],
-      prefixChecksum: details?.prefixChecksum,
-      sha256: details?.sha256,
-      delivery: delivery
-    )
+    details = Details(details, delivery: delivery)
   }
 
   /// The same result for an entry that joined: the cost counts for the first entry only.

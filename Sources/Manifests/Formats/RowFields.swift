@@ -58,9 +58,7 @@ struct RowFields {
   }
 
   private static func digest(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-    let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard text.count == 2 * SHA256Stream.byteCount, digits.count == text.count else { return nil }
-    return (0..<SHA256Stream.byteCount).map { UInt8(digits[2 * $0] << 4 | digits[2 * $0 + 1]) }
+    text.count == 2 * SHA256Stream.byteCount ? ImagePrimitives.bytes(hexadecimal: text) : nil
   }
 }
 

@@ -33,8 +33,8 @@ package struct URLSigner: Sendable, CustomStringConvertible, CustomReflectable {
       (self.key, self.salt) = (Array(key.utf8), [])
       return
     }
-    guard let key = Self.bytes(ofHexadecimal: key) else { throw .keyNotHexadecimal }
-    guard let salt = salt.flatMap(Self.bytes) else { throw .saltNotHexadecimal }
+    guard let key = Self.secret(hexadecimal: key) else { throw .keyNotHexadecimal }
+    guard let salt = salt.flatMap(Self.secret) else { throw .saltNotHexadecimal }
     (self.key, self.salt) = (key, salt)
   }
 
@@ -42,10 +42,8 @@ package struct URLSigner: Sendable, CustomStringConvertible, CustomReflectable {
   package var description: String { "\(service) ***" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 
-  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard !digits.isEmpty, digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  private static func secret(hexadecimal text: String) -> [UInt8]? {
+    text.isEmpty ? nil : bytes(hexadecimal: text.utf8)
   }
 
   /// Inserts the signature into a URL in normal form, which it keeps.

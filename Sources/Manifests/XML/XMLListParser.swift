@@ -202,7 +202,7 @@ protocol XMLListContent: AnyObject {
   var hasEntries: Bool { get }
   /// Whether entries set their priority.
   var setsPriority: Bool { get }
-  /// Adds what is known only about the whole list.
+  /// Adds what its reader found about the list as a whole.
   func addRemarks(to remarks: inout ReadingRemarks)
 }
 

@@ -109,7 +109,7 @@ extension JobReader {
       if job.lint[rule] == .off, let node = given["fail-on.lint"] {
         errors.add("the limit of '\(rule.name)' has no effect: lint.\(rule.name) is off", at: node)
       }
-      // A cached image without a finding would pass although nobody has seen its response.
+      // A cached image would pass without a response to judge.
       guard rule.judgesResponses, job.cache.mode != .refresh, job.cache.mode != .bypass else { continue }
       guard let node = given["lint.\(rule.name)"] ?? given["fail-on.lint"] ?? given["lint.all"] else { continue }
       return errors.add(

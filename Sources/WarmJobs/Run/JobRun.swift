@@ -113,7 +113,7 @@ final class JobRun: PrefetchDelegate {
     guard let failure = expectation.failure(of: result) else { return result }
     var result = result
     result.outcome = .failed
-    result.details = .failed(failure, result.details)
+    result.details = EntryResult.Details(result.details, failure: failure)
     return result
   }
 

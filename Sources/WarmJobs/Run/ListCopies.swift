@@ -189,7 +189,7 @@ final class ListCopy: FetchedBytes {
       return true
     }
     guard isRead else { return false }
-    let beginning = Array("\(mark)\n\(stream.finish().hexadecimal)\n".utf8) + header
+    let beginning = Array("\(mark)\n\(hexadecimal(stream.finish()))\n".utf8) + header
     return beginning.withUnsafeBytes { writeAll($0, to: file) }
       && forEachBlock(of: list.descriptor, from: 0) { writeAll($0, to: file) }
   }
@@ -200,7 +200,7 @@ final class ListCopy: FetchedBytes {
       stream.append(block)
       return true
     }
-    return isRead ? stream.finish().hexadecimal : nil
+    return isRead ? hexadecimal(stream.finish()) : nil
   }
 
   /// Calls `body` with the file's bytes from `start`; returns false if reading fails or `body` returns false.
@@ -219,10 +219,4 @@ final class ListCopy: FetchedBytes {
 
 extension String {
   fileprivate var nonEmpty: String? { isEmpty ? nil : self }
-}
-
-extension [UInt8] {
-  fileprivate var hexadecimal: String {
-    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
 }

@@ -81,7 +81,7 @@ struct LintLog {
         return LintExample(url: "https://\(String(decoding: entry.host, as: UTF8.self))", message: finding.message)
       }
     }
-    // Pixels that nobody sees say more than bytes per pixel.
+    // An image that is larger than shown needs no second finding for its bytes per pixel.
     if lint.isOn(.oversized), !findings.contains(where: { $0.rule == .oversized }) { sizes.add(result) { example("", 0) } }
     return findings.reduce(into: LintRuleSet()) { $0.insert($1.rule) }
   }

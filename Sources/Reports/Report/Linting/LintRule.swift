@@ -79,7 +79,7 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
     case .redirect: "each view takes one more round trip"
     case .insecure: "anyone on the way can read and change it, and pages on https may not show it"
     case .oversized: "users download bytes that they don't see"
-    case .metadata: "it says where a photo was taken, or adds bytes that nobody sees"
+    case .metadata: "it can say where a photo was taken, and it adds bytes"
     case .gifVideo: "the same animation as video or animated WebP has a fraction of the bytes"
     case .duplicate: "browsers cache each URL on its own"
     case .certificate: "browsers refuse the host once it has expired"
