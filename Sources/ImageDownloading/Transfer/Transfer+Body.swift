@@ -1,3 +1,4 @@
+import CCurl
 import ImagePrimitives
 
 /// Handling of body bytes.
@@ -51,7 +52,7 @@ extension Transfer {
 
   /// Reserves memory for the body, but at most a chunk: a server's declared length isn't trusted.
   func reserve() {
-    let most = method == .probe ? min(plan.next ?? 0, PrefixPlan.maximumBytes) : options.chunkBytes
+    let most = method == .probe ? min(plan.next ?? 0, PrefixPlan.maximumBytes) : reservedBytes
     body.reserveCapacity(min(declaredBytes ?? 0, most))
   }
 
@@ -130,8 +131,11 @@ extension Transfer {
     hasHandedOver = true
     // The beginning is no longer available.
     plan.settle()
-    if !isLast { body.reserveCapacity(min(options.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
+    if !isLast { body.reserveCapacity(min(reservedBytes, (declaredBytes ?? .max) - bodyBytes)) }
   }
+
+  /// The maximum size of a chunk: the last bytes that complete it, at most CURL_MAX_WRITE_SIZE, may exceed it.
+  private var reservedBytes: Int { options.chunkBytes + Int(CURL_MAX_WRITE_SIZE) }
 
   /// The last `count` bytes received.
   private func lastBytes(_ count: Int) -> [UInt8] {
