@@ -19,9 +19,9 @@ enum SignalWatcher {
 
   /// Prepares the process for work that signals can stop. Call it before any thread starts.
   ///
-  /// It blocks the signals in all threads, raises the limit of open files, and starts to watch: the first signal stops the control.
-  /// Afterwards the process also ends if it waits while nothing runs that ends by itself: then a file or a pipe blocks it, and no other
-  /// thread could wake it. Whatever was committed stays valid.
+  /// It blocks the signals in all threads, raises the limit of open files, limits the heaps, and starts to watch: the first signal
+  /// stops the control. Afterwards the process also ends if it waits while nothing runs that ends by itself: then a file or a pipe
+  /// blocks it, and no other thread could wake it. Whatever was committed stays valid.
   ///
   /// - Parameters:
   ///   - isEnding: whether something runs that ends by itself soon after the first signal.
@@ -35,6 +35,7 @@ enum SignalWatcher {
     var set = signalSet()
     pthread_sigmask(SIG_BLOCK, &set, nil)
     OpenFiles.raiseLimit()
+    WorkerThread.limitHeaps()
     let (control, progress) = (RunControl(), ProgressPrinter(display))
     do {
       _ = try WorkerThread(name: "signals") {
