@@ -30,7 +30,7 @@ struct CommitBatch {
   /// The maximum number of entries that wait for a commit.
   static let entryLimit = 512
   /// The maximum number of bytes of bodies that wait for a commit.
-  static let byteLimit = 6 << 20
+  static let byteLimit = 5 << 20
 
   enum Change {
     case store(Judged)

@@ -91,7 +91,7 @@ final class BackPressure: Sendable {
   private let blobs = Atomic(0)
   private let isAwaited = Atomic(false)
 
-  init(limit: Held = Held(entries: 4096, bytes: 12 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
+  init(limit: Held = Held(entries: 4096, bytes: 11 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
 
   /// Whether a new transfer may start; after false, the result of ``subtract(_:)`` shows when to check again.
   func mayStart() -> Bool {
