@@ -3,7 +3,7 @@ import ImageCoding
 import ImagePrimitives
 
 /// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, that of queue
-/// messages and rows in Redis, or that of pages and stylesheets.
+/// messages and rows in Redis, or that of pages, stylesheets and lists.
 ///
 /// One program has all targets, so that the coders are built with sanitizers only once; `PREWARM_FUZZ_TARGET` selects one.
 enum FuzzTarget {
@@ -14,6 +14,7 @@ enum FuzzTarget {
   case queueRows
   case html
   case css
+  case list
 
   /// The target that the environment names.
   static let current: FuzzTarget = {
@@ -26,6 +27,7 @@ enum FuzzTarget {
     case "queue-rows": return .queueRows
     case "html": return .html
     case "css": return .css
+    case "list": return .list
     default: break
     }
     guard let format = ImageFormat(name: name), let coder = ImageCoderRegistry.standard.coder(for: format) else {
@@ -43,6 +45,7 @@ enum FuzzTarget {
     case .queueRows: QueueRowChecks(bytes).run()
     case .html: PageChecks(bytes).runPage()
     case .css: PageChecks(bytes).runStylesheet()
+    case .list: ListChecks(bytes).run()
     }
   }
 
@@ -53,6 +56,7 @@ enum FuzzTarget {
     case .queueRows: QueueRowChecks.seeds
     case .html: PageChecks.pageSeeds
     case .css: PageChecks.stylesheetSeeds
+    case .list: ListChecks.seeds
     case .coder, .header, .report: []
     }
   }
@@ -79,7 +83,7 @@ enum FuzzTarget {
       Mending.mend(UnsafeMutableRawBufferPointer(rebasing: bytes[..<length]), as: format)
       return length
     case .report, .queueRows: return JSONMutation.mutate(bytes, count: count, seed: seed) ?? byLibrary()
-    case .header, .queueMessage, .html, .css: return byLibrary()
+    case .header, .queueMessage, .html, .css, .list: return byLibrary()
     }
   }
 }
