@@ -14,7 +14,8 @@ final class EntryAssembler {
     guard let word = row.priority, !word.isEmpty, row.problem == nil else { return inherited }
     if let named = LoadPriority.allCases.first(where: { $0.name.utf8.elementsEqual(word) }) { return named }
     let names = LoadPriority.allCases.map(\.name).joined(separator: ", ")
-    row.problem = "'\(String(decoding: word.prefix(64), as: UTF8.self))' isn't a priority; use one of \(names)"
+    row.problem =
+      "'\(String(decoding: maskingCredentials(word).prefix(64), as: UTF8.self))' isn't a priority; use one of \(names)"
     return inherited
   }
 

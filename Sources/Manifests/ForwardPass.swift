@@ -255,7 +255,9 @@ extension ForwardPass {
     let manifest = manifests[files[index].manifest]
     switch try opener.openFetched(index, files[index], of: manifest) {
     case .open(let open, let url):
-      if manifest.baseURL == nil, manifest.format != .combined { files[index].base = url }
+      let kind = files[index].kind
+      let hasOwnBase = kind == .page || kind == .stylesheet
+      if hasOwnBase || manifest.baseURL == nil && manifest.format != .combined { files[index].base = url }
       return open
     case .wouldBlock(let descriptor):
       waitDescriptor = descriptor
@@ -299,7 +301,9 @@ extension ForwardPass {
   /// Pops a file that has been read, maybe not to its end.
   private func finish(_ open: OpenManifest) {
     if stack.count == 1 {
-      if let failure = open.failure { isCrawling ? warn(failure) : loseListed(failure) }
+      if let failure = open.failure {
+        if !isCrawling { loseListed(failure) } else if open.wasRead { lose(failure) } else { losePage(failure, open.file) }
+      }
       endBottom(open)
     } else {
       remarks.add(open.rows.remarks)
@@ -309,7 +313,6 @@ extension ForwardPass {
     }
   }
 
-  /// A page that another one links to may be gone: that isn't an error of this manifest.
   private func warn(_ error: ManifestError) {
     if let warning = lostPages.add(error) { warnings.append(warning) }
   }
@@ -367,7 +370,7 @@ extension ForwardPass {
       crawl.ahead.append(files.count)
       files.append(page)
     } catch {
-      warn(ManifestError(manifest: sitemap.name, line: line, message: error.message))
+      lose(ManifestError(manifest: sitemap.name, line: line, message: error.message))
     }
   }
 
@@ -399,12 +402,23 @@ extension ForwardPass {
     for next in crawl.ahead.prefix(ManifestOpener.fetchesAhead) { opener.beginFetch(next, files[next]) }
     do throws(ManifestError) {
       guard let open = try openFetched(page) else { return false }
+      // The site of a sitemap's page is where the sitemap's URL leads to.
+      if files[page].isListedPage { files[page].site = files[page].base }
+      if crawl.hasLeft(files[page]) {
+        let message = "it redirects to another site and was skipped; to read it, set crawl.same-site: false"
+        throw ManifestError(manifest: files[page].name, message: message)
+      }
       stack = [open]
     } catch {
-      warn(error)
+      losePage(error, page)
       release(page)
     }
     crawl.ahead.removeFirst()
     return true
+  }
+
+  /// A sitemap asks for its pages; one that another page links to may be gone.
+  private func losePage(_ error: ManifestError, _ page: Int) {
+    if files[page].isListedPage { lose(error) } else { warn(error) }
   }
 }

@@ -39,6 +39,9 @@ struct ManifestFile {
     case url(BaseURL)
   }
 
+  /// Whether it is a page that a sitemap lists.
+  var isListedPage: Bool { kind == .page && depth == 0 }
+
   /// The URL that it is fetched from; nil if it isn't.
   var url: BaseURL? { if case .url(let url)? = location { url } else { nil } }
 
@@ -137,6 +140,8 @@ final class OpenManifest {
   let listsPages: Bool
   /// Whether it has no more rows.
   private(set) var hasEnded = false
+  /// Whether it has begun with what its format requires.
+  private(set) var wasRead = true
   /// The reason why its rows ended early.
   private(set) var failure: ManifestError?
   private let buffer: InputBuffer?
@@ -181,7 +186,7 @@ final class OpenManifest {
           buffer,
           rules: rules,
           manifest: file.name,
-          page: context.fetched == nil ? .lines : manifest.isOfAnyKind ? .read(page) : .rejected
+          page: context.fetched == nil ? .lines : manifest.isOfAnyKind && file.kind == .listed ? .read(page) : .rejected
         ) {
           // Files of a pattern may have different formats, so each detected log is counted separately.
           var alone = file
@@ -241,9 +246,10 @@ final class OpenManifest {
     }
   }
 
-  /// Records that there are no more rows because of `error`.
+  /// Records that there are no rows because of `error`.
   func fail(_ error: ManifestError) {
     hasEnded = true
+    wasRead = false
     failure = failure ?? error
   }
 }

@@ -89,4 +89,20 @@ import Testing
     #expect(result.urls == (1...20_000).map { "https://a.com/\($0)" })
     #expect(result.problems.allSatisfy { $0 == nil })
   }
+
+  @Test("a column that the job names must be there, and one with its usual name may be absent") func namedColumns() throws {
+    var columns = Manifest.Columns()
+    columns.sha256 = "checksum"
+    let error = #expect(throws: ManifestError.self) { try read("url,Checksum\nhttps://a.com/1,0\n", columns: columns) }
+    expectGolden(error?.message)
+    #expect(try read("url\nhttps://a.com/1\n").urls == ["https://a.com/1"])
+  }
+
+  @Test("messages about rows show no credentials, and only the beginning of a long header") func credentials() throws {
+    let secret = "https://user:secret@a.com/1.jpg"
+    let error = #expect(throws: ManifestError.self) { try read("\(secret)," + String(repeating: "x,", count: 5000)) }
+    #expect(error?.message.contains("https://***@a.com/1.jpg") == true && error!.message.count < 600)
+    let rows = try read("url,priority,width\nhttps://a.com/1,\(secret),\nhttps://a.com/2,,\(secret)\n")
+    #expect(rows.problems.count == 2 && rows.problems.allSatisfy { $0?.contains("secret") == false })
+  }
 }

@@ -9,6 +9,8 @@ final class FakeFetcher: ManifestFetcher {
     case text(String)
     case bytes([UInt8])
     case typed(String, String)
+    /// The URL that a redirect leads to, and the text there.
+    case moved(to: String, String)
     case failure(String)
     /// Until ``FakeFetcher/finish(_:)``.
     case held(String)
@@ -38,6 +40,10 @@ final class FakeFetcher: ManifestFetcher {
     case .text(let body): fetch.end(fetched(Array(body.utf8)))
     case .bytes(let body): fetch.end(fetched(body))
     case .typed(let type, let body): fetch.end(fetched(Array(body.utf8), type: type))
+    case .moved(let target, let body):
+      guard case .fetched(var fetched) = fetched(Array(body.utf8)) else { preconditionFailure("a fetch without a result") }
+      fetched.finalURL = try! BaseURL(target)
+      fetch.end(.fetched(fetched))
     case .failure(let sentence): fetch.end(.failed(sentence))
     case .held: break
     case nil: fetch.end(.failed("the server answered 404 Not Found"))

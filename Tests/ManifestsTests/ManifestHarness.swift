@@ -25,11 +25,19 @@ struct ReadNote: Equatable {
   var pages: UInt64 = 0
   var expectation: ImageExpectation?
   var claims: [ImageClaims] = []
+  var modified: Timestamp?
 }
 
 extension ReadNote {
   init(_ note: EntryNote) {
-    self.init(id: note.id, origin: note.origin, pages: note.pages, expectation: note.expectation, claims: note.claims)
+    self.init(
+      id: note.id,
+      origin: note.origin,
+      pages: note.pages,
+      expectation: note.expectation,
+      claims: note.claims,
+      modified: note.modified
+    )
   }
 }
 

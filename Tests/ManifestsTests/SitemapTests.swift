@@ -61,6 +61,8 @@ private let opening = """
     #expect(try read(other).urls == ["https://a.com/1.png", "https://a.com/2"])
     let undeclared = "<urlset><url><image:image><image:loc>https://a.com/1</image:loc></image:image></url></urlset>"
     #expect(try read(undeclared).urls == ["https://a.com/1"])
+    let wrong = undeclared.replacing("<urlset>", with: "<urlset xmlns:image='http://www.sitemaps.org/schemas/sitemap-image/1.1'>")
+    #expect(try read(wrong).urls == ["https://a.com/1"])
   }
 
   @Test("a sitemap is recognised by its beginning, not its name") func theBeginningTellsASitemapWhateverItsName() throws {

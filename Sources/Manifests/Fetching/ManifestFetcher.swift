@@ -137,7 +137,8 @@ final class ManifestOpener {
       do throws(InputError) {
         let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
         var context = self.context(of: file, of: manifest, fetched: fetched)
-        context.url = manifest.baseURL ?? fetched.finalURL ?? url
+        let own = fetched.finalURL ?? url
+        context.url = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
         return .open(OpenManifest(index, file, of: manifest, input: input, context: context), fetched.finalURL ?? url)
       } catch {
         throw error.error(in: file.name)

@@ -1,4 +1,5 @@
 import Glibc
+import ImageURLs
 
 /// Rows of a CSV or TSV manifest, whose first record names the columns.
 ///
@@ -9,6 +10,8 @@ import Glibc
 /// A header without the usual column of URLs may be that of a product feed: see ``ProductColumns``. Each of its records
 /// gives a row for each image.
 final class CSVReader: RowReader {
+  private static let shownHeaderCharacters = 400
+
   private let buffer: InputBuffer
   private let manifest: String
   private let columns: Manifest.Columns
@@ -209,6 +212,11 @@ final class CSVReader: RowReader {
     return unescaped.bytes(from: start)
   }
 
+  /// The names of a header, which are URLs if the file has no header row.
+  private static func shown(_ names: [String]) -> String {
+    String(maskingCredentials(names.joined(separator: ", ")).prefix(shownHeaderCharacters))
+  }
+
   private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(ManifestError) -> Header {
     unescaped.removeAll()
     let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
@@ -220,7 +228,7 @@ final class CSVReader: RowReader {
       (matches, further) = (product.images, product.others)
     }
     guard let url = matches.first else {
-      let message = "no column '\(columns.url)' among \(names.joined(separator: ", ")); set columns.url to the column of the URLs"
+      let message = "no column '\(columns.url)' among \(Self.shown(names)); set columns.url to the column of the URLs"
       throw ManifestError(manifest: manifest, line: line, message: message)
     }
     guard matches.count == 1 else {
@@ -232,6 +240,14 @@ final class CSVReader: RowReader {
     }
     let others = RowFields.Field.allCases.compactMap { field in
       names.firstIndex(of: columns.name(of: field)).map { (field, $0) }
+    }
+    // A default name may be absent; what the user names isn't left out silently.
+    let wanted = RowFields.Field.allCases.filter { columns.name(of: $0) != Manifest.Columns().name(of: $0) }.map(
+      columns.name(of:)
+    )
+    if let missing = wanted.first(where: { !names.contains($0) }) {
+      let message = "no column '\(missing)' among \(Self.shown(names)); columns names it"
+      throw ManifestError(manifest: manifest, line: line, message: message)
     }
     return Header(
       fieldCount: names.count,

@@ -46,7 +46,7 @@ struct RowFields {
     _ value: (UnsafeRawBufferPointer) -> Value?
   ) -> Value? {
     if let value = value(text) { return value }
-    let shown = String(decoding: text.prefix(64), as: UTF8.self)
+    let shown = String(decoding: maskingCredentials(text).prefix(64), as: UTF8.self)
     problem = problem ?? "column '\(column)' has '\(shown)', which isn't \(meaning)"
     return nil
   }

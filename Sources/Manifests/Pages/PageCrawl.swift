@@ -152,10 +152,22 @@ final class PageCrawl {
     seen.insert(url)
     seenBytes += url.bytes.count
     let name = url.bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
-    var file = ManifestFile(manifest: parent.manifest, name: name, location: .url(url), base: url, trusted: parent.trusted)
+    var file = ManifestFile(
+      manifest: parent.manifest,
+      name: name,
+      location: .url(url),
+      base: url,
+      trusted: parent.trusted ?? parent.base
+    )
     file.kind = kind
     file.site = site
     return file
+  }
+
+  /// Whether a page that the rules allow has redirected to another site.
+  func hasLeft(_ page: ManifestFile) -> Bool {
+    guard rules.sameSite, let site = page.site, let url = page.base else { return false }
+    return !url.hasSameOrigin(as: site)
   }
 
   private func isIncluded(_ url: UnsafeRawBufferPointer, _ parts: URLParts) -> Bool {

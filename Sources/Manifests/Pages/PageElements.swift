@@ -66,7 +66,8 @@ final class PageElements {
   private func readImage(_ element: HTMLElement, _ line: UInt64) {
     var claims = size(of: element)
     claims.hasSizes = element.attribute("sizes") != nil
-    add(element, "src", of: "img", line, claims: claims)
+    // The `src` of an image that loads later is often a placeholder of another size.
+    add(element, "src", of: "img", line, claims: isLazy(element) ? ImageClaims() : claims)
     if let set = element.attribute("srcset") {
       collector.addImages(ofSourceSet: set, PageOrigin(element: "img", attribute: "srcset"), line: line, claims: claims)
     }
@@ -85,7 +86,14 @@ final class PageElements {
     readLazy(element, "source", line, claims)
   }
 
+  private func isLazy(_ element: HTMLElement) -> Bool {
+    (collector.rules.lazyAttributes + collector.rules.lazySourceSets).contains { element.attribute(named: $0) != nil }
+  }
+
   private func readLazy(_ element: HTMLElement, _ name: String, _ line: UInt64, _ claims: ImageClaims) {
+    var claims = claims
+    // The script that reads these attributes sets `sizes`.
+    claims.hasSizes = true
     for attribute in collector.rules.lazyAttributes {
       guard let written = element.attribute(named: attribute) else { continue }
       collector.addImage(written, PageOrigin(element: name, attribute: attribute), line: line, claims: claims)

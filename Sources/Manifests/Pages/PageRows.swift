@@ -64,7 +64,12 @@ final class PageRows: RowReader {
     let text = bytes
     bytes = []
     content = try text.withRawBytes { text throws(ManifestError) in
-      if kind == .stylesheet { return Content(StylesheetDocument(text, contentType: contentType, url: url, rules: rules)) }
+      if kind == .stylesheet {
+        if Self.isPage(text, contentType: contentType) {
+          throw ManifestError(manifest: manifest, message: "the server sent an HTML page instead of a stylesheet")
+        }
+        return Content(StylesheetDocument(text, contentType: contentType, url: url, rules: rules))
+      }
       guard let other = Self.otherContent(text, contentType: contentType) else {
         return Content(PageDocument(text, contentType: contentType, url: url, rules: rules))
       }
@@ -76,10 +81,23 @@ final class PageRows: RowReader {
     return true
   }
 
+  /// The media type of a document, without parameters; empty if it is unknown.
+  private static func type(_ contentType: String?) -> String {
+    (contentType ?? "").prefix { $0 != ";" && $0 != "," }.lowercased().filter { !$0.isWhitespace }
+  }
+
+  private static func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
+
+  /// Whether a document has the type of HTML, or no type and the first bytes of HTML.
+  private static func isPage(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> Bool {
+    let type = type(contentType)
+    return isHTML(type) || type.isEmpty && ContentSniff(prefix: bytes) == .html
+  }
+
   /// Returns what a document is instead of a page; nil if its type or its first bytes are those of HTML.
   private static func otherContent(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> String? {
-    let type = (contentType ?? "").prefix { $0 != ";" && $0 != "," }.lowercased().filter { !$0.isWhitespace }
-    if type == "text/html" || type == "application/xhtml+xml" { return nil }
+    let type = type(contentType)
+    if isHTML(type) { return nil }
     let sniff = ContentSniff(prefix: bytes)
     switch sniff {
     case .html: return nil
@@ -121,7 +139,10 @@ final class PageRows: RowReader {
     }
     if let sheet = content.nextStylesheet() { return .child(content.bytes(sheet.url), line: sheet.line, .stylesheet) }
     while followsLinks, let link = content.nextLink() {
-      if !link.isNoFollow { return .child(content.bytes(link.url), line: link.line, .page) }
+      // An image isn't a page, however large it is.
+      if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)) {
+        return .child(content.bytes(link.url), line: link.line, .page)
+      }
     }
     return .end
   }
@@ -161,15 +182,16 @@ private final class Content {
     var merged: [Image] = []
     var places: [ArraySlice<UInt8>: Int] = [:]
     for image in images {
-      let claims = image.claims == ImageClaims() ? [] : [image.claims]
       if image.problem == nil, let place = places[text[image.url]] {
-        guard let other = claims.first, merged[place].claims.count < maximumClaims else { continue }
-        if !merged[place].claims.contains(other) { merged[place].claims.append(other) }
+        guard merged[place].claims.count < maximumClaims, !merged[place].claims.contains(image.claims) else { continue }
+        merged[place].claims.append(image.claims)
       } else {
         if image.problem == nil { places[text[image.url]] = merged.count }
-        merged.append((image, claims))
+        merged.append((image, [image.claims]))
       }
     }
+    // A place that says nothing counts beside others.
+    for index in merged.indices where merged[index].claims == [ImageClaims()] { merged[index].claims = [] }
     return merged[...]
   }
 

@@ -113,7 +113,7 @@ final class TemplateRows: RowReader {
 
   /// What the list and the page say about the image is about the original.
   private func note(of row: Row, _ combination: Int) -> EntryNote? {
-    guard let note = row.note, note.id != nil || note.origin != nil else { return notes[combination] }
+    guard let note = row.note, note.id != nil || note.origin != nil || note.modified != nil else { return notes[combination] }
     return EntryNote(
       id: note.id,
       origin: note.origin,

@@ -20,9 +20,10 @@ final class XMLNamespaces {
   }
 
   static let maximumCount = 256
-  /// The usual prefixes and parts of names. Some sites write names with https, or without the slash at their end.
+  /// The usual prefixes and parts of names. Some sites write names with https, with the host of sitemaps, or without the slash at
+  /// their end.
   private static let known: [(prefix: String, name: String, meaning: Meaning)] = [
-    ("image", "google.com/schemas/sitemap-image/", .image),
+    ("image", "/schemas/sitemap-image/", .image),
     ("g", "base.google.com/ns/1.0", .product),
     ("media", "search.yahoo.com/mrss", .media),
   ]

@@ -141,7 +141,59 @@ import Testing
     ])
     let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
     #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/3.jpg"])
-    #expect(result.failure == nil && result.warnings.isEmpty && fetcher.requested.count == 4)
+    // An image isn't requested as a page.
+    #expect(result.failure == nil && result.warnings.isEmpty && fetcher.requested.count == 3)
+  }
+
+  @Test("base-url is that of the manifest's own page, not of its stylesheets and links") func baseURL() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/css/a.css": .text("a { b: url(1.jpg) }"), "https://a.com/b/2": .text("<img src=2.jpg>"),
+    ])
+    let directory = TemporaryDirectory()
+    var manifest = directory.manifest("<link rel=stylesheet href=css/a.css><img src=0.jpg><a href=/b/2>", name: "page.html")
+    manifest.format = .page
+    manifest.baseURL = try BaseURL("https://a.com/")
+    manifest.crawl.depth = 1
+    let result = try readAll([manifest], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/css/1.jpg", "https://a.com/b/2.jpg"])
+    #expect(fetcher.requestedAsOwn.count == 2)
+  }
+
+  @Test("a linked page that can't be read to its end is an error") func cutLinkedPage() throws {
+    let attributes = (0..<600).map { " a\($0)" }.joined()
+    let fetcher = FakeFetcher([
+      "https://a.com/": .text("<a href=/1></a><img src=0.jpg>"),
+      "https://a.com/1": .text("<img src=1.jpg><p\(attributes)><img src=2.jpg>"),
+    ])
+    let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/1.jpg"])
+    #expect(result.failure?.manifest == "https://a.com/1")
+  }
+
+  @Test("an HTML page instead of a stylesheet is an error") func pageForStylesheet() throws {
+    for answer in [
+      FakeFetcher.Answer.typed("text/html", "a { b: url(1.jpg) }"), .text("<!doctype html><p style='a: url(1.jpg)'>"),
+    ] {
+      let fetcher = FakeFetcher(["https://a.com/": .text("<link rel=stylesheet href=a.css>"), "https://a.com/a.css": answer])
+      let result = try readAll([try page("https://a.com/")], fetcher: fetcher)
+      #expect(result.entries.isEmpty)
+      expectGolden(result.failure.map { "\($0)" })
+    }
+  }
+
+  @Test("a linked page that redirects to another site is skipped with a warning") func pageThatMoved() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/": .text("<a href=/1></a><a href=/2></a>"),
+      "https://a.com/1": .moved(to: "https://b.com/1", "<img src=1.jpg>"),
+      "https://a.com/2": .moved(to: "https://a.com/x/2", "<img src=2.jpg>"),
+    ])
+    let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/x/2.jpg"] && result.failure == nil)
+    result.warnings.forEach { expectGolden($0) }
+    #expect(
+      try readAll([try page("https://a.com/") { ($0.depth, $0.sameSite) = (1, false) }], fetcher: fetcher).urls
+        == ["https://b.com/1.jpg", "https://a.com/x/2.jpg"]
+    )
   }
 
   @Test("attributes of images that load later can be chosen") func lazyAttributes() throws {

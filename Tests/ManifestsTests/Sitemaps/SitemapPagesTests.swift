@@ -81,15 +81,25 @@ import Testing
     #expect(all.urls.count == 4 && all.warnings.isEmpty)
   }
 
-  @Test("the number of pages is limited, and lost pages and invalid URLs are warnings") func limits() throws {
+  @Test("the number of pages is limited, and lost pages and invalid URLs are errors after all entries") func limits() throws {
     let fetcher = FakeFetcher([
       "https://a.com/s.xml": .text(urlset(loc("/1"), loc("ftp://a.com/x"), loc("/2"), loc("/3"), loc(" "))),
       "https://a.com/1": .text("<img src=1.jpg>"),
     ])
     let result = try readAll([try sitemap("https://a.com/s.xml") { $0.crawl.pages = 2 }], fetcher: fetcher)
-    #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
+    #expect(result.urls == ["https://a.com/1.jpg"])
     #expect(fetcher.requested.count == 3 && result.warnings.count == 3)
     result.warnings.forEach { expectGolden($0) }
+    expectGolden(result.failure.map { "\($0)" })
+  }
+
+  @Test("links of a page that redirects belong to the site where it leads") func movedPages() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/s.xml": .text(urlset(loc("http://a.com/1"))),
+      "http://a.com/1": .moved(to: "https://a.com/1", "<img src=1.jpg><a href=/2>"), "https://a.com/2": .text("<img src=2.jpg>"),
+    ])
+    let result = try readAll([try sitemap("https://a.com/s.xml") { $0.crawl.depth = 1 }], fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/2.jpg"] && result.failure == nil)
   }
 
   @Test("a local sitemap's pages are the user's own") func localSitemap() throws {

@@ -105,6 +105,15 @@ import Testing
     #expect(others.entries.map(\.note) == [ReadNote(id: "4711"), nil])
   }
 
+  @Test("images of a sitemap keep the time of their last change") func lastModified() throws {
+    let text = "<urlset><url><loc>https://a.com/1.jpg</loc><lastmod>2026-11-21T09:00:00Z</lastmod></url></urlset>"
+    var manifest = directory.manifest(text, name: "sitemap.xml")
+    manifest.usesLastModified = true
+    manifest.template = try template("{url}?w={w}", ["w": ["320"]])
+    let notes = try readAll([manifest]).entries.map(\.note)
+    #expect(notes.map(\.?.expectation) == [ImageExpectation(width: 320)] && notes.allSatisfy { $0?.modified != nil })
+  }
+
   @Test("images of pages keep their origin and their number of pages", arguments: [EntryOrder.fifo, .lifo], [0, 1])
   func pages(order: EntryOrder, depth: Int) throws {
     var manifest = Manifest(.url(try BaseURL("https://a.com/")), name: "page")
