@@ -17,6 +17,8 @@ public struct EntryResult: Sendable {
   public var height: UInt32
   /// The number of pictures, as in the image's header; 1 if unknown.
   package var frames: UInt32 = 1
+  /// Whether it is an animation; one whose end wasn't read may count only one picture.
+  package var isAnimated = false
   /// Properties besides the picture, as far as they are known.
   public var metadata: ImageMetadata
   /// Bytes of the image's body; 0 if none was received.
@@ -81,12 +83,13 @@ public struct EntryResult: Sendable {
       _ other: Details?,
       failure: ImageFailure? = nil,
       addedWarning: String? = nil,
+      finalURL: String? = nil,
       delivery: DeliveryFacts? = nil
     ) {
       self.init(
         failure: failure ?? other?.failure,
         isBlacklisted: failure == nil && other?.isBlacklisted == true,
-        finalURL: other?.finalURL,
+        finalURL: finalURL ?? other?.finalURL,
         contentType: other?.contentType,
         warnings: (other?.warnings ?? []) + [addedWarning].compactMap(\.self),
         prefixChecksum: other?.prefixChecksum,
@@ -230,7 +233,9 @@ package struct DeliveryFacts: Sendable, Hashable {
   package var hasValidator = false
   /// All `Vary` headers, joined by commas; nil if there is none.
   package var vary: String?
-  /// When the certificate of the server expires; nil if the connection was open before, or has none.
+  /// Whether it is a 304, which may leave out what hasn't changed (RFC 9110, section 15.4.5).
+  package var isNotModified = false
+  /// When the certificate of the server expires; nil if it has none.
   package var certificateEnd: Timestamp?
 
   package init() {}

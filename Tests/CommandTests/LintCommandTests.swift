@@ -74,10 +74,57 @@ import Testing
     let job = JobFolder(urls: [origin.url("/plain.jpg")], keys: "lint: {no-validator: warn}")
     #expect(try await job.runJob().result.outputText.contains("no-validator  1 URL"))
     let again = try await job.runJob()
-    #expect(again.status == 0 && again.result.outputText.contains("1 cached image not judged"), "\(again.result.outputText)")
+    #expect(again.status == 0 && again.result.outputText.contains("1 image not judged"), "\(again.result.outputText)")
     let failing = try await job.prewarm("run", "job.yaml", "--set", "lint.no-validator=fail")
     #expect(failing.status == 3 && failing.errorText.contains("cache.mode: refresh"), "\(failing.errorText)")
     let refreshed = try await job.runJob("--set", "lint.no-validator=fail", "--set", "cache.mode=refresh")
     #expect(refreshed.status == 2)
+  }
+
+  @Test("a redirect is found in each run, also before a 304") func redirectBefore304() async throws {
+    let origin = try makeSite()
+    let headers: HeaderFields = ["ETag": "\"1\""]
+    origin.set(
+      "/good.jpg",
+      .computed { request in
+        request.headers["If-None-Match"] == nil
+          ? .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers) : .status(304, headers: headers)
+      }
+    )
+    let job = JobFolder(urls: [origin.url("/moved.jpg")], keys: "cache: {mode: refresh}\nlint: {redirect: fail}")
+    #expect(try await job.runJob().status == 2)
+    let again = try await job.runJob()
+    #expect(again.status == 2 && again.totals["revalidated"] == 1)
+  }
+
+  @Test("a fresh immutable image is requested to judge its delivery") func immutable() async throws {
+    let origin = try makeImageOrigin()
+    let headers: HeaderFields = ["Cache-Control": "max-age=31536000, immutable", "ETag": "\"1\""]
+    origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers))
+    let job = JobFolder(urls: [origin.url("/1.jpg")], keys: "cache: {mode: refresh, freshness: http}\nlint: {redirect: fail}")
+    for count in 1...2 {
+      #expect(try await job.runJob().status == 0)
+      #expect(origin.count(of: "/1.jpg") == count)
+    }
+  }
+
+  @Test("a repeated URL counts each time, whether its request is shared or not") func repetitions() async throws {
+    let origin = try makeSite()
+    let job = JobFolder(urls: Array(repeating: origin.url("/good.jpg"), count: 3), keys: "lint: {insecure: warn}")
+    for _ in 1...2 { #expect(try await job.runJob().result.outputText.contains("insecure  3 URLs")) }
+  }
+
+  @Test("a rule that can judge nothing can't be one that fails") func rulesWithoutImages() async throws {
+    let origin = try makeSite()
+    for (keys, reason) in [
+      ("request: {method: head}\ncache: {mode: refresh}", "method: head"), ("verify: {decode: none}", "decode: none"),
+      ("transform: {resize: {width: 8}}", "transformed"),
+    ] {
+      let result = try await JobFolder(urls: [origin.url("/good.jpg")], keys: keys + "\nlint: {metadata: fail}").prewarm(
+        "run",
+        "job.yaml"
+      )
+      #expect(result.status == 3 && result.errorText.contains(reason), "\(result.errorText)")
+    }
   }
 }

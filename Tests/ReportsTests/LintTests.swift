@@ -176,7 +176,7 @@ import Testing
     var facts = Self.good
     facts.certificateEnd = nineOClock
     for number in 1...3 { record(good(facts), "https://a.example/\(number).jpg", in: run) }
-    record(.make(.hitDisk) { $0.bytes = 10 }, "https://a.example/4.jpg", in: run)
+    record(good(nil) { $0.outcome = .hitDisk }, "https://a.example/4.jpg", in: run)
     let summaries = run.finish(makeEnd()).lint
     #expect(summaries.first { $0.rule == .certificate }?.count == 1)
     #expect(
@@ -204,5 +204,53 @@ import Testing
     #expect(TextReport().text(report).contains("insecure"))
     let merged = FinishedReport(merging: [report, report])
     #expect(merged.lint[0].count == 4 && merged.lint[0].examples.count == 4)
+  }
+
+  @Test("a 304 may leave out headers that haven't changed") func notModified() {
+    var facts = DeliveryFacts()
+    (facts.isNotModified, facts.hasValidator) = (true, true)
+    #expect(findings(good(facts) { $0.outcome = .revalidated }).isEmpty)
+  }
+
+  @Test("a URL that names the format of the image doesn't negotiate it") func namedFormat() {
+    let webp = good { $0.format = .webp }
+    for url in ["https://a.example/1.jpg?fm=webp", "https://a.example/f_webp/1.jpg", "https://a.example/format(WebP)/1.jpg"] {
+      #expect(findings(webp, url: url).isEmpty)
+    }
+    #expect(findings(webp).count == 1)
+  }
+
+  @Test("sizes are those that browsers show, turned by the EXIF orientation") func orientation() {
+    let turned = good { $0.metadata.orientation = 6 }
+    #expect(findings(turned, claims: [ImageClaims(width: 80, height: 100)]).isEmpty)
+    #expect(findings(turned, claims: [ImageClaims(width: 100, height: 80)]).count == 1)
+  }
+
+  @Test("an animation is one even if only its first picture was read") func animationFromItsBeginning() {
+    let gif = good { ($0.format, $0.isAnimated, $0.bytes) = (.gif, true, 300_000) }
+    #expect(findings(gif, url: "https://a.example/1.gif").map { $0.prefix(9) } == ["gif-video"])
+  }
+
+  @Test("what isn't the image that the server sends isn't judged as one") func unseenImages() {
+    let wrong = [ImageClaims(width: 80, height: 100)]
+    let unread = good { ($0.width, $0.height, $0.format) = (0, 0, nil) }
+    #expect(findings(unread, claims: wrong).isEmpty)
+    var transforms = all
+    transforms.cachesOriginals = false
+    let hit = good(nil) { $0.outcome = .hitDisk }
+    #expect(findings(hit, claims: wrong, lint: transforms).isEmpty && findings(hit, claims: wrong).count == 1)
+    let run = makeRun(transforms)
+    record(hit, "https://a.example/1.jpg", wrong, in: run)
+    #expect(run.finish(makeEnd()).lint.contains { $0.rule == .markup && $0.unjudged == 1 })
+  }
+
+  @Test("a certificate after a redirect is that of the host where it leads") func certificateAfterRedirect() {
+    var facts = Self.good
+    facts.certificateEnd = nineOClock
+    let run = makeRun(all)
+    record(good(facts, finalURL: "https://***@b.example:444/1.jpg"), "https://a.example/1.jpg", in: run)
+    record(good(facts), "https://a.example/2.jpg", in: run)
+    let certificate = run.finish(makeEnd()).lint.first { $0.rule == .certificate }
+    #expect(certificate?.examples.map(\.url) == ["https://a.example", "https://b.example:444"])
   }
 }

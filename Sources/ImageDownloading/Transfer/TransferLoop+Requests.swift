@@ -130,6 +130,8 @@ extension TransferLoop {
       end.continuation = transfer.resumption(after: failure, counting: keptBytes)
     }
     end.requestedPause = record(outcome, of: transfer, slot)
+    // A connection shows its certificate once, maybe with a redirect or a failure.
+    if transfer.options.describesDelivery, let end = transfer.certificateEnd { certificateEnds[pending[slot].host] = end }
     release(transfer, of: slot, failedToConnect: failedToConnect)
     settle(slot, outcome, end)
   }
@@ -213,7 +215,7 @@ extension TransferLoop {
 
   private func end(_ slot: Int, _ response: DownloadResponse) {
     var response = response
-    if response.delivery != nil { noteCertificate(of: pending[slot].host, &response) }
+    response.delivery?.certificateEnd = certificateEnds[pending[slot].host]
     let job = finish(slot)
     if job.isRedirected { response.finalURL = job.url }
     job.waiters.forEach { waiter in
@@ -224,12 +226,6 @@ extension TransferLoop {
         waiter.client.end(waiter.id, .finished(id: waiter.id, response))
       }
     }
-  }
-
-  /// A connection shows its certificate once, and its later responses have the same.
-  private func noteCertificate(of host: Int, _ response: inout DownloadResponse) {
-    if let end = response.delivery?.certificateEnd { certificateEnds[host] = end }
-    response.delivery?.certificateEnd = certificateEnds[host]
   }
 
   private func fail(_ waiter: Waiter, _ failure: ImageFailure, _ job: PendingTransfer) {

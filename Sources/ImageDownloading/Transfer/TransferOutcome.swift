@@ -74,17 +74,18 @@ extension Transfer {
       isPrefix: isPrefix,
       wasStreamed: isStreamed
     )
-    if options.describesDelivery { response.delivery = delivery }
+    if options.describesDelivery { response.delivery = delivery(isNotModified: isNotModified) }
     return response
   }
 
-  private var delivery: DeliveryFacts {
+  private func delivery(isNotModified: Bool) -> DeliveryFacts {
     var facts = DeliveryFacts()
     facts.cacheControl = fields.joined(.cacheControl)
     facts.hasExpires = fields.has(.expires)
-    facts.hasValidator = fields.has(.etag) || fields.has(.lastModified)
+    facts.isNotModified = isNotModified
+    // A 304 confirms a validator.
+    facts.hasValidator = isNotModified || fields.has(.etag) || fields.has(.lastModified)
     facts.vary = fields.joined(.vary)
-    facts.certificateEnd = certificateEnd
     return facts
   }
 }

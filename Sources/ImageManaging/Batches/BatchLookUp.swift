@@ -157,7 +157,7 @@ struct BatchLookUp {
 
   /// When the image of a request may have changed, by its list; nil if that doesn't count, or nothing may be requested.
   func modified(_ index: Int) -> Timestamp? {
-    dependsOnNotes && context.mode.usesNetwork ? batch.note(index)?.modified : nil
+    dependsOnNotes && context.mode != .only ? batch.note(index)?.modified : nil
   }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
@@ -252,7 +252,7 @@ struct BatchLookUp {
     if let modified = modified(index), head.storedAt < modified { isFresh = false }
     let judgement = rules.verification.judge(head)
     if judgement == .broken { return .nothing }
-    let isKept = rules.refreshes && isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
+    let isKept = rules.refreshes && isFresh && rules.keepsImmutable && head.freshness.isImmutable
     if isFresh || isServedAllTheSame(head, cache, reader), !rules.refreshes || isKept {
       // A fetched image decides whether it is still a placeholder.
       if isPlaceholder(index, head.checksum) { return .nothing }

@@ -179,6 +179,9 @@ extension LoadContext {
     whole ? wholeDownloads[Int(variant)] : downloads[Int(variant)]
   }
 
+  /// Whether results say how images were delivered.
+  var describesDelivery: Bool { downloads.contains(where: \.options.describesDelivery) }
+
   /// The addition to the identity of `url` with that variant; nil if there is none.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {
     guard variantIdentities[Int(variant)].isAny else { return nil }

@@ -21,6 +21,7 @@ extension EntryResult {
     width = head.width
     height = head.height
     frames = head.frames
+    isAnimated = head.isAnimated
     metadata = head.metadata
     bytes = head.bodySize
     checksum = head.checksum
@@ -70,7 +71,7 @@ extension EntryResult {
     checksum = image.checksum
     if let verified = image.verified { add(verified) }
     details = Details(
-      finalURL: image.response.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
+      finalURL: image.response.shownFinalURL,
       contentType: image.response.contentType,
       warnings: (image.verified?.warnings ?? []) + [image.response.remoteCache?.warning].compactMap(\.self),
       prefixChecksum: image.prefixChecksum,
@@ -94,13 +95,14 @@ extension EntryResult {
     width = UInt32(clamping: verified.size.width)
     height = UInt32(clamping: verified.size.height)
     frames = UInt32(clamping: verified.frames)
+    isAnimated = verified.isAnimated
     metadata = verified.metadata
   }
 
   /// Adds how a 304 was delivered.
-  mutating func add(_ delivery: DeliveryFacts?) {
-    guard let delivery else { return }
-    details = Details(details, delivery: delivery)
+  mutating func addDelivery(of response: DownloadResponse) {
+    guard response.delivery != nil || response.finalURL != nil else { return }
+    details = Details(details, finalURL: response.shownFinalURL, delivery: response.delivery)
   }
 
   /// The same result for an entry that joined: the cost counts for the first entry only.
@@ -112,6 +114,13 @@ extension EntryResult {
     copy.durationNanoseconds = 0
     copy.waitedNanoseconds = 0
     return copy
+  }
+}
+
+extension DownloadResponse {
+  /// The URL that redirects led to, with credentials masked.
+  fileprivate var shownFinalURL: String? {
+    finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) }
   }
 }
 

@@ -52,7 +52,7 @@ extension StoreLoop {
     var result = EntryResult(.revalidated, summary: response.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)
     result.add(response.remoteCache)
-    result.add(response.delivery)
+    result.addDelivery(of: response)
     revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
   }
 
@@ -126,7 +126,7 @@ extension StoreLoop {
       result.outcome = .revalidated
       result.add(response.summary)
       result.add(response.remoteCache)
-      result.add(response.delivery)
+      result.addDelivery(of: response)
       return revalidate(flight, head, response, Committed(number, flight, result, processed.product), processed.verified)
     }
     touch(flight, copy)

@@ -94,8 +94,6 @@ struct Tally {
     broken = LintRuleSet()
     switch result.outcome {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
-      // Each image once.
-      if result.isShared { return }
       let manifest = manifests[entry.manifest].path
       broken = lint?.record(result, of: entry, manifest: manifest, repeats: duplicate, in: sameImages) ?? LintRuleSet()
     case .failed, .blacklisted, .skipped, .cancelled: break

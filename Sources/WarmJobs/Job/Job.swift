@@ -40,6 +40,7 @@ public struct Job: Sendable {
   /// The rules about delivery that a run applies: a rule with a limit is on.
   package var appliedLint: Lint {
     var lint = lint
+    lint.cachesOriginals = transform == nil
     for rule in failOn.lint.keys where lint.severity(rule) == .off { lint[rule] = .warn }
     return lint
   }

@@ -109,14 +109,25 @@ extension JobReader {
       if job.lint[rule] == .off, let node = given["fail-on.lint"] {
         errors.add("the limit of '\(rule.name)' has no effect: lint.\(rule.name) is off", at: node)
       }
-      // A cached image would pass without a response to judge.
-      guard rule.judgesResponses, job.cache.mode != .refresh, job.cache.mode != .bypass else { continue }
       guard let node = given["lint.\(rule.name)"] ?? given["fail-on.lint"] ?? given["lint.all"] else { continue }
-      return errors.add(
-        "'\(rule.name)' judges responses, and cached images have none; set cache.mode: refresh, or use prewarm check",
-        at: node
-      )
+      guard let reason = reasonNotToJudge(by: rule) else { continue }
+      return errors.add("'\(rule.name)' judges \(reason)", at: node)
     }
+  }
+
+  /// Why entries would pass a rule without being judged, as the end of a sentence; nil if they don't.
+  private func reasonNotToJudge(by rule: LintRule) -> String? {
+    let requestsAll = job.cache.mode == .refresh || job.cache.mode == .bypass
+    if rule.judgesResponses, !requestsAll {
+      return "responses, and cached images have none; set cache.mode: refresh, or use prewarm check"
+    }
+    guard rule.judgesImages else { return nil }
+    if job.request.download.method == .head { return "images, and request.method: head fetches none; use get or probe" }
+    if readsNoHeaders { return "images, and verify.decode: none doesn't read their headers; use header" }
+    if job.transform != nil, !requestsAll {
+      return "images as servers send them, and the cache has transformed ones; set cache.mode: refresh"
+    }
+    return nil
   }
 
   // MARK: Requests
@@ -171,10 +182,12 @@ extension JobReader {
 
   /// Rejects keys that require image headers with `decode: none`, unless images are decoded for another reason.
   private func checkDepth() {
-    guard job.verify.rules.depth == .none, !job.verify.rules.isStrict, job.transform == nil, job.cache.memory == nil else {
-      return
-    }
+    guard readsNoHeaders else { return }
     rejectHeaderRules(since: "decode: none doesn't read image headers", chosenBy: "verify.decode")
+  }
+
+  private var readsNoHeaders: Bool {
+    job.verify.rules.depth == .none && !job.verify.rules.isStrict && job.transform == nil && job.cache.memory == nil
   }
 
   private func rejectHeaderRules(since reason: String, chosenBy choice: String) {

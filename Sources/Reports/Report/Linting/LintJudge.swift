@@ -24,7 +24,8 @@ struct LintJudge {
   let lint: Lint
   let now: Timestamp
 
-  func findings(_ result: EntryResult, of entry: ReportedEntry) -> [LintFinding] {
+  /// Judges an entry; `seesImage` if its result describes the image that the server sends.
+  func findings(_ result: EntryResult, of entry: ReportedEntry, seesImage: Bool) -> [LintFinding] {
     var findings: [LintFinding] = []
     func add(_ rule: LintRule, _ finding: @autoclosure () -> (String, UInt64)?) {
       guard lint.isOn(rule), let (message, saved) = finding() else { return }
@@ -38,12 +39,14 @@ struct LintJudge {
       add(.certificate, certificate(delivery).map { ($0, 0) })
     }
     add(.insecure, entry.url.starts(with: "http:".utf8) ? ("the URL is an http URL", 0) : nil)
+    guard seesImage else { return findings }
     add(.metadata, metadata(result))
     add(.gifVideo, gifVideo(result))
-    let claims = entry.note?.claims ?? []
-    if result.width > 0, result.height > 0, !claims.isEmpty {
-      add(.oversized, tooManyPixels(result, claims))
-      add(.markup, claims.lazy.compactMap { contradiction(result, $0) }.first.map { ($0, 0) })
+    let shown = result.asShown
+    if shown.width > 0, shown.height > 0, let note = entry.note, !note.claims.isEmpty {
+      // What other pages ask for is unknown.
+      if note.pages <= 1 { add(.oversized, tooManyPixels(shown, note.claims)) }
+      add(.markup, note.claims.lazy.compactMap { contradiction(shown, $0) }.first.map { ($0, 0) })
     }
     return findings
   }
@@ -52,6 +55,8 @@ struct LintJudge {
 
   private func cacheControl(_ delivery: DeliveryFacts) -> String? {
     guard let text = delivery.cacheControl else {
+      // That of the cached response still counts (RFC 9111, section 4.3.4).
+      if delivery.isNotModified { return nil }
       return delivery.hasExpires ? "only Expires, no Cache-Control" : "no Cache-Control"
     }
     let directives = text.lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace && $0 != "\"" } }
@@ -74,6 +79,8 @@ struct LintJudge {
   /// Whether the extension names another format than the bytes have, which `Accept` decides then.
   private func varyMissing(_ delivery: DeliveryFacts, _ result: EntryResult, _ entry: ReportedEntry) -> String? {
     guard let format = result.format, let named = Self.format(ofExtension: entry.url), named != format else { return nil }
+    // The URL itself may ask for a format, such as by fm=webp.
+    guard !Self.names(format, in: entry.url) else { return nil }
     let names = (delivery.vary ?? "").lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
     guard !names.contains("accept"), !names.contains("*") else { return nil }
     return "the server sent \(format.name) for a URL of \(named.name), but Vary doesn't name Accept"
@@ -83,6 +90,12 @@ struct LintJudge {
     let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
     guard let dot = url[..<end].lastIndex(of: UInt8(ascii: ".")), (3...4).contains(end - dot - 1) else { return nil }
     return ImageFormat(fileExtension: String(decoding: url[(dot + 1)..<end], as: UTF8.self))
+  }
+
+  /// Whether a URL has the name of a format, in any letter case.
+  private static func names(_ format: ImageFormat, in url: UnsafeRawBufferPointer) -> Bool {
+    let text = String(decoding: url, as: UTF8.self).lowercased()
+    return text.contains(format.name) || format == .jpeg && text.contains("jpg")
   }
 
   private func certificate(_ delivery: DeliveryFacts) -> String? {
@@ -102,7 +115,7 @@ struct LintJudge {
   }
 
   private func gifVideo(_ result: EntryResult) -> (String, UInt64)? {
-    guard result.format == .gif, result.frames > 1, result.bytes >= Self.leastVideoBytes else { return nil }
+    guard result.format == .gif, result.frames > 1 || result.isAnimated, result.bytes >= Self.leastVideoBytes else { return nil }
     return ("an animated GIF of \(byteCount(Double(result.bytes)))", UInt64(Double(result.bytes) * Self.videoSaving))
   }
 
@@ -148,5 +161,15 @@ struct LintJudge {
 
   private static func text(_ density: Double) -> String {
     density == density.rounded() && density < 1e6 ? "\(Int(density))" : "\(density)"
+  }
+}
+
+extension EntryResult {
+  /// The same with the size as browsers show the image, turned by its EXIF orientation.
+  fileprivate var asShown: EntryResult {
+    guard metadata.orientation >= 5 else { return self }
+    var shown = self
+    (shown.width, shown.height) = (height, width)
+    return shown
   }
 }

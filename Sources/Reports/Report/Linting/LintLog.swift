@@ -11,7 +11,7 @@ package struct LintSummary: Sendable, Equatable {
   package var count: UInt64 = 0
   /// The bytes that a view of each would save; 0 if that is unknown.
   package var savedBytes: UInt64 = 0
-  /// Good entries that weren't judged, since they were found in the cache and their response is unknown.
+  /// Good entries that weren't judged: their response is unknown, or the image that the server sends.
   package var unjudged: UInt64 = 0
   /// Those that would save most first.
   package var examples: [LintExample] = []
@@ -40,7 +40,9 @@ struct LintLog {
   let judge: LintJudge
   private var summaries: [LintRule: LintSummary] = [:]
   private var sizes = SizeStatistics()
+  /// Entries without a response, and without the image that the server sends.
   private var unjudged: UInt64 = 0
+  private var unseen: UInt64 = 0
   /// The hosts whose certificate was reported.
   private var hosts: Set<String> = []
 
@@ -57,6 +59,9 @@ struct LintLog {
     in sameImages: SameImagesLog
   ) -> LintRuleSet {
     if result.details?.delivery == nil { unjudged += 1 }
+    let isHit = result.outcome == .hitDisk || result.outcome == .hitMemory
+    let seesImage = (result.width > 0 || result.format == .svg) && (lint.cachesOriginals || !isHit)
+    if !seesImage { unseen += 1 }
     let example = { (message: String, saved: UInt64) in
       LintExample(
         url: String(decoding: entry.url, as: UTF8.self),
@@ -66,28 +71,35 @@ struct LintLog {
         savedBytes: saved
       )
     }
-    var findings = judge.findings(result, of: entry)
+    var findings = judge.findings(result, of: entry, seesImage: seesImage)
     // A redirect is a finding of its own.
     if let duplicate, lint.isOn(.duplicate), result.finalURL == nil {
       let message =
         sameImages.firstURL(of: duplicate).map { "the same bytes as \($0.quotable)" } ?? "another URL has the same bytes"
       findings.append(LintFinding(rule: .duplicate, message: message, savedBytes: result.bytes))
     }
-    findings.removeAll { $0.rule == .certificate && !isNewHost(entry) }
+    let host = result.finalURL.flatMap(Self.host) ?? String(decoding: entry.host, as: UTF8.self)
+    findings.removeAll { $0.rule == .certificate && !isNew(host) }
     for finding in findings {
       // An example needs memory only if it is kept.
       add(finding.rule, savedBytes: finding.savedBytes) {
         guard finding.rule == .certificate else { return example(finding.message, finding.savedBytes) }
-        return LintExample(url: "https://\(String(decoding: entry.host, as: UTF8.self))", message: finding.message)
+        return LintExample(url: "https://\(host)", message: finding.message)
       }
     }
     // An image that is larger than shown needs no second finding for its bytes per pixel.
-    if lint.isOn(.oversized), !findings.contains(where: { $0.rule == .oversized }) { sizes.add(result) { example("", 0) } }
+    if lint.isOn(.oversized), seesImage, !findings.contains(where: { $0.rule == .oversized }) {
+      sizes.add(result) { example("", 0) }
+    }
     return findings.reduce(into: LintRuleSet()) { $0.insert($1.rule) }
   }
 
-  private mutating func isNewHost(_ entry: ReportedEntry) -> Bool {
-    hosts.count < Self.hostLimit && hosts.insert(String(decoding: entry.host, as: UTF8.self)).inserted
+  private mutating func isNew(_ host: String) -> Bool { hosts.count < Self.hostLimit && hosts.insert(host).inserted }
+
+  /// The host of a URL that redirects led to.
+  private static func host(of url: String) -> String? {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
+    return url[start...].prefix { !"/?#".contains($0) }.split(separator: "@").last.map(String.init)
   }
 
   private mutating func add(_ rule: LintRule, count: UInt64 = 1, savedBytes: UInt64, _ example: () -> LintExample) {
@@ -110,10 +122,10 @@ struct LintLog {
       for example in excess.examples { summary.add(example.savedBytes) { example } }
       summaries[.oversized] = summary
     }
-    if unjudged > 0 {
-      for rule in LintRule.allCases where rule.judgesResponses && lint.isOn(rule) {
-        summaries[rule, default: LintSummary(rule: rule, severity: lint.severity(rule))].unjudged = unjudged
-      }
+    for rule in LintRule.allCases where lint.isOn(rule) {
+      let unjudged = rule.judgesResponses ? unjudged : rule.judgesImages ? unseen : 0
+      guard unjudged > 0 else { continue }
+      summaries[rule, default: LintSummary(rule: rule, severity: lint.severity(rule))].unjudged = unjudged
     }
     return LintSummary.sorted(summaries.values)
   }
@@ -149,7 +161,8 @@ extension LintSummary {
         continue
       }
       if summary.severity == .fail { known.severity = .fail }
-      known.count += summary.count
+      // Shards may have the same hosts.
+      known.count = summary.rule == .certificate ? max(known.count, summary.count) : known.count + summary.count
       known.savedBytes += summary.savedBytes
       known.unjudged += summary.unjudged
       for example in summary.examples { known.add(example.savedBytes) { example } }
@@ -163,7 +176,7 @@ extension LintSummary {
     var parts: [String] = []
     if count > 0 { parts.append(counted(count, rule == .certificate ? "host" : "URL")) }
     if savedBytes > 0 { parts.append("\(byteCount(Double(savedBytes))) too much") }
-    if unjudged > 0 { parts.append("\(counted(unjudged, "cached image")) not judged") }
+    if unjudged > 0 { parts.append("\(counted(unjudged, "image")) not judged") }
     return parts.joined(separator: ", ")
   }
 }

@@ -53,6 +53,14 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
+  /// Whether it judges the image that the server sends, so that a transformed one in the cache, or one whose header wasn't read, isn't judged.
+  package var judgesImages: Bool {
+    switch self {
+    case .oversized, .metadata, .gifVideo, .markup: true
+    case .cacheControl, .noValidator, .varyMissing, .redirect, .insecure, .duplicate, .certificate: false
+    }
+  }
+
   /// What it finds, in a few words.
   package var summary: String {
     switch self {
@@ -112,6 +120,8 @@ package struct Lint: Sendable, Hashable {
   package var severities: [LintRule: LintSeverity] = [:]
   /// The shortest time for which `Cache-Control` should allow reuse.
   package var minimumAge = Duration.seconds(86_400)
+  /// Whether images found in the cache are those that servers sent, not transformed ones.
+  package var cachesOriginals = true
   /// How long before its end a certificate is reported.
   package var certificateMargin = Duration.seconds(14 * 86_400)
 

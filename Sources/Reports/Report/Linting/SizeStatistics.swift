@@ -68,7 +68,7 @@ struct SizeStatistics {
   /// Still images of all formats with pixels count, unless they are small.
   mutating func add(_ result: EntryResult, _ example: () -> LintExample) {
     let pixels = Double(result.width) * Double(result.height)
-    guard let format = result.format, format != .svg, result.frames == 1, result.bytes >= Self.leastBytes,
+    guard let format = result.format, format != .svg, result.frames == 1, !result.isAnimated, result.bytes >= Self.leastBytes,
       pixels >= Self.leastPixels
     else { return }
     let bytes = Double(result.bytes)
