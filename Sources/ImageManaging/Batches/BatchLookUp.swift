@@ -249,10 +249,10 @@ struct BatchLookUp {
     case .expired(let expired): head = expired
     }
     if head.hasVary, try !matchesVary(index, reader.vary(of: key, identity: identity), cache) { return .nothing }
-    if let modified = modified(index), head.storedAt < modified { isFresh = false }
+    if dependsOnNotes, let modified = modified(index), head.storedAt < modified { isFresh = false }
     let judgement = rules.verification.judge(head)
     if judgement == .broken { return .nothing }
-    let isKept = rules.refreshes && isFresh && rules.keepsImmutable && head.freshness.isImmutable
+    let isKept = rules.keepsImmutable && isFresh && head.freshness.isImmutable
     if isFresh || isServedAllTheSame(head, cache, reader), !rules.refreshes || isKept {
       // A fetched image decides whether it is still a placeholder.
       if isPlaceholder(index, head.checksum) { return .nothing }

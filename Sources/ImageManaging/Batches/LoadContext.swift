@@ -180,7 +180,7 @@ extension LoadContext {
   }
 
   /// Whether results say how images were delivered.
-  var describesDelivery: Bool { downloads.contains(where: \.options.describesDelivery) }
+  var describesDelivery: Bool { download.options.describesDelivery }
 
   /// The addition to the identity of `url` with that variant; nil if there is none.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {

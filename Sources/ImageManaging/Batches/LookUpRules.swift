@@ -22,7 +22,7 @@ struct LookUpRules {
   /// Whether an own copy that must be revalidated comes before other copies, and is served if no requests are allowed: it may be fresh, or
   /// its server sets its lifetime. A copy that only exceeds the cache's maximum age is ignored.
   let prefersOwnCopy: Bool
-  /// Whether a fresh immutable image isn't requested even to refresh it; it is if its delivery is to be judged.
+  /// Whether a refresh requests no fresh immutable images; it does if their delivery is to be judged.
   let keepsImmutable: Bool
   let isDryRun: Bool
   let writesDisk: Bool
@@ -42,7 +42,7 @@ struct LookUpRules {
     refusesPlaceholders = context.placeholders != nil
     refreshes = mode.refreshes
     prefersOwnCopy = mode.refreshes || context.followsHTTPFreshness
-    keepsImmutable = context.followsHTTPFreshness && !context.describesDelivery
+    keepsImmutable = mode.refreshes && context.followsHTTPFreshness && !context.describesDelivery
     isDryRun = mode.isDryRun
     writesDisk = mode.writesDisk
   }

@@ -93,14 +93,19 @@ public enum KeyRule: Sendable, Hashable {
     case .url: return nil
     case .urlWithoutQuery: return Array(url[..<parts.path.upperBound])
     case .droppingQuery(let names):
-      let parameters = url[parts.query].split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-      let kept = parameters.filter { parameter in
+      var kept = Array(url[..<parts.path.upperBound])
+      var (separator, isWhole) = (UInt8(ascii: "?"), true)
+      for parameter in url[parts.query].split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
         let name = parameter.prefix { $0 != UInt8(ascii: "=") }
-        return !names.contains(String(decoding: name, as: UTF8.self))
+        if names.contains(String(decoding: name, as: UTF8.self)) {
+          isWhole = false
+        } else {
+          kept.append(separator)
+          kept += parameter
+          separator = UInt8(ascii: "&")
+        }
       }
-      if kept.count == parameters.count { return nil }
-      let query = kept.joined(separator: CollectionOfOne(UInt8(ascii: "&")))
-      return url[..<parts.path.upperBound] + (kept.isEmpty ? [] : [UInt8(ascii: "?")] + query)
+      return isWhole ? nil : kept
     }
   }
 }

@@ -21,7 +21,6 @@ extension EntryResult {
     width = head.width
     height = head.height
     frames = head.frames
-    isAnimated = head.isAnimated
     metadata = head.metadata
     bytes = head.bodySize
     checksum = head.checksum
