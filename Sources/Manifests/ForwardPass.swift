@@ -402,7 +402,7 @@ extension ForwardPass {
     for next in crawl.ahead.prefix(ManifestOpener.fetchesAhead) { opener.beginFetch(next, files[next]) }
     do throws(ManifestError) {
       guard let open = try openFetched(page) else { return false }
-      // The site of a sitemap's page is where the sitemap's URL leads to.
+      // A sitemap's page may have moved, such as to https.
       if files[page].isListedPage { files[page].site = files[page].base }
       if crawl.hasLeft(files[page]) {
         let message = "it redirects to another site and was skipped; to read it, set crawl.same-site: false"

@@ -140,7 +140,7 @@ final class OpenManifest {
   let listsPages: Bool
   /// Whether it has no more rows.
   private(set) var hasEnded = false
-  /// Whether it has begun with what its format requires.
+  /// Whether its beginning could be read.
   private(set) var wasRead = true
   /// The reason why its rows ended early.
   private(set) var failure: ManifestError?

@@ -231,7 +231,7 @@ import Testing
     #expect(findings(gif, url: "https://a.example/1.gif").map { $0.prefix(9) } == ["gif-video"])
   }
 
-  @Test("what isn't the image that the server sends isn't judged as one") func unseenImages() {
+  @Test("transformed images in the cache, and those without a header, aren't judged") func unseenImages() {
     let wrong = [ImageClaims(width: 80, height: 100)]
     let unread = good { ($0.width, $0.height, $0.format) = (0, 0, nil) }
     #expect(findings(unread, claims: wrong).isEmpty)

@@ -249,7 +249,7 @@ struct BatchLookUp {
     case .expired(let expired): head = expired
     }
     if head.hasVary, try !matchesVary(index, reader.vary(of: key, identity: identity), cache) { return .nothing }
-    if dependsOnNotes, let modified = modified(index), head.storedAt < modified { isFresh = false }
+    if let modified = modified(index), head.storedAt < modified { isFresh = false }
     let judgement = rules.verification.judge(head)
     if judgement == .broken { return .nothing }
     let isKept = rules.keepsImmutable && isFresh && head.freshness.isImmutable

@@ -241,12 +241,12 @@ final class CSVReader: RowReader {
     let others = RowFields.Field.allCases.compactMap { field in
       names.firstIndex(of: columns.name(of: field)).map { (field, $0) }
     }
-    // A default name may be absent; what the user names isn't left out silently.
+    // A column with its default name may be absent.
     let wanted = RowFields.Field.allCases.filter { columns.name(of: $0) != Manifest.Columns().name(of: $0) }.map(
       columns.name(of:)
     )
     if let missing = wanted.first(where: { !names.contains($0) }) {
-      let message = "no column '\(missing)' among \(Self.shown(names)); columns names it"
+      let message = "no column '\(missing)' among \(Self.shown(names)); use a name of the header in columns"
       throw ManifestError(manifest: manifest, line: line, message: message)
     }
     return Header(

@@ -87,7 +87,8 @@ final class PageElements {
   }
 
   private func isLazy(_ element: HTMLElement) -> Bool {
-    (collector.rules.lazyAttributes + collector.rules.lazySourceSets).contains { element.attribute(named: $0) != nil }
+    let has = { (name: String) in element.attribute(named: name) != nil }
+    return collector.rules.lazyAttributes.contains(where: has) || collector.rules.lazySourceSets.contains(where: has)
   }
 
   private func readLazy(_ element: HTMLElement, _ name: String, _ line: UInt64, _ claims: ImageClaims) {

@@ -139,7 +139,7 @@ final class PageRows: RowReader {
     }
     if let sheet = content.nextStylesheet() { return .child(content.bytes(sheet.url), line: sheet.line, .stylesheet) }
     while followsLinks, let link = content.nextLink() {
-      // An image isn't a page, however large it is.
+      // A link to an image leads to no page.
       if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)) {
         return .child(content.bytes(link.url), line: link.line, .page)
       }

@@ -170,6 +170,19 @@ import Testing
     #expect(result.failure?.manifest == "https://a.com/1")
   }
 
+  @Test("sizes aren't claimed for placeholders of lazy images, and a place without a size counts beside others")
+  func claimsOfPlaces() throws {
+    let text = """
+      <img src=0.gif data-src=1.jpg data-srcset='2.jpg 300w' width=640 height=480>
+      <img src=3.jpg width=100 height=75><img src=3.jpg>
+      """
+    let result = try readAll([try page("https://a.com/")], fetcher: FakeFetcher(["https://a.com/": .text(text)]))
+    let claims = result.entries.map { $0.note?.claims ?? [] }
+    #expect(claims.count == 4 && claims[0].isEmpty)
+    #expect(claims[1].map(\.width) == [640] && claims[2].map(\.hasSizes) == [true])
+    #expect(claims[3].map(\.width) == [100, nil])
+  }
+
   @Test("an HTML page instead of a stylesheet is an error") func pageForStylesheet() throws {
     for answer in [
       FakeFetcher.Answer.typed("text/html", "a { b: url(1.jpg) }"), .text("<!doctype html><p style='a: url(1.jpg)'>"),

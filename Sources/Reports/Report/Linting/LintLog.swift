@@ -78,13 +78,14 @@ struct LintLog {
         sameImages.firstURL(of: duplicate).map { "the same bytes as \($0.quotable)" } ?? "another URL has the same bytes"
       findings.append(LintFinding(rule: .duplicate, message: message, savedBytes: result.bytes))
     }
-    let host = result.finalURL.flatMap(Self.host) ?? String(decoding: entry.host, as: UTF8.self)
-    findings.removeAll { $0.rule == .certificate && !isNew(host) }
+    // The certificate is that of the last host.
+    let host = { result.finalURL.flatMap(Self.host) ?? String(decoding: entry.host, as: UTF8.self) }
+    findings.removeAll { $0.rule == .certificate && !isNew(host()) }
     for finding in findings {
       // An example needs memory only if it is kept.
       add(finding.rule, savedBytes: finding.savedBytes) {
         guard finding.rule == .certificate else { return example(finding.message, finding.savedBytes) }
-        return LintExample(url: "https://\(host)", message: finding.message)
+        return LintExample(url: "https://\(host())", message: finding.message)
       }
     }
     // An image that is larger than shown needs no second finding for its bytes per pixel.

@@ -53,7 +53,7 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
-  /// Whether it judges the image that the server sends, so that a transformed one in the cache, or one whose header wasn't read, isn't judged.
+  /// Whether it judges the image that the server sends: not a transformed one in the cache, nor one whose header wasn't read.
   package var judgesImages: Bool {
     switch self {
     case .oversized, .metadata, .gifVideo, .markup: true
