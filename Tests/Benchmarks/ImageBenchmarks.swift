@@ -1,14 +1,13 @@
-import ImageCaching
 import ImageCoding
 import ImagePrimitives
 
-/// Probing and decoding images of each format, and computing checksums of bodies.
+/// Probing and decoding images of each format.
 enum ImageBenchmarks {
   static var all: [Benchmark] {
     let examples = [("jpeg", "photo-small.jpg"), ("png", "rgba.png"), ("webp", "lossy.webp"), ("gif", "still.gif")]
     return examples.flatMap { format, file in
       [header("header-\(format)", file), proof("proof-\(format)", file), pixels("decode-\(format)", file)]
-    } + [checksum]
+    }
   }
 
   private static func header(_ name: String, _ file: String) -> Benchmark {
@@ -45,18 +44,6 @@ enum ImageBenchmarks {
       return {
         try image.withRawBytes { bytes throws(ImageError) in
           for _ in 0..<operations { try work(coder, bytes) }
-        }
-      }
-    }
-  }
-
-  /// The checksum of a body of 18 KB.
-  private static var checksum: Benchmark {
-    Benchmark(name: "checksum", operations: 1_000) { workspace in
-      let image = try workspace.image("photo.jpg")
-      return {
-        image.withRawBytes { bytes in
-          for _ in 0..<1_000 { keep(ImageCaching.checksum(of: bytes)) }
         }
       }
     }

@@ -75,7 +75,7 @@ package struct CredentialHasher: Sendable {
 
 /// The checksum of a body: 128 bits of XXH3 over all of its bytes.
 package func checksum(of bytes: UnsafeRawBufferPointer) -> Checksum {
-  let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
+  let hash = xxhash_checksum(bytes.baseAddress, bytes.count)
   return Checksum(high: hash.high64, low: hash.low64)
 }
 
@@ -92,7 +92,7 @@ struct ChecksumStream: ~Copyable {
   deinit { XXH3_freeState(state) }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    XXH3_128bits_update(state, bytes.baseAddress, bytes.count)
+    xxhash_append(state, bytes.baseAddress, bytes.count)
   }
 
   /// The checksum of the parts so far.
