@@ -50,7 +50,8 @@ package struct Download: Sendable {
   }
 
   /// The options as the caller gave them.
-  package var options: DownloadOptions { prepared.options }
+  // Without a copy, which would retain each part.
+  package var options: DownloadOptions { _read { yield prepared.options } }
 }
 
 /// The order in which downloads of one class start.

@@ -18,6 +18,10 @@ extension ContentTypeMatch {
   /// Case and parameters (`; charset=…`) are ignored (RFC 9110, section 8.3.1). If several types are joined by commas, as in
   /// repeated headers, the first counts. A type that is nil or only white space is ``absent``.
   package init(declared: String?, format: ImageFormat) {
+    if declared == format.mediaType {
+      self = .exact
+      return
+    }
     let type = declared.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") } }
     guard let type = type?.trimmed, !type.isEmpty else {
       self = .absent

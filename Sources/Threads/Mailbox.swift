@@ -46,10 +46,10 @@ public final class Mailbox<Message: Sendable>: Sendable {
     isWatched = false
   }
 
-  public func post(_ message: Message) { post(contentsOf: CollectionOfOne(message)) }
+  public func post(_ message: Message) { post(contentsOf: [message]) }
 
   /// Adds messages in order and wakes the owner once.
-  public func post(contentsOf messages: some Collection<Message>) {
+  public func post(contentsOf messages: [Message]) {
     let wakes = state.withLock { state in
       let wasEmpty = state.messages.isEmpty
       state.messages.append(contentsOf: messages)

@@ -115,8 +115,12 @@ struct ResponseFields {
 
   /// All values of that name, in order, joined by commas.
   func joined(_ name: Name) -> String? {
-    let all = values.lazy.filter { $0.name == name }.map { String(decoding: bytes[$0.range], as: UTF8.self) }
-    return all.isEmpty ? nil : all.joined(separator: ", ")
+    var joined: String?
+    for value in values where value.name == name {
+      let text = String(decoding: bytes[value.range], as: UTF8.self)
+      joined = joined.map { "\($0), \(text)" } ?? text
+    }
+    return joined
   }
 
   /// The codings of the body in the order of their application (RFC 9110, section 8.4; RFC 9112, section 6.1), in lower case,

@@ -1,7 +1,7 @@
 import ImagePrimitives
 
 /// A transfer that has not ended, waiting or running, for one or several downloads.
-struct PendingTransfer {
+final class PendingTransfer {
   enum Activity {
     /// Between two of the others.
     case none
@@ -84,7 +84,7 @@ struct PendingTransfer {
   }
 
   /// Changes its activity, and updates its clients' counts of waiting downloads.
-  mutating func change(to activity: Activity) {
+  func change(to activity: Activity) {
     let hasWaited = isWaiting
     self.activity = activity
     guard isWaiting != hasWaited else { return }
@@ -104,7 +104,7 @@ struct PendingTransfer {
   }
 
   /// Begins a request: the first of an attempt, or one that continues it.
-  mutating func begin(_ activity: Activity, now: MonotonicInstant) {
+  func begin(_ activity: Activity, now: MonotonicInstant) {
     change(to: activity)
     if !continues { summary.attempts += 1 }
     if let since = retrySince { summary.waitedNanoseconds += now.since(since).wholeNanoseconds }
@@ -112,7 +112,7 @@ struct PendingTransfer {
   }
 
   /// Adds the cost of a request.
-  mutating func end(nanoseconds: UInt64, receivedBytes: UInt64) {
+  func end(nanoseconds: UInt64, receivedBytes: UInt64) {
     change(to: .none)
     summary.receivedBytes += receivedBytes
     // The duration excludes the second request.
@@ -122,26 +122,26 @@ struct PendingTransfer {
   }
 
   /// Continues the attempt at another URL.
-  mutating func follow(to url: [UInt8]) {
+  func follow(to url: [UInt8]) {
     visited.append(self.url)
     self.url = url
     continues = true
   }
 
   /// Continues the attempt with a probe, since HEAD was rejected.
-  mutating func probeInstead() {
+  func probeInstead() {
     isHeadRefused = true
     continues = true
   }
 
   /// Continues the attempt with the next part of the body.
-  mutating func continueProbe(from continuation: BodyContinuation) {
+  func continueProbe(from continuation: BodyContinuation) {
     self.continuation = continuation
     continues = true
   }
 
   /// Continues with a second request, which has the time limit of a new attempt.
-  mutating func requestAgain(keeping accepted: AcceptedResponse) {
+  func requestAgain(keeping accepted: AcceptedResponse) {
     self.accepted = accepted
     continuation = nil
     attemptNanoseconds = 0
@@ -149,19 +149,19 @@ struct PendingTransfer {
   }
 
   /// Records that its host asks for a pause.
-  mutating func excuse(waiting duration: Duration) {
+  func excuse(waiting duration: Duration) {
     requestedPauses += duration
     excusedAttempts += 1
   }
 
   /// Continues the attempt with a request for the whole body, since the remaining part can't be used.
-  mutating func startOver() {
+  func startOver() {
     continuation = nil
     continues = true
   }
 
   /// Resets it to the download's own URL for another attempt, which resumes the body from `continuation`.
-  mutating func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
+  func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
     url = download.requestURL
     visited = []
     continues = false
@@ -198,10 +198,7 @@ struct PendingTransferTable {
 
   func slot(of identity: DownloadIdentity) -> Int? { slots[identity] }
 
-  subscript(slot: Int) -> PendingTransfer {
-    get { pending[slot]! }
-    _modify { yield &pending[slot]! }
-  }
+  subscript(slot: Int) -> PendingTransfer { pending[slot]! }
 }
 
 /// Identifies a transfer: downloads of equal identity have the same result and share it.

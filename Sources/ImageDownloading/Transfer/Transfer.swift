@@ -290,7 +290,8 @@ final class Transfer {
     return true
   }
 
-  var options: DownloadOptions { prepared.options }
+  // Without a copy, which would retain each part.
+  var options: DownloadOptions { _read { yield prepared.options } }
 
   /// Whether the server has responded, but not by HTTP/2.
   var hasRespondedByHTTP1: Bool { phase == .connected && statusOnWire > 0 && !isHTTP2 }
@@ -346,9 +347,9 @@ extension Transfer {
 
   /// Records that a connection, new or reused, is about to be used; false if it may not be.
   func noteConnected(to address: UnsafePointer<CChar>?) -> Bool {
-    let text = address.map { String(cString: $0) } ?? ""
-    guard options.connection.addresses == .any || mayConnect(to: IPAddressRules.Address(text), written: text) else {
-      return false
+    if options.connection.addresses != .any {
+      let text = address.map { String(cString: $0) } ?? ""
+      guard mayConnect(to: IPAddressRules.Address(text), written: text) else { return false }
     }
     noteConnected()
     return true
