@@ -140,7 +140,7 @@ import Testing
     let both: [CacheStatistics] = try await job.prewarm("cache", "stats", "--json").rows()
     #expect(both.map(\.namespace) == ["default", "shop"] && both.allSatisfy { $0.entries == 5 && $0.blacklistEntries == 2 })
     let text = try await job.prewarm("cache", "stats")
-    expectGolden(text.outputText.replacing(job.cacheDirectory, with: "CACHE").replacing(/[0-9.]+ kB/, with: "SIZE"))
+    expectGolden(text.outputText.replacing(job.cacheDirectory, with: "CACHE").replacing(/\ +[0-9.]+ kB/, with: "  SIZE"))
     #expect(try await job.statistics("--namespace", "shop").entries == 5)
     job.folder.write("99\n", to: "cache/shop/VERSION")
     let broken = try await job.prewarm("cache", "stats", "--json")
