@@ -18,12 +18,12 @@ import Testing
     var stopped = 0
     for round in 0..<SoakCounts.cancels {
       let stop = Stop.allCases[round % Stop.allCases.count]
-      // Another port each round, so the URLs are new.
       let origin = try makeImageOrigin()
       // One response is held, so that no run ends before it is stopped.
       let gate = origin.hold("/images/\(Self.goodCount - 1).jpg")
-      let good = imageURLs(origin, 0..<Self.goodCount)
-      var urls = good + good.prefix(20) + ["not a url", origin.url("/missing.jpg")]
+      // New URLs each round: ports repeat after some hundreds of origins.
+      let good = imageURLs(origin, 0..<Self.goodCount).map { "\($0)?\(round)" }
+      var urls = good + good.prefix(20) + ["not a url", origin.url("/missing.jpg?\(round)")]
       urls.shuffle(using: &random)
       job.write(urls: urls)
       unlink(job.folder.file("report.json"))
