@@ -112,11 +112,10 @@ import Testing
   {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
-    let downloader = fetcher.downloader
     let onOwn = Watched(0)
     var options = DownloadOptions.forTests()
-    options.decryptor = Decryptor(name: "test") { body in
-      if downloader.runsOnCurrentThread { onOwn.withLock { $0 += 1 } }
+    options.decryptor = Decryptor(name: "test") { [weak downloader = fetcher.downloader] body in
+      if downloader?.runsOnCurrentThread == true { onOwn.withLock { $0 += 1 } }
       return body
     }
     fetcher.submit((1...40).map { origin.url("/\($0)") }, options: options)
