@@ -115,12 +115,9 @@ struct ResponseFields {
 
   /// All values of that name, in order, joined by commas.
   func joined(_ name: Name) -> String? {
-    var joined: String?
-    for value in values where value.name == name {
-      let text = String(decoding: bytes[value.range], as: UTF8.self)
-      joined = joined.map { "\($0), \(text)" } ?? text
-    }
-    return joined
+    guard has(name) else { return nil }
+    let all = values.lazy.filter { $0.name == name }.map { String(decoding: bytes[$0.range], as: UTF8.self) }
+    return all.joined(separator: ", ")
   }
 
   /// The codings of the body in the order of their application (RFC 9110, section 8.4; RFC 9112, section 6.1), in lower case,

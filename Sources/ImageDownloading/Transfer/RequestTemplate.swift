@@ -30,7 +30,7 @@ final class RequestTemplate {
   let headers: CurlList
   /// Other targets for some hosts.
   private let connectTo: CurlList?
-  private var options: DownloadOptions { _read { yield kind.prepared.options } }
+  private var options: DownloadOptions { kind.prepared.options }
 
   init(_ kind: Kind, defaults: [HeaderField]) {
     self.kind = kind

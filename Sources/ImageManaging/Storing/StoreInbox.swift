@@ -48,10 +48,7 @@ final class StoreInbox: DownloadReceiver {
 
   func receive(_ events: [DownloadEvent]) {
     var held = BackPressure.Held()
-    var messages: [StoreMessage] = []
-    messages.reserveCapacity(events.count)
     for event in events {
-      messages.append(.event(event))
       switch event {
       case .chunk(_, _, let chunk): held.bytes += chunk.count
       case .finished(_, let image):
@@ -61,7 +58,7 @@ final class StoreInbox: DownloadReceiver {
       }
     }
     pressure.add(held)
-    mailbox.post(contentsOf: messages)
+    mailbox.post(contentsOf: events.map { .event($0) })
   }
 }
 
