@@ -69,8 +69,8 @@ private struct PercentDecoded {
     var (read, written) = (0, 0)
     while read < bytes.count {
       (bytes[written], offsets[written]) = (bytes[read], offsets[read])
-      if bytes[read] == UInt8(ascii: "%"), read + 2 < bytes.count, let high = digit(bytes[read + 1]),
-        let low = digit(bytes[read + 2])
+      if bytes[read] == UInt8(ascii: "%"), read + 2 < bytes.count, let high = hexadecimalValue(bytes[read + 1]),
+        let low = hexadecimalValue(bytes[read + 2])
       {
         bytes[written] = high << 4 | low
         read += 2
@@ -82,16 +82,6 @@ private struct PercentDecoded {
     bytes.removeLast(bytes.count - written)
     offsets.removeLast(offsets.count - written - 1)
     return isChanged
-  }
-
-  /// The value of a hexadecimal digit.
-  private func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }
 
@@ -172,8 +162,6 @@ private enum CredentialMask {
     }
     return nil
   }
-
-  private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
 
   /// Whether the byte ends the authority of a URL within a text, such as one in a query.
   private static func isInnerDelimiter(_ byte: UInt8) -> Bool {

@@ -14,14 +14,14 @@ private struct ByteClass: OptionSet {
   let rawValue: UInt8
 
   static let host = ByteClass(rawValue: 1)
-  /// Excludes the dot, which needs a check for dot segments.
+  /// Excludes the dot and the percent sign, which need a check for dot segments.
   static let path = ByteClass(rawValue: 2)
   static let query = ByteClass(rawValue: 4)
 
   static let table: [ByteClass] = (UInt8.min...UInt8.max).map { byte in
     var classes: ByteClass = []
     if ByteSet.host.contains(byte) { classes.insert(.host) }
-    if ByteSet.path.contains(byte), byte != UInt8(ascii: ".") { classes.insert(.path) }
+    if ByteSet.path.contains(byte), byte != UInt8(ascii: "."), byte != UInt8(ascii: "%") { classes.insert(.path) }
     if ByteSet.query.contains(byte) { classes.insert(.query) }
     return classes
   }
@@ -74,16 +74,8 @@ private struct NormalFormScan {
   /// The start of the host, after a user name and an `@`.
   private func scanUserInfo(from start: Int) -> Int? {
     var index = start
-    while true {
-      let byte = byte(at: index)
-      if ByteSet.userInfo.contains(byte) {
-        index += 1
-      } else if byte == UInt8(ascii: "%"), isNormalEncoding(at: index) {
-        index += 3
-      } else {
-        return byte == UInt8(ascii: "@") && index > start ? index + 1 : nil
-      }
-    }
+    while ByteSet.userInfo.contains(byte(at: index)) { index += 1 }
+    return byte(at: index) == UInt8(ascii: "@") && index > start ? index + 1 : nil
   }
 
   @inline(__always)
@@ -122,21 +114,13 @@ private struct NormalFormScan {
   @inline(__always)
   private func scanTarget(isSecure: Bool, hostStart: Int, _ authority: (hostEnd: Int, end: Int)) -> URLParts? {
     var index = skip(.path, from: authority.end)
-    while index < url.count {
-      let byte = byte(at: index)
-      if byte == UInt8(ascii: ".") {
-        if self.byte(at: index - 1) == UInt8(ascii: "/"), isDotSegment(at: index) { return nil }
-        index += 1
-      } else if byte == UInt8(ascii: "%"), isNormalEncoding(at: index) {
-        index += 3
-      } else {
-        break
-      }
-      index = skip(.path, from: index)
+    while case let byte = byte(at: index), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") {
+      if self.byte(at: index - 1) == UInt8(ascii: "/"), isDotSegment(at: index) { return nil }
+      index = skip(.path, from: index + 1)
     }
     let pathEnd = index
     if index < url.count {
-      guard byte(at: index) == UInt8(ascii: "?"), index + 1 < url.count, isNormalQuery(from: index + 1) else { return nil }
+      guard byte(at: index) == UInt8(ascii: "?"), skip(.query, from: index + 1) == url.count else { return nil }
     }
     return URLParts(
       isSecure: isSecure,
@@ -149,24 +133,7 @@ private struct NormalFormScan {
   }
 
   private func isDotSegment(at start: Int) -> Bool {
-    let next = byte(at: start + 1) == UInt8(ascii: ".") ? start + 2 : start + 1
-    return next == url.count || byte(at: next) == UInt8(ascii: "/") || byte(at: next) == UInt8(ascii: "?")
-  }
-
-  private func isNormalQuery(from start: Int) -> Bool {
-    var index = skip(.query, from: start)
-    while index < url.count {
-      guard byte(at: index) == UInt8(ascii: "%"), isNormalEncoding(at: index) else { return false }
-      index = skip(.query, from: index + 3)
-    }
-    return true
-  }
-
-  /// Whether the three bytes are a percent sign and two upper-case digits that encode a byte other than an unreserved one.
-  private func isNormalEncoding(at start: Int) -> Bool {
-    guard let high = PercentEncoding.upperCaseValue(byte(at: start + 1)),
-      let low = PercentEncoding.upperCaseValue(byte(at: start + 2))
-    else { return false }
-    return !ByteSet.unreserved.contains(high << 4 | low)
+    let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
+    return DotSegment.dots(in: url[start...].prefix { !isEnd($0) }) > 0
   }
 }

@@ -1,38 +1,12 @@
-/// Percent-encoding in its normal form (RFC 3986 sections 2.1 and 6.2.2).
+import Platform
+
+/// Percent-encoding (RFC 3986, section 2.1).
 enum PercentEncoding {
   /// Appends `text`, encoding all bytes but the `allowed` ones.
-  ///
-  /// Encodings of unreserved bytes are decoded; others are kept with upper-case digits. A percent sign that begins no encoding is
-  /// encoded.
   static func append(_ text: Slice<UnsafeRawBufferPointer>, allowed: ByteSet, to bytes: inout [UInt8]) {
-    var index = text.startIndex
-    while index < text.endIndex {
-      index = appendOne(of: text, at: index, allowed: allowed, to: &bytes)
+    for byte in text {
+      if allowed.contains(byte) { bytes.append(byte) } else { appendEncoded(byte, to: &bytes) }
     }
-  }
-
-  /// Appends the byte or encoding at `index` and returns the index after it.
-  @inline(__always)
-  static func appendOne(
-    of text: Slice<UnsafeRawBufferPointer>,
-    at index: Int,
-    allowed: ByteSet,
-    to bytes: inout [UInt8]
-  ) -> Int {
-    let byte = text[index]
-    if allowed.contains(byte) {
-      bytes.append(byte)
-      return index + 1
-    }
-    guard byte == UInt8(ascii: "%"), index + 2 < text.endIndex, let high = value(text[index + 1]),
-      let low = value(text[index + 2])
-    else {
-      appendEncoded(byte, to: &bytes)
-      return index + 1
-    }
-    let decoded = high << 4 | low
-    if ByteSet.unreserved.contains(decoded) { bytes.append(decoded) } else { appendEncoded(decoded, to: &bytes) }
-    return index + 3
   }
 
   fileprivate static func appendEncoded(_ byte: UInt8, to bytes: inout [UInt8]) {
@@ -44,21 +18,38 @@ enum PercentEncoding {
   private static func upperCaseDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
   }
+}
 
-  /// The value of a hexadecimal digit in upper case, as the normal form requires.
-  static func upperCaseValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
+/// The form of a URL, or of a part of it, that all spellings of its percent-encodings share: unreserved characters are decoded, and
+/// digits are in upper case (RFC 3986, section 6.2.2). Nil if it is in that form.
+///
+/// It serves to compare URLs, never to request one: servers, caches and signatures may distinguish spellings.
+package func withUnifiedEncodings(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
+  guard let start = url.baseAddress, memchr(start, Int32(UInt8(ascii: "%")), url.count) != nil else { return nil }
+  var form: [UInt8] = []
+  form.reserveCapacity(url.count)
+  var rest = url[...]
+  while let byte = rest.popFirst() {
+    guard byte == UInt8(ascii: "%"), let high = rest.first.flatMap(hexadecimalValue),
+      let low = rest.dropFirst().first.flatMap(hexadecimalValue)
+    else {
+      form.append(byte)
+      continue
     }
+    rest = rest.dropFirst(2)
+    let value = high << 4 | low
+    if ByteSet.unreserved.contains(value) { form.append(value) } else { PercentEncoding.appendEncoded(value, to: &form) }
   }
+  return form.elementsEqual(url) ? nil : form
+}
 
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    default: upperCaseValue(digit)
-    }
+/// The value of a hexadecimal digit.
+func hexadecimalValue(_ digit: UInt8) -> UInt8? {
+  switch digit {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+  default: nil
   }
 }
 
@@ -103,16 +94,14 @@ extension ByteSet {
   static let unreserved = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
   /// The bytes allowed in a user name and password (RFC 3986 section 3.2.1).
-  static let userInfo = unreserved.union(ByteSet("!$&'()*+,;=:"))
+  static let userInfo = unreserved.union(ByteSet("!$&'()*+,;=:%"))
 
-  /// The bytes allowed in a path: RFC 3986 section 3.3, and brackets.
-  ///
-  /// Section 3.3 doesn't allow brackets in a path or query, but they are reserved and browsers don't encode them. If they were
-  /// encoded, a CDN that keys images by the URL as sent would return another image.
-  static let path = userInfo.union(ByteSet("@/[]"))
+  /// The bytes that stay as they are in a path: all but those of the path percent-encode set (WHATWG URL Standard, section 1.3). A
+  /// percent sign stays, whether it begins an encoding or not.
+  static let path = userInfo.union(ByteSet("@/[]|"))
 
-  /// The bytes allowed in a query (RFC 3986 section 3.4), and brackets.
-  static let query = path.union(ByteSet("?"))
+  /// The bytes that stay as they are in a query: all but those of the special-query percent-encode set.
+  static let query = unreserved.union(ByteSet("!$&()*+,;=:%@/[]|?\\^`{}"))
 
   /// The bytes of resolvable host names: lower case, digits, hyphen, dot, and the underscore that some names have.
   static let host = ByteSet("abcdefghijklmnopqrstuvwxyz0123456789-._")

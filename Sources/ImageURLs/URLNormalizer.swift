@@ -1,30 +1,32 @@
 import ImagePrimitives
 
-/// Converts URLs into a normal form, which identifies them and is requested.
+/// Converts URLs into the form in which browsers request them (WHATWG URL Standard, section 4.4), which also identifies them.
 ///
-/// The rules, after RFC 3986 section 6.2.2:
-/// - only http and https; the scheme in lower case;
+/// Caches and signatures see the bytes of a request, so its path and query stay as written: percent-encodings with the case of their
+/// digits, a `%` that begins none, repeated slashes, and an empty query. Two spellings are two requests. Only this changes:
+/// - only http and https; the scheme in lower case, and two slashes after it, whatever number was written;
 /// - the host in lower case, as A-labels (IDNA 2008 with the mapping of UTS 46, by libidn2 through libcurl); an IPv4
 ///   address in any notation becomes four decimal numbers, an IPv6 address the form of RFC 5952;
-/// - no default port, no fragment, no empty query (libcurl sends none), no empty user name and password;
-/// - no dot segments, and a slash for an empty path;
-/// - bytes that a URL can't contain are percent-encoded: a space as `%20`, non-ASCII text as its bytes;
-/// - percent-encodings have upper-case digits; those of unreserved characters are decoded, others are kept.
+/// - no default port, no fragment, no empty user name and password;
+/// - no dot segments, also percent-encoded ones; a slash for an empty path, and slashes for its backslashes;
+/// - characters that requests can't contain are percent-encoded: a space as `%20`, non-ASCII text as its bytes.
 ///
-/// Spaces around a URL are ignored. It owns a libcurl handle, so each thread needs its own normaliser.
+/// Tabs and line breaks are ignored, and so are spaces and control characters around a URL. It owns a libcurl handle, so each
+/// thread needs its own normaliser.
 public final class URLNormalizer {
   /// The maximum length of a URL, both as written and in normal form.
   public static let maximumURLBytes = 8192
 
   private let authorityParser = AuthorityParser()
   private var completed: [UInt8] = []
+  private var stripped: [UInt8] = []
 
   public init() {}
 
   /// Appends the normal form of `written` to `bytes` and returns the offsets of its parts.
   ///
-  /// A reference without a scheme is resolved against `base` (RFC 3986 section 5.2). If it throws, `bytes` are unchanged.
-  /// `written` must not point into `bytes`.
+  /// A reference without a scheme is resolved against `base`. If it throws, `bytes` are unchanged. `written` must not point into
+  /// `bytes`.
   public func normalize(
     _ written: UnsafeRawBufferPointer,
     relativeTo base: BaseURL?,
@@ -35,27 +37,37 @@ public final class URLNormalizer {
       return parts
     }
     let text = Self.trimming(written)
-    try Self.checkCharacters(of: text)
-    let reference = URLReference(text)
-    if case .absolute(let schemeEnd) = reference {
-      return try appendAbsolute(text, schemeEnd: schemeEnd, to: &bytes)
+    guard text.contains(where: isIgnored) else { return try appendTrimmed(text, relativeTo: base, to: &bytes) }
+    stripped.removeAll(keepingCapacity: true)
+    for byte in text where !isIgnored(byte) { stripped.append(byte) }
+    return try stripped.withRawBytes { text throws(InvalidURL) in try appendTrimmed(text, relativeTo: base, to: &bytes) }
+  }
+
+  private func appendTrimmed(_ text: UnsafeRawBufferPointer, relativeTo base: BaseURL?, to bytes: inout [UInt8])
+    throws(InvalidURL) -> URLParts
+  {
+    let reference = try URLReference(text, base: base)
+    if text.count > Self.maximumURLBytes { throw Self.tooLong }
+    guard case .relative(let prefix) = reference.kind else {
+      return try appendAbsolute(text[reference.start...], isSecure: reference.kind == .https, to: &bytes)
     }
     guard let base else { throw InvalidURL(.relative, "the URL has no scheme; start it with https:// or set base-url") }
     completed.removeAll(keepingCapacity: true)
-    completed.append(contentsOf: base.bytes[..<reference.prefixLength(of: base)])
-    completed.append(contentsOf: text)
+    completed.append(contentsOf: base.bytes[..<prefix])
+    completed.append(contentsOf: text[reference.start...])
+    let isSecure = base.parts.isSecure
     return try completed.withRawBytes { text throws(InvalidURL) in
       if let parts = Self.parts(ofNormalForm: text) {
         bytes.append(contentsOf: text)
         return parts
       }
-      return try appendAbsolute(text, schemeEnd: base.parts.isSecure ? 5 : 4, to: &bytes)
+      return try appendAbsolute(text[(isSecure ? 8 : 7)...], isSecure: isSecure, to: &bytes)
     }
   }
 
   /// Whether the text has no scheme and so needs a base.
   public static func isRelative(_ written: UnsafeRawBufferPointer) -> Bool {
-    if case .absolute = URLReference(trimming(written)) { false } else { true }
+    URLReference.schemeEnd(of: trimming(written)) == nil
   }
 
   /// Appends the target of a redirect: a `Location`, absolute or relative to the URL that returned it.
@@ -71,14 +83,13 @@ public final class URLNormalizer {
     try normalize(location, relativeTo: BaseURL(normalized: base, parts: parts), into: &bytes)
   }
 
-  private func appendAbsolute(
-    _ text: UnsafeRawBufferPointer,
-    schemeEnd: Int,
-    to bytes: inout [UInt8]
-  ) throws(InvalidURL) -> URLParts {
+  /// Appends a URL whose authority begins `text`.
+  private func appendAbsolute(_ text: Slice<UnsafeRawBufferPointer>, isSecure: Bool, to bytes: inout [UInt8])
+    throws(InvalidURL) -> URLParts
+  {
     let start = bytes.count
     do throws(InvalidURL) {
-      try appendParts(text, schemeEnd: schemeEnd, to: &bytes)
+      try appendParts(text, isSecure: isSecure, to: &bytes)
       guard bytes.count - start <= Self.maximumURLBytes else { throw Self.tooLong }
     } catch {
       bytes.removeSubrange(start...)
@@ -92,23 +103,16 @@ public final class URLNormalizer {
     return parts
   }
 
-  private func appendParts(_ text: UnsafeRawBufferPointer, schemeEnd: Int, to bytes: inout [UInt8]) throws(InvalidURL) {
-    let isSecure = try Self.isSecure(scheme: text[..<schemeEnd])
-    let slashes = text[(schemeEnd + 1)...].prefix(2)
-    guard slashes.elementsEqual("//".utf8) else { throw InvalidURL(.host, "the URL lacks // and a host after its scheme") }
+  private func appendParts(_ text: Slice<UnsafeRawBufferPointer>, isSecure: Bool, to bytes: inout [UInt8]) throws(InvalidURL) {
     bytes.append(contentsOf: (isSecure ? "https://" : "http://").utf8)
-
-    let end = text.firstIndex(of: UInt8(ascii: "#")) ?? text.count
-    let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
-    let pathStart = text[slashes.endIndex..<end].firstIndex(where: isEnd) ?? end
-    let queryMark = text[pathStart..<end].firstIndex(of: UInt8(ascii: "?")) ?? end
-
-    try appendAuthority(text[slashes.endIndex..<pathStart], isSecure: isSecure, to: &bytes)
+    let text = text[..<(text.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex)]
+    let pathStart = text.firstIndex { isSlash($0) || $0 == UInt8(ascii: "?") } ?? text.endIndex
+    let queryMark = text[pathStart...].firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
+    try appendAuthority(text[..<pathStart], isSecure: isSecure, to: &bytes)
     Self.appendPath(text[pathStart..<queryMark], to: &bytes)
-    if end - queryMark > 1 {
-      bytes.append(UInt8(ascii: "?"))
-      PercentEncoding.append(text[(queryMark + 1)..<end], allowed: .query, to: &bytes)
-    }
+    guard queryMark < text.endIndex else { return }
+    bytes.append(UInt8(ascii: "?"))
+    PercentEncoding.append(text[(queryMark + 1)...], allowed: .query, to: &bytes)
   }
 
   private func appendAuthority(_ authority: Slice<UnsafeRawBufferPointer>, isSecure: Bool, to bytes: inout [UInt8])
@@ -130,67 +134,79 @@ public final class URLNormalizer {
     try authorityParser.append(host, isSecure: isSecure, to: &bytes)
   }
 
-  /// Appends the path with normalised encodings and without dot segments (RFC 3986 section 5.2.4).
-  ///
-  /// Dot segments are detected in the appended text, since `%2E` is a dot too.
+  /// Appends the path without dot segments.
   private static func appendPath(_ path: Slice<UnsafeRawBufferPointer>, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "/"))
     let root = bytes.count
-    var segmentStart = root
-    var index = path.startIndex + 1
-    while index < path.endIndex {
-      if path[index] == UInt8(ascii: "/") {
-        endSegment(from: &segmentStart, root: root, isLast: false, in: &bytes)
-        index += 1
-      } else {
-        index = PercentEncoding.appendOne(of: path, at: index, allowed: .path, to: &bytes)
-      }
+    var rest = path.dropFirst()
+    while let end = rest.firstIndex(where: isSlash) {
+      appendSegment(rest[..<end], root: root, isLast: false, to: &bytes)
+      rest = rest[(end + 1)...]
     }
-    endSegment(from: &segmentStart, root: root, isLast: true, in: &bytes)
+    appendSegment(rest, root: root, isLast: true, to: &bytes)
   }
 
-  private static func endSegment(from start: inout Int, root: Int, isLast: Bool, in bytes: inout [UInt8]) {
-    if bytes[start...].elementsEqual(".".utf8) {
-      bytes.removeSubrange(start...)
-    } else if bytes[start...].elementsEqual("..".utf8) {
+  private static func appendSegment(
+    _ segment: Slice<UnsafeRawBufferPointer>,
+    root: Int,
+    isLast: Bool,
+    to bytes: inout [UInt8]
+  ) {
+    switch DotSegment.dots(in: segment) {
+    case 1: break
+    case 2:
+      let start = bytes.count
       let parent = start == root ? root : (bytes[root..<(start - 1)].lastIndex(of: UInt8(ascii: "/")) ?? root - 1) + 1
       bytes.removeSubrange(parent...)
-    } else if !isLast {
-      bytes.append(UInt8(ascii: "/"))
+    default:
+      PercentEncoding.append(segment, allowed: .path, to: &bytes)
+      if !isLast { bytes.append(UInt8(ascii: "/")) }
     }
-    start = bytes.count
   }
 
   private static func trimming(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     var text = text[...]
-    while text.first == UInt8(ascii: " ") { text.removeFirst() }
-    while text.last == UInt8(ascii: " ") { text.removeLast() }
+    while let first = text.first, first <= UInt8(ascii: " ") { text.removeFirst() }
+    while let last = text.last, last <= UInt8(ascii: " ") { text.removeLast() }
     return UnsafeRawBufferPointer(rebasing: text)
-  }
-
-  private static func checkCharacters(of text: UnsafeRawBufferPointer) throws(InvalidURL) {
-    if text.isEmpty { throw InvalidURL(.empty, "the URL is empty") }
-    if text.count > maximumURLBytes { throw tooLong }
-    if text.contains(where: { $0 < 32 || $0 == 127 }) {
-      throw InvalidURL(.controlCharacter, "the URL contains a control character, such as a tab or line break")
-    }
-  }
-
-  private static func isSecure(scheme: Slice<UnsafeRawBufferPointer>) throws(InvalidURL) -> Bool {
-    let lowerCase = scheme.lazy.map { $0 | 32 }
-    if lowerCase.elementsEqual("https".utf8) { return true }
-    if lowerCase.elementsEqual("http".utf8) { return false }
-    throw InvalidURL(.scheme, "the URL's scheme is neither http nor https")
   }
 
   private static let tooLong = InvalidURL(.tooLong, "the URL is longer than \(maximumURLBytes) bytes")
 }
 
+/// The segments `.` and `..`, whose dots may be percent-encoded (WHATWG URL Standard, section 4.1).
+enum DotSegment {
+  /// 1 or 2 for such a segment, else 0.
+  static func dots(in segment: some RandomAccessCollection<UInt8>) -> Int {
+    var rest = segment[...]
+    var dots = 0
+    while let first = rest.first, dots < 3 {
+      if first == UInt8(ascii: ".") {
+        rest.removeFirst()
+      } else if first == UInt8(ascii: "%"), rest.count >= 3, rest.dropFirst().first == UInt8(ascii: "2"),
+        rest.dropFirst(2).first.map({ $0 | 0x20 }) == UInt8(ascii: "e")
+      {
+        rest.removeFirst(3)
+      } else {
+        return 0
+      }
+      dots += 1
+    }
+    return dots < 3 ? dots : 0
+  }
+}
+
+/// Browsers treat backslashes as slashes, except in queries.
+func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+
+/// Tabs and line breaks, which browsers remove from URLs.
+private func isIgnored(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0a || byte == 0x0d }
+
 /// The reason why a text isn't a URL that can be fetched.
 public struct InvalidURL: Error, Sendable, Hashable {
   /// The rule that the text violates.
   public enum Reason: Sendable, Hashable {
-    case empty, tooLong, controlCharacter, relative, scheme, credentials, host, port
+    case empty, tooLong, relative, scheme, credentials, host, port
   }
 
   public let reason: Reason

@@ -11,7 +11,7 @@ public struct InvalidPattern: Error, Sendable, Hashable {
 
 /// A rule that matches URLs: a glob over the path, or `re:` and a regular expression over the whole URL.
 ///
-/// Both see the normal form. A glob with a slash must match the whole path, a glob without one the last segment, so
+/// Both match a URL as it is requested or with unified percent-encodings, whatever spelling a list has. A glob with a slash must match the whole path, a glob without one the last segment, so
 /// that `*.jpg` means every JPEG file; see ``PathGlob`` for its syntax. An expression is a POSIX extended one
 /// (regex(7)), and matches anywhere unless anchored. Both are case-sensitive.
 public struct URLPattern: Sendable {
@@ -36,9 +36,18 @@ public struct URLPattern: Sendable {
 
   /// Whether a normalised URL matches.
   public func matches(_ url: UnsafeRawBufferPointer, parts: URLParts) -> Bool {
+    let text: UnsafeRawBufferPointer
     switch kind {
-    case .glob(let glob): glob.matches(path: url[parts.path])
-    case .expression(let expression): expression.matches(url)
+    case .glob: text = UnsafeRawBufferPointer(rebasing: url[parts.path])
+    case .expression: text = url
+    }
+    return matches(text) || withUnifiedEncodings(text)?.withUnsafeBytes(matches) == true
+  }
+
+  private func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+    switch kind {
+    case .glob(let glob): glob.matches(path: text[...])
+    case .expression(let expression): expression.matches(text)
     }
   }
 }
@@ -246,7 +255,7 @@ struct PathGlobParser {
 
   /// Appends a byte, percent-encoded if a path can't contain it as it is.
   private static func appendLiteral(_ byte: UInt8, to tokens: inout [PathGlob.Token]) {
-    guard byte <= 32 || byte >= 127 || "\"<>\\^`{|}#".utf8.contains(byte) else { return tokens.append(.byte(byte)) }
+    guard byte <= 32 || byte >= 127 || "\"<>^`{}#".utf8.contains(byte) else { return tokens.append(.byte(byte)) }
     let digits = Array("0123456789ABCDEF".utf8)
     tokens += [.byte(UInt8(ascii: "%")), .byte(digits[Int(byte >> 4)]), .byte(digits[Int(byte & 15)])]
   }

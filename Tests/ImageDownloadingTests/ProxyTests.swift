@@ -32,6 +32,15 @@ struct ProxyTests {
     #expect(origin.requests.map { $0.headers["Proxy-Authorization"] } == [nil])
   }
 
+  @Test("a proxy is asked for the URL as written, and an empty query stays for one request only")
+  func spelling() async throws {
+    let fetcher = try Fetcher(concurrency: 1)
+    let urls = ["http://u:p@image.test:\(origin.port)/%7ea?", origin.url("/b%2fc"), origin.url("/d??")]
+    _ = try await fetcher.fetchInTurn(urls.map { ($0, options("http://127.0.0.1:\(proxy.port)")) })
+    #expect(origin.requests.map(\.target) == ["/%7ea?", "/b%2fc", "/d??"])
+    #expect(proxy.log.first == "GET http://image.test:\(origin.port)/%7ea?")
+  }
+
   @Test("proxy and origin credentials stay apart, and the tunnel request carries no origin headers")
   func tunnel() async throws {
     let folder = TemporaryDirectory()

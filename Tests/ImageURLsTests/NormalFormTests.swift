@@ -30,17 +30,19 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     ("  https://a.com/x  ", "https://a.com/x"),
     ("https://a.com?x", "https://a.com/?x"),
     ("https://a.com#x?y", "https://a.com/"),
-    ("https://a.com/x?", "https://a.com/x"),
+    ("https://a.com/x?", "https://a.com/x?"),
+    ("https://a.com?", "https://a.com/?"),
+    ("https://a.com/x?#f", "https://a.com/x?"),
     ("https://a.com/x?a?b/c", "https://a.com/x?a?b/c"),
     ("https://a.com//b///c", "https://a.com//b///c"),
     // Percent-encoding.
-    ("https://a.com/%7euser%2f%c3%a4", "https://a.com/~user%2F%C3%A4"),
+    ("https://a.com/%7euser%2f%c3%a4%2D?u=x%2fy", "https://a.com/%7euser%2f%c3%a4%2D?u=x%2fy"),
     ("https://a.com/ä b", "https://a.com/%C3%A4%20b"),
     ("https://a.com/a?b c", "https://a.com/a?b%20c"),
-    ("https://a.com/100%.jpg", "https://a.com/100%25.jpg"),
-    ("https://a.com/%zz%4", "https://a.com/%25zz%254"),
-    ("https://a.com/<\">{}|^`\\", "https://a.com/%3C%22%3E%7B%7D%7C%5E%60%5C"),
-    ("https://a.com/a[1]?b[]='x'", "https://a.com/a[1]?b[]='x'"),
+    ("https://a.com/100%.jpg", "https://a.com/100%.jpg"),
+    ("https://a.com/%zz%4", "https://a.com/%zz%4"),
+    ("https://a.com/<\">{}|^`?<\">{}|^`\\'", "https://a.com/%3C%22%3E%7B%7D|%5E%60?%3C%22%3E{}|^`\\%27"),
+    ("https://a.com/a[1]'?b[]=x;+&", "https://a.com/a[1]'?b[]=x;+&"),
     ("https://a.com/a%20b?c=%26", "https://a.com/a%20b?c=%26"),
     // Dot segments (RFC 3986 section 5.2.4).
     ("https://a.com/../../x", "https://a.com/x"),
@@ -49,6 +51,14 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     ("https://a.com/..", "https://a.com/"),
     ("https://a.com/a//../b", "https://a.com/a/b"),
     ("https://a.com/%2e%2E/a/%2e/.b/..c/...", "https://a.com/a/.b/..c/..."),
+    ("https://a.com/a/.%2e/b%2e/%2e%2e%2e/.%2f/%252e", "https://a.com/b%2e/%2e%2e%2e/.%2f/%252e"),
+    // Slashes, and bytes that browsers drop or encode.
+    ("https:a.com/x", "https://a.com/x"),
+    ("https:/a.com", "https://a.com/"),
+    ("http:///a.com//x", "http://a.com//x"),
+    ("http:\\\\a.com\\b\\..\\c?\\", "http://a.com/c?\\"),
+    ("\u{1}\n https://a.\tcom/a\r\nb\0\u{7f}\u{1f}", "https://a.com/ab%00%7F"),
+    ("ht\ntps://a.com/", "https://a.com/"),
     ("https://a.com/a?../b", "https://a.com/a?../b"),
     // Hosts.
     ("https://Bücher.example/", "https://xn--bcher-kva.example/"),
@@ -66,7 +76,7 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     ("http://[::ffff:102:304]/", "http://[::ffff:1.2.3.4]/"),
     ("http://1.example.3com/", "http://1.example.3com/"),
     // Credentials.
-    ("https://us er:p%3a%7e:w@a.com", "https://us%20er:p%3A~:w@a.com/"),
+    ("https://us er:p%3a%7e:w@a.com", "https://us%20er:p%3a%7e:w@a.com/"),
     ("https://@a.com/", "https://a.com/"),
     ("https://user@[::1]/", "https://user@[::1]/"),
   ]
@@ -87,13 +97,9 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
   @Test(
     "invalid URLs are rejected",
     arguments: [
-      ("", InvalidURL.Reason.empty), ("   ", .empty),
-      ("https://a.com/a\tb", .controlCharacter), ("https://a.com/\r\nHost: b", .controlCharacter),
-      ("https://a.com/\0", .controlCharacter),
-      ("https://a.com/\u{7f}", .controlCharacter), ("/x.jpg", .relative), ("x.jpg", .relative), ("//a.com/", .relative),
+      ("", InvalidURL.Reason.empty), (" \n\t ", .empty), ("/x.jpg", .relative), ("x.jpg", .relative), ("//a.com/", .relative),
       ("ftp://a.com/x", .scheme), ("file:///etc/passwd", .scheme), ("example.com:8080/x", .scheme), ("data:image/png,x", .scheme),
-      ("http:///x", .host), ("http://", .host), ("https:a.com", .host), ("https:/a.com", .host), ("http:\\\\a.com", .host),
-      ("http://a.com\\b", .host), ("http://a b.com/", .host), ("http://a%2fb.com/", .host), ("http://?x", .host),
+      ("http://", .host), ("https:", .host), ("http://a b.com/", .host), ("http://a%2fb.com/", .host), ("http://?x", .host),
       ("http://:80/", .host),
       ("http://[::1/", .host), ("http://[zz]/", .host), ("http://[fe80::1%25eth0]/", .host), ("http://1.2.3.256/", .host),
       ("http://1.2.3.4.5/", .host), ("http://127.0.0.1./", .host), ("http://-ü.de/", .host),
@@ -156,7 +162,7 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
 }
 
 @Suite struct ResolutionTests {
-  /// RFC 3986 section 5.4, with http for its made-up `g` hosts.
+  /// RFC 3986 section 5.4, with http for its made-up `g` hosts; and what browsers resolve in another way.
   @Test(
     "relative references are resolved",
     arguments: [
@@ -168,6 +174,10 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
       ("g.", "http://a/b/c/g."), ("..g", "http://a/b/c/..g"), ("./../g", "http://a/b/g"), ("g;x=1/../y", "http://a/b/c/y"),
       ("g?y/../x", "http://a/b/c/g?y/../x"), ("img/12:30 a.png", "http://a/b/c/img/12:30%20a.png"),
       ("https://b.com", "https://b.com/"),
+      ("///b.com/x", "http://b.com/x"), ("\\\\b.com\\x", "http://b.com/x"), ("/\t/b.com", "http://b.com/"), ("\\x", "http://a/x"),
+      ("/\\b.com", "http://b.com/"), ("http:/b", "http://a/b"), ("http:b", "http://a/b/c/b"), ("HTTP:?b", "http://a/b/c/d;p?b"),
+      ("http:\\\\b.com", "http://b.com/"), ("https:/b", "https://b/"), ("https:b/x", "https://b/x"), ("http:", "http://a/b/c/d;p?q"),
+      ("x\\..\\y?z\\", "http://a/b/c/y?z\\"), ("\n g%2f\r\nh ", "http://a/b/c/g%2fh"), ("?", "http://a/b/c/d;p?"),
     ]
   )
   func relativeReferences(_ pair: (String, String)) throws {

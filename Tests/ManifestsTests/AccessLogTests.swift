@@ -54,10 +54,10 @@ import Testing
       line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
       + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("https://a.com/2.jpg")
     let result = try read(text)
-    #expect(result.entries.map(\.written).count == 5)
+    #expect(result.entries.map(\.written).count == 4)
     #expect(result.urls.contains("https://a.com/1.jpg") && result.urls.contains("https://a.com/q%22.jpg"))
     #expect(result.urls.contains("https://a.com/with%20space.jpg") && result.urls.contains("https://a.com/2.jpg"))
-    #expect(result.problems.compactMap(\.self).count == 1)
+    #expect(result.problems.allSatisfy { $0 == nil })
   }
 
   @Test("lines in another format trigger one warning") func linesOfAnotherFormAreToldOnce() throws {
@@ -94,7 +94,7 @@ import Testing
     let result = try read(text)
     #expect(
       result.urls == [
-        "https://a.com/6.jpg", "https://a.com//b.com/2.jpg", "https://a.com//b.com/3.jpg", "https://a.com/%5Cb.com/4.jpg",
+        "https://a.com/6.jpg", "https://a.com//b.com/2.jpg", "https://a.com//b.com/3.jpg", "https://a.com//b.com/4.jpg",
         "https://a.com///b.com/5.jpg",
       ]
     )

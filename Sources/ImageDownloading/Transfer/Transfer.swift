@@ -1,6 +1,7 @@
 import CCurl
 import Platform
 import ImagePrimitives
+import ImageURLs
 
 /// A running request: an easy handle and the body that it receives, reused for one request after another.
 ///
@@ -202,10 +203,25 @@ final class Transfer {
     ownHeaders = own?.headers
     setCredentials(kind.isOwnOrigin ? options.credentials : nil)
     setHTTPVersion(isSecure: url.starts(with: "https:".utf8))
-    withUnsafeTemporaryAllocation(byteCount: url.count + 1, alignment: 1) { text in
-      text.copyBytes(from: url)
-      text[url.count] = 0
-      _ = curl_set_text(easy, CURLOPT_URL, text.baseAddress?.assumingMemoryBound(to: CChar.self))
+    setText(CURLOPT_URL, url[...])
+    // libcurl 7.88 writes the absolute form for a proxy (RFC 9112, section 3.2.2) without an empty query.
+    if options.connection.proxy != .none {
+      let isDropped = url.last == UInt8(ascii: "?") && url.starts(with: "http:".utf8)
+      if isDropped { setText(CURLOPT_REQUEST_TARGET, absoluteForm) } else { curl_set_text(easy, CURLOPT_REQUEST_TARGET, nil) }
+    }
+  }
+
+  /// The URL without its user name and password.
+  private var absoluteForm: ArraySlice<UInt8> {
+    guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }) else { return url[...] }
+    return "http://".utf8 + url[parts.host.lowerBound...]
+  }
+
+  private func setText(_ option: CURLoption, _ bytes: ArraySlice<UInt8>) {
+    withUnsafeTemporaryAllocation(byteCount: bytes.count + 1, alignment: 1) { text in
+      text.copyBytes(from: bytes)
+      text[bytes.count] = 0
+      _ = curl_set_text(easy, option, text.baseAddress?.assumingMemoryBound(to: CChar.self))
     }
   }
 

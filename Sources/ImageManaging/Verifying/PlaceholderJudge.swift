@@ -35,12 +35,15 @@ final class PlaceholderJudge: Sendable {
 }
 
 extension LoadContext {
-  /// Identifies the image of a normalised URL in this context and process, whatever the variant: a hash of the part of the URL that
-  /// ``LoadOptions/keyRule`` keeps.
+  /// Identifies the image of a normalised URL in this context and process, whatever the variant and the spelling of percent-encodings: a
+  /// hash of the part of the URL that ``LoadOptions/keyRule`` keeps.
   package func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
-    if case .url = options.keyRule { return DuplicateIndex.hash(url) }
-    guard parts.count > 0, let kept = options.keyRule.apply(to: url, parts: parts) else { return DuplicateIndex.hash(url) }
-    return kept.withRawBytes { DuplicateIndex.hash($0) }
+    let hash = { (url: UnsafeRawBufferPointer) in
+      withUnifiedEncodings(url)?.withUnsafeBytes(DuplicateIndex.hash) ?? DuplicateIndex.hash(url)
+    }
+    if case .url = options.keyRule { return hash(url) }
+    guard parts.count > 0, let kept = options.keyRule.apply(to: url, parts: parts) else { return hash(url) }
+    return kept.withRawBytes(hash)
   }
 
   /// Why an image with these bytes is rejected at that URL; nil if it is accepted, or if the context has no such rule.

@@ -107,6 +107,8 @@ struct LoggedTargets {
   /// Returns the part of a target to resolve against the base, or all of it if there is no base; nil if it isn't a URL
   /// of the base's site.
   func accepted(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    // No client sends a control character, and resolution would drop some.
+    if target.contains(where: { $0 < 0x20 }) { return nil }
     if target.first == UInt8(ascii: "/") { return target }
     guard let authorityStart = Self.authorityStart(of: target) else { return nil }
     guard let base else { return target }
@@ -117,10 +119,12 @@ struct LoggedTargets {
     return UnsafeRawBufferPointer(rebasing: target[end...])
   }
 
-  /// Appends a path as a reference that always resolves to that path: two slashes at its start would name a host (RFC
-  /// 3986 section 4.2). The dot segment that separates them disappears when the reference is resolved.
+  /// Appends a path as a reference that always resolves to that path: two slashes at its start would name a host, even as
+  /// backslashes (WHATWG URL Standard, section 4.4). A dot segment that separates them disappears when the reference is resolved.
   static func appendReference(_ path: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
-    if path.starts(with: "//".utf8) { "/.".utf8.withContiguousStorageIfAvailable { bytes.append(UnsafeRawBufferPointer($0)) } }
+    if path.count > 1, path[1] == UInt8(ascii: "/") || path[1] == UInt8(ascii: "\\") {
+      "/.".utf8.withContiguousStorageIfAvailable { bytes.append(UnsafeRawBufferPointer($0)) }
+    }
     bytes.append(path)
   }
 

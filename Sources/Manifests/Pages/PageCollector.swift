@@ -13,7 +13,6 @@ final class PageCollector {
 
   private static let shownBytes = 256
   private let normalizer = URLNormalizer()
-  private var cleaned: [UInt8] = []
 
   init(_ rules: PageRules, base: BaseURL) {
     self.rules = rules
@@ -85,12 +84,11 @@ final class PageCollector {
   }
 
   private func resolve(_ written: UnsafeRawBufferPointer, line: UInt64) -> Resolution {
-    switch WrittenURL.clean(written, base: base, into: &cleaned) {
-    case .empty: return .skipped
-    case .notFetched:
+    let visible = written.drop { $0 <= 0x20 }
+    // Only a fragment: a part of the page itself.
+    if visible.first == UInt8(ascii: "#") {
       remarks.otherURLs += 1
       return .skipped
-    case .reference: break
     }
     let start = text.count
     guard start < rules.limits.textBytes else {
@@ -98,13 +96,18 @@ final class PageCollector {
       return .skipped
     }
     do throws(InvalidURL) {
-      let parts = try cleaned.withRawBytes { written throws(InvalidURL) in
-        try normalizer.normalize(written, relativeTo: base, into: &text)
-      }
+      let parts = try normalizer.normalize(written, relativeTo: base, into: &text)
       return .url(start..<text.count, parts)
     } catch {
-      text.append(contentsOf: cleaned.prefix(Self.shownBytes))
-      return .invalid(start..<text.count, error.message)
+      switch error.reason {
+      case .empty: return .skipped
+      case .scheme:
+        remarks.otherURLs += 1
+        return .skipped
+      default:
+        text.append(contentsOf: visible.prefix(Self.shownBytes))
+        return .invalid(start..<text.count, error.message)
+      }
     }
   }
 }

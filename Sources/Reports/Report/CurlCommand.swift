@@ -1,4 +1,5 @@
 package import ImagePrimitives
+import ImageURLs
 
 /// The curl command that repeats the request of an entry, with secrets masked.
 public struct CurlCommand: Sendable, Hashable {
@@ -7,7 +8,7 @@ public struct CurlCommand: Sendable, Hashable {
 
   public init(options: [String]) { self.options = options }
 
-  /// The line for a URL as reports show it; characters that URLs must not contain are percent-encoded, as in the request.
+  /// The line for a URL as reports show it, in the form in which it is requested.
   public func line(for url: String) -> String {
     let sent = sentForm(of: url)
     var words = ["curl"] + options
@@ -64,47 +65,9 @@ private func isWebAddress(_ url: String) -> Bool {
   ["http://", "https://"].contains { url.utf8.count > $0.utf8.count && url.prefix($0.count).lowercased() == $0 }
 }
 
-/// The URL with spaces, invisible characters and non-ASCII bytes encoded as in a request line, and encodings in normal form (RFC 3986,
-/// section 6.2.2). A host name stays as it is, since curl accepts letters of all languages there. curl removes dot segments itself.
+/// The URL as it is requested; a text that isn't one stays as it is.
 private func sentForm(of url: String) -> String {
-  let scalars = url.unicodeScalars
-  let authorityEnd = pathStart(of: url)
-  var result = ""
-  var index = scalars.startIndex
-  while index < scalars.endIndex {
-    let scalar = scalars[index]
-    let isUnsafe =
-      switch scalar {
-      case "\u{0}"..."\u{20}", "\u{7F}", "\"", "<", ">", "\\", "^", "`", "{", "|", "}": true
-      case "%": encodedByte(scalars[index...]) == nil
-      default: scalar.value > 0x7F && (index >= authorityEnd || isHidden(scalar.value))
-      }
-    if scalar == "%", index >= authorityEnd, let byte = encodedByte(scalars[index...]) {
-      if isUnreserved(byte) { result.unicodeScalars.append(Unicode.Scalar(byte)) } else { result += percentEncoding(of: byte) }
-      scalars.formIndex(&index, offsetBy: 3)
-      continue
-    }
-    if isUnsafe { result += String(scalar).utf8.map(percentEncoding).joined() } else { result.unicodeScalars.append(scalar) }
-    scalars.formIndex(after: &index)
-  }
-  return result
-}
-
-private func percentEncoding(of byte: UInt8) -> String { (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true) }
-
-/// The byte that a percent sign and two hexadecimal digits encode; nil if there are none.
-private func encodedByte(_ text: Substring.UnicodeScalarView) -> UInt8? {
-  let digits = text.dropFirst().prefix(2)
-  guard digits.count == 2, digits.allSatisfy({ $0.isASCII && $0.properties.isASCIIHexDigit }) else { return nil }
-  return UInt8(String(digits), radix: 16)
-}
-
-/// Whether a byte has the same meaning encoded or not (RFC 3986, section 2.3).
-private func isUnreserved(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-  default: "-._~".utf8.contains(byte)
-  }
+  do throws(InvalidURL) { return String(decoding: try BaseURL(url).bytes, as: UTF8.self) } catch { return url }
 }
 
 /// Whether curl would find a pattern in it: brackets or braces (curl(1), "Globbing"), except those of an IPv6 address.

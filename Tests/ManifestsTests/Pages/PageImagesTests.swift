@@ -116,7 +116,7 @@ import Testing
     arguments: [
       (" \n a b.png\t", "/news/a%20b.png"), ("a\n\t.png", "/news/a.png"),
       ("//cdn.example.com/a.png", "https://cdn.example.com/a.png"),
-      ("\\img\\a.png?b\\c", "/img/a.png?b%5Cc"), ("https:a.png", "/news/a.png"), ("https:/a.png", "/a.png"),
+      ("\\img\\a.png?b\\c", "/img/a.png?b\\c"), ("https:a.png", "/news/a.png"), ("https:/a.png", "/a.png"),
       ("http:/b.com/a.png", "http://b.com/a.png"), ("https:\\\\b.com\\a.png", "https://b.com/a.png"),
       ("///b.com/a.png", "https://b.com/a.png"), ("?x", "/news/today.html?x"), ("../a.png#b", "/a.png"),
       ("a&amp;b.png?c&copy=1&eacute;", "/news/a&b.png?c&copy=1%C3%A9"), ("HTTPS://WWW.example.com/a.png", "/a.png"),
