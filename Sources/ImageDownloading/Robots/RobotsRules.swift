@@ -69,9 +69,30 @@ struct RobotsRules: Sendable {
     return Disallowance(rule: "Disallow: \(written)".quotable, line: rule.line)
   }
 
-  /// The name of a robot in such files: its `User-Agent` up to the first slash or blank (section 2.2.1).
+  /// The name of a robot in such files (section 2.2.1): the first product of its `User-Agent`. Robots that begin like a browser, with
+  /// `Mozilla`, have it in a comment, after `compatible` or beside their address; or right before a comment with their address.
   static func productToken(of userAgent: String) -> String {
-    String(userAgent.prefix { $0 != "/" && $0 != " " && $0 != "\t" }).lowercased()
+    let own = name(userAgent)
+    guard own.lowercased() == "mozilla" else { return own.lowercased() }
+    var before = own[...]
+    for part in userAgent.split(separator: "(", omittingEmptySubsequences: false).dropFirst() {
+      let (comment, rest) = part.firstIndex(of: ")").map { (part[..<$0], part[$0...].dropFirst()) } ?? (part, "")
+      let fields = comment.split(separator: ";").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
+      if let index = fields.firstIndex(where: { $0.lowercased() == "compatible" }), index + 1 < fields.count {
+        return name(fields[index + 1]).lowercased()
+      }
+      if comment.contains("://") {
+        let first = fields.first { !$0.contains("://") }
+        return name(first ?? before).lowercased()
+      }
+      before = rest.split(separator: " ").last ?? before
+    }
+    return own.lowercased()
+  }
+
+  /// A product's name: the text up to a slash or blank.
+  private static func name(_ product: some StringProtocol) -> String {
+    String(product.prefix { $0 != "/" && $0 != " " && $0 != "\t" })
   }
 }
 
