@@ -37,11 +37,15 @@ package indirect enum FailureReason: Sendable, Hashable {
   case waitTooLong(finding: String, maximum: Duration, wasRequested: Bool, isHostDown: Bool = false)
   /// The body exceeds the maximum size of downloads; nil if the server declared no length.
   case bodyTooLarge(declaredBytes: Int?, maximum: Int)
+  /// The server redirects to a URL again after it has set a cookie, which isn't sent.
+  case cookieLoop
   case unresolved(name: String)
   /// No connection was accepted; `cause` is the system's, such as `Connection refused`.
   case noConnection(to: String, cause: String)
   /// The host is paused after several consecutive failures; includes the last one.
   case hostDown(failures: Int, last: ImageFailure)
+  /// The host can't be reached directly, and the proxy that this variable of the environment names wasn't used.
+  case unusedProxy(variable: String, ImageFailure)
   /// A reason with text around it.
   case quoted(before: String, FailureReason, after: String)
 
@@ -56,9 +60,11 @@ package indirect enum FailureReason: Sendable, Hashable {
     case .secondRequest, .noRemoteHit: .remoteCache
     case .waitTooLong(_, _, _, let isHostDown): isHostDown ? .hostDown : .httpStatus
     case .bodyTooLarge: .tooLarge
+    case .cookieLoop: .redirects
     case .unresolved: .dns
     case .noConnection: .connect
     case .hostDown: .hostDown
+    case .unusedProxy(_, let failure): failure.kind
     case .quoted(_, let reason, _): reason.kind
     }
   }
@@ -90,10 +96,12 @@ package indirect enum FailureReason: Sendable, Hashable {
     case .waitTooLong(let finding, _, _, _): finding
     case .bodyTooLarge(nil, _): "the body"
     case .bodyTooLarge(let bytes?, _): "the declared body of \(bytes) bytes"
+    case .cookieLoop: "the server sets a cookie and redirects in a loop"
     case .unresolved(let name): "the name \(name) could not be resolved"
     case .noConnection(let address, let cause): "no connection to \(address): \(cause)"
     case .hostDown(let failures, let last):
       "skipped after \(failures) \(failures == 1 ? "failure" : "failures in a row"): \(last.cause)"
+    case .unusedProxy(let variable, let failure): "\(failure.message); \(variable) is set but not used"
     case .quoted(_, let reason, _): reason.finding
     }
   }
@@ -109,7 +117,7 @@ extension ImageFailure {
   /// Why the host can't be reached; nil if it can, or if that isn't known.
   package var unreachableReason: FailureReason? {
     switch reason {
-    case .unresolved, .noConnection: reason
+    case .unresolved, .noConnection, .unusedProxy: reason
     case .hostDown(_, let last): last.unreachableReason
     default: nil
     }
@@ -136,6 +144,8 @@ extension FailureReason: CustomStringConvertible {
     case .noRemoteHit: "\(finding), but a remote cache hit is required"
     case .waitTooLong: sentence(naming: "DownloadOptions.retryAfterMaximum")
     case .bodyTooLarge: sentence(naming: "DownloadOptions.maxBytes")
+    case .cookieLoop: "\(finding); DownloadOptions.handlesCookies sends it back"
+    case .unusedProxy: "\(finding); DownloadOptions.Connection.proxy is none"
     case .untransformable, .unresolved, .noConnection, .hostDown: finding
     case .quoted(let before, let reason, let after): "\(before)\(reason)\(after)"
     }

@@ -34,6 +34,23 @@ import Testing
     #expect(other.status == 3 && other.errorText.contains("concurrency"))
   }
 
+  @Test("a failure to reach a host names the proxy of the environment that wasn't used")
+  func unusedProxy() async throws {
+    let port = RefusedPort()
+    let url = "http://127.0.0.1:\(port.port)/a.jpg"
+    let job = JobFolder(urls: [url, "http://unresolvable.invalid/b.jpg"])
+    let proxies = [["http_proxy": "http://bob:y@proxy.test:1"], ["all_proxy": "p"], ["https_proxy": "p"], ["http_proxy": ""]]
+    for (index, proxy) in (proxies + [["http_proxy": "p", "no_proxy": "a.test, 127.0.0.1,.invalid"]]).enumerated() {
+      let environment = job.environment.merging(proxy.mapValues { $0 }) { $1 }
+      let arguments = ["check", "urls.txt", "--set", "request.retries=0"]
+      let command = try Command(BuiltCommand.path, arguments, environment: environment, workingDirectory: job.folder.path)
+      let output = try await command.wait().outputText
+      let hint = "\(index == 0 ? "http_proxy" : "all_proxy") is set but not used; set request.proxy: environment to use it"
+      #expect(output.split(separator: hint, omittingEmptySubsequences: false).count == (index < 2 ? 3 : 1), "\(output)")
+      #expect(!output.contains("bob"))
+    }
+  }
+
   @Test("--quiet prints failures only") func quiet() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))

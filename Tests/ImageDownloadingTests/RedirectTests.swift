@@ -69,6 +69,30 @@ struct RedirectTests {
     #expect(origin.requests.count == 3)
   }
 
+  @Test("a redirect back that sets a cookie is followed with cookies only, and at most as often as allowed")
+  func cookieLoop() throws {
+    let origin = try Origin()
+    let wall = Behaviour.computed { request in
+      let cookie = request.headers["Cookie"] ?? ""
+      if cookie.contains("seen=1") { return .body([1]) }
+      return .status(302, headers: ["Location": request.target, "Set-Cookie": "seen=1; Path=/"])
+    }
+    for path in ["/self", "/%7eself?"] { origin.set(path, wall) }
+    origin.set("/login", .status(302, headers: ["Location": "/page", "Set-Cookie": "user=1; Path=/"]))
+    origin.set("/page", .computed { ($0.headers["Cookie"] ?? "").contains("user=1") ? .body([2]) : .redirect(to: "/login") })
+    origin.set("/endless", .status(302, headers: ["Location": "/endless", "Set-Cookie": "a=1; Path=/"]))
+    for path in ["/self", "/%7eself?", "/page"] {
+      #expect(try Fetcher().fetch(origin.url(path), options: .forTests(handlesCookies: true)).image != nil, "\(path)")
+      let failure = try #require(try Fetcher().fetch(origin.url(path)).failure)
+      #expect(failure.kind == .redirects && !failure.isTransient)
+      expectGolden(failure.message, for: path)
+    }
+    let before = origin.requests.count
+    let endless = try Fetcher().fetch(origin.url("/endless"), options: .forTests(handlesCookies: true, redirects: 3)).failure
+    #expect(endless?.kind == .redirects && endless?.message == "more than 3 redirects")
+    #expect(origin.requests.count == before + 4)
+  }
+
   @Test(
     "a redirect to another scheme fails as redirects",
     arguments: [

@@ -1,7 +1,7 @@
 import ImagePrimitives
 import ImageURLs
 
-/// Resolves redirects within the rules: http and https only, a limited number, no loop.
+/// Resolves redirects within the rules: http and https only, a limited number, no loop unless a cookie may end it.
 final class RedirectResolver {
   private let normalizer = URLNormalizer()
 
@@ -28,10 +28,9 @@ final class RedirectResolver {
         .redirect("cannot follow redirect \(job.visited.count + 1): its URL is too long with the credentials of the first URL")
       )
     }
-    guard next != job.url, !job.visited.contains(next) else {
-      return .failure(.redirect("redirect loop"))
-    }
-    return .success(next)
+    guard next == job.url || job.visited.contains(next) else { return .success(next) }
+    if !job.hasSetCookie { return .failure(.redirect("redirect loop")) }
+    return job.download.options.handlesCookies ? .success(next) : .failure(ImageFailure(.cookieLoop))
   }
 
   private func resolve(_ location: [UInt8], against base: [UInt8]) throws(InvalidURL) -> [UInt8] {

@@ -32,6 +32,8 @@ final class PendingTransfer {
   var url: [UInt8]
   /// The URLs of this attempt before that one.
   var visited: [[UInt8]] = []
+  /// Whether a redirect of this attempt set a cookie that its next requests may carry.
+  private(set) var hasSetCookie = false
   /// The number of the URL's host.
   var host: Int
   /// Whether it continues an attempt: the next hop of a redirect, a probe after a rejected HEAD, or the next part of a body.
@@ -121,6 +123,11 @@ final class PendingTransfer {
     summary.durationNanoseconds += nanoseconds
   }
 
+  /// Records the cookies of a redirect, before it is followed.
+  func note(setsCookie: Bool) {
+    if setsCookie, isAtOwnOrigin { hasSetCookie = true }
+  }
+
   /// Continues the attempt at another URL.
   func follow(to url: [UInt8]) {
     visited.append(self.url)
@@ -164,6 +171,7 @@ final class PendingTransfer {
   func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
     url = download.requestURL
     visited = []
+    hasSetCookie = false
     continues = false
     self.continuation = continuation
     attemptNanoseconds = 0

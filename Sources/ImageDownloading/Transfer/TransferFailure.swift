@@ -4,7 +4,9 @@ import ImagePrimitives
 
 extension Transfer {
   /// The time limit that is exceeded at `now`; nil if none is.
-  func brokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? {
+  func brokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? { directlyBrokenTimeLimit(now).map(namingUnusedProxy) }
+
+  private func directlyBrokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? {
     if now >= deadline { return timedOut(after: options.timeout) }
     guard phase == .connected else {
       guard now >= connectLimit else { return nil }
@@ -26,7 +28,9 @@ extension Transfer {
   /// No time limit can be exceeded before this.
   var earliestTimeLimit: MonotonicInstant { min(deadline, connectLimit, started.advanced(by: options.stallTimeout)) }
 
-  func failure(_ code: CURLcode) -> ImageFailure {
+  func failure(_ code: CURLcode) -> ImageFailure { namingUnusedProxy(directFailure(code)) }
+
+  private func directFailure(_ code: CURLcode) -> ImageFailure {
     if let failure = connectionFailure(code) { return failure }
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -138,6 +142,14 @@ extension Transfer {
     case .environment: " or the proxy of the environment"
     case .url: " through the proxy"
     }
+  }
+
+  /// The failure, with the proxy of the environment if that could have reached the host.
+  private func namingUnusedProxy(_ failure: ImageFailure) -> ImageFailure {
+    guard phase != .connected, [.dns, .connect].contains(failure.kind), connection.proxy == .none,
+      let variable = EnvironmentProxy.variable(isSecure: origin.isSecure, host: origin.name)
+    else { return failure }
+    return ImageFailure(.unusedProxy(variable: variable, failure), isTransient: failure.isTransient)
   }
 
   /// The failure for `code`, if the connection's options explain it.

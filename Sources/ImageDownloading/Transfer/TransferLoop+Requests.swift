@@ -159,7 +159,8 @@ extension TransferLoop {
     switch outcome {
     case .remoteCache: preconditionFailure("a second request follows an accepted response")
     case .response(let response): end(slot, response)
-    case .redirect(let location):
+    case .redirect(let location, let setsCookie):
+      pending[slot].note(setsCookie: setsCookie)
       switch redirects.resolve(location, of: pending[slot]) {
       case .success(let url):
         pending[slot].follow(to: url)

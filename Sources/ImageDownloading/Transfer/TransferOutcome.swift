@@ -5,7 +5,7 @@ import ImagePrimitives
 enum TransferOutcome {
   case response(DownloadResponse)
   /// A redirect with that `Location`.
-  case redirect([UInt8])
+  case redirect([UInt8], setsCookie: Bool)
   /// The server doesn't support HEAD.
   case headRefused
   /// A probe needs another request.
@@ -23,7 +23,10 @@ extension Transfer {
     if code == CURLE_OK { decide() }
     if let early = earlyOutcome(at: time) { return early }
     guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
-    if isRedirect { return .redirect(Array(fields.bytes(.location) ?? [])) }
+    if isRedirect {
+      let setsCookie = responseHead?.headers.value(of: "Set-Cookie") != nil
+      return .redirect(Array(fields.bytes(.location) ?? []), setsCookie: setsCookie)
+    }
     if isConditional, status == 304, rejection == nil { return .response(response(body: [], time, isNotModified: true)) }
     guard disposition == .kept else {
       if method == .head, rejection == nil, HTTPStatus.refusesMethod(status) { return .headRefused }

@@ -51,6 +51,7 @@ extension Job {
   private func advice(_ unreachable: FailureReason) -> String? {
     switch unreachable {
     case .unresolved(let name): "\(name) doesn't resolve; check the name and DNS"
+    case .unusedProxy: JobWording().sentence(unreachable)
     case .noConnection: "\(unreachable.finding); check the address, the port and whether the server runs"
     default: nil
     }

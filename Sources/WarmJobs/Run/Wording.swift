@@ -28,6 +28,8 @@ struct JobWording: Wording {
     case .noRemoteHit: "\(finding); verify.remote-cache requires a hit"
     case .waitTooLong: reason.sentence(naming: "request.retry-after-max")
     case .bodyTooLarge: reason.sentence(naming: "max-bytes")
+    case .cookieLoop: "\(finding); set request.cookies: true to send it back"
+    case .unusedProxy: "\(finding); set request.proxy: environment to use it"
     case .unresolved, .noConnection, .hostDown: finding
     case .quoted(let before, let reason, let after): "\(before)\(sentence(reason))\(after)"
     }
