@@ -4,8 +4,8 @@ void cpng_restrict(png_structp png, CPNGExpectation expected) {
   png_set_user_limits(png, expected.width, expected.height);
   // Keep only PLTE and tRNS, so that no profile or text is decompressed.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-  // A wrong checksum in any chunk means damage.
-  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  // Like browsers, ignore ancillary chunks with a wrong checksum; in others it means a damaged picture.
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
 }
 
 void cpng_check_size(png_structp png, png_infop info, CPNGExpectation expected) {

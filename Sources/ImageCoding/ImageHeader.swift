@@ -25,6 +25,8 @@ public struct ImageHeader: Sendable, Hashable {
   public var hasPosition: Bool
   /// The horizontal resolution in dots per inch; nil if there is none, or none in the prefix.
   public var dpi: Double?
+  /// What is wrong with it although it may be decodable, one sentence each.
+  package var warnings: [String] = []
   /// Whether its EXIF metadata has a thumbnail.
   package var hasThumbnail = false
   /// The size of its EXIF metadata.

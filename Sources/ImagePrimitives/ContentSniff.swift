@@ -61,6 +61,50 @@ package enum ContentSniff: Sendable, Hashable {
   }
 }
 
+/// An image that begins after other bytes, such as a line break or a warning that a script printed.
+package struct LateImage {
+  package let format: ImageFormat
+  /// The number of bytes before it.
+  package let offset: Int
+  /// What these bytes are, such as `line breaks`.
+  package let before: String
+
+  /// The number of binary bytes that may precede it; in more of them, three bytes that look like a signature may be chance.
+  private static let maximumBinaryBytes = 512
+
+  /// Searches a body that doesn't begin with an image, as far as ``ImageFormat/textPrefixLength``.
+  package init?(in body: UnsafeRawBufferPointer) {
+    let bytes = ByteView(body)
+    // These have images in them.
+    if bytes.matches("%PDF-") { return nil }
+    for offset in 1..<max(1, min(body.count, ImageFormat.textPrefixLength)) {
+      let isCandidate =
+        switch body[offset] {
+        case 0xFF: bytes.byte(at: offset + 1) == 0xD8
+        case 0x89, UInt8(ascii: "G"), UInt8(ascii: "R"), UInt8(ascii: "I"), UInt8(ascii: "M"), UInt8(ascii: "B"): true
+        case 0: bytes.matches("ftyp", at: offset + 4) || bytes.matches("JXL ", at: offset + 4)
+        // Pages have SVG elements, but no XML declaration before them.
+        case UInt8(ascii: "<"): bytes.matches("<?xml", at: offset)
+        default: false
+        }
+      guard isCandidate, let format = ImageFormat(prefix: UnsafeRawBufferPointer(rebasing: body[offset...])) else { continue }
+      let before = UnsafeRawBufferPointer(rebasing: body[..<offset])
+      guard offset <= Self.maximumBinaryBytes || ByteView(before).looksLikeText else { return nil }
+      (self.format, self.offset, self.before) = (format, offset, Self.kind(of: before))
+      return
+    }
+    return nil
+  }
+
+  private static func kind(of before: UnsafeRawBufferPointer) -> String {
+    if before.elementsEqual([0xEF, 0xBB, 0xBF]) { return "a byte order mark" }
+    if before.allSatisfy({ $0 == 0x0A || $0 == 0x0D }) { return before.count == 1 ? "a line break" : "line breaks" }
+    if before.allSatisfy(\.isASCIIWhitespace) { return "white space" }
+    if MarkupSniff(before).kind == .html { return "HTML" }
+    return ByteView(before).looksLikeText ? "text" : "binary data"
+  }
+}
+
 extension ByteView {
   /// Whether no byte is a "binary data byte" of the WHATWG's MIME Sniffing standard, section 3.
   ///

@@ -4,7 +4,8 @@ package enum ContentTypeMatch: UInt8, Sendable {
   case exact
   /// A common alias, such as `image/jpg`.
   case alias
-  /// A type for any data, such as `application/octet-stream`, or `text/xml` for SVG.
+  /// A type that names no format, such as `application/octet-stream`, `unknown/unknown` or `image/*`; none that is valid; or
+  /// `text/xml` for SVG.
   case generic
   /// No type was declared.
   case absent
@@ -16,15 +17,22 @@ extension ContentTypeMatch {
   /// Compares a declared `Content-Type` with the format of the bytes.
   ///
   /// Case and parameters (`; charset=…`) are ignored (RFC 9110, section 8.3.1). If several types are joined by commas, as in
-  /// repeated headers, the first counts. A type that is nil or only white space is ``absent``.
+  /// repeated headers, the last valid one counts, but not `*/*` (Fetch, "extract a MIME type"). A type that is nil or only white
+  /// space is ``absent``.
   package init(declared: String?, format: ImageFormat) {
     if declared == format.mediaType {
       self = .exact
       return
     }
-    let type = declared.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") } }
-    guard let type = type?.trimmed, !type.isEmpty else {
+    let types = (declared ?? "").utf8.split(separator: UInt8(ascii: ",")).lazy.map {
+      $0.prefix { $0 != UInt8(ascii: ";") }.trimmed
+    }
+    guard types.contains(where: { !$0.isEmpty }) else {
       self = .absent
+      return
+    }
+    guard let type = types.last(where: { $0.isMediaType && !$0.equals("*/*") }), !type.namesNoFormat else {
+      self = .generic
       return
     }
     self =
@@ -76,17 +84,39 @@ extension ImageFormat {
     }
   }
 
-  /// Types that name no format, or only the format's container.
-  fileprivate var genericTypes: [String] {
-    ["application/octet-stream", "binary/octet-stream"] + (self == .svg ? ["text/xml", "application/xml"] : [])
-  }
+  /// Types that name only the format's container.
+  fileprivate var genericTypes: [String] { self == .svg ? ["text/xml", "application/xml"] : [] }
 }
 
 extension Substring.UTF8View {
   fileprivate var trimmed: Substring.UTF8View {
     let rest = drop { $0.isASCIIWhitespace }
-    guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return rest }
+    guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return rest.dropFirst(rest.count) }
     return rest[...last]
+  }
+
+  /// Whether the text is a type and a subtype (MIME Sniffing, section 4.4, "parse a MIME type").
+  fileprivate var isMediaType: Bool {
+    guard let slash = firstIndex(of: UInt8(ascii: "/")), slash > startIndex, index(after: slash) < endIndex else { return false }
+    let isToken = { (byte: UInt8) in byte > 0x20 && byte < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte) }
+    return self[..<slash].allSatisfy(isToken) && self[index(after: slash)...].allSatisfy(isToken)
+  }
+
+  /// Whether the media type says nothing about the data: the unknown types of MIME Sniffing, section 7, wildcards, and those that
+  /// servers and stores send for data of any kind or for downloads.
+  fileprivate var namesNoFormat: Bool {
+    guard let slash = firstIndex(of: UInt8(ascii: "/")) else { return true }
+    let (type, subtype) = (self[..<slash], self[index(after: slash)...])
+    return Self.unknownNames.contains { type.equals($0) || subtype.equals($0) || subtype.isExtension(named: $0) }
+  }
+
+  private static var unknownNames: [String] {
+    ["unknown", "*", "octet-stream", "octetstream", "binary", "download", "force-download", "undefined", "unspecified"]
+  }
+
+  /// Whether it is the name with the prefix of unregistered types (RFC 6648).
+  private func isExtension(named name: String) -> Bool {
+    count == name.utf8.count + 2 && dropFirst(2).equals(name) && prefix(2).equals("x-")
   }
 
   /// Whether the text equals `lowercased`, ignoring case.

@@ -187,12 +187,25 @@ import Testing
     twoFrames.frame(4, 2)
     twoFrames.data(4, 1, Self.green)
     expectRejection(twoFrames.file, "libpng: Not enough image data")
-    for name in ["fdAT", "fcTL"] {
-      var bytes = sound.file
-      let last = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: name.utf8) })
-      bytes[last + 10] ^= 1
-      expectRejection(bytes, "\(name) chunk at byte \(last - 4) has a wrong checksum (CRC)")
-    }
+  }
+
+  @Test(
+    "an animation with a wrong checksum is ignored with a warning, as any ancillary chunk",
+    arguments: ["fdAT", "fcTL", "acTL"]
+  )
+  func wrongChecksum(name: String) throws {
+    var bytes = FixtureImage.named("animated.png").bytes
+    let last = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: name.utf8) })
+    bytes[last + 6] ^= 1
+    let image = try Standard.decode(bytes)
+    #expect(image.header.frames == 1 && image.animation == nil)
+    #expect(try Standard.prove(bytes).warnings == image.warnings && !image.warnings.isEmpty)
+    expectGolden(image.warnings.joined(separator: "\n"))
+  }
+
+  @Test("an acTL chunk without a number of frames declares none") func shortControl() throws {
+    let file = PNGBuilder(width: 3, height: 2, before: PNGBuilder.chunk("acTL", [0])).file()
+    #expect(try Standard.prove(file).warnings == [])
   }
 
   @Test("more frames than allowed are rejected, whether or not they exist")

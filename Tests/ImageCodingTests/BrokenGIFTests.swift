@@ -1,3 +1,4 @@
+import Foundation
 import ImageCoding
 import ImagePrimitives
 import TestSupport
@@ -105,15 +106,51 @@ import Testing
     #expect(try warnings(twoFrames().finished + Array("!,;garbage".utf8)) == [])
   }
 
-  @Test("empty sizes are rejected", arguments: [(0, 1), (1, 0), (0, 0)])
-  func noSize(width: Int, height: Int) {
+  @Test("a frame of 0 pixels shows nothing on a screen that has some", arguments: [(0, 1), (1, 0), (0, 0)])
+  func noSize(width: Int, height: Int) throws {
     var first = GIFMaker(width: 0, height: 0)
     first.picture([0], width: width, height: height)
     expectGolden(rejection(first.finished)?.message)
     var second = GIFMaker(width: 2, height: 2)
     second.picture([0, 0, 0, 0], width: 2)
-    second.picture([0], width: width, height: height)
-    expectGolden(rejection(second.finished)?.message)
+    second.picture([0], left: 1, top: 9, width: width, height: height)
+    second.picture([2], width: 1)
+    #expect(try warnings(second.finished) == [])
+    #expect(try Standard.decode(second.finished).animation?.frames.map { letters($0.pixels) } == ["rrrr", "rrrr", "brrr"])
+    var only = GIFMaker(width: 3, height: 2)
+    only.picture([0], left: 9, top: 9, width: width, height: height)
+    #expect(try warnings(only.finished) == [])
+    #expect(try Standard.header(only.finished).size == ImageSize(width: 3, height: 2))
+  }
+
+  /// Files that counters and placeholders on the web consist of.
+  @Test(
+    "tracking GIFs are good, whether or not they have a pixel",
+    arguments: [
+      // 26 and 34 bytes: a picture of 1 pixel without codes.
+      ("R0lGODlhAQABAAD/ACwAAAAAAQABAAACADs=", 0), ("R0lGODlhAQABAAAAACH5BAEAAAAALAAAAAABAAEAAAIAOw==", 0),
+      // 32 to 43 bytes.
+      ("R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==", 0), ("R0lGODdhAQABAIAAAP///////ywAAAAAAQABAAACAkQBADs=", 0),
+      ("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", 0),
+      ("R0lGODlhAQABAPAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", 0),
+      // The code that ends the picture before its pixel.
+      ("R0lGODlhAQABAAAAACwAAAAAAQABAAACASwAOw==", 0),
+      // Without the trailer; without the end of the picture.
+      ("R0lGODlhAQABAAD/ACwAAAAAAQABAAACAA==", 1), ("R0lGODlhAQABAAAAACwAAAAAAQABAAAC", 2),
+    ]
+  )
+  func tracking(base64: String, warningCount: Int) throws {
+    let bytes = Array(Data(base64Encoded: base64)!)
+    #expect(try warnings(bytes).count == warningCount)
+    #expect(try Standard.header(bytes).size == ImageSize(width: 1, height: 1))
+    #expect(try Standard.decode(bytes).pixels.bytes.count == 4)
+  }
+
+  @Test("a larger picture without codes shows nothing, which is a warning") func noCodes() throws {
+    var gif = GIFMaker(width: 2, height: 1)
+    gif.descriptor(width: 2, height: 1)
+    gif.append([2, 0])
+    expectGolden(try warnings(gif.finished).joined(separator: "\n"))
   }
 
   @Test("many pixels claimed by few bytes are rejected, by screen and by frame")

@@ -71,7 +71,8 @@ import Testing
     #expect(imageError { try Standard.prove(bytes) }?.kind == .undecodable)
   }
 
-  @Test("a wrong PNG checksum is an error up to the end of the image data") func aWrongSumOfAPNGChunkIsAnErrorUpToThePicturesEnd()
+  @Test("a wrong PNG checksum is an error in a critical chunk up to the end of the image data, and else a warning")
+  func aWrongSumOfAPNGChunkIsAnErrorUpToThePicturesEnd()
     throws
   {
     let bytes = FixtureImage.named("transparent-key.png").bytes
@@ -82,11 +83,79 @@ import Testing
       damaged[start + 4 + length] ^= 1
       return damaged
     }
-    for name in ["IHDR", "tRNS", "IDAT"] {
+    for name in ["IHDR", "IDAT"] {
       let error = imageError { try Standard.prove(damaged(name)) }
       #expect(error?.kind == .undecodable && error?.message.contains("CRC") == true, "\(name)")
     }
-    expectGolden(try Standard.prove(damaged("IEND")).warnings.joined(separator: "\n"))
+    for name in ["tRNS", "IEND"] { expectGolden(try Standard.prove(damaged(name)).warnings.joined(separator: "\n")) }
+    #expect(try !Standard.header(damaged("tRNS")).hasAlpha)
+  }
+
+  @Test(
+    "an ancillary PNG chunk with a wrong checksum is ignored, whatever its name",
+    arguments: ["tEXt", "iCCP", "gAMA", "eXIf", "pHYs", "abCd", "acTL", "fcTL", "fdAT", "vpAg"]
+  )
+  func ancillaryChecksum(name: String) throws {
+    var chunk = PNGBuilder.chunk(name, Array(repeating: 1, count: 26))
+    chunk[chunk.count - 1] ^= 1
+    let file = PNGBuilder(width: 3, height: 2, before: chunk).file(grey: 7)
+    #expect(try Standard.header(file) == Standard.header(PNGBuilder(width: 3, height: 2).file()))
+    #expect(try Standard.header(file, prefix: 33 + chunk.count + 8).dpi == nil)
+    let image = try Standard.decode(file)
+    #expect(image.warnings == ["libpng: \(name): CRC error"] && image.pixels.bytes.prefix(4) == [7, 7, 7, 255])
+    #expect(try Standard.prove(file).warnings == image.warnings)
+    let decoder = try #require(PNGCoder().progressiveDecoder(for: .png, limits: DecodingLimits()))
+    try file.withUnsafeBytes { try decoder.append($0) }
+    #expect(try decoder.image()?.pixels == image.pixels)
+  }
+
+  @Test(
+    "a damaged or unknown critical PNG chunk is an error by the header alone",
+    arguments: [
+      ("PLTE", true), ("ABCD", false), ("ABCD", true), ("IHDR", false), ("CgBI", false),
+    ]
+  )
+  func criticalChunk(name: String, isDamaged: Bool) {
+    var chunk = PNGBuilder.chunk(name, [1, 2, 3])
+    if isDamaged { chunk[chunk.count - 1] ^= 1 }
+    let file = PNGBuilder(width: 3, height: 2, before: chunk).file()
+    let errors = [
+      imageError { try Standard.header(file) }, imageError { try Standard.header(file, prefix: file.count - 13) },
+      imageError { try Standard.decode(file) }, imageError { try Standard.prove(file) },
+    ]
+    #expect(errors.allSatisfy { $0?.kind == .undecodable && $0 == errors[0] })
+    expectGolden(errors[0]?.message)
+  }
+
+  @Test(
+    "a JPEG of a process that browsers don't decode has a warning, or is an error if libjpeg doesn't decode it either",
+    arguments: [
+      (0xC3, 8, "the JPEG is lossless (SOF3), so browsers don't show it"),
+      (0xC3, 16, "the JPEG is lossless (SOF3), so browsers don't show it"),
+      (0xC5, 8, "the JPEG is hierarchical (SOF5), so browsers don't show it"),
+      (0xC9, 8, "the JPEG is arithmetic-coded (SOF9), so browsers don't show it"),
+      (0xCB, 8, "the JPEG is lossless (SOF11), so browsers don't show it"),
+      (0xCE, 8, "the JPEG is hierarchical (SOF14), so browsers don't show it"),
+      (0xC0, 12, "the JPEG has 12 bits per sample, so browsers don't show it"),
+      (0xC1, 12, "the JPEG has 12 bits per sample, so browsers don't show it"),
+      (0xC2, 12, "the JPEG has 12 bits per sample, so browsers don't show it"),
+      (0xC1, 8, nil), (0xC0, 8, nil),
+    ] as [(UInt8, UInt8, String?)]
+  )
+  func unshownJPEG(marker: UInt8, precision: UInt8, warning: String?) throws {
+    var file = FlatJPEG(width: 16, height: 8, isColor: false).bytes
+    let frame = try #require(file.indices.first { file[$0...].starts(with: [0xFF, 0xC0]) })
+    (file[frame + 1], file[frame + 4]) = (marker, precision)
+    let warnings = warning.map { [$0] } ?? []
+    #expect(try Standard.header(file).warnings == warnings)
+    #expect(try Standard.header(file, prefix: file.count - 3).warnings == warnings)
+    for read in [{ try Standard.prove(file).warnings }, { try Standard.decode(file).warnings }] {
+      do {
+        #expect(try read().first == warning && (warning == nil || marker == 0xC9))
+      } catch {
+        #expect((error as? ImageError)?.message.hasSuffix("; \(warning ?? "-")") == true)
+      }
+    }
   }
 
   @Test("an error after the image data is a warning") func whatIsWrongBehindThePictureIsOdd() throws {

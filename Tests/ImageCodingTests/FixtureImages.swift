@@ -13,6 +13,10 @@ struct FixtureImage: CustomTestStringConvertible, Sendable {
 
   var bytes: [UInt8] { Fixtures.bytes("images/good/\(name)") }
   var testDescription: String { name }
+  /// The warnings about a file that browsers don't show.
+  var warnings: [String] {
+    name == "arithmetic.jpg" ? ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"] : []
+  }
 
   /// All decodable files in alphabetical order.
   static let all: [FixtureImage] = {

@@ -32,6 +32,7 @@ import Testing
     Case("a good JPEG", header, "good/photo.jpg", "image/jpeg", nil),
     Case("an alias of its type", header, "good/photo.jpg", "image/jpg", nil),
     Case("a generic type", header, "good/photo.jpg", "application/octet-stream", nil),
+    Case("a type that says nothing", header, "good/photo.jpg", "unknown/unknown", nil),
     Case("no type", header, "good/photo.jpg", nil, nil),
     Case("another image's type", header, "good/photo.jpg", "image/png", .contentType),
     Case("a page's type", header, "good/photo.jpg", "text/html", .contentType),
@@ -111,6 +112,27 @@ import Testing
     expectGolden(result.details?.warnings.first)
     #expect(try await loader.load(origin.url("/coded")).details?.warnings.isEmpty != false)
     #expect(try await loader.load(origin.url("/icon")).details?.warnings.isEmpty != false)
+  }
+
+  @Test("an image after other bytes is named as such, and by its format", arguments: [ProofDepth.header, .full])
+  func lateImage(depth: ProofDepth) async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    for (path, before) in [("/1", "\n"), ("/2", "\u{FEFF}"), ("/3", "<br />\n<b>Warning</b>: a in <b>b</b><br />\n")] {
+      origin.set(path, .body(Array(before.utf8) + Fixtures.bytes("images/good/rgb.png"), type: "image/png"))
+      let failure = try await loader.load(origin.url(path), loader.context(verification: VerificationRules(depth: depth))).failure
+      #expect(failure?.kind == .notAnImage)
+      expectGolden(failure?.message)
+    }
+  }
+
+  @Test("a JPEG that browsers don't show has a warning, by its header and by all of it", arguments: [ProofDepth.header, .full])
+  func unshownJPEG(depth: ProofDepth) async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .body(Fixtures.bytes("images/good/arithmetic.jpg"), type: "image/jpeg"))
+    let result = try await loader.load(origin.url("/image"), loader.context(verification: VerificationRules(depth: depth)))
+    #expect(result.details?.warnings == ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"])
   }
 
   @Test("a record remembers decoder warnings for strict jobs") func strictOverARecord() async throws {

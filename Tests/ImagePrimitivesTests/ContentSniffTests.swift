@@ -84,4 +84,34 @@ import Testing
   func brokenFixtures(name: String, kind: ContentSniff) {
     #expect(Fixtures.bytes("images/broken/\(name)").withUnsafeBytes { ContentSniff(prefix: $0) } == kind)
   }
+
+  @Test(
+    "an image after other bytes is found",
+    arguments: [
+      ("\n", "a line break"), ("\r\n\n", "line breaks"), (" \t\n", "white space"), ("\u{FEFF}", "a byte order mark"),
+      ("<br />\n<b>Warning</b>:  Undefined variable $a in <b>/srv/a.php</b> on line <b>3</b><br />\n", "HTML"),
+      ("<!-- cached -->\n", "text"), ("Notice: Undefined index: w in /srv/a.php on line 3\n", "text"),
+      ("\u{0}\u{0}", "binary data"), (String(repeating: "Deprecated: a\n", count: 900), "text"),
+    ]
+  )
+  func lateImage(before: String, kind: String) throws {
+    let files = ["good/photo.jpg", "good/rgb.png", "good/still.gif", "good/lossy.webp", "svg/illustrator.svg", "tiff/pages.tif"]
+    for file in files {
+      let bytes = Array(before.utf8) + Fixtures.bytes("images/\(file)")
+      // White space and comments may precede an SVG, but not its XML declaration.
+      if ImageFormat(of: bytes) == .svg { continue }
+      let image = bytes.withUnsafeBytes { LateImage(in: $0) }
+      #expect(image?.offset == before.utf8.count && image?.before == kind, "\(file)")
+      #expect(image?.format == ImageFormat(of: Fixtures.bytes("images/\(file)")))
+    }
+  }
+
+  @Test("images in other files are no late images, nor are those far behind") func embeddedImages() {
+    let jpeg = Fixtures.bytes("images/good/photo.jpg")
+    let others: [[UInt8]] = [
+      [], [0xFF], Array("%PDF-1.4\n".utf8) + jpeg, (0..<600).map { UInt8($0 % 8) } + jpeg,
+      Array("<html><svg></svg>".utf8), [UInt8](repeating: 0x20, count: 16 << 10) + jpeg, Array("a<!-- ÿØ GIF8 RIFF -->".utf8),
+    ]
+    for bytes in others { #expect(bytes.withUnsafeBytes { LateImage(in: $0) } == nil) }
+  }
 }

@@ -6,8 +6,8 @@ package import ImagePrimitives
 /// dropped, as in browsers. An image whose first frame has a transparent colour starts transparent, others in the screen's
 /// background colour. An animation is shown as often as the file says, or once if it doesn't.
 ///
-/// Invalid codes and truncated pictures, in any frame, are errors. A file that lacks its trailer, or has something other than a
-/// block after a frame, ends there with a warning.
+/// Invalid codes and truncated pictures, in any frame of more than 1 pixel, are errors. A frame without codes, or of 0 pixels, shows
+/// nothing. A file that lacks its trailer, or has something other than a block after a frame, ends there with a warning.
 package struct GIFCoder: ImageCoder {
   package init() {}
 
@@ -38,10 +38,14 @@ package struct GIFCoder: ImageCoder {
       var canvas = GIFCanvas(size: header.size, background: parts.beginsTransparent ? 0 : stream.background)
       var frames: [DecodedImage.Frame] = []
       while let frame = try stream.nextFrame(limits: limits) {
-        try stream.checkCodes(deadline: deadline)
+        let hasPixels = try stream.checkCodes(deadline: deadline)
         let palette = stream.palette(frame)
         canvas.begin(frame)
-        try stream.readRows(deadline: deadline) { y, row in canvas.draw(row, y: y, of: frame, palette) }
+        if hasPixels {
+          try stream.readRows(deadline: deadline) { y, row in canvas.draw(row, y: y, of: frame, palette) }
+        } else {
+          stream.skipPicture()
+        }
         frames.append(
           DecodedImage.Frame(
             pixels: canvas.pixels.reduced(to: size),
@@ -69,7 +73,7 @@ package struct GIFCoder: ImageCoder {
     return try limits.spending(GIFStream.tablesInBytes) { () throws(ImageError) in
       var stream = try GIFStream(bytes)
       while try stream.nextFrame(limits: limits) != nil {
-        try stream.checkCodes(deadline: deadline)
+        _ = try stream.checkCodes(deadline: deadline)
         stream.skipPicture()
       }
       return ImageProof(header: header, warnings: stream.warnings)

@@ -60,7 +60,8 @@ struct GIFHeader {
       guard let left = bytes.littleEndian16(at: offset + 1), let top = bytes.littleEndian16(at: offset + 3),
         let width = bytes.littleEndian16(at: offset + 5), let height = bytes.littleEndian16(at: offset + 7)
       else { throw .endsEarly("GIF", needed: offset + Self.descriptorLength, of: bytes.count, isComplete: isComplete) }
-      size = ImageSize(width: max(size.width, left + width), height: max(size.height, top + height))
+      // A frame without pixels leaves the size to the screen.
+      if width > 0, height > 0 { size = ImageSize(width: max(size.width, left + width), height: max(size.height, top + height)) }
       beginsTransparent = control.transparentIndex != nil
       hasAlpha = beginsTransparent
     }

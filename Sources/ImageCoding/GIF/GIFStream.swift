@@ -3,8 +3,8 @@ import ImagePrimitives
 
 /// A GIF as giflib reads it, record by record; giflib keeps only the tables of one picture.
 ///
-/// For each frame, call ``nextFrame(limits:)``, then ``checkCodes(deadline:)``, then either ``skipPicture()`` or
-/// ``readRows(deadline:_:)``.
+/// For each frame, call ``nextFrame(limits:)``, then ``checkCodes(deadline:)``, then either ``skipPicture()`` or, if the frame has
+/// pixels, ``readRows(deadline:_:)``.
 struct GIFStream: ~Copyable {
   /// A frame whose picture will be read next.
   struct Frame {
@@ -25,6 +25,8 @@ struct GIFStream: ~Copyable {
   var blocks = 0
   /// The offset of the frame's descriptor, after its introducer.
   var descriptor = 0
+  /// The offset of the frame's first block of codes.
+  var picture = 0
 
   let file: UnsafeMutablePointer<GifFileType>
   let source: UnsafeMutablePointer<Source>
@@ -104,6 +106,7 @@ extension GIFStream {
         frames += 1
         descriptor = source.pointee.offset
         try readDescriptor()
+        picture = source.pointee.offset
         return try frame(control, limits: limits)
       case EXTENSION_RECORD_TYPE:
         hasExtension = true
@@ -131,9 +134,6 @@ extension GIFStream {
   private func frame(_ control: GIFGraphicControl, limits: DecodingLimits) throws(ImageError) -> Frame {
     let image = file.pointee.Image
     let size = ImageSize(width: Int(image.Width), height: Int(image.Height))
-    guard size.width > 0, size.height > 0 else {
-      throw .undecodable("the GIF file's frame \(frames) has \(size.width) x \(size.height) pixels")
-    }
     try limits.check(size)
     return Frame(left: Int(image.Left), top: Int(image.Top), size: size, isInterlaced: image.Interlace, control: control)
   }
@@ -190,11 +190,28 @@ extension GIFStream {
 }
 
 extension GIFStream {
-  /// Verifies that the picture's codes are valid and cover all of its pixels, without producing any.
+  /// Verifies that the picture's codes are valid and cover all of its pixels, without producing any; false if it has none.
   ///
-  /// giflib itself produces pixels for some invalid codes.
-  func checkCodes(deadline: DecodingDeadline) throws(ImageError) {
+  /// giflib itself produces pixels for some invalid codes. Like browsers, it accepts a picture without codes, or of 0 pixels, which
+  /// shows nothing. Tracking GIFs are such pictures of 1 pixel, which never need a code.
+  mutating func checkCodes(deadline: DecodingDeadline) throws(ImageError) -> Bool {
     try deadline.check()
+    let (width, height) = (Int(file.pointee.Image.Width), Int(file.pointee.Image.Height))
+    if width == 0 || height == 0 { return false }
+    let bytes = source.pointee.bytes
+    let isEmpty = picture < bytes.count && bytes[picture] == 0
+    if isEmpty, width * height > 1 { warnings.append("frame \(frames) has no pixels, so browsers show nothing of it") }
+    if isEmpty { return false }
+    do throws(ImageError) {
+      try checkAllCodes(deadline: deadline)
+    } catch {
+      guard error.kind == .undecodable, width * height == 1 else { throw error }
+      return false
+    }
+    return true
+  }
+
+  private func checkAllCodes(deadline: DecodingDeadline) throws(ImageError) {
     // giflib read the code size last.
     var codes = GIFCodeCheck(codeSize: Int(source.pointee.bytes[source.pointee.offset - 1]))
     let pixels = Int(file.pointee.Image.Width) * Int(file.pointee.Image.Height)
@@ -211,10 +228,12 @@ extension GIFStream {
 
   /// Moves to the end of a picture whose codes were checked.
   mutating func skipPicture() {
-    var block: UnsafeMutablePointer<GifByteType>?
-    repeat {
-      guard DGifGetCodeNext(file, &block) == GIF_OK else { return endsBehindPixels() }
-    } while block != nil
+    // giflib can't skip after an invalid code.
+    let bytes = source.pointee.bytes
+    var offset = picture
+    while offset < bytes.count, bytes[offset] != 0 { offset += 1 + Int(bytes[offset]) }
+    source.pointee.offset = min(offset + 1, bytes.count)
+    if offset >= bytes.count { endsBehindPixels() }
   }
 
   /// Calls `body` with each row of a picture whose codes were checked, and its position from the top: interlaced rows come in four

@@ -8,7 +8,7 @@ package import ImagePrimitives
 /// CMYK and YCCK are read as inverted ink, as Adobe's programs write them and browsers read them.
 ///
 /// Missing data of picture rows is an error. Invalid codes within complete rows, a missing end-of-image marker after complete data,
-/// and extra bytes between segments are warnings.
+/// and extra bytes between segments are warnings, as are arithmetic coding and other processes that browsers don't decode.
 package struct JPEGCoder: ImageCoder {
   package init() {}
 
@@ -37,7 +37,7 @@ package struct JPEGCoder: ImageCoder {
     return try limits.spending(pixelBytes + scalerBytes + jpeg.memory) { () throws(ImageError) in
       let reader = try JPEGReader.opened(bytes, jpeg, eighths: eighths, limits: limits)
       let pixels = try PixelBuffer(size: stored) { pixels throws(ImageError) in try reader.read(into: pixels, of: stored) }
-      let warnings = try reader.finish()
+      let warnings = jpeg.warnings + (try reader.finish())
       return DecodedImage(header: header, pixels: pixels.upright(orientation: header.orientation), warnings: warnings)
     }
   }
@@ -48,7 +48,7 @@ package struct JPEGCoder: ImageCoder {
     return try limits.spending(jpeg.memory) { () throws(ImageError) in
       let reader = try JPEGReader.opened(bytes, jpeg, eighths: 1, limits: limits)
       try reader.skip()
-      return ImageProof(header: ImageHeader(jpeg), warnings: try reader.finish())
+      return ImageProof(header: ImageHeader(jpeg), warnings: jpeg.warnings + (try reader.finish()))
     }
   }
 

@@ -16,6 +16,9 @@ struct JPEGHeader {
   /// Marker segments before the first scan.
   private(set) var segments = 0
 
+  /// What keeps browsers, which decode 8 bits per sample with Huffman coding, from showing it.
+  private(set) var warnings: [String] = []
+
   private var isProgressive = false
   private var hasJFIF = false
   /// The resolution of the JFIF segment, which counts if the EXIF metadata states none.
@@ -61,6 +64,7 @@ struct JPEGHeader {
           isProgressive = marker & 3 == 2
           isArithmetic = marker == 0xC9 || marker == 0xCA
           try readFrameHeader(bytes, segment, isComplete: isComplete)
+          warn(marker, precision: bytes.byte(at: segment.lowerBound) ?? 8)
         }
         if (0xE0...0xEE).contains(marker) { readApplicationSegment(marker, prefix, segment) }
         offset += length
@@ -86,6 +90,19 @@ struct JPEGHeader {
   /// SOF0…SOF15, except DHT, JPG and DAC (CC), which are in the same range.
   private static func isFrameHeader(_ marker: UInt8) -> Bool {
     (0xC0...0xCF).contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
+  }
+
+  private mutating func warn(_ marker: UInt8, precision: UInt8) {
+    // The lowest bits of the marker name the process, the next one hierarchical coding, and the highest the coder (table B.1).
+    let process =
+      if marker & 3 == 3 { "lossless" } else if marker & 4 != 0 { "hierarchical" } else if marker & 8 != 0 {
+        "arithmetic-coded"
+      } else { String?.none }
+    if let process {
+      warnings = ["the JPEG is \(process) (SOF\(marker & 15)), so browsers don't show it"]
+    } else if precision != 8 {
+      warnings = ["the JPEG has \(precision) bits per sample, so browsers don't show it"]
+    }
   }
 
   /// Precision, height, width, and the components: B.2.2.
@@ -177,5 +194,6 @@ extension ImageHeader {
       dpi: header.dpi
     )
     add(header.exif)
+    warnings = header.warnings
   }
 }

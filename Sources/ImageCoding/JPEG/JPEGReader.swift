@@ -23,7 +23,13 @@ struct JPEGReader: ~Copyable {
       throw ImageError(.outOfMemory, "libjpeg: no memory for its state")
     }
     let opened = JPEGReader(size: header.size.eighths(eighths), reader: reader, deadline: deadline)
-    try opened.check(cjpeg_reader_start(reader))
+    do throws(ImageError) {
+      try opened.check(cjpeg_reader_start(reader))
+    } catch {
+      // Such a file may be whole, but libjpeg has no decoder for it either.
+      guard error.kind == .undecodable, let warning = header.warnings.first else { throw error }
+      throw .undecodable("\(error.message); \(warning)")
+    }
     return opened
   }
 

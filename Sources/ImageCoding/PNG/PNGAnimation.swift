@@ -32,14 +32,13 @@ struct PNGAnimation {
 }
 
 extension PNGAnimation {
-  /// Reads the control chunks of a complete file with an acTL chunk; throws if a control chunk is damaged or the file ends before
-  /// the last frame.
+  /// Reads the control chunks of a complete file with an acTL chunk; throws if the file ends before the last frame.
   static func read(_ file: UnsafeRawBufferPointer, canvas: ImageSize) throws(ImageError) -> Reading {
     var parser = PNGAnimationParser(ByteView(file), canvas: canvas)
     for chunk in PNGChunks(file) {
-      let isControl = chunk.isNamed("acTL") || chunk.isNamed("fcTL")
-      if isControl, !chunk.isValid {
-        throw .undecodable("the PNG file's \(chunk.name) chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
+      let isOfAnimation = chunk.isNamed("acTL") || chunk.isNamed("fcTL") || chunk.isNamed("fdAT")
+      if isOfAnimation, chunk.isComplete, !chunk.isValid {
+        return .broken("its \(chunk.name) chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
       }
       if let problem = parser.read(chunk) { return .broken(problem) }
     }
@@ -161,8 +160,8 @@ struct PNGAnimationParser {
 struct PNGFrameFile {
   private(set) var bytes: [UInt8] = []
 
-  /// Creates the file of `frame`, which isn't the still picture; throws if a chunk's checksum is wrong.
-  init(_ frame: PNGAnimation.Frame, of file: UnsafeRawBufferPointer) throws(ImageError) {
+  /// Creates the file of `frame`, which isn't the still picture.
+  init(_ frame: PNGAnimation.Frame, of file: UnsafeRawBufferPointer) {
     bytes.reserveCapacity(frame.data.count + 2048)
     bytes += file[..<8]
     var header = Array(file[16..<29])
@@ -174,9 +173,6 @@ struct PNGFrameFile {
     }
     let data = UnsafeRawBufferPointer(rebasing: file[..<frame.data.upperBound])
     for chunk in PNGChunks(data, from: frame.data.lowerBound) where chunk.isNamed("fdAT") {
-      guard chunk.isValid else {
-        throw .undecodable("the PNG file's fdAT chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
-      }
       append("IDAT", UnsafeRawBufferPointer(rebasing: chunk.content.dropFirst(4)))
     }
     append("IEND", UnsafeRawBufferPointer(start: nil, count: 0))

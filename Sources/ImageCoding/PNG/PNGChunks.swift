@@ -30,6 +30,9 @@ struct PNGChunk {
     data.count <= Self.largestNumber && file[offset + 4..<offset + 8].allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
   }
 
+  /// Whether the picture can't be decoded without knowing it (section 5.4).
+  var isCritical: Bool { file[offset + 4] & 0x20 == 0 }
+
   func isNamed(_ name: StaticString) -> Bool { ByteView(file).matches(name, at: offset + 4) }
 
   /// Its name, which may be any four bytes.

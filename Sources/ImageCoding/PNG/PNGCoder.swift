@@ -5,8 +5,9 @@ package import ImagePrimitives
 /// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read
 /// by libpng as separate files.
 ///
-/// A wrong checksum in any chunk up to the end of the picture or animation is an error, as is missing image data. Errors after the
-/// picture are warnings, as are animations that violate the specification, which are decoded as still images.
+/// A wrong checksum in a critical chunk up to the end of the picture is an error, as is missing image data. Errors after the picture
+/// and wrong checksums in ancillary chunks, which are ignored, are warnings, as are animations that violate the specification or
+/// have a wrong checksum, which are decoded as still images.
 package struct PNGCoder: ImageCoder {
   package init() {}
 

@@ -47,6 +47,9 @@ struct PNGHeader {
     guard (1...PNGChunk.largestNumber).contains(width), (1...PNGChunk.largestNumber).contains(height) else {
       throw .undecodable("a PNG image of \(width) x \(height) pixels")
     }
+    guard Self.hasValidProperties(bytes) else {
+      throw .undecodable("the PNG file's IHDR chunk has an invalid bit depth, colour type or method")
+    }
     size = ImageSize(width: width, height: height)
     hasAlpha = colorType & 4 != 0
     isInterlaced = interlacing != 0
@@ -57,6 +60,15 @@ struct PNGHeader {
       case 3: .indexed
       default: nil
       }
+  }
+
+  /// Whether the bit depth fits the colour type, and the methods are known (section 11.2.1).
+  private static func hasValidProperties(_ bytes: ByteView) -> Bool {
+    let depths: [UInt8: [UInt8]] = [0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16]]
+    guard let depth = bytes.byte(at: 24), let colorType = bytes.byte(at: 25), let interlacing = bytes.byte(at: 28) else {
+      return false
+    }
+    return depths[colorType]?.contains(depth) == true && bytes.bigEndian16(at: 26) == 0 && interlacing < 2
   }
 
   /// Reads the chunks' names and lengths.
@@ -76,7 +88,9 @@ struct PNGHeader {
         )
       }
       if !isData, !chunk.isNamed("fdAT") { chunks += 1 }
-      read(chunk, file, isBeforeData: !hasData)
+      if !hasData, !isData, chunk.isCritical { try Self.check(critical: chunk) }
+      // Ancillary chunks with a wrong checksum are ignored.
+      if chunk.isCritical || !chunk.isComplete || chunk.isValid { read(chunk, file, isBeforeData: !hasData) }
     }
     if hasData { return }  // Invalid chunks after the picture don't affect it.
     if let chunk = PNGChunk(in: file, at: walk.offset), !chunk.isPlausible {
@@ -84,6 +98,16 @@ struct PNGHeader {
     }
     guard isComplete || hasEnded else { throw .endsEarly("PNG", needed: walk.offset + 8, of: file.count, isComplete: false) }
     throw .undecodable("the PNG file has no image data (IDAT)")
+  }
+
+  /// Throws if a critical chunk before the picture is damaged or unknown.
+  private static func check(critical chunk: PNGChunk) throws(ImageError) {
+    guard chunk.isNamed("PLTE") else {
+      throw .undecodable("the PNG file's critical chunk \(chunk.name) at byte \(chunk.offset) is unknown or misplaced")
+    }
+    guard chunk.isValid || !chunk.isComplete else {
+      throw .undecodable("the PNG file's PLTE chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
+    }
   }
 
   private mutating func read(_ chunk: PNGChunk, _ file: UnsafeRawBufferPointer, isBeforeData: Bool) {
@@ -101,7 +125,7 @@ struct PNGHeader {
       // Pixels per metre, if the unit is 1 (section 11.3.4.3).
       let perMetre = ByteView(file).bigEndian32(at: chunk.data.lowerBound) ?? 0
       if perMetre > 0, ByteView(file).byte(at: chunk.data.lowerBound + 8) == 1 { dpi = Double(perMetre) * 0.0254 }
-    } else if chunk.isNamed("acTL"), declaredFrames == nil {
+    } else if chunk.isNamed("acTL"), declaredFrames == nil, chunk.data.count >= 4 {
       declaredFrames = ByteView(file).bigEndian32(at: chunk.data.lowerBound)
     }
   }
@@ -137,5 +161,6 @@ extension ImageHeader {
       dpi: header.dpi ?? header.exif.dpi
     )
     add(header.exif)
+    warnings = header.warnings
   }
 }

@@ -79,18 +79,26 @@ struct BodyVerifier: Sendable {
   }
 
   func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(ImageFailure) -> ImageFormat? {
-    let served = contentType.map { ", served as \($0)" } ?? ""
+    let finding: String
     switch ContentSniff(prefix: bytes) {
     case .image(let format): return format
     case .empty: throw ImageFailure(.empty, message: "the body is empty")
-    case .html: throw ImageFailure(.notAnImage, message: "the body is HTML\(served)")
-    case .xml: throw ImageFailure(.notAnImage, message: "the body is XML\(served)")
-    case .json: throw ImageFailure(.notAnImage, message: "the body is JSON\(served)")
-    case .text: throw ImageFailure(.notAnImage, message: "the body is text\(served)")
+    case .html: finding = "the body is HTML"
+    case .xml: finding = "the body is XML"
+    case .json: finding = "the body is JSON"
+    case .text: finding = "the body is text"
     case .unknown:
       if rules.depth == .none { return nil }
-      throw ImageFailure(.notAnImage, message: "the first bytes match no known image format\(served)")
+      finding = "the first bytes match no known image format"
     }
+    if let image = LateImage(in: bytes) {
+      let count = image.offset == 1 ? "1 other byte" : "\(image.offset) other bytes"
+      throw ImageFailure(
+        .notAnImage,
+        message: "an image (\(image.format.name)) begins after \(count) (\(image.before)), so browsers don't show it"
+      )
+    }
+    throw ImageFailure(.notAnImage, message: finding + (contentType.map { ", served as \($0)" } ?? ""))
   }
 
   /// Verifies as deeply as the rules require; returns the pixels if they are kept.
@@ -110,6 +118,7 @@ struct BodyVerifier: Sendable {
       image.isAnimated = header.isAnimated
       image.metadata = header.metadata
       image.proof = .header
+      try take(header.warnings, into: &image)
       if let failure = rules.failure(size: header.size, format: format) { throw failure }
       if let failure = rules.failure(isAnimated: header.isAnimated) { throw failure }
       let limits = DecodingLimits(maximumPixels: rules.maximumPixels, budget: budget)
