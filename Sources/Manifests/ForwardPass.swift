@@ -256,7 +256,7 @@ extension ForwardPass {
     switch try opener.openFetched(index, files[index], of: manifest) {
     case .open(let open, let url):
       let kind = files[index].kind
-      let hasOwnBase = kind == .page || kind == .stylesheet
+      let hasOwnBase = kind == .page || kind.isPart
       if hasOwnBase || manifest.baseURL == nil && manifest.format != .combined { files[index].base = url }
       return open
     case .wouldBlock(let descriptor):
@@ -292,7 +292,7 @@ extension ForwardPass {
       guard let opened = try openFetched(child) else { return false }
       stack.append(opened)
     } catch {
-      lose(error)
+      losePart(error, child)
     }
     open.children.removeFirst()
     return true
@@ -307,10 +307,15 @@ extension ForwardPass {
       endBottom(open)
     } else {
       remarks.add(open.rows.remarks)
-      if let failure = open.failure { lose(failure) }
+      if let failure = open.failure { losePart(failure, open.file) }
       release(open.file)
       stack.removeLast()
     }
+  }
+
+  /// A page is complete without its web app manifest, which some servers lack.
+  private func losePart(_ error: ManifestError, _ file: Int) {
+    if files[file].kind == .webManifest { warn(error) } else { lose(error) }
   }
 
   private func warn(_ error: ManifestError) {
@@ -352,7 +357,7 @@ extension ForwardPass {
     var parent = files[open.file]
     parent.site = parent.site ?? parent.base
     guard let child = crawl.child(url, kind, of: parent) else { return }
-    do throws(ManifestError) { try opener.checkCanFetch(child) } catch { return kind == .page ? warn(error) : lose(error) }
+    do throws(ManifestError) { try opener.checkCanFetch(child) } catch { return kind == .stylesheet ? lose(error) : warn(error) }
     files.append(child)
     if kind == .page {
       crawl.ahead.append(files.count - 1)

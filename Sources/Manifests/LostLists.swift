@@ -20,7 +20,7 @@ struct LostLists {
   }
 }
 
-/// Pages that others link to, or sitemaps list, and that couldn't be read.
+/// Pages that others link to, or sitemaps list, and web app manifests that couldn't be read.
 struct LostPages {
   private var count = 0
 

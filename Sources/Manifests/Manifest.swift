@@ -164,7 +164,7 @@ extension Manifest {
     case .listed: break
     // An index names sitemaps or text files (https://www.sitemaps.org/protocol.html#otherformats).
     case .sitemap: return .auto
-    case .page, .stylesheet: return .page
+    case .page, .stylesheet, .webManifest: return .page
     }
     guard format == .auto else { return format }
     let path =

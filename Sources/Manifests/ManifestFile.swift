@@ -30,7 +30,10 @@ struct ManifestFile {
     /// Named by an index.
     case sitemap
     /// Named by a page; a stylesheet also by another one.
-    case page, stylesheet
+    case page, stylesheet, webManifest
+
+    /// Whether pages that name it use its images.
+    var isPart: Bool { self == .stylesheet || self == .webManifest }
   }
 
   enum Location {

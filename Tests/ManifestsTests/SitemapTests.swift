@@ -47,8 +47,12 @@ private let opening = """
       """
     )
     let result = try read(text)
-    #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/2?a=1&b=2&c=3", "https://a.com/3.WebP?x=%3C1%3E"])
-    #expect(result.lines == [7, 10, 15])
+    #expect(
+      result.urls == [
+        "https://a.com/1.jpg", "https://a.com/thumb.jpg", "https://a.com/2?a=1&b=2&c=3", "https://a.com/3.WebP?x=%3C1%3E",
+      ]
+    )
+    #expect(result.lines == [7, 8, 10, 15])
     #expect(result.failure == nil)
     #expect(result.warnings.isEmpty)
   }
@@ -61,6 +65,15 @@ private let opening = """
     #expect(try read(other).urls == ["https://a.com/1.png", "https://a.com/2"])
     let undeclared = "<urlset><url><image:image><image:loc>https://a.com/1</image:loc></image:image></url></urlset>"
     #expect(try read(undeclared).urls == ["https://a.com/1"])
+    let video =
+      "<video:video><video:thumbnail_loc>https://a.com/2</video:thumbnail_loc><video:player_loc>https://a.com/no.jpg"
+      + "</video:player_loc></video:video>"
+    for declaration in ["", " xmlns:video='http://www.google.com/schemas/sitemap-video/1.1'"] {
+      #expect(try read("<urlset\(declaration)><url>\(video)</url></urlset>").urls == ["https://a.com/2"])
+    }
+    let renamed = video.replacing("video:", with: "v:")
+    let declared = "<urlset xmlns:v='http://www.google.com/schemas/sitemap-video/1.1'><url>\(renamed)</url></urlset>"
+    #expect(try read(declared).urls == ["https://a.com/2"])
     let wrong = undeclared.replacing("<urlset>", with: "<urlset xmlns:image='http://www.sitemaps.org/schemas/sitemap-image/1.1'>")
     #expect(try read(wrong).urls == ["https://a.com/1"])
   }

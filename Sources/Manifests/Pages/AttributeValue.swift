@@ -7,7 +7,7 @@ extension UnsafeRawBufferPointer {
   }
 
   func hasPrefix(_ word: StaticString) -> Bool {
-    word.withUTF8Buffer { trimmedASCII.lazy.map(\.asciiLowercased).starts(with: $0) }
+    word.withUTF8Buffer { trimmedASCII.starts(with: $0) { $0.asciiLowercased == $1.asciiLowercased } }
   }
 
   /// Whether one of the words between the separators is that.
@@ -28,6 +28,27 @@ extension UnsafeRawBufferPointer {
   /// Whether the path of a URL as written ends in the extension of an image format.
   var hasImageExtension: Bool {
     ImageExtension.ends(UnsafeRawBufferPointer(rebasing: trimmedASCII))
+  }
+
+  /// Whether it is a CSS value with an image.
+  var hasImageFunction: Bool { contains("url(") || contains("image-set(") }
+
+  /// Whether it is a URL with a path rather than a name, number, colour or object, whose meaning only a script knows.
+  var looksLikePath: Bool {
+    let text = trimmedASCII
+    return text.contains(UInt8(ascii: "/")) && !text.contains { $0.isASCIIWhitespace || "{}<>\"()".utf8.contains($0) }
+  }
+
+  /// Whether the last segment has a colon: MediaWiki's pages about files are named `File:a.jpg`.
+  var namesFilePage: Bool {
+    let path = prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    return path.suffix(from: path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex).contains(UInt8(ascii: ":"))
+  }
+
+  private func contains(_ text: StaticString) -> Bool {
+    text.withUTF8Buffer { text in
+      indices.contains { self[$0...].lazy.map(\.asciiLowercased).starts(with: text) }
+    }
   }
 
   private var trimmedASCII: Slice<UnsafeRawBufferPointer> {

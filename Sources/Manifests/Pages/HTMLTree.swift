@@ -82,6 +82,16 @@ struct HTMLElement {
   var isSVG: Bool { node.pointee.v.element.tag_namespace == GUMBO_NAMESPACE_SVG }
   var line: UInt64 { UInt64(node.pointee.v.element.start_pos.line) }
 
+  /// The name in lower case.
+  var name: String {
+    let known = String(cString: gumbo_normalized_tagname(tag))
+    if !known.isEmpty { return known }
+    let tag = node.pointee.v.element.original_tag
+    let written = UnsafeRawBufferPointer(start: tag.data, count: tag.length).dropFirst().prefix(64)
+    let end: (UInt8) -> Bool = { $0.isASCIIWhitespace || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ">") }
+    return String(decoding: written.prefix { !end($0) }.map(\.asciiLowercased), as: UTF8.self)
+  }
+
   /// Whether the name as written is that, ignoring case; for elements that gumbo has no number for.
   func isNamed(_ name: StaticString) -> Bool {
     let tag = node.pointee.v.element.original_tag

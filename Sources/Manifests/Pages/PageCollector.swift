@@ -54,9 +54,9 @@ final class PageCollector {
     links.append(PageLink(url: range, parts: parts, line: line, origin: origin, isNoFollow: isNoFollow))
   }
 
-  func addStylesheet(_ written: UnsafeRawBufferPointer, line: UInt64) {
+  func addStylesheet(_ written: UnsafeRawBufferPointer, line: UInt64, isWebManifest: Bool = false) {
     guard let (range, parts) = resolveLink(written, line: line) else { return }
-    stylesheets.append(PageStylesheet(url: range, parts: parts, line: line))
+    stylesheets.append(PageStylesheet(url: range, parts: parts, line: line, isWebManifest: isWebManifest))
   }
 
   /// Returns the URL of a `base` element; nil if it isn't valid.

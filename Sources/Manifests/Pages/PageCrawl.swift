@@ -134,17 +134,17 @@ final class PageCrawl {
     let child = BaseURL(normalized: url, parts: parts)
     if seen.isEmpty { seen.insert(first) }
     guard !seen.contains(child) else {
-      if kind == .stylesheet { note(sheet: child, of: parent) }
+      if kind.isPart { note(sheet: child, of: parent) }
       return nil
     }
     if kind == .page {
       guard !rules.sameSite || child.hasSameOrigin(as: first), isIncluded(url, parts) else { return nil }
     }
     guard hasRoom(for: child, kind, of: parent) else { return nil }
-    if kind == .stylesheet { note(sheet: child, of: parent) }
+    if kind.isPart { note(sheet: child, of: parent) }
     var file = file(of: child, kind, of: parent, site: first)
     file.depth = kind == .page ? parent.depth + 1 : parent.depth
-    file.imports = kind == .stylesheet ? parent.imports + 1 : 0
+    file.imports = kind.isPart ? parent.imports + 1 : 0
     return file
   }
 
@@ -181,9 +181,9 @@ final class PageCrawl {
         "the URLs of pages exceed \(Self.maximumURLBytes >> 20) MiB in total; later ones were skipped"
       } else if kind == .page, pages >= rules.pages {
         "it leads to more than \(rules.pages) pages (crawl.pages); the others were skipped"
-      } else if kind == .stylesheet, stylesheets >= Self.maximumStylesheets {
+      } else if kind.isPart, stylesheets >= Self.maximumStylesheets {
         "its pages name more than \(Self.maximumStylesheets) stylesheets; the others were skipped"
-      } else if kind == .stylesheet, parent.imports >= Self.maximumImports {
+      } else if kind.isPart, parent.imports >= Self.maximumImports {
         "stylesheets import each other more than \(Self.maximumImports) levels deep; the deeper ones were skipped"
       } else {
         nil

@@ -6,7 +6,7 @@ package struct PageDocument: Sendable {
   /// The images in document order; those of `srcdoc` documents follow. An image occurs as often as the page names it.
   package let images: [PageImage]
   package let links: [PageLink]
-  /// The stylesheets that the page loads, except alternate ones; read them with ``StylesheetDocument``.
+  /// The stylesheets that the page loads, except alternate ones, and its web app manifest; read them with ``StylesheetDocument``.
   package let stylesheets: [PageStylesheet]
   package let remarks: PageRemarks
   /// Whether the page forbids robots to follow its links, by `meta name=robots`.
@@ -30,7 +30,7 @@ package struct PageDocument: Sendable {
   }
 }
 
-/// The images and imports of a stylesheet.
+/// The images and imports of a stylesheet, or the images of a web app manifest.
 package struct StylesheetDocument: Sendable {
   package let images: [PageImage]
   package let imports: [PageStylesheet]
@@ -38,11 +38,18 @@ package struct StylesheetDocument: Sendable {
   /// The URLs, to which the ranges of the others refer.
   package let text: [UInt8]
 
-  /// Parses a stylesheet. Any bytes are one; nothing fails.
-  package init(_ bytes: UnsafeRawBufferPointer, contentType: String?, url: BaseURL, rules: PageRules = PageRules()) {
+  /// Parses a stylesheet or a manifest. Any bytes are one; nothing fails.
+  package init(
+    _ bytes: UnsafeRawBufferPointer,
+    contentType: String?,
+    url: BaseURL,
+    rules: PageRules = PageRules(),
+    isWebManifest: Bool = false
+  ) {
     let collector = PageCollector(rules, base: url)
     let (encoding, markBytes) = PageEncoding.ofStylesheet(bytes, contentType: contentType)
     collector.withText(bytes, encoding, markBytes: markBytes) { text in
+      if isWebManifest { return JSONImages(.webManifest, collector, line: 1).read(text) }
       StylesheetScan.scan(text, as: .stylesheet, line: 1, into: collector)
     }
     images = collector.images

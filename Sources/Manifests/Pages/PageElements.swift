@@ -28,13 +28,13 @@ final class PageElements {
     }
     if element.isSVG { return readSVG(element, line) }
     switch element.tag {
-    case GUMBO_TAG_IMG: readImage(element, line)
+    case GUMBO_TAG_IMG: return readImage(element, "img", line)
     case GUMBO_TAG_SOURCE: readSource(element, line)
     case GUMBO_TAG_VIDEO: add(element, "poster", of: "video", line)
     case GUMBO_TAG_INPUT:
-      guard element.attribute("type").map({ $0.equals("image") }) ?? false else { return }
+      guard element.attribute("type").map({ $0.equals("image") }) ?? false else { break }
       add(element, "src", of: "input", line, claims: size(of: element))
-      readLazy(element, "input", line, ImageClaims())
+      return readLazy(element, "input", line, ImageClaims())
     case GUMBO_TAG_BODY, GUMBO_TAG_TABLE, GUMBO_TAG_THEAD, GUMBO_TAG_TBODY, GUMBO_TAG_TFOOT, GUMBO_TAG_TR, GUMBO_TAG_TD,
       GUMBO_TAG_TH:
       add(element, "background", of: String(cString: gumbo_normalized_tagname(element.tag)), line)
@@ -50,8 +50,14 @@ final class PageElements {
     case GUMBO_TAG_META: readMeta(element, line)
     case GUMBO_TAG_STYLE: readStyle(element)
     case GUMBO_TAG_SCRIPT: readScript(element, line)
+    case GUMBO_TAG_UNKNOWN:
+      if element.isNamed("amp-img") || element.isNamed("amp-anim") { return readImage(element, element.name, line) }
+      readAMP(element, line)
     default: break
     }
+    // The `source` of a picture was read like an image.
+    if element.tag == GUMBO_TAG_SOURCE, element.parent?.isNamed("picture") ?? false { return }
+    readLazy(element, isImage: false, line, ImageClaims()) { element.name }
   }
 
   private func line(_ line: UInt64) -> UInt64 {
@@ -63,16 +69,27 @@ final class PageElements {
 
   // MARK: Images
 
-  private func readImage(_ element: HTMLElement, _ line: UInt64) {
+  private func readImage(_ element: HTMLElement, _ name: String, _ line: UInt64) {
     var claims = size(of: element)
     claims.hasSizes = element.attribute("sizes") != nil
     // The `src` of an image that loads later is often a placeholder of another size.
-    add(element, "src", of: "img", line, claims: isLazy(element) ? ImageClaims() : claims)
+    add(element, "src", of: name, line, claims: isLazy(element) ? ImageClaims() : claims)
     if let set = element.attribute("srcset") {
-      collector.addImages(ofSourceSet: set, PageOrigin(element: "img", attribute: "srcset"), line: line, claims: claims)
+      collector.addImages(ofSourceSet: set, PageOrigin(element: name, attribute: "srcset"), line: line, claims: claims)
     }
-    readLazy(element, "img", line, claims)
+    readLazy(element, name, line, claims)
   }
+
+  /// The images of other AMP elements, such as `amp-video` and `amp-story`.
+  private func readAMP(_ element: HTMLElement, _ line: UInt64) {
+    let name = element.name
+    guard name.hasPrefix("amp-") else { return }
+    for attribute in Self.ampImages { add(element, attribute, of: name, line) }
+  }
+
+  private static let ampImages: [StaticString] = [
+    "poster", "artwork", "publisher-logo-src", "poster-portrait-src", "poster-square-src", "poster-landscape-src",
+  ]
 
   /// A `source` has images only in a `picture`; elsewhere it has sounds and videos.
   private func readSource(_ element: HTMLElement, _ line: UInt64) {
@@ -95,14 +112,47 @@ final class PageElements {
     var claims = claims
     // The script that reads these attributes sets `sizes`.
     claims.hasSizes = true
+    readLazy(element, isImage: true, line, claims) { name }
+  }
+
+  /// The images that scripts load by attributes of an image, or as the background of another element: a URL, or a CSS value.
+  private func readLazy(
+    _ element: HTMLElement,
+    isImage: Bool,
+    _ line: UInt64,
+    _ claims: ImageClaims,
+    name: () -> String
+  ) {
     for attribute in collector.rules.lazyAttributes {
-      guard let written = element.attribute(named: attribute) else { continue }
-      collector.addImage(written, PageOrigin(element: name, attribute: attribute), line: line, claims: claims)
+      guard let value = element.attribute(named: attribute) else { continue }
+      let isBackground = attribute.contains("bg") || attribute.contains("background")
+      if value.hasImageFunction {
+        let declaration = Array("\(attribute):".utf8) + value
+        declaration.withRawBytes { StylesheetScan.scan($0, as: .declarations, line: line, into: collector) }
+      } else if value.hasImageExtension || isImage && !isBackground
+        || (isBackground || Self.isOfImages(attribute)) && value.looksLikePath
+      {
+        collector.addImage(value, PageOrigin(element: name(), attribute: attribute), line: line, claims: claims)
+      }
     }
     for attribute in collector.rules.lazySourceSets {
-      guard let set = element.attribute(named: attribute) else { continue }
-      collector.addImages(ofSourceSet: set, PageOrigin(element: name, attribute: attribute), line: line, claims: claims)
+      guard let value = element.attribute(named: attribute) else { continue }
+      let origin = PageOrigin(element: name(), attribute: attribute)
+      if attribute.hasSuffix("srcset") {
+        collector.addImages(ofSourceSet: value, origin, line: line, claims: claims)
+        continue
+      }
+      // The script lazysizes reads several sets, each with the condition for it in brackets.
+      for set in value.split(separator: UInt8(ascii: "|")) {
+        let set = UnsafeRawBufferPointer(rebasing: set.prefix { $0 != UInt8(ascii: "[") })
+        collector.addImages(ofSourceSet: set, origin, line: line, claims: claims)
+      }
     }
+  }
+
+  /// Whether an attribute is about images; the `data-src` of a frame or player isn't.
+  private static func isOfImages(_ attribute: String) -> Bool {
+    ["image", "img", "poster", "thumb"].contains { attribute.contains($0) }
   }
 
   /// An `object` or `embed` is an image if its type says so, or if it has none and its URL has an image extension.
@@ -168,13 +218,16 @@ final class PageElements {
 
   private func readScript(_ element: HTMLElement, _ line: UInt64) {
     guard let type = element.attribute("type"), type.equals("application/ld+json"), let (text, _) = element.text else { return }
-    JSONLDImages(collector, line: line).read(text)
+    JSONImages(.schemaOrg, collector, line: line).read(text)
   }
 
   // MARK: Links
 
   private func readAnchor(_ element: HTMLElement, _ name: String, _ line: UInt64) {
     guard let written = element.isSVG ? element.reference : element.attribute("href") else { return }
+    if written.hasImageExtension, !written.namesFilePage {
+      return collector.addImage(written, PageOrigin(element: name, attribute: "href"), line: line)
+    }
     let isNoFollow = element.attribute("rel")?.hasToken("nofollow") ?? false
     collector.addLink(written, PageOrigin(element: name, attribute: "href"), line: line, isNoFollow: isNoFollow)
   }

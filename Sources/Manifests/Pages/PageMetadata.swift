@@ -4,11 +4,14 @@ import ImageURLs
 /// Finds the images and pages of `link` and `meta` elements.
 struct PageMetadata {
   private static let iconRelations: [StaticString] = [
-    "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon",
+    "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
+    "image_src",
   ]
-  /// Open Graph and Twitter cards.
+  /// Open Graph, Twitter cards, tiles of Windows, and thumbnails of search engines.
   private static let imageProperties: [StaticString] = [
     "og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src",
+    "msapplication-TileImage", "msapplication-square70x70logo", "msapplication-square150x150logo",
+    "msapplication-wide310x150logo", "msapplication-square310x310logo", "thumbnail",
   ]
 
   private let collector: PageCollector
@@ -16,8 +19,8 @@ struct PageMetadata {
   init(_ collector: PageCollector) { self.collector = collector }
 
   func readLink(_ element: HTMLElement, _ line: UInt64) {
-    if element.attribute("itemprop")?.hasToken("image") ?? false, let written = element.attribute("href") {
-      collector.addImage(written, PageOrigin(element: "link", attribute: "image"), line: line)
+    if let property = imageItem(element), let written = element.attribute("href") {
+      collector.addImage(written, PageOrigin(element: "link", attribute: property), line: line)
     }
     guard let relation = element.attribute("rel") else { return }
     if relation.hasToken("preload") { readPreload(element, line) }
@@ -31,6 +34,7 @@ struct PageMetadata {
       let isNoFollow = relation.hasToken("nofollow")
       collector.addLink(written, PageOrigin(element: "link", attribute: "href"), line: line, isNoFollow: isNoFollow)
     }
+    if relation.hasToken("manifest") { collector.addStylesheet(written, line: line, isWebManifest: true) }
     if relation.hasToken("stylesheet"), !relation.hasToken("alternate"), element.attribute("disabled") == nil,
       element.attribute("type").map({ $0.isEmpty || $0.hasPrefix("text/css") }) ?? true
     {
@@ -56,9 +60,8 @@ struct PageMetadata {
     if element.attribute("http-equiv").map({ $0.equals("refresh") }) ?? false, let written = Self.refreshURL(content) {
       collector.addLink(written, PageOrigin(element: "meta", attribute: "refresh"), line: line)
     }
-    if element.attribute("itemprop")?.hasToken("image") ?? false {
-      collector.addImage(content, PageOrigin(element: "meta", attribute: "image"), line: line)
-      return
+    if let property = imageItem(element) {
+      return collector.addImage(content, PageOrigin(element: "meta", attribute: property), line: line)
     }
     // Open Graph names a property, Twitter a name; pages mix them up.
     for name in [element.attribute("property"), element.attribute("name")].compactMap(\.self) {
@@ -66,6 +69,13 @@ struct PageMetadata {
       collector.addImage(content, PageOrigin(element: "meta", attribute: "\(property)"), line: line)
       return
     }
+  }
+
+  /// The property of schema.org whose value is an image; nil if the element has none.
+  private func imageItem(_ element: HTMLElement) -> String? {
+    let properties: [StaticString] = ["image", "logo", "thumbnailUrl"]
+    guard let written = element.attribute("itemprop") else { return nil }
+    return properties.first { written.hasToken($0) }.map { "\($0)" }
   }
 
   func forbidsFollowing(_ element: HTMLElement) -> Bool {

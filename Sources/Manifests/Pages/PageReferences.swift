@@ -26,10 +26,11 @@ package struct PageLink: Sendable {
   package var isNoFollow: Bool
 }
 
-/// A stylesheet that a page or another stylesheet names.
+/// A stylesheet that a page or another stylesheet names, or the web app manifest of a page.
 package struct PageStylesheet: Sendable {
   /// The range of its URL in the document's `text`, in normal form.
   package var url: Range<Int>
   package var parts: URLParts
   package var line: UInt64
+  package var isWebManifest = false
 }

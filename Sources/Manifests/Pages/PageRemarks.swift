@@ -22,7 +22,7 @@ package struct PageRemarks: Sendable {
   package var otherURLs = 0
   /// Candidates of a `srcset` with invalid descriptors, which browsers ignore.
   package var candidates = Skipped()
-  /// JSON-LD texts that are invalid, too long or nested too deeply.
+  /// JSON texts that are invalid, too long or nested too deeply.
   package var json = Skipped()
   /// Links and stylesheets with invalid URLs.
   package var links = Skipped()
@@ -43,7 +43,7 @@ package struct PageRemarks: Sendable {
     var sentences = exceeded.map { "\(page):\($0.line): \(Self.sentence($0.limit, limits))" }
     let skipped = [
       (candidates, "srcset candidate has an invalid descriptor", "srcset candidates have invalid descriptors"),
-      (json, "JSON-LD text can't be read", "JSON-LD texts can't be read"),
+      (json, "JSON text can't be read", "JSON texts can't be read"),
       (links, "link has an invalid URL", "links have invalid URLs"),
       (
         nesting, "element is nested more than \(limits.depth) levels deep and was read as if it weren't nested",

@@ -64,11 +64,15 @@ final class PageRows: RowReader {
     let text = bytes
     bytes = []
     content = try text.withRawBytes { text throws(ManifestError) in
-      if kind == .stylesheet {
+      if kind.isPart {
+        let isWebManifest = kind == .webManifest
         if Self.isPage(text, contentType: contentType) {
-          throw ManifestError(manifest: manifest, message: "the server sent an HTML page instead of a stylesheet")
+          let what = isWebManifest ? "web app manifest" : "stylesheet"
+          throw ManifestError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
         }
-        return Content(StylesheetDocument(text, contentType: contentType, url: url, rules: rules))
+        return Content(
+          StylesheetDocument(text, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
+        )
       }
       guard let other = Self.otherContent(text, contentType: contentType) else {
         return Content(PageDocument(text, contentType: contentType, url: url, rules: rules))
@@ -128,7 +132,7 @@ final class PageRows: RowReader {
   func next() -> RowStep {
     guard let content else { preconditionFailure("next() requires readHeader() first") }
     if !hasBegun {
-      crawl.begin(kind == .stylesheet ? named : nil)
+      crawl.begin(kind.isPart ? named : nil)
       hasBegun = true
     }
     while let (image, claims) = content.nextImage() {
@@ -137,7 +141,9 @@ final class PageRows: RowReader {
       let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages ? 0 : 1, claims: claims)
       if isNew { return .row(Row(url: url, line: image.line, problem: image.problem, note: note)) }
     }
-    if let sheet = content.nextStylesheet() { return .child(content.bytes(sheet.url), line: sheet.line, .stylesheet) }
+    if let sheet = content.nextStylesheet() {
+      return .child(content.bytes(sheet.url), line: sheet.line, sheet.isWebManifest ? .webManifest : .stylesheet)
+    }
     while followsLinks, let link = content.nextLink() {
       // A link to an image leads to no page.
       if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)) {

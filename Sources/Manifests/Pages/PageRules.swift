@@ -1,19 +1,23 @@
 /// The rules by which a page's images are found.
 package struct PageRules: Sendable, Hashable {
-  package static let usualLazyAttributes = ["data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset"]
+  package static let usualLazyAttributes = [
+    "data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset", "data-bg", "data-background",
+    "data-background-image", "data-bgset",
+  ]
 
-  /// Attributes of images with the URL that a script loads later.
+  /// Attributes of images, or of elements with a background, with the URL that a script loads later.
   package var lazyAttributes: [String]
   /// The same with several URLs, written like `srcset`.
   package var lazySourceSets: [String]
   package var limits = PageLimits()
 
-  /// Creates rules with attributes, of which those that end in `srcset` are read like it.
+  /// Creates rules with attributes, of which those that end in `srcset` or `bgset` are read like it.
   package init(lazyAttributes names: [String] = PageRules.usualLazyAttributes) {
     // The parser writes names in lower case.
     let names = names.map { $0.lowercased() }
-    lazyAttributes = names.filter { !$0.hasSuffix("srcset") }
-    lazySourceSets = names.filter { $0.hasSuffix("srcset") }
+    let isSet = { (name: String) in name.hasSuffix("srcset") || name.hasSuffix("bgset") }
+    lazyAttributes = names.filter { !isSet($0) }
+    lazySourceSets = names.filter(isSet)
   }
 }
 
@@ -34,7 +38,7 @@ package struct PageLimits: Sendable, Hashable {
   package var references = 100_000
   /// The length of all URLs: a long base makes each of them long.
   package var textBytes = 32 << 20
-  /// The length of a JSON-LD text.
+  /// The length of a JSON text.
   package var jsonBytes = 1 << 20
   /// The number of nested `srcdoc` documents.
   package var frames = 4

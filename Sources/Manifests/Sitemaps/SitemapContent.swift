@@ -121,22 +121,24 @@ final class SitemapContent: XMLListContent {
   }
 }
 
-/// The elements of sitemaps.org and of Google's image extension that are used here.
+/// The elements of sitemaps.org and of Google's extensions for images and videos that are used here.
 private enum SitemapElement {
   /// The entries below the root.
   case url, sitemap
   /// The fields of an entry.
   case location, lastModified, priority
-  /// `image:loc`.
+  /// `image:loc` or `video:thumbnail_loc`.
   case imageLocation
   case other
 
   init(_ element: XMLElement, in namespaces: XMLNamespaces) {
     self.init(element)
-    if self == .other { return }
+    if self == .other, !element.isNamed("thumbnail_loc") { return }
     let meaning = namespaces.meaning(of: element.prefix)
     if meaning.contains(.image) {
       self = self == .location ? .imageLocation : .other
+    } else if meaning.contains(.video) {
+      self = element.isNamed("thumbnail_loc") ? .imageLocation : .other
     } else if !meaning.contains(.root) {
       self = .other
     }

@@ -17,6 +17,8 @@ final class XMLNamespaces {
     static let product = Meaning(rawValue: 4)
     /// Media RSS.
     static let media = Meaning(rawValue: 8)
+    /// Google's video extension of sitemaps.
+    static let video = Meaning(rawValue: 16)
   }
 
   static let maximumCount = 256
@@ -24,6 +26,7 @@ final class XMLNamespaces {
   /// their end.
   private static let known: [(prefix: String, name: String, meaning: Meaning)] = [
     ("image", "/schemas/sitemap-image/", .image),
+    ("video", "/schemas/sitemap-video/", .video),
     ("g", "base.google.com/ns/1.0", .product),
     ("media", "search.yahoo.com/mrss", .media),
   ]

@@ -234,7 +234,7 @@ extension JobKeys {
       \.manifest.list.lazyAttributes,
       isAdvanced: true,
       isInDigest: true,
-      "pages: attributes of images that a script loads later"
+      "pages: attributes of images and backgrounds that scripts load later"
     )
     JobKey(
       "manifests[].include",

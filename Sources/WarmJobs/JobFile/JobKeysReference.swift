@@ -100,8 +100,14 @@ private struct ReferencePage {
     }
   }
 
-  /// Adds a line and its comment, which continues on further lines if it is long.
+  /// Adds a line and its comment, which continue on further lines if they are long.
   private mutating func add(_ text: String, _ comment: String) {
+    var text = text
+    let indent = String(text.prefix { $0 == " " }) + "  "
+    while text.count > Self.maximumColumns, let comma = text.prefix(Self.maximumColumns).lastIndex(of: ",") {
+      lines.append(String(text[...comma]))
+      text = indent + text[comma...].dropFirst(2)
+    }
     guard !comment.isEmpty else { return lines.append(text) }
     var line = text + String(repeating: " ", count: max(1, Self.commentColumn - text.count)) + "#"
     for word in comment.split(separator: " ") {

@@ -29,10 +29,58 @@ import Testing
       ("<input type=IMAGE src=a.png><input src=no.png><input type=text src=no.png>", ["input src /news/a.png"]),
       (
         "<link rel=icon href=/a.ico><link rel='shortcut  ICON' href=/b.ico><link rel=apple-touch-icon href=c.png>"
-          + "<link rel=apple-touch-icon-precomposed href=d.png><link rel=mask-icon href=e.svg><link rel=iconic href=no.png>",
+          + "<link rel=apple-touch-icon-precomposed href=d.png><link rel=mask-icon href=e.svg><link rel=iconic href=no.png>"
+          + "<link rel=apple-touch-startup-image media=print href=f.png><link rel=image_src href=g.jpg>",
         [
           "link icon /a.ico", "link icon /b.ico", "link apple-touch-icon /news/c.png",
           "link apple-touch-icon-precomposed /news/d.png", "link mask-icon /news/e.svg",
+          "link apple-touch-startup-image /news/f.png", "link image_src /news/g.jpg",
+        ]
+      ),
+      (
+        "<meta name=MSApplication-TileImage content=a.png><meta name=msapplication-square70x70logo content=b.png>"
+          + "<meta name=msapplication-TileColor content=no><meta name=thumbnail content=c.jpg>",
+        [
+          "meta msapplication-TileImage /news/a.png", "meta msapplication-square70x70logo /news/b.png",
+          "meta thumbnail /news/c.jpg",
+        ]
+      ),
+      (
+        "<amp-img src=a.jpg srcset='b.jpg 2x' width=9 height=9><noscript><img src=a.jpg></noscript></amp-img><AMP-ANIM src=c.gif>"
+          + "</amp-anim><amp-video src=no.mp4 poster=d.jpg></amp-video><amp-story publisher-logo-src=e.png poster-portrait-src=f.jpg>"
+          + "</amp-story><amp-image src=no.png></amp-image><amp-audio artwork=g.jpg></amp-audio>",
+        [
+          "amp-img src /news/a.jpg", "amp-img srcset /news/b.jpg", "img src /news/a.jpg", "amp-anim src /news/c.gif",
+          "amp-video poster /news/d.jpg", "amp-story publisher-logo-src /news/e.png", "amp-story poster-portrait-src /news/f.jpg",
+          "amp-audio artwork /news/g.jpg",
+        ]
+      ),
+      (
+        "<div data-bg=a.jpg></div><p data-bg='/resize?id=1' style='background:url(b.jpg)'><li data-background-image=\"url('c.jpg')\">"
+          + "<x-y data-background='linear-gradient(#fff,#000), URL( d.jpg )'></x-y><a data-src=e.jpg href=f>",
+        [
+          "div data-bg /news/a.jpg", "style background /news/b.jpg", "p data-bg /resize?id=1",
+          "style data-background-image /news/c.jpg", "style data-background /news/d.jpg", "a data-src /news/e.jpg",
+        ]
+      ),
+      (
+        "<div data-bg=dark></div><div data-bg='#fff'></div><div data-background='{\"a\":\"/b\"}'></div><div data-bg='rgb(0 0 0 / 1)'>"
+          + "</div><img data-bg=dark><iframe data-src=/embed/1></iframe><video data-src=v.mp4 data-bg=none></video><script data-src=/x.js></script>",
+        []
+      ),
+      (
+        "<img data-bg='url(e.jpg)' data-background=f.jpg><div data-bgset='a.jpg 400w, b.jpg 800w [--small] | c.jpg'></div><picture><source data-srcset='d.jpg 2x'></picture>",
+        [
+          "style data-bg /news/e.jpg", "img data-background /news/f.jpg", "div data-bgset /news/a.jpg", "div data-bgset /news/b.jpg", "div data-bgset /news/c.jpg",
+          "source data-srcset /news/d.jpg",
+        ]
+      ),
+      (
+        "<a href=a.jpg><img src=b.jpg></a><a rel=nofollow href='/c.PNG?x#y'></a><area href=d.webp><a href=/wiki/File:no.jpg></a>"
+          + "<a href=no.jpg.html></a><svg><a href=e.svg></a></svg><a href='/x:y/f.gif'></a>",
+        [
+          "a href /news/a.jpg", "img src /news/b.jpg", "a href /c.PNG?x", "area href /news/d.webp", "a href /news/e.svg",
+          "a href /x:y/f.gif",
         ]
       ),
       (
@@ -49,8 +97,9 @@ import Testing
         ]
       ),
       (
-        "<div itemscope><meta itemprop='image x' content=a.png><link itemprop=image href=b.png><meta itemprop=name content=no>",
-        ["meta image /news/a.png", "link image /news/b.png"]
+        "<div itemscope><meta itemprop='image x' content=a.png><link itemprop=image href=b.png><meta itemprop=name content=no>"
+          + "<link itemprop=thumbnailUrl href=c.png><meta itemprop=logo content=d.png>",
+        ["meta image /news/a.png", "link image /news/b.png", "link thumbnailUrl /news/c.png", "meta logo /news/d.png"]
       ),
       (
         "<body background=a.png><table background=b.png><tr background=c.png><td background=d.png><th background=e.png></table>"

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import ImageURLs
 import TestSupport
 import Testing
@@ -95,6 +96,38 @@ import Testing
     #expect(result.failure?.manifest == "https://a.com/a.css")
   }
 
+  @Test("the images of a web app manifest are those of its page, by its own URL") func webManifest() throws {
+    let json = """
+      {"name": "a", "start_url": "/no.png", "icons": [{"src": "i/1.png", "sizes": "192x192", "type": "image/png"}, {"src": "/2.svg"}],
+      "screenshots": [{"src": "data:,x"}, {"src": "3.jpg"}], "shortcuts": [{"url": "/no.jpg", "icons": [{"src": "../4.png"}]}]}
+      """
+    let pages = ["https://a.com/", "https://a.com/1"].map { page in
+      (page, FakeFetcher.Answer.text("<link rel=manifest href=/app/site.webmanifest><a href=/1></a><img src=0.jpg>"))
+    }
+    for body in [FakeFetcher.Answer.text(json), .typed("application/json", "\u{FEFF}" + json)] {
+      let fetcher = FakeFetcher(Dictionary(uniqueKeysWithValues: pages + [("https://a.com/app/site.webmanifest", body)]))
+      let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
+      #expect(result.urls == ["0.jpg", "app/i/1.png", "2.svg", "app/3.jpg", "4.png"].map { "https://a.com/" + $0 })
+      #expect(result.entries.map { $0.note?.pages } == [2, 2, 2, 2, 2])
+      #expect(result.entries[1].note?.origin == PageOrigin(element: "manifest", attribute: "src"))
+      #expect(result.failure == nil && result.warnings.isEmpty && fetcher.requested.count == 3)
+    }
+  }
+
+  @Test("a web app manifest that can't be read is a warning") func lostWebManifest() throws {
+    let answers: [FakeFetcher.Answer?] = [
+      nil, .typed("text/html", "<!doctype html>"), .text("{"), .text(String(repeating: "[", count: 100)),
+    ]
+    for (number, answer) in answers.enumerated() {
+      let page = FakeFetcher.Answer.text("<link rel=manifest href=/m.json><img src=0.jpg>")
+      var fetched = ["https://a.com/": page]
+      fetched["https://a.com/m.json"] = answer
+      let result = try readAll([try self.page("https://a.com/")], fetcher: FakeFetcher(fetched))
+      #expect(result.urls == ["https://a.com/0.jpg"] && result.failure == nil && result.warnings.count == 1)
+      expectGolden(result.warnings.first, for: "\(number)")
+    }
+  }
+
   @Test("a page that can't be read to its end is an error after its entries") func cutPage() throws {
     let attributes = (0..<600).map { " a\($0)" }.joined()
     let fetcher = FakeFetcher(["https://a.com/": .text("<img src=0.jpg>\n<p\(attributes)><img src=1.jpg>")])
@@ -140,7 +173,7 @@ import Testing
       "https://a.com/2.gif": .typed("image/gif", "GIF89a<img src=2.jpg>"), "https://a.com/3": .text("<p><img src=3.jpg>"),
     ])
     let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
-    #expect(result.urls == ["https://a.com/0.jpg", "https://a.com/3.jpg"])
+    #expect(result.urls == ["https://a.com/2.gif", "https://a.com/0.jpg", "https://a.com/3.jpg"])
     // An image isn't requested as a page.
     #expect(result.failure == nil && result.warnings.isEmpty && fetcher.requested.count == 3)
   }

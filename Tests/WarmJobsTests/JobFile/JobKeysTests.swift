@@ -29,7 +29,7 @@ import YAMLDocuments
         pages: false
       - page: https://www.example.com/
         crawl: {depth: 0, pages: 1000, same-site: true, include: [], exclude: []}
-        lazy-attributes: [data-src, data-lazy-src, data-original, data-srcset, data-lazy-srcset]
+        lazy-attributes: [data-src, data-lazy-src, data-original, data-srcset, data-lazy-srcset, data-bg, data-background, data-background-image, data-bgset]
     prefetch:
       order: fifo
       concurrency: 32

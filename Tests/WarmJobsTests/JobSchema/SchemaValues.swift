@@ -37,7 +37,7 @@ enum SchemaValues {
     manifests[].expand {}
     manifests[].sign none ; {service: imgproxy, key-env: IMGPROXY_KEY, salt-env: IMGPROXY_SALT}
     manifests[].sign {service: thumbor, key-env: IMAGES_PASSWORD}
-    manifests[].lazy-attributes [data-src, data-lazy-src, data-original, data-srcset, data-lazy-srcset]
+    manifests[].lazy-attributes [data-src, data-lazy-src, data-original, data-srcset, data-lazy-srcset, data-bg, data-background, data-background-image, data-bgset]
     prefetch.order fifo ; "lifo" ; "${WORD}" ; "${NO:-fifo}"
     prefetch.concurrency 1 ; 4096 ; 007
     prefetch.rate 200/s ; 0.5/m ; 1/h ; none

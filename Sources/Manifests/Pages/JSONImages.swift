@@ -2,17 +2,43 @@ import CJansson
 import ImagePrimitives
 import ImageURLs
 
-/// Finds the images of a JSON-LD text by the terms of schema.org: values of `image`, `logo` and `thumbnailUrl`, and the content of each
-/// ImageObject, however they are nested.
-struct JSONLDImages {
+/// Finds the images of a JSON text by its terms, however they are nested.
+struct JSONImages {
+  enum Terms {
+    /// Values of `image`, `logo` and `thumbnailUrl`, and the content of each ImageObject of schema.org, as in JSON-LD.
+    case schemaOrg
+    /// Icons and screenshots of a web app manifest, also of its shortcuts (Web Application Manifest, section 1).
+    case webManifest
+
+    fileprivate var images: Set<String> {
+      switch self {
+      case .schemaOrg: ["image", "logo", "thumbnailUrl"]
+      case .webManifest: ["icons", "screenshots"]
+      }
+    }
+
+    /// The members of an image that are its URL. The `url` of an ImageObject is that of the image, as search engines document it.
+    fileprivate var urls: Set<String> {
+      switch self {
+      case .schemaOrg: ["contentUrl", "url"]
+      case .webManifest: ["src"]
+      }
+    }
+  }
+
   /// The maximum nesting of arrays and objects. jansson recurses per level, and allows 2,048.
   private static let maximumDepth = 64
 
+  private let images: Set<String>
+  private let urls: Set<String>
+  private let element: String
   private let collector: PageCollector
   private let line: UInt64
 
   /// `line` is that of the `script` element.
-  init(_ collector: PageCollector, line: UInt64) {
+  init(_ terms: Terms, _ collector: PageCollector, line: UInt64) {
+    (images, urls) = (terms.images, terms.urls)
+    element = terms == .schemaOrg ? "script" : "manifest"
     self.collector = collector
     self.line = line
   }
@@ -31,7 +57,7 @@ struct JSONLDImages {
     case JSON_STRING:
       guard let property, let start = json_string_value(value) else { return }
       let written = UnsafeRawBufferPointer(start: start, count: json_string_length(value))
-      collector.addImage(written, PageOrigin(element: "script", attribute: property), line: line)
+      collector.addImage(written, PageOrigin(element: element, attribute: property), line: line)
     case JSON_ARRAY:
       for index in 0..<json_array_size(value) {
         if let element = json_array_get(value, index) { read(element, property: property) }
@@ -45,11 +71,12 @@ struct JSONLDImages {
     var position = json_object_iter(object)
     while let current = position, let key = json_object_iter_key(current), let member = json_object_iter_value(current) {
       let name = String(cString: key)
-      switch name {
-      case "image", "logo", "thumbnailUrl": read(member, property: name)
-      // The `url` of an ImageObject is that of the image, as search engines document it.
-      case "contentUrl", "url": if isImage { read(member, property: name) }
-      default: read(member, property: nil)
+      if images.contains(name) {
+        read(member, property: name)
+      } else if !urls.contains(name) {
+        read(member, property: nil)
+      } else if isImage {
+        read(member, property: name)
       }
       position = json_object_iter_next(object, current)
     }
