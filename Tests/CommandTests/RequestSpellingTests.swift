@@ -9,7 +9,8 @@ import Testing
   private static let spellings: [(written: String, target: String)] =
     [
       "/caf%c3%a9.jpg", "/caf%C3%A9.jpg", "/a%2cb.jpg", "/%7Eu.jpg", "/~u.jpg", "/a%2Db.jpg", "/%61.jpg", "/s.jpg?u=x%2fy",
-      "/bare.jpg?", "/bare.jpg", "/two.jpg??", "/two.jpg?&", "/v;a=1;b.jpg", "/p+q.jpg?r+s", "/d...e.jpg", "/...", "/%252e%2e.jpg",
+      "/bare.jpg?", "/bare.jpg", "/two.jpg??", "/two.jpg?&", "/v;a=1;b.jpg", "/p+q.jpg?r+s", "/d...e.jpg", "/...",
+      "/%252e%2e.jpg",
       "//f.jpg", "/g//h.jpg", "/i'j|k[1].jpg?l[]={m}^`|\\", "/n!$&(),*=:@.jpg",
     ].map { ($0, $0) } + [
       ("/o p.jpg?q r", "/o%20p.jpg?q%20r"), ("/é.jpg?é", "/%C3%A9.jpg?%C3%A9"),
@@ -37,7 +38,10 @@ import Testing
           """
       }
     ),
-    ("/urls.jsonl", "application/jsonl", { $0.map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"\n" }.joined() }),
+    (
+      "/urls.jsonl", "application/jsonl",
+      { $0.map { "\"\($0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"\n" }.joined() }
+    ),
   ]
 
   private static func escaped(_ text: String) -> String {
@@ -73,7 +77,8 @@ import Testing
     let folder = TemporaryDirectory()
     let nginx: Nginx?
     let varnish: Varnish?
-    (nginx, varnish) = kind == "nginx" ? (try await cache(before: origin, in: folder), nil) : (nil, try await Varnish(before: origin, in: folder))
+    (nginx, varnish) =
+      kind == "nginx" ? (try await cache(before: origin, in: folder), nil) : (nil, try await Varnish(before: origin, in: folder))
     let base = nginx?.base ?? varnish?.base ?? ""
     let job = JobFolder(urls: Self.spellings.map { base + $0.written })
     #expect(try await job.prewarm("run", "job.yaml").status == 0)
@@ -120,7 +125,8 @@ private final class Varnish {
     command = try Command(
       "/usr/sbin/varnishd",
       [
-        "-F", "-j", "none", "-n", folder.file("varnish"), "-a", "127.0.0.1:\(port)", "-f", folder.file("cache.vcl"), "-s", "malloc,16m",
+        "-F", "-j", "none", "-n", folder.file("varnish"), "-a", "127.0.0.1:\(port)", "-f", folder.file("cache.vcl"), "-s",
+        "malloc,16m",
       ]
     )
     // The child accepts connections before it says so.

@@ -176,7 +176,8 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
       ("https://b.com", "https://b.com/"),
       ("///b.com/x", "http://b.com/x"), ("\\\\b.com\\x", "http://b.com/x"), ("/\t/b.com", "http://b.com/"), ("\\x", "http://a/x"),
       ("/\\b.com", "http://b.com/"), ("http:/b", "http://a/b"), ("http:b", "http://a/b/c/b"), ("HTTP:?b", "http://a/b/c/d;p?b"),
-      ("http:\\\\b.com", "http://b.com/"), ("https:/b", "https://b/"), ("https:b/x", "https://b/x"), ("http:", "http://a/b/c/d;p?q"),
+      ("http:\\\\b.com", "http://b.com/"), ("https:/b", "https://b/"), ("https:b/x", "https://b/x"),
+      ("http:", "http://a/b/c/d;p?q"),
       ("x\\..\\y?z\\", "http://a/b/c/y?z\\"), ("\n g%2f\r\nh ", "http://a/b/c/g%2fh"), ("?", "http://a/b/c/d;p?"),
     ]
   )

@@ -194,10 +194,14 @@ struct RobotsRulesTests {
       ("Mozilla/5.0 (compatible;PetalBot;+https://example.com)", "petalbot"),
       ("Mozilla/5.0 (Compatible; archive.org_bot +http://archive.org/details)", "archive.org_bot"),
       ("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.1; +https://a.com) Chrome/1 Safari/1", "gptbot"),
-      ("Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/1 (compatible; Googlebot/2.1; +http://a)", "googlebot"),
+      (
+        "Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/1 (compatible; Googlebot/2.1; +http://a)",
+        "googlebot"
+      ),
       ("Mozilla/5.0 (Macintosh) AppleWebKit/600 (KHTML, like Gecko) Safari/600 (Applebot/0.1; +http://apple.com)", "applebot"),
       ("Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/1 Safari/537.36 mybot/1.0 (+https://a.com)", "mybot"),
-      ("Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0", "mozilla"), ("Mozilla/5.0 (compatible)", "mozilla"),
+      ("Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0", "mozilla"),
+      ("Mozilla/5.0 (compatible)", "mozilla"),
     ]
   )
   func productToken(userAgent: String, token: String) {
