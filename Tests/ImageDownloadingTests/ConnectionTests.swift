@@ -23,6 +23,24 @@ struct ConnectionTests {
     }
   }
 
+  @Test(
+    "a connection that is closed as the next request goes out costs no retry, however often",
+    arguments: [Behaviour.close, .reset],
+    [1, 8]
+  )
+  func closedConnections(end: Behaviour, concurrency: Int) throws {
+    let used = Watched<Set<Int>>([])
+    let origin = try Origin(
+      fallback: .computed { request in
+        used.withLock { $0.insert(request.connection).inserted } ? .body([7]) : end
+      }
+    )
+    let fetcher = try Fetcher(concurrency: concurrency)
+    fetcher.submit((0..<100).map { origin.url("/\($0)") }, options: .forTests())
+    let ends = try fetcher.recorder.waitForEnds(100)
+    #expect(ends.allSatisfy { $0.image?.totalBytes == 1 && $0.summary.attempts == 1 })
+  }
+
   @Test("a server without HTTP/2 fails if only HTTP/2 is allowed", arguments: [true, false])
   func noHTTP2(isSecure: Bool) async throws {
     let folder = TemporaryDirectory()

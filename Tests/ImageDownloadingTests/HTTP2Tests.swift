@@ -54,6 +54,35 @@ struct HTTP2Tests {
     #expect(ends.map { $0.failure?.kind } == [nil, .connect, nil], "\(ends[1].failure?.message ?? "")")
   }
 
+  @Test("heads of up to 128 KiB are read, whatever is requested", arguments: [3, 4, 5, 8, 15, 16, 17, 24, 30])
+  func longHeads(fields: Int) async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      [.head(request.stream, length: 100_000, fields: fields), .data(request.stream, pattern(100_000), ends: true)]
+    }
+    for method in [DownloadOptions.Method.get, .probe] {
+      let options = DownloadOptions {
+        $0.method = method
+        $0.connection = .with(.automatic, caFile: certificates.authority)
+      }
+      #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.totalBytes == 100_000)
+    }
+  }
+
+  @Test("a plain GET decides after a probe or HEAD whose stream is reset", arguments: [DownloadOptions.Method.probe, .head])
+  func resetProbe(method: DownloadOptions.Method) async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      request.sequence == 1
+        ? [.reset(request.stream, code: HTTP2Origin.internalError)] : HTTP2Origin.Frame.answer(request.stream, [7])
+    }
+    let options = DownloadOptions {
+      $0.method = method
+      $0.retries = 0
+      $0.connection = .with(.automatic, caFile: certificates.authority)
+    }
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.body == [7])
+    #expect(origin.requests.count == 2)
+  }
+
   @Test("a refused stream is requested again on another connection in the same attempt")
   func refusedStream() async throws {
     let origin = HTTP2Origin(certificates) { request in

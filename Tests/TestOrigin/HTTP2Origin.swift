@@ -16,8 +16,8 @@ public final class HTTP2Origin: Sendable {
 
   /// A frame or event to send.
   public enum Frame: Sendable {
-    /// The head of a response with status 200, and with the length of its body if given.
-    case head(UInt32, length: Int? = nil)
+    /// The head of a response with status 200, with the length of its body if given, and with further fields of 4 KiB each.
+    case head(UInt32, length: Int? = nil, fields: Int = 0)
     /// Bytes of a body, possibly with its end.
     case data(UInt32, [UInt8], ends: Bool = false)
     /// RST_STREAM with an error code.
@@ -110,15 +110,29 @@ public final class HTTP2Origin: Sendable {
     return head + bytes(of: stream) + payload
   }
 
+  /// HEADERS, and CONTINUATION for what exceeds its 16 KiB (RFC 9113, section 6.10).
+  private static func head(_ stream: UInt32, _ block: [UInt8]) -> [UInt8] {
+    let rest = Array(block.dropFirst(16_384))
+    var frames = frame(type: 1, flags: rest.isEmpty ? 4 : 0, stream: stream, Array(block.prefix(16_384)))
+    for start in stride(from: 0, to: rest.count, by: 16_384) {
+      let part = Array(rest[start..<min(start + 16_384, rest.count)])
+      frames += frame(type: 9, flags: start + part.count == rest.count ? 4 : 0, stream: stream, part)
+    }
+    return frames
+  }
+
   private static func bytes(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
   private static func bytes(of frame: Frame) -> [UInt8] {
     switch frame {
-    case .head(let stream, let length):
+    case .head(let stream, let length, let fields):
       // In HPACK's static table 8 is `:status: 200`, and 28 the name `content-length` (RFC 7541, appendix A and section 6.2.2).
       let digits = length.map { Array("\($0)".utf8) }
       let field = digits.map { [0x0F, 28 - 15, UInt8($0.count)] + $0 } ?? []
-      return self.frame(type: 1, flags: 4, stream: stream, [0x88] + field)
+      // A literal field with a new name `x`; an integer of 7 bits continues in groups of 7 (RFC 7541, sections 5.1 and 6.2.2).
+      let long = [0x00, 1, UInt8(ascii: "x"), 127, UInt8((4096 - 127) & 127 | 128), UInt8((4096 - 127) >> 7)]
+      let further = (0..<fields).flatMap { _ in long + [UInt8](repeating: UInt8(ascii: "y"), count: 4096) }
+      return head(stream, [0x88] + field + further)
     case .data(let stream, let bytes, let ends):
       // No frame may exceed 16 KiB.
       var frames: [UInt8] = []

@@ -4,11 +4,6 @@ import ImageURLs
 
 /// The common options of one job's requests, set on a handle once and kept until another job's request uses the handle.
 final class RequestTemplate {
-  /// The maximum size of libcurl's reads from a socket.
-  private static let bufferBytes = 64 << 10
-  /// The maximum for probes: bytes beyond the prefix are wasted.
-  private static let probeBufferBytes = 16 << 10
-
   /// Identifies a template.
   struct Kind {
     var prepared: PreparedOptions
@@ -64,7 +59,6 @@ final class RequestTemplate {
     curl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
-    curl_set_long(easy, CURLOPT_BUFFERSIZE, kind.method == .probe ? Self.probeBufferBytes : Self.bufferBytes)
     curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText)
     // Turns on cookies; the share holds them.
     if kind.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }

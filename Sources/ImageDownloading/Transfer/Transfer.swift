@@ -20,6 +20,13 @@ final class Transfer {
 
   /// libcurl 7.88 limits headers to 300 KB, but not trailers.
   private static let maximumHeaderBytes = 512 << 10
+  /// The maximum size of libcurl's reads from a socket.
+  private static let bufferBytes = 64 << 10
+  /// The maximum for probes: bytes beyond the prefix are wasted.
+  private static let probeBufferBytes = 16 << 10
+  /// For connections that may use HTTP/2: more than the 128 KiB to which libcurl 7.88 limits a head, since it stops reading a response
+  /// whose head fills the buffer. It reads at most 32 KiB at once from such a connection.
+  private static let http2BufferBytes = 144 << 10
 
   let easy: UnsafeMutableRawPointer
   /// Its index among the loop's transfers.
@@ -34,6 +41,10 @@ final class Transfer {
   /// The headers of this request, if they aren't the template's.
   private var ownHeaders: CurlList?
   private var hasCredentials = false
+  /// The size of its buffer; 0: libcurl's default.
+  private var bufferBytes = 0
+  /// Whether libcurl has repeated a request whose connection was lost.
+  private var hasRepeated = false
 
   /// The job that it serves; nil while it is free.
   private(set) var job: Int?
@@ -186,7 +197,8 @@ final class Transfer {
   }
 
   private func setOptions(_ kind: RequestTemplate.Kind, _ own: OwnRequest?, defaults: [HeaderField]) {
-    if let template, template.kind == kind {
+    // libcurl counts the repetitions of a handle until it is reset, and fails the sixth.
+    if let template, template.kind == kind, !hasRepeated {
       if let own {
         curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first)
       } else if ownHeaders != nil {
@@ -196,7 +208,7 @@ final class Transfer {
       let template = RequestTemplate(kind, defaults: defaults)
       shares.attach(easy, cookies: kind.handlesCookies)
       template.apply(to: self)
-      hasCredentials = false
+      (hasCredentials, bufferBytes, hasRepeated) = (false, 0, false)
       if let own { curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first) }
       self.template = template
     }
@@ -233,6 +245,10 @@ final class Transfer {
     // Requests wait for a connection that they may share until its handshake shows whether it uses HTTP/2; otherwise libcurl would wait
     // for the end of the first response. With HTTP/1.1 they would wait for each other's connections.
     curl_set_long(easy, CURLOPT_PIPEWAIT, version != .http1 && isSecure ? 1 : 0)
+    let mayBeHTTP2 = version != .http1 && isSecure || known
+    let buffer = mayBeHTTP2 ? Self.http2BufferBytes : method == .probe ? Self.probeBufferBytes : Self.bufferBytes
+    if buffer != bufferBytes { curl_set_long(easy, CURLOPT_BUFFERSIZE, buffer) }
+    bufferBytes = buffer
     // libcurl 7.88 supports HTTP/2 by prior knowledge on new connections only: on an existing HTTP/2 connection it would start the protocol
     // again and fail.
     for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] { curl_set_long(easy, option, known ? 1 : 0) }
@@ -287,6 +303,11 @@ final class Transfer {
   }
 
   func noteConnected() {
+    if phase == .connected {
+      hasRepeated = true
+      // Otherwise, the next repetition may take another connection that is about to be closed, and so on.
+      curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
+    }
     phase = .connected
     lastProgress = record.now
     if resolves { record.advanced.append(TransferRecord.Advance(request: request, phase: phase)) }
