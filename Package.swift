@@ -75,6 +75,7 @@ let package = Package(
     // Headers of libavif, libtiff, libheif and libjxl (Debian: libavif-dev, libtiff-dev, libheif-dev, libjxl-dev); the libraries
     // are loaded at run time, not linked.
     .target(name: "CLoading"),
+    .target(name: "CCodings", dependencies: ["CLoading"]),
     .target(name: "CAVIF", dependencies: ["CLoading"]),
     .target(name: "CTIFF", dependencies: ["CLoading"]),
     .target(name: "CHEIF", dependencies: ["CLoading"]),
@@ -99,7 +100,7 @@ let package = Package(
       ]
     ),
     library("ImageCaching", ["Platform", "ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto"]),
-    library("ImageDownloading", ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CZlib", heap]),
+    library("ImageDownloading", ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CZlib", "CCodings", heap]),
     library(
       "ImageManaging",
       ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]

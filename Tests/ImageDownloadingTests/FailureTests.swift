@@ -205,7 +205,7 @@ struct FailureTests {
     #expect(origin.requests[0].headers["Accept-Encoding"] == "identity")
   }
 
-  @Test("an unknown or broken encoding fails as content-type", arguments: ["gzip", "klingon"])
+  @Test("a broken encoding fails as content-type", arguments: ["gzip", "br", "zstd"])
   func brokenCoding(name: String) throws {
     let failure = try failure(.body(pattern(1000), headers: ["Content-Encoding": name]))
     #expect(failure.kind == .contentType)

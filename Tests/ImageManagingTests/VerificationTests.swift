@@ -135,6 +135,28 @@ import Testing
     #expect(result.details?.warnings == ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"])
   }
 
+  @Test("an unknown coding and bytes after a coded body cause a warning, and must prove an image") func codings() async throws {
+    let loader = try Loader()
+    let image = SampleImages.jpeg(1)
+    let file = Fixtures.bytes("images/svg/compressed.svgz")
+    let origin = try Origin([
+      "/unknown": .body(image, type: "image/jpeg", headers: ["Content-Encoding": "aws-chunked"]),
+      "/excess": .body(file + [0], type: "image/svg+xml", headers: ["Content-Encoding": "gzip"]),
+      "/garbage": .body([UInt8](repeating: 200, count: 9000), type: "image/jpeg", headers: ["Content-Encoding": "compress"]),
+    ])
+    for path in ["/unknown", "/excess"] {
+      let result = try await loader.load(origin.url(path))
+      #expect(result.outcome == .downloaded && result.details?.warnings.count == 1)
+      expectGolden(result.details?.warnings.first)
+    }
+    let none = loader.context(verification: VerificationRules(depth: .none))
+    for context in [loader.context(), none] {
+      let failure = try #require(try await loader.load(origin.url("/garbage"), context).failure)
+      #expect(failure.kind == .contentType)
+      expectGolden(failure.message)
+    }
+  }
+
   @Test("a record remembers decoder warnings for strict jobs") func strictOverARecord() async throws {
     let loader = try Loader()
     let origin = try Origin()

@@ -1,7 +1,7 @@
 #ifndef CLOADING_H
 #define CLOADING_H
 
-// Libraries of rare formats are loaded with the first image that needs them, so that others cost neither time nor memory.
+// Libraries of rare formats and codings are loaded with the first image that needs them, so that others cost neither time nor memory.
 
 #include <stdbool.h>
 #include <stddef.h>

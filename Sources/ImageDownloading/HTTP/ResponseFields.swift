@@ -121,15 +121,13 @@ struct ResponseFields {
   }
 
   /// The codings of the body in the order of their application (RFC 9110, section 8.4; RFC 9112, section 6.1), in lower case,
-  /// without `identity` and the `chunked` that libcurl decodes.
+  /// without `identity` and `chunked`, which libcurl decodes once, however often it is named.
   var codings: [String] {
-    var transfer = names(.transferEncoding)
-    if transfer.last == "chunked" { transfer.removeLast() }
-    return (names(.contentEncoding) + transfer).filter { $0 != "identity" }
+    (names(.contentEncoding) + names(.transferEncoding).filter { $0 != "chunked" }).filter { $0 != "identity" }
   }
 
   /// Whether the body marks its own end (RFC 9112, section 7.1).
-  var isChunked: Bool { names(.transferEncoding).last == "chunked" }
+  var isChunked: Bool { names(.transferEncoding).contains("chunked") }
 
   /// All values of that name, split at commas, in lower case.
   private func names(_ name: Name) -> [String] {

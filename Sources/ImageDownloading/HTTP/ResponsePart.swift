@@ -19,7 +19,7 @@ enum ResponsePart {
     switch status {
     case 206:
       // A later part of a coded body can't be decoded.
-      let isUsable = start == 0 || fields.codings.isEmpty
+      let isUsable = start == 0 || !fields.codings.contains(where: ContentDecoder.decodes)
       guard let range, let bytes = range.bytes, bytes.lowerBound == start, isUsable else {
         self = .mismatch(.otherRange)
         return

@@ -110,6 +110,8 @@ package struct PrefixHead: Sendable, Hashable {
   package var isComplete: Bool
   /// Whether bytes before a requested start are missing, and are zero.
   package var hasGaps = false
+  /// A coding of the beginning that can't be decoded, or is unknown.
+  package var undecoded: String?
 
   /// Creates a head; all facts are unknown by default.
   package init(contentType: String? = nil, totalBytes: Int? = nil, isComplete: Bool = false) {

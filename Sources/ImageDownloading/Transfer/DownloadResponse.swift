@@ -33,6 +33,10 @@ public struct DownloadResponse: Sendable {
   public var wasStreamed: Bool
   /// The status of caches on the way; nil unless ``DownloadOptions/checksRemoteCache``.
   package var remoteCache: RemoteCacheResponse?
+  /// A coding of the body that can't be decoded, or is unknown, so that the bytes were taken as they are.
+  package var undecoded: String?
+  /// Whether bytes that followed the end of the coded body were ignored.
+  package var hasExcess = false
   /// How it was delivered; nil unless ``DownloadOptions/describesDelivery``.
   package var delivery: DeliveryFacts?
   /// The cost of all attempts.

@@ -18,6 +18,7 @@ extension Transfer {
     isChunked = false
     isCoded = false
     decoder = nil
+    undecoded = nil
     imageEnd = nil
     hasCleanEnd = true
     expectedSeam = []
@@ -70,7 +71,12 @@ extension Transfer {
       record.note(self)
     }
     guard let decoder else { return take(bytes) }
-    if decoder.decode(bytes, take) { return true }
+    if decoder.decode(bytes, take) {
+      // Bytes after the end of a stream add nothing to the body.
+      guard decoder.codedBytes > options.maxBytes else { return true }
+      refusal = .tooLarge(limit: options.maxBytes, status: status)
+      return false
+    }
     if let error = decoder.error { refusal = .coding(error, status: status) }
     return false
   }
@@ -159,6 +165,7 @@ extension Transfer {
     guard let judge = options.prefixJudge, !body.isEmpty else { return .accepted }
     var head = PrefixHead(contentType: fields.last(.contentType), totalBytes: totalBytes, isComplete: isComplete)
     head.hasGaps = hasGaps
+    head.undecoded = undecoded
     let outcome =
       hasGaps ? probedFile().withBytes { judge.judge($0, head) } : body.withUnsafeBytes { judge.judge($0, head) }
     guard case .refused(var failure) = outcome else { return outcome }
@@ -269,8 +276,6 @@ extension ImageFailure {
       return ImageFailure(.contentType, status: status, message: "\(coded) that can't be decoded: \(detail)")
     case .contradicted(let detail):
       return .transient(.truncated, "\(coded) whose checksum or length doesn't match: \(detail)")
-    case .excess:
-      return ImageFailure(.contentType, status: status, message: "\(coded) with extra bytes after its end")
     case .bomb:
       return ImageFailure(
         .tooLarge,
@@ -278,15 +283,6 @@ extension ImageFailure {
         message: "the coded body expands to more than \(ContentDecoder.maximumRatio) times its size"
       )
     }
-  }
-
-  static func unknownCoding(_ name: String, status: Int?) -> ImageFailure {
-    ImageFailure(
-      .contentType,
-      status: status,
-      message:
-        "the server sent Content-Encoding \(name.quotable), which was not requested and cannot be decoded; only gzip and deflate can"
-    )
   }
 }
 

@@ -14,7 +14,9 @@ extension Transfer {
     // From the response as received: changes by a modifier are for the consumer of the image.
     let length = contentLength
     let codings = fields.codings
-    isCoded = !codings.isEmpty
+    undecoded = codings.first { !ContentDecoder.decodes($0) }
+    decoder = ContentDecoder(codings)
+    isCoded = decoder != nil
     isChunked = fields.isChunked
     let part = method == .probe || continuation != nil ? ResponsePart(status: statusOnWire, fields, after: continuation) : .whole
     // Modifiers don't see redirects.
@@ -30,7 +32,6 @@ extension Transfer {
       guard try accepts(part) else { return }
       proceed(with: part)
       try options.checkContentType(fields.last(.contentType), status: status)
-      if method != .head { try makeDecoder(codings) }
     } catch {
       rejection = error
       return
@@ -90,14 +91,6 @@ extension Transfer {
       hasEnough = status == 416 || options.acceptStatus.contains(status)
       totalBytes = total
       return false
-    }
-  }
-
-  private func makeDecoder(_ codings: [String]) throws(ImageFailure) {
-    do throws(ContentDecoder.UnknownCoding) {
-      decoder = try ContentDecoder(codings)
-    } catch {
-      throw .unknownCoding(error.name, status: status)
     }
   }
 

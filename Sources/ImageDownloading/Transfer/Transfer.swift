@@ -128,6 +128,8 @@ final class Transfer {
   var isCoded = false
   /// Decodes a kept body.
   var decoder: ContentDecoder?
+  /// A coding that can't be decoded, or is unknown: the bytes are taken as they are.
+  var undecoded: String?
   /// Detects the end of the image if nothing else marks it; nil for other bodies.
   var imageEnd: ImageEnd?
   /// Whether the end of the connection may mark the end of the body: only with plain TCP.

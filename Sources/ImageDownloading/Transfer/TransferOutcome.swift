@@ -77,6 +77,8 @@ extension Transfer {
       isPrefix: isPrefix,
       wasStreamed: isStreamed
     )
+    response.undecoded = undecoded
+    response.hasExcess = decoder?.hasExcess == true
     if options.describesDelivery { response.delivery = delivery(isNotModified: isNotModified) }
     return response
   }

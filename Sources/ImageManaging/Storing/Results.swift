@@ -72,7 +72,8 @@ extension EntryResult {
     details = Details(
       finalURL: image.response.shownFinalURL,
       contentType: image.response.contentType,
-      warnings: (image.verified?.warnings ?? []) + [image.response.remoteCache?.warning].compactMap(\.self),
+      warnings: (image.verified?.warnings ?? []) + image.response.codingWarnings
+        + [image.response.remoteCache?.warning].compactMap(\.self),
       prefixChecksum: image.prefixChecksum,
       sha256: image.sha256,
       delivery: image.response.delivery

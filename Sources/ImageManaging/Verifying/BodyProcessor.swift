@@ -74,6 +74,9 @@ struct BodyProcessor: Sendable {
     if context.download.options.method == .head, bytes.isEmpty, response.isPrefix {
       return (try verifier.verify(declared: response.contentType, byteCount: response.totalBytes), nil)
     }
+    if response.undecoded != nil {
+      _ = try verifier.recognise(bytes, contentType: response.contentType, undecoded: response.undecoded)
+    }
     let body = try verifier.verify(
       bytes,
       byteCount: response.totalBytes,

@@ -78,7 +78,11 @@ struct BodyVerifier: Sendable {
     return ImageFailure(.format, message: "\(reason.finding), but its pixels are needed")
   }
 
-  func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(ImageFailure) -> ImageFormat? {
+  func recognise(
+    _ bytes: UnsafeRawBufferPointer,
+    contentType: String?,
+    undecoded: String? = nil
+  ) throws(ImageFailure) -> ImageFormat? {
     let finding: String
     switch ContentSniff(prefix: bytes) {
     case .image(let format): return format
@@ -88,6 +92,7 @@ struct BodyVerifier: Sendable {
     case .json: finding = "the body is JSON"
     case .text: finding = "the body is text"
     case .unknown:
+      if let undecoded { throw .undecoded(undecoded) }
       if rules.depth == .none { return nil }
       finding = "the first bytes match no known image format"
     }
@@ -205,6 +210,16 @@ extension DecodedImage {
 }
 
 extension ImageFailure {
+  /// A body that isn't an image as it is, and can't be decoded.
+  fileprivate static func undecoded(_ coding: String) -> ImageFailure {
+    let library = ["br": "libbrotli1", "zstd": "libzstd1"][coding]
+    return ImageFailure(
+      .contentType,
+      message: "the body isn't an image, but has the unrequested Content-Encoding \(coding.quotable), which can't be decoded"
+        + (library.map { "; install \($0)" } ?? "")
+    )
+  }
+
   /// Creates the failure that reports a coder's error.
   init(_ error: ImageError) {
     switch error.kind {
@@ -230,7 +245,7 @@ extension BodyVerifier {
     do throws(ImageFailure) {
       if let byteCount = head.totalBytes, let failure = rules.failure(byteCount: byteCount) { throw failure }
       if let minimum = ContentSniff.bytesNeeded(after: prefix) { return .needsMore(minimum: minimum) }
-      guard let format = try recognise(prefix, contentType: head.contentType) else { return .accepted }
+      guard let format = try recognise(prefix, contentType: head.contentType, undecoded: head.undecoded) else { return .accepted }
       try check(format, contentType: head.contentType)
       guard rules.depth > .none || decodes else { return .accepted }
       return try judge(prefix, head, of: format, reportsErrors: knowsCoders || head.hasGaps)

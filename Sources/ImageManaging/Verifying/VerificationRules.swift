@@ -155,6 +155,16 @@ extension VerificationRules {
   }
 }
 
+extension DownloadResponse {
+  /// Oddities of the body's coding that browsers ignore.
+  var codingWarnings: [String] {
+    [
+      undecoded.map { "the Content-Encoding \($0.quotable) is unknown, so the bytes were taken as they are" },
+      hasExcess ? "bytes after the end of the coded body were ignored" : nil,
+    ].compactMap(\.self)
+  }
+}
+
 extension RemoteCacheResponse {
   /// A problem that isn't a failure.
   var warning: String? { failure.map { "the second request failed: \($0.message)" } }
