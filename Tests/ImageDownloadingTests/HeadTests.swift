@@ -1,6 +1,7 @@
 import ImageDownloading
 import ImagePrimitives
 import TestOrigin
+import TestSupport
 import Testing
 
 /// Images that are requested by HEAD.
@@ -47,7 +48,7 @@ struct HeadTests {
     #expect(try Fetcher().fetch(origin.url("/gone"), options: options).failure?.status == 404)
     #expect(try Fetcher().fetch(origin.url("/large"), options: options).failure?.kind == .tooLarge)
     let end = try Fetcher().fetch(origin.url("/busy"), options: options)
-    #expect(end.image?.totalBytes == 1 && end.summary.attempts == 2)
+    #expect(end.image?.totalBytes == 1 && end.summary.attempts == 1)
     let typed = DownloadOptions {
       $0.method = .head
       $0.acceptContentTypes = ["image/*"]
@@ -88,19 +89,44 @@ struct HeadTests {
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "GET /a", "GET /b", "HEAD /c", "GET /c"])
   }
 
-  @Test("a retry after the fallback probes again")
-  func retriesAsProbe() throws {
+  @Test(
+    "a plain GET decides after a failed HEAD, and other URLs of its server are probed",
+    arguments: [
+      .body([]), .close, .reset, .redirect(to: "/a"),
+    ] + [204, 206, 400, 401, 403, 404, 410, 416, 451, 500].map { Behaviour.status($0) }
+  )
+  func confirmed(refusal: Behaviour) throws {
+    let origin = try Origin(fallback: .computed { $0.method == "HEAD" ? refusal : .body([1, 2]) })
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .head))
+    for end in try fetcher.recorder.waitForEnds(2) {
+      #expect(end.image?.body == [1, 2] && end.summary.attempts == 1, "\(end)")
+    }
+    let others = origin.requests.drop { $0.method == "HEAD" }
+    #expect(others.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" } == ["GET /a ", "GET /b bytes=0-65535"])
+  }
+
+  @Test("a 429 to HEAD isn't confirmed and names it")
+  func busy() throws {
+    let origin = try Origin(["/a": .status(429)])
+    let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).failure)
+    #expect(failure.status == 429 && origin.requests.map(\.method) == ["HEAD"])
+    expectGolden(failure.message)
+  }
+
+  @Test("a failed probe after the fallback is confirmed from the start")
+  func confirmsProbe() throws {
     // The first origin isn't known yet to lack HEAD.
     let origin = try Origin(["/b": .sequence([.status(501), .status(503)])], addresses: [.ipv4, .ipv4])
     origin.set("/a", .sequence([.redirect(to: origin.url("/b", host: 1)), .body([1])]))
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, retries: 1))
-    #expect(end.image?.body == [1] && end.summary.attempts == 2)
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
+    #expect(end.image?.body == [1] && end.summary.attempts == 1)
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "HEAD /b", "GET /b", "GET /a"])
   }
 
   @Test("an accepted 405 triggers no fallback")
   func acceptedStatus() throws {
-    let origin = try Origin(["/a": .status(405)])
+    let origin = try Origin(["/a": .status(405, body: [1])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, acceptStatus: [405]))
     #expect(end.image?.status == 405 && origin.requests.count == 1)
   }
@@ -111,7 +137,8 @@ struct HeadTests {
     for method in [DownloadOptions.Method.get, .probe] {
       #expect(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: method)).failure?.status == 405)
     }
-    #expect(origin.requests.count == 2)
+    // The probe's is confirmed by a GET.
+    #expect(origin.requests.count == 3)
   }
 
   @Test("a handle that sent HEAD fetches bodies again")

@@ -80,13 +80,9 @@ struct ProbeTests {
     #expect(image.totalBytes == nil && image.isPrefix && image.bodyBytes == Self.step)
   }
 
-  @Test("a part shorter than its range is truncated and retried")
+  @Test("a body shorter than declared is truncated")
   func truncated() throws {
-    let head = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-65535/400000\r\nConnection: close\r\n\r\n"
-    let cut = Behaviour.raw(Array(head.utf8) + body.prefix(1000))
-    #expect(try probe(cut).end.failure?.kind == .truncated)
-    let end = try probe(.sequence([cut, .ranged(body)]), retries: 1).end
-    #expect(end.image?.bodyBytes == Self.step && end.summary.attempts == 2)
+    #expect(try probe(.cut(afterBytes: 1000, declared: 400_000, of: body)).end.failure?.kind == .truncated)
   }
 
   @Test("the total length counts for max-bytes, declared or not")
@@ -109,23 +105,84 @@ struct ProbeTests {
     }
   }
 
-  @Test("a 416 of an empty body is an empty body, and any other fails as http-status")
+  @Test("an empty body is empty without a range, too; a 416 to both requests fails as http-status")
   func notSatisfiable() throws {
-    for behaviour in [Behaviour.ranged([]), .status(416, headers: ["Content-Range": "bytes */0"], body: [1, 2])] {
-      let image = try #require(try probe(behaviour, judge: log.judge { _ in .accepted }).end.image)
-      #expect(image.body.isEmpty && image.totalBytes == 0 && !image.isPrefix && image.status == 416)
+    for behaviour in [Behaviour.ranged([]), .body([])] {
+      let (end, requests) = try probe(behaviour, judge: log.judge { _ in .accepted })
+      let image = try #require(end.image)
+      #expect(image.body.isEmpty && image.totalBytes == 0 && !image.isPrefix && image.status == 200)
+      #expect(ranges(requests) == ["bytes=0-65535", nil])
     }
     #expect(log.lengths == [])
-    for behaviour in [Behaviour.status(416, headers: ["Content-Range": "bytes */5"]), .status(416), .status(416, body: [1, 2])] {
-      #expect(try probe(behaviour).end.failure?.status == 416)
+    for headers in [["Content-Range": "bytes */0"], ["Content-Range": "bytes */5"], [:]] as [HeaderFields] {
+      #expect(try probe(.status(416, headers: headers, body: [1, 2])).end.failure?.status == 416)
     }
   }
 
-  @Test("206 counts as 200 and is rejected if 200 is not accepted")
+  // MARK: Confirmation
+
+  private static let refusals: [Behaviour] =
+    [204, 206, 400, 401, 403, 404, 405, 406, 407, 410, 412, 413, 414, 416, 421, 451, 500, 501].map { .status($0) }
+    + ["bytes */400000", "bytes */0", "bytes 5-9/400000", "items 0-9/400000", ""].flatMap { range -> [Behaviour] in
+      [206, 416].map { .status($0, headers: ["Content-Range": range], body: pattern(5)) }
+    }
+    + [
+      .body(pattern(100), type: "multipart/byteranges; boundary=x", status: 206), .close, .reset, .redirect(to: "/a"),
+      .cut(afterBytes: 0, declared: 100), .body([]), .body(pattern(100), headers: ["Content-Encoding": "gzip"]),
+    ]
+
+  @Test("a plain GET decides after a failed probe, and its server gets no further ranges", arguments: refusals)
+  func confirmed(refusal: Behaviour) throws {
+    let origin = try Origin(fallback: .computed { [body] in $0.headers["Range"] == nil ? .body(body) : refusal })
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
+    for end in try fetcher.recorder.waitForEnds(2) {
+      #expect(end.image?.body == Array(body.prefix(Self.step)) && end.summary.attempts == 1, "\(end)")
+      #expect(end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
+    }
+    let plain = origin.requests.drop { $0.headers["Range"] != nil }
+    #expect(plain.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" } == ["GET /a ", "GET /b "])
+  }
+
+  @Test(
+    "a failure that passes teaches nothing about a server",
+    arguments: [Behaviour.status(502), .status(503), .reset(afterBytes: 9, declared: 99)]
+  )
+  func passing(failure: Behaviour) throws {
+    let origin = try Origin(fallback: .computed { [body] in $0.headers["Range"] == nil ? .body(body) : failure })
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
+    #expect(try fetcher.recorder.waitForEnds(2).allSatisfy { $0.image != nil && $0.summary.attempts == 1 })
+    #expect(ranges(origin.requests) == ["bytes=0-65535", nil, "bytes=0-65535", nil])
+  }
+
+  @Test("a confirmed failure names its request, and is retried without ranges")
+  func confirmedFailure() throws {
+    let hold = HeaderFields([("Retry-After", "600")])
+    for (behaviour, requests, attempts) in [
+      (Behaviour.status(404), 2, 1), (.status(500), 4, 3), (.close, 4, 3), (.status(503, headers: hold), 1, 1),
+      (.status(429, headers: hold), 1, 1),
+    ] {
+      let (end, all) = try probe(behaviour, retries: 2)
+      #expect(ranges(all) == ["bytes=0-65535"] + Array(repeating: nil, count: requests - 1))
+      #expect(end.summary.attempts == attempts)
+      expectGolden(try #require(end.failure).message.replacing(/127.0.0.1:\d+/, with: "HOST"))
+    }
+  }
+
+  @Test("failures of ranges don't stop requests to a host whose plain responses are good")
+  func breaker() throws {
+    let origin = try Origin(fallback: .computed { $0.headers["Range"] == nil ? .body([1]) : .status(502) })
+    let fetcher = try Fetcher(concurrency: 8, circuitBreaker: CircuitBreaker(failures: 2, rounds: 1))
+    fetcher.submit((0..<20).map { origin.url("/\($0)") }, options: .forTests(method: .probe))
+    #expect(try fetcher.recorder.waitForEnds(20).allSatisfy { $0.image?.body == [1] })
+  }
+
+  @Test("206 counts as 200 and is rejected if 200 is not accepted, as is a GET's 200")
   func acceptedStatus() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let options = DownloadOptions.forTests(method: .probe, acceptStatus: [203])
-    #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure?.status == 206)
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure?.status == 200)
   }
 
   @Test("a probe follows redirects, to other origins too")
@@ -168,8 +225,9 @@ struct ProbeTests {
     #expect(image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000 && image.contentType == "image/png")
     #expect(try await Fetcher().fetch(nginx.url("/empty.png"), options: options).image?.totalBytes == 0)
     #expect(try await Fetcher().fetch(nginx.url("/a.png"), options: .forTests(method: .head)).image?.totalBytes == 400_000)
-    try await nginx.waitForRequests(4)
-    #expect(nginx.requests.sorted() == ["GET /a.png 206", "GET /a.png 206", "GET /empty.png 200", "HEAD /a.png 200"])
+    try await nginx.waitForRequests(5)
+    let empty = "GET /empty.png 200"
+    #expect(nginx.requests.sorted() == ["GET /a.png 206", "GET /a.png 206", empty, empty, "HEAD /a.png 200"])
   }
 
   // MARK: Servers that ignore ranges

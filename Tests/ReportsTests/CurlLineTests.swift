@@ -77,6 +77,25 @@ import Testing
     #expect(report.curlLine(of: failure) == nil)
   }
 
+  @Test("the curl line of a failure that a GET has confirmed asks for no range and isn't HEAD")
+  func confirmed() {
+    var report = makeReport()
+    for (asking, plain) in [(["-sS", "--range", "0-65535", "-L"], "-sS -L"), (["--head", "-L"], "-D - -o /dev/null -L")] {
+      report.requests = [ReportedRequest(curl: CurlCommand(options: asking))]
+      var failure = report.failures[0]
+      failure.url = "https://a.example/x"
+      failure.variant = .plain
+      for (reason, options) in [
+        (ImageFailure(.httpStatus, status: 404, message: ""), plain), (ImageFailure(.reset, message: ""), plain),
+        (ImageFailure(.httpStatus, status: 429, message: ""), asking.joined(separator: " ")),
+        (ImageFailure(.notAnImage, message: ""), asking.joined(separator: " ")),
+      ] {
+        failure.failure = reason
+        #expect(report.curlLine(of: failure) == "curl \(options) https://a.example/x")
+      }
+    }
+  }
+
   @Test("option values are quoted in curl lines, and hidden characters make no line")
   func options() {
     let command = CurlCommand(options: ["-H", "X: $(id)`id`'; id", ";", ""])

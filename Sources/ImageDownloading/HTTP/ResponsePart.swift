@@ -31,8 +31,9 @@ enum ResponsePart {
       } else {
         self = .part(bytes, total: range.total)
       }
-    case 416:
-      self = range?.total == start ? .end(total: start) : .whole
+    // To the first range, only a request without one shows that the body is empty.
+    case 416 where start > 0 && range?.total == start:
+      self = .end(total: start)
     default:
       self = .whole
     }
@@ -88,6 +89,8 @@ struct ContentRange: Equatable {
 struct RangeRequest {
   /// The first request of each probe.
   static let first = RangeRequest(from: 0, to: DownloadOptions.probeBytes)
+  /// Requests the whole body without compression, whatever range other headers ask for.
+  static let whole = RangeRequest([])
 
   private static let names = ["Range", "If-Range", "Accept-Encoding"]
   private let fields: [HeaderField]
@@ -95,11 +98,14 @@ struct RangeRequest {
   /// Requests the bytes from `start` up to `end`, or to the last one, or the whole body if its version no longer matches `condition`.
   /// Without compression, since a range of a coded body can't be decoded.
   init(from start: Int, to end: Int?, condition: String? = nil) {
-    fields =
-      [
-        HeaderField("Range", "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"),
-        HeaderField("Accept-Encoding", DownloadOptions.acceptEncoding),
-      ] + (condition.map { [HeaderField("If-Range", $0)] } ?? [])
+    self.init(
+      [HeaderField("Range", "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")")]
+        + (condition.map { [HeaderField("If-Range", $0)] } ?? [])
+    )
+  }
+
+  private init(_ range: [HeaderField]) {
+    fields = range + [HeaderField("Accept-Encoding", DownloadOptions.acceptEncoding)]
   }
 
   /// `headers` with its own fields, which replace others of the same names.

@@ -6,7 +6,12 @@ extension TransferLoop {
   /// Records the outcome of a transfer for its host, before it is released. Returns the pause that the host asks for, if any.
   func record(_ outcome: TransferOutcome, of transfer: Transfer, _ slot: Int) -> Duration? {
     let host = pending[slot].host
-    guard case .failure(let failure) = outcome else {
+    let failure: ImageFailure
+    var isTentative = false
+    switch outcome {
+    case .failure(let ended): failure = ended
+    case .refused(let refusal) where refusal.failure.isTransient: (failure, isTentative) = (refusal.failure, true)
+    default:
       record(host, .responded(latencyNanoseconds: latency(of: transfer)))
       return nil
     }
@@ -15,7 +20,10 @@ extension TransferLoop {
       recordBusy(slot, status: status, begun: transfer.started, asked: wait)
       return wait
     }
-    if failure.unreachableReason != nil {
+    if isTentative {
+      // The plain GET shows whether the host fails.
+      record(host, .nothing)
+    } else if failure.unreachableReason != nil {
       let options = pending[slot].download.options
       record(host, .unreachable(failure, retries: options.retries, backoff: options.backoff))
     } else if failure.kind == .truncated || failure.kind == .reset, transfer.statusOnWire > 0 {

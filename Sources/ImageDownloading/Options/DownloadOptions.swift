@@ -101,11 +101,14 @@ public struct DownloadOptions: Sendable, Hashable {
     /// All of it.
     case get
     /// The headers only: `HEAD` (RFC 9110, section 9.3.2). If a server responds with 405 or 501, ``probe`` is used instead in the same
-    /// attempt, and for its other URLs as long as the downloader lives.
+    /// attempt, and for its other URLs as long as the downloader lives. If it fails otherwise, but for 429, a GET decides as for ``probe``.
     case head
     /// The first ``DownloadOptions/probeBytes`` bytes, by a range request (RFC 9110, section 14), and more if the header needs
-    /// them: up to 1 MiB in 16 requests, and then the whole body. If a server ignores ranges, reading stops soon after that many bytes. With a ``Decryptor``, which needs
-    /// whole bodies, it equals ``get``.
+    /// them: up to 1 MiB in 16 requests, and then the whole body. If a server ignores ranges, reading stops soon after that many bytes.
+    ///
+    /// If the server responds with an error except 429, with another range or an empty body, or breaks off, a GET without range decides in
+    /// the same attempt, read as far as a probe; if it succeeds, the origin's other URLs are fetched that way as long as the downloader
+    /// lives. With a ``Decryptor``, which needs whole bodies, it equals ``get``.
     case probe
   }
 

@@ -36,10 +36,12 @@ final class PendingTransfer {
   private(set) var hasSetCookie = false
   /// The number of the URL's host.
   var host: Int
-  /// Whether it continues an attempt: the next hop of a redirect, a probe after a rejected HEAD, or the next part of a body.
+  /// Whether it continues an attempt: the next hop of a redirect, a request after a refused one, or the next part of a body.
   private(set) var continues = false
-  /// Whether a server has rejected HEAD, so that it is probed.
-  private(set) var isHeadRefused = false
+  /// The method that a server has refused: after HEAD it is probed, after a probe it is fetched by a plain GET.
+  private(set) var refused: DownloadOptions.Method?
+  /// The method that its server lacks if it succeeds.
+  private(set) var lesson: DownloadOptions.Method?
   /// The part of the body that the next request resumes from.
   private(set) var continuation: BodyContinuation?
   /// Whether its waiters have chunks of the body.
@@ -135,10 +137,21 @@ final class PendingTransfer {
     continues = true
   }
 
-  /// Continues the attempt with a probe, since HEAD was rejected.
+  /// Continues the attempt with a probe, since the server lacks HEAD.
   func probeInstead() {
-    isHeadRefused = true
+    refused = .head
     continues = true
+  }
+
+  /// Continues the attempt with a plain GET, as all later ones, since HEAD or a probe failed: from the start, as redirects may depend on
+  /// the method.
+  func getInstead(of refusal: Refusal) {
+    refused = .probe
+    if refusal.isLesson { lesson = refusal.method }
+    url = download.requestURL
+    visited = []
+    hasSetCookie = false
+    startOver()
   }
 
   /// Continues the attempt with the next part of the body.

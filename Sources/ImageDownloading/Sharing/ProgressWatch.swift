@@ -88,7 +88,7 @@ extension TransferLoop {
       switch outcome {
       case .response(let response) where !response.isNotModified:
         watch.finish(transfer.bodyBytes, now: now, head: transfer.responseHead)
-      case .redirect, .headRefused, .needsMore, .startOver, .remoteCache: break
+      case .redirect, .refused, .needsMore, .startOver, .remoteCache: break
       case .response, .failure:
         // The body of a rejected response isn't reported.
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: now, head: head) }

@@ -89,8 +89,8 @@ public struct DownloadResponse: Sendable {
 
 /// The cost of a download over all its attempts.
 public struct TransferSummary: Sendable, Hashable {
-  /// Requests made, retries included, but not those that continue an attempt: redirects, further ranges of a probe, a probe instead of
-  /// HEAD, a whole body instead of a part that can't be resumed, a second request for the status of caches.
+  /// Requests made, retries included, but not those that continue an attempt: redirects, further ranges of a probe, a probe or GET
+  /// instead of what a server refused, a whole body instead of a part that can't be resumed, a second request for the status of caches.
   public var attempts = 0
   /// Bytes of bodies received, before decoding.
   public var receivedBytes: UInt64 = 0

@@ -11,6 +11,14 @@ final class RequestTemplate {
     var isOwnOrigin: Bool
     /// The method on the wire, which may differ from the options' method.
     var method: DownloadOptions.Method
+    /// Whether a probe asks for no range, and ends after its prefix.
+    var isPlain = false
+
+    /// The headers of a probe's first request.
+    var range: RangeRequest? { method != .probe ? nil : isPlain ? .whole : .first }
+
+    /// Whether only a plain GET shows that it failed because of the URL.
+    var isTentative: Bool { method == .head || method == .probe && !isPlain }
 
     /// Whether cookies are sent and kept: only at the download's own origin, like its headers. The jar separates hosts but not ports
     /// (RFC 6265, section 8.5).
@@ -18,6 +26,7 @@ final class RequestTemplate {
 
     static func == (left: Kind, right: Kind) -> Bool {
       left.prepared === right.prepared && left.isOwnOrigin == right.isOwnOrigin && left.method == right.method
+        && left.isPlain == right.isPlain
     }
   }
 
@@ -33,7 +42,7 @@ final class RequestTemplate {
       headers: kind.prepared.options.requestHeaders(
         defaults: defaults,
         isOwnOrigin: kind.isOwnOrigin,
-        range: kind.method == .probe ? .first : nil
+        range: kind.range
       ),
       removing: kind.prepared.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
     )
@@ -158,7 +167,7 @@ struct OwnRequest {
     let options = job.download.options
     let isChanged = job.download.validators != nil || options.headerFilter != nil || options.requestModifier != nil
     guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
-    let range = job.continuation?.request ?? (kind.method == .probe ? .first : nil)
+    let range = job.continuation?.request ?? kind.range
     // Continuations and second requests have no validators: a continuation has its own condition.
     let isFirst = job.continuation == nil && job.accepted == nil
     let validators = kind.isOwnOrigin && isFirst ? job.download.validators : nil

@@ -15,9 +15,7 @@ final class AcceptedResponse {
       switch second {
       case .remoteCache(let found): found
       case .failure(let failure): RemoteCacheResponse(.unknown, failure: failure)
-      case .headRefused:
-        RemoteCacheResponse(.unknown, failure: ImageFailure(.httpStatus, message: "the server no longer supports HEAD"))
-      case .response, .redirect, .needsMore, .startOver:
+      case .response, .redirect, .needsMore, .startOver, .refused:
         RemoteCacheResponse(.unknown, failure: ImageFailure(.redirects, message: "the server redirects the second request"))
       }
     return response

@@ -18,7 +18,7 @@ extension Transfer {
     decoder = ContentDecoder(codings)
     isCoded = decoder != nil
     isChunked = fields.isChunked
-    let part = method == .probe || continuation != nil ? ResponsePart(status: statusOnWire, fields, after: continuation) : .whole
+    let part = isRanged || continuation != nil ? ResponsePart(status: statusOnWire, fields, after: continuation) : .whole
     // Modifiers don't see redirects.
     if isRedirect { return }
     if isSecond { return readRemoteCache(part, contentLength: length) }
@@ -45,7 +45,8 @@ extension Transfer {
     switch part {
     case .mismatch, .end: true
     case .part: false
-    case .whole: statusOnWire == 416
+    // Only a request for the whole body shows whether it is gone.
+    case .whole: !options.acceptStatus.contains(statusOnWire) && !HTTPStatus.isTransient(statusOnWire)
     }
   }
 

@@ -82,6 +82,8 @@ final class Transfer {
   var disposition = Disposition.undecided
   /// The method of the request on the wire.
   private(set) var method = DownloadOptions.Method.get
+  /// Whether it is a probe that asks for a range.
+  private(set) var isRanged = false
   /// Whether a 304 is a valid response.
   private(set) var isConditional = false
   /// Whether it is the second request after an accepted one, for the status of caches on the way.
@@ -185,6 +187,7 @@ final class Transfer {
     needsHead = true
     disposition = .undecided
     method = kind.method
+    isRanged = kind.method == .probe && !kind.isPlain
     isConditional = own?.isConditional == true
     isSecond = job.accepted != nil
     remoteCache = nil

@@ -115,13 +115,13 @@ extension ImageFailure {
     ImageFailure(kind, isTransient: true, message: message)
   }
 
-  static func status(_ status: Int, isPermanent: Bool = false) -> ImageFailure {
+  static func status(_ status: Int, to request: String?, isPermanent: Bool) -> ImageFailure {
     let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
     return ImageFailure(
       .httpStatus,
       status: status,
       isTransient: HTTPStatus.isTransient(status) && !isPermanent,
-      message: "the server responded with \(status)\(phrase)"
+      message: "the server responded \(request.map { "to \($0) " } ?? "")with \(status)\(phrase)"
     )
   }
 

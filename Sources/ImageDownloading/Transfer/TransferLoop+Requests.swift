@@ -33,19 +33,14 @@ extension TransferLoop {
   var startsNew: Bool { !isSuspended && !clients.values.contains(where: \.holdsBack) }
 
   private func start(_ slot: Int, resolves: Bool) {
-    let options = pending[slot].download.prepared
-    let kind = RequestTemplate.Kind(
-      prepared: options,
-      isOwnOrigin: pending[slot].isAtOwnOrigin,
-      method: method(of: pending[slot])
-    )
+    let kind = kind(of: pending[slot])
     let ownRequest: OwnRequest?
     do throws(ImageFailure) {
       ownRequest = try OwnRequest(for: pending[slot], kind, defaults: defaultHeaders)
     } catch {
       return refuse(slot, error, resolves: resolves)
     }
-    let transfer = transfer(for: pending[slot].host, options, mayUseHTTP2: pending[slot].mayUseHTTP2)
+    let transfer = transfer(for: pending[slot].host, kind.prepared, mayUseHTTP2: pending[slot].mayUseHTTP2)
     pending[slot].begin(.transferring(index: transfer.index), now: now)
     transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: defaultHeaders, resolves: resolves, now: now)
     transfer.isObserved = !watches.isEmpty && watches[slot] != nil
@@ -53,13 +48,21 @@ extension TransferLoop {
     notifyStarted(slot)
   }
 
-  /// The method of the next request of `job`: that of its options, except for servers without HEAD, and decryptors, which can't read a
-  /// prefix.
-  private func method(of job: PendingTransfer) -> DownloadOptions.Method {
+  /// The kind of the next request of `job`: that of its options, except for servers without HEAD or ranges, and decryptors, which can't
+  /// read a prefix.
+  private func kind(of job: PendingTransfer) -> RequestTemplate.Kind {
     let options = job.download.options
-    let isRefused = job.isHeadRefused || job.continuation != nil || headRefusals.contains(job.url)
-    if options.method == .head && !isRefused || options.method == .get { return options.method }
-    return options.decryptor == nil ? .probe : .get
+    var kind = RequestTemplate.Kind(
+      prepared: job.download.prepared,
+      isOwnOrigin: job.isAtOwnOrigin,
+      method: options.method
+    )
+    if options.method == .get { return kind }
+    let isRefused = { (method: DownloadOptions.Method) in self.refusals.contains(job.url, method) }
+    if options.method == .head, job.refused == nil, job.continuation == nil, !isRefused(.head) { return kind }
+    kind.method = options.decryptor == nil ? .probe : .get
+    kind.isPlain = kind.method == .probe && job.continuation == nil && (job.refused == .probe || isRefused(.probe))
+    return kind
   }
 
   /// Fails a job before its request is made.
@@ -76,22 +79,23 @@ extension TransferLoop {
   }
 }
 
-/// The origins whose servers don't support HEAD, so that their other URLs are probed at once.
-struct HeadRefusals {
-  /// Above this, all are dropped and learned again.
+/// The origins whose servers don't support HEAD, so that their other URLs are probed at once, or ranges, so that these are fetched
+/// without one.
+struct MethodRefusals {
+  /// Above this, all of a method are dropped and learned again.
   private static let maximumCount = 4096
 
-  private var origins: Set<URLOrigin> = []
+  private var origins: [DownloadOptions.Method: Set<URLOrigin>] = [:]
 
   /// Adds the origin of a normalised URL.
-  mutating func insert(_ url: [UInt8]) {
+  mutating func insert(_ url: [UInt8], _ method: DownloadOptions.Method) {
     guard let origin = URLOrigin(url) else { return }
-    if origins.count >= Self.maximumCount { origins.removeAll() }
-    origins.insert(URLOrigin(copying: origin))
+    if origins[method, default: []].count >= Self.maximumCount { origins[method] = nil }
+    origins[method, default: []].insert(URLOrigin(copying: origin))
   }
 
-  func contains(_ url: [UInt8]) -> Bool {
-    guard !origins.isEmpty, let origin = URLOrigin(url) else { return false }
+  func contains(_ url: [UInt8], _ method: DownloadOptions.Method) -> Bool {
+    guard !origins.isEmpty, let origins = origins[method], let origin = URLOrigin(url) else { return false }
     return origins.contains(origin)
   }
 }
@@ -158,7 +162,9 @@ extension TransferLoop {
     guard let outcome = outcomeAfterSecondRequest(slot, outcome) else { return }
     switch outcome {
     case .remoteCache: preconditionFailure("a second request follows an accepted response")
-    case .response(let response): end(slot, response)
+    case .response(let response):
+      if let method = pending[slot].lesson { refusals.insert(pending[slot].url, method) }
+      end(slot, response)
     case .redirect(let location, let setsCookie):
       pending[slot].note(setsCookie: setsCookie)
       switch redirects.resolve(location, of: pending[slot]) {
@@ -166,12 +172,12 @@ extension TransferLoop {
         pending[slot].follow(to: url)
         move(slot, to: url)
         enqueue(slot)
-      case .failure(let failure): settle(slot, .failure(failure))
+      case .failure(let failure):
+        let kind = kind(of: pending[slot])
+        guard kind.isTentative else { return settle(slot, .failure(failure), requestEnd) }
+        confirm(slot, Refusal(method: kind.method, failure: failure, isLesson: true), requestEnd)
       }
-    case .headRefused:
-      headRefusals.insert(pending[slot].url)
-      pending[slot].probeInstead()
-      enqueue(slot)
+    case .refused(let refusal): confirm(slot, refusal, requestEnd)
     case .needsMore(let continuation):
       pending[slot].continueProbe(from: continuation)
       enqueue(slot)
@@ -181,6 +187,21 @@ extension TransferLoop {
       enqueue(slot)
     case .failure(let failure): settleFailure(slot, failure, requestEnd)
     }
+  }
+
+  /// Continues the attempt of a job whose HEAD or probe failed with a plain GET, which decides; a server that only lacks the method HEAD
+  /// is probed.
+  private func confirm(_ slot: Int, _ refusal: Refusal, _ requestEnd: RequestEnd) {
+    if refusal.method == .head, HTTPStatus.refusesMethod(refusal.failure.status ?? 0) {
+      refusals.insert(pending[slot].url, .head)
+      pending[slot].probeInstead()
+    } else {
+      pending[slot].getInstead(of: refusal)
+      // A pause that the host requests comes before it, as before a retry.
+      if requestEnd.requestedPause != nil { return settleFailure(slot, refusal.failure, requestEnd) }
+      move(slot, to: pending[slot].url)
+    }
+    enqueue(slot)
   }
 
   private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ requestEnd: RequestEnd) {

@@ -53,8 +53,8 @@ final class TransferLoop: @unchecked Sendable {
   let robotsReceiver = RobotsReceiver()
   /// By engine: the connections that those of other threads have opened so far.
   var openedElsewhere = [0]
-  /// The origins without HEAD.
-  var headRefusals = HeadRefusals()
+  /// The origins without HEAD or ranges.
+  var refusals = MethodRefusals()
   /// The limits as last set as a whole.
   private var limits: DownloadLimits?
   /// Called for the pauses that hosts request.

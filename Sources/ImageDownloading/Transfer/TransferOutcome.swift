@@ -6,8 +6,8 @@ enum TransferOutcome {
   case response(DownloadResponse)
   /// A redirect with that `Location`.
   case redirect([UInt8], setsCookie: Bool)
-  /// The server doesn't support HEAD.
-  case headRefused
+  /// HEAD or a probe failed, which a plain GET may not.
+  case refused(Refusal)
   /// A probe needs another request.
   case needsMore(BodyContinuation)
   /// The body can't be resumed.
@@ -17,9 +17,43 @@ enum TransferOutcome {
   case failure(ImageFailure)
 }
 
+/// The failure of a request that isn't a plain GET. Some servers reject, cut or misread HEAD and ranges, but deliver the whole.
+struct Refusal {
+  /// ``DownloadOptions/Method-swift.enum/head`` or ``DownloadOptions/Method-swift.enum/probe``.
+  let method: DownloadOptions.Method
+  let failure: ImageFailure
+  /// Whether the server lacks the method if a plain GET succeeds: the failure wasn't one that passes.
+  let isLesson: Bool
+}
+
 extension Transfer {
-  /// Judges a transfer that libcurl has ended with `code`. An unaccepted status counts, however its body ended.
+  /// Judges a transfer that libcurl has ended with `code`.
   func outcome(_ code: CURLcode, at time: TimeSource) -> TransferOutcome {
+    let outcome = outcomeOfMethod(code, at: time)
+    guard method == .head || isRanged, !isSecond, let failure = failureOfMethod(outcome) else { return outcome }
+    let isPassing = failure.isTransient && (failure.status.map { $0 != 500 && $0 != 501 } ?? (bodyBytes > 0))
+    return .refused(Refusal(method: method, failure: failure, isLesson: !isPassing))
+  }
+
+  /// Why HEAD or a probe may fail, or find nothing, though a plain GET wouldn't; nil if it didn't, or if a GET fails as well.
+  private func failureOfMethod(_ outcome: TransferOutcome) -> ImageFailure? {
+    switch outcome {
+    case .response(let response): !response.isNotModified && totalBytes == 0 ? truncated : nil
+    case .failure(let failure):
+      switch failure.kind {
+      case .httpStatus: HTTPStatus.dependsOnMethod(failure.status ?? 0) ? failure : nil
+      case .reset: failure
+      // Another version of the image is no matter of the method.
+      case .truncated: rejection == nil ? failure : nil
+      case .contentType: method == .head || isCoded ? failure : nil
+      default: nil
+      }
+    default: nil
+    }
+  }
+
+  /// The outcome of the request itself. An unaccepted status counts, however its body ended.
+  private func outcomeOfMethod(_ code: CURLcode, at time: TimeSource) -> TransferOutcome {
     if code == CURLE_OK { decide() }
     if let early = earlyOutcome(at: time) { return early }
     guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
@@ -29,9 +63,8 @@ extension Transfer {
     }
     if isConditional, status == 304, rejection == nil { return .response(response(body: [], time, isNotModified: true)) }
     guard disposition == .kept else {
-      if method == .head, rejection == nil, HTTPStatus.refusesMethod(status) { return .headRefused }
       let isPermanent = options.permanentStatuses.contains { $0.contains(status) }
-      return .failure(rejection ?? .status(status, isPermanent: isPermanent))
+      return .failure(rejection ?? .status(status, to: namedRequest, isPermanent: isPermanent))
     }
     if method == .head { return .response(response(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
     if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
@@ -46,6 +79,12 @@ extension Transfer {
     } catch {
       return .failure(error)
     }
+  }
+
+  /// The request, if the options ask for another than a plain GET.
+  private var namedRequest: String? {
+    if options.method == .get { return nil }
+    return method == .head ? "HEAD" : isRanged ? "a range request" : "GET"
   }
 
   /// The outcome that is certain before the response has ended; nil if there is none.

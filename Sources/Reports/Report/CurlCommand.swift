@@ -23,7 +23,19 @@ public struct CurlCommand: Sendable, Hashable {
   func line(of failure: FailureRecord) -> String? {
     guard failure.failure?.kind != .invalidURL, isWebAddress(failure.url) else { return nil }
     guard (options + [failure.url]).allSatisfy(showsItself) else { return nil }
-    return line(for: failure.url)
+    return failed(failure.failure).line(for: failure.url)
+  }
+
+  /// The command for the request that failed: a plain GET confirms failures of HEAD and ranges, except those that depend on neither.
+  private func failed(_ failure: ImageFailure?) -> CurlCommand {
+    let kinds: Set<FailureKind> = [.httpStatus, .reset, .truncated]
+    guard let failure, kinds.contains(failure.kind), failure.status != 429 else { return self }
+    var command = self
+    if let range = options.firstIndex(of: "--range") { command.options.removeSubrange(range...range + 1) }
+    if let head = options.firstIndex(of: "--head") {
+      command.options.replaceSubrange(head...head, with: ["-D", "-", "-o", "/dev/null"])
+    }
+    return command
   }
 }
 
