@@ -159,6 +159,16 @@ struct FailureTests {
     #expect(try failure(.raw("SSH-2.0-OpenSSH_9.2\r\n")).kind == .reset)
   }
 
+  @Test("a first header line that begins with white space fails as reset, also after other responses", arguments: [" ", "\t"])
+  func unnamedHeader(space: String) async throws {
+    let head = "HTTP/1.1 200 OK\r\n\(space)X-Content-Type-Options: nosniff\r\nContent-Length: 1\r\n\r\na"
+    let origin = try Origin(["/good": .body([1], headers: ["X-Long": String(repeating: "a", count: 500)]), "/bad": .raw(head)])
+    let paths = ["/good", "/bad", "/bad", "/good", "/bad"]
+    let ends = try await Fetcher().fetchInTurn(paths.map { (origin.url($0), .forTests()) })
+    #expect(ends.map(\.failure?.kind) == [nil, .reset, .reset, nil, .reset])
+    expectGolden(ends[1].failure?.message)
+  }
+
   @Test("a body shorter than its Content-Length fails as truncated")
   func truncated() throws {
     let failure = try failure(.cut(afterBytes: 60, declared: 100))

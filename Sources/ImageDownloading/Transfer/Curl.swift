@@ -92,7 +92,7 @@ final class CurlShares {
     curl_share_cleanup(withCookies)
   }
 
-  /// Makes `easy` use one of them; `curl_easy_reset` keeps that.
+  /// Makes `easy` use one of them.
   func attach(_ easy: UnsafeMutableRawPointer, cookies: Bool) {
     curl_set_pointer(easy, CURLOPT_SHARE, cookies ? withCookies : plain)
   }

@@ -2,7 +2,7 @@ import CCurl
 import ImagePrimitives
 import ImageURLs
 
-/// The common options of one job's requests, set on a handle once and kept until another job's request uses the handle.
+/// The common options of one job's requests, set on the handle of each.
 final class RequestTemplate {
   /// Identifies a template.
   struct Kind {
@@ -53,8 +53,6 @@ final class RequestTemplate {
   /// Sets all options of a handle except the URL.
   func apply(to transfer: Transfer) {
     let easy = transfer.easy
-    // Keeps the handle's share.
-    curl_easy_reset(easy)
     curl_set_list(easy, CURLOPT_HTTPHEADER, headers.first)
     if kind.method == .head { curl_set_long(easy, CURLOPT_NOBODY, 1) }
     if options.describesDelivery { curl_set_long(easy, CURLOPT_CERTINFO, 1) }

@@ -3,7 +3,7 @@ import Platform
 import ImagePrimitives
 import ImageURLs
 
-/// A running request: an easy handle and the body that it receives, reused for one request after another.
+/// A running request: an easy handle and the body that it receives; reused, except for the handle, for one request after another.
 ///
 /// While it is running it belongs to its engine, whose callbacks change only this and the ``TransferRecord``; otherwise it belongs to the
 /// loop.
@@ -28,7 +28,7 @@ final class Transfer {
   /// whose head fills the buffer. It reads at most 32 KiB at once from such a connection.
   private static let http2BufferBytes = 144 << 10
 
-  let easy: UnsafeMutableRawPointer
+  private(set) var easy = Transfer.newHandle()
   /// Its index among the loop's transfers.
   let index: Int
   /// libcurl writes error descriptions here.
@@ -40,11 +40,6 @@ final class Transfer {
   private var template: RequestTemplate?
   /// The headers of this request, if they aren't the template's.
   private var ownHeaders: CurlList?
-  private var hasCredentials = false
-  /// The size of its buffer; 0: libcurl's default.
-  private var bufferBytes = 0
-  /// Whether libcurl has repeated a request whose connection was lost.
-  private var hasRepeated = false
 
   /// The job that it serves; nil while it is free.
   private(set) var job: Int?
@@ -144,8 +139,6 @@ final class Transfer {
   var hasEnough = false
 
   init(index: Int, options prepared: PreparedOptions, engine: TransferEngine, shares: CurlShares) {
-    guard let easy = curl_easy_init() else { fatalError("libcurl cannot create a handle: out of memory") }
-    self.easy = easy
     self.index = index
     self.prepared = prepared
     self.engine = engine.number
@@ -202,21 +195,15 @@ final class Transfer {
   }
 
   private func setOptions(_ kind: RequestTemplate.Kind, _ own: OwnRequest?, defaults: [HeaderField]) {
-    // libcurl counts the repetitions of a handle until it is reset, and fails the sixth.
-    if let template, template.kind == kind, !hasRepeated {
-      if let own {
-        curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first)
-      } else if ownHeaders != nil {
-        curl_set_list(easy, CURLOPT_HTTPHEADER, template.headers.first)
-      }
-    } else {
-      let template = RequestTemplate(kind, defaults: defaults)
-      shares.attach(easy, cookies: kind.handlesCookies)
-      template.apply(to: self)
-      (hasCredentials, bufferBytes, hasRepeated) = (false, 0, false)
-      if let own { curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first) }
-      self.template = template
-    }
+    // Before 8.1, libcurl appends a folded first header line to a header of the handle's previous response, which is already freed; and it
+    // counts the repetitions of requests whose connections were lost over all requests of a handle, and fails the sixth.
+    curl_easy_cleanup(easy)
+    easy = Self.newHandle()
+    shares.attach(easy, cookies: kind.handlesCookies)
+    let template = template.flatMap { $0.kind == kind ? $0 : nil } ?? RequestTemplate(kind, defaults: defaults)
+    template.apply(to: self)
+    self.template = template
+    if let own { curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first) }
     ownHeaders = own?.headers
     setCredentials(kind.isOwnOrigin ? options.credentials : nil)
     setHTTPVersion(isSecure: url.starts(with: "https:".utf8))
@@ -224,7 +211,7 @@ final class Transfer {
     // libcurl 7.88 writes the absolute form for a proxy (RFC 9112, section 3.2.2) without an empty query.
     if options.connection.proxy != .none {
       let isDropped = url.last == UInt8(ascii: "?") && url.starts(with: "http:".utf8)
-      if isDropped { setText(CURLOPT_REQUEST_TARGET, absoluteForm) } else { curl_set_text(easy, CURLOPT_REQUEST_TARGET, nil) }
+      if isDropped { setText(CURLOPT_REQUEST_TARGET, absoluteForm) }
     }
   }
 
@@ -252,8 +239,7 @@ final class Transfer {
     curl_set_long(easy, CURLOPT_PIPEWAIT, version != .http1 && isSecure ? 1 : 0)
     let mayBeHTTP2 = version != .http1 && isSecure || known
     let buffer = mayBeHTTP2 ? Self.http2BufferBytes : method == .probe ? Self.probeBufferBytes : Self.bufferBytes
-    if buffer != bufferBytes { curl_set_long(easy, CURLOPT_BUFFERSIZE, buffer) }
-    bufferBytes = buffer
+    curl_set_long(easy, CURLOPT_BUFFERSIZE, buffer)
     // libcurl 7.88 supports HTTP/2 by prior knowledge on new connections only: on an existing HTTP/2 connection it would start the protocol
     // again and fail.
     for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] { curl_set_long(easy, option, known ? 1 : 0) }
@@ -261,11 +247,14 @@ final class Transfer {
 
   /// Sends these credentials unless the URL has its own.
   private func setCredentials(_ credentials: Credentials?) {
-    let credential = credentials.flatMap { URLOrigin.credential(from: $0, for: url) }
-    guard credential != nil || hasCredentials else { return }
-    curl_set_text(easy, CURLOPT_USERNAME, credential?.user)
-    curl_set_text(easy, CURLOPT_PASSWORD, credential?.password)
-    hasCredentials = credential != nil
+    guard let credential = credentials.flatMap({ URLOrigin.credential(from: $0, for: url) }) else { return }
+    curl_set_text(easy, CURLOPT_USERNAME, credential.user)
+    curl_set_text(easy, CURLOPT_PASSWORD, credential.password)
+  }
+
+  private static func newHandle() -> UnsafeMutableRawPointer {
+    guard let easy = curl_easy_init() else { fatalError("libcurl cannot create a handle: out of memory") }
+    return easy
   }
 
   /// Frees it and drops the body.
@@ -308,11 +297,8 @@ final class Transfer {
   }
 
   func noteConnected() {
-    if phase == .connected {
-      hasRepeated = true
-      // Otherwise, the next repetition may take another connection that is about to be closed, and so on.
-      curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
-    }
+    // Otherwise, the next repetition may take another connection that is about to be closed, and so on.
+    if phase == .connected { curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
     phase = .connected
     lastProgress = record.now
     if resolves { record.advanced.append(TransferRecord.Advance(request: request, phase: phase)) }

@@ -44,10 +44,13 @@ extension Transfer {
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       return .transient(.reset, "\(server.address) closed the connection after \(bodyBytes) bytes of the body")
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
-      return .transient(.reset, "\(server.address) sent an invalid HTTP response: \(curlError(code))")
+      return invalidResponse(curlError(code))
     case CURLE_OUT_OF_MEMORY where phase == .connected && bodyBytes == 0:
       // libcurl reports this for a header line above its limit (100 KiB), too.
-      return .transient(.reset, "\(server.address) sent an invalid HTTP response: the header is too long, or memory is exhausted")
+      return invalidResponse("the header is too long, or memory is exhausted")
+    case CURLE_BAD_FUNCTION_ARGUMENT where phase == .connected:
+      // libcurl reports this for a header that it cannot store: a folded line that continues none, or a trailer without a colon.
+      return invalidResponse("a header line has no name")
     case CURLE_SSL_CONNECT_ERROR:
       return ImageFailure(
         .tls,
@@ -80,6 +83,10 @@ extension Transfer {
     case .connecting: .transient(.connect, "no connection to \(server.address) within \(limit.text)")
     case .connected: .transient(.timeout, "the transfer took more than \(limit.text); received \(bodyBytes) bytes of the body")
     }
+  }
+
+  func invalidResponse(_ cause: String) -> ImageFailure {
+    .transient(.reset, "\(server.address) sent an invalid HTTP response: \(cause)")
   }
 
   var truncated: ImageFailure {
