@@ -169,6 +169,23 @@ struct FailureTests {
     expectGolden(ends[1].failure?.message)
   }
 
+  @Test(
+    "lengths that differ fail as reset, unless the body is chunked; repeated ones don't",
+    arguments: [
+      ("Content-Length: 2\r\nContent-Length: 5", FailureKind.reset), ("Content-Length: 5\r\ncontent-length:2", .reset),
+      ("Content-Length: 5, 2", .reset), ("Content-Length: 5\r\nContent-Length: 5", nil), ("Content-Length: 5, 5", nil),
+      ("Content-Length: 2\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", nil),
+    ]
+  )
+  func lengths(headers: String, kind: FailureKind?) throws {
+    let body = headers.contains("chunked") ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
+    let origin = try Origin(["/a": .raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")])
+    let end = try Fetcher().fetch(origin.url("/a"))
+    #expect(end.failure?.kind == kind)
+    #expect(end.image?.body == (kind == nil ? Array("hello".utf8) : nil))
+    #expect(end.failure?.message.contains("the Content-Length headers differ") != false)
+  }
+
   @Test("a body shorter than its Content-Length fails as truncated")
   func truncated() throws {
     let failure = try failure(.cut(afterBytes: 60, declared: 100))

@@ -5,8 +5,8 @@ import ImagePrimitives
 /// Finding each by name in libcurl would compare it with all headers; here a line's first letter decides.
 struct ResponseFields {
   enum Name: UInt8 {
-    case acceptRanges, age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location,
-      retryAfter, transferEncoding, vary
+    case acceptRanges, age, cacheControl, contentEncoding, contentLength, contentRange, contentType, date, etag, expires
+    case lastModified, location, retryAfter, transferEncoding, vary
     // The status of caches on the way.
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
@@ -46,6 +46,7 @@ struct ResponseFields {
     case UInt8(ascii: "c"):
       add(line, .cacheControl, "cache-control:")
       if !lastIsOurs { add(line, .contentType, "content-type:") }
+      if !lastIsOurs { add(line, .contentLength, "content-length:") }
       if !lastIsOurs { add(line, .contentEncoding, "content-encoding:") }
       if !lastIsOurs { add(line, .contentRange, "content-range:") }
       if !lastIsOurs { add(line, .cacheStatus, "cache-status:") }
@@ -128,6 +129,13 @@ struct ResponseFields {
 
   /// Whether the body marks its own end (RFC 9112, section 7.1).
   var isChunked: Bool { names(.transferEncoding).contains("chunked") }
+
+  /// Whether the response declares several lengths that differ (Fetch, "extract a length"), which don't count in a chunked one.
+  var hasConflictingLengths: Bool {
+    let lengths = values.lazy.filter { $0.name == .contentLength }
+    guard lengths.count > 1 || lengths.contains(where: { bytes[$0.range].contains(UInt8(ascii: ",")) }) else { return false }
+    return !isChunked && Set(names(.contentLength)).count > 1
+  }
 
   /// All values of that name, split at commas, in lower case.
   private func names(_ name: Name) -> [String] {

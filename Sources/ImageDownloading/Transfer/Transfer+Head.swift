@@ -27,9 +27,12 @@ extension Transfer {
       return
     }
     isResumable = method == .get && !isCoded && acceptsRanges(after: part)
+    // Browsers reject it, since the body may end at either.
+    let hasConflictingLengths = fields.hasConflictingLengths
     do throws(ImageFailure) {
       try modifyHead()
       guard try accepts(part) else { return }
+      if hasConflictingLengths { throw invalidResponse("the Content-Length headers differ") }
       proceed(with: part)
       try options.checkContentType(fields.last(.contentType), status: status)
     } catch {
