@@ -64,14 +64,14 @@ enum RetryAfter {
     return max(min(until.since(sent), .seconds(maximumSeconds)), leastWait)
   }
 
-  /// Parses digits as a number, at most the maximum; nil for other text.
+  /// Parses a number of seconds, at most the maximum; nil for other text. Some servers send decimals, which are rounded up.
   private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
-    guard !text.isEmpty else { return nil }
-    var value: Int64 = 0
-    for digit in text {
-      guard digit &- UInt8(ascii: "0") < 10 else { return nil }
-      value = min(value * 10 + Int64(digit - UInt8(ascii: "0")), maximumSeconds)
-    }
-    return value
+    let isDigit = { (byte: UInt8) in byte &- UInt8(ascii: "0") < 10 }
+    let digits = text.prefix(while: isDigit)
+    let decimals = text[digits.endIndex...]
+    let isNumber = decimals.isEmpty || decimals.first == UInt8(ascii: ".") && decimals.dropFirst().allSatisfy(isDigit)
+    guard isNumber, !digits.isEmpty else { return nil }
+    let whole = digits.reduce(0) { min($0 * 10 + Int64($1 - UInt8(ascii: "0")), maximumSeconds) }
+    return decimals.dropFirst().contains { $0 != UInt8(ascii: "0") } ? min(whole + 1, maximumSeconds) : whole
   }
 }
