@@ -59,7 +59,10 @@ extension Transfer {
       )
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
-      return ImageFailure(.tls, message: "the certificate of \(server.address) was rejected: \(curlError(code))")
+      // Browsers fetch a missing intermediate certificate.
+      let isIncomplete = curlError(code).hasSuffix("unable to get local issuer certificate")
+      let cause = isIncomplete ? "; the server doesn't send an intermediate certificate, or its CA isn't trusted here" : ""
+      return ImageFailure(.tls, message: "the certificate of \(server.address) was rejected: \(curlError(code))\(cause)")
     case CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
       return ImageFailure(.tls, message: "cannot set up TLS to \(server.address): \(curlError(code))")
     case CURLE_BAD_CONTENT_ENCODING:
