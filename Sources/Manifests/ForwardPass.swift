@@ -355,7 +355,7 @@ extension ForwardPass {
 
   private func add(_ url: UnsafeRawBufferPointer, _ kind: ManifestFile.Kind, of open: OpenManifest) {
     var parent = files[open.file]
-    parent.site = parent.site ?? parent.base
+    parent.site = parent.site ?? parent.base ?? PageRows.unknownSite
     guard let child = crawl.child(url, kind, of: parent) else { return }
     do throws(ManifestError) { try opener.checkCanFetch(child) } catch { return kind == .stylesheet ? lose(error) : warn(error) }
     files.append(child)

@@ -2,7 +2,7 @@ import CZlib
 import Glibc
 import ImagePrimitives
 
-/// The text of one manifest, decompressed if it starts like gzip.
+/// The text of one manifest, decompressed if it starts like gzip, and in UTF-8 if it is UTF-16 with a byte order mark.
 final class InputStream {
   private enum Encoding {
     /// Too few bytes have arrived to decide.
@@ -21,7 +21,15 @@ final class InputStream {
   static let blockBytes = 256 << 10
 
   let input: InputDescriptor
+  private enum Text {
+    /// Begins with these bytes, too few to decide.
+    case unknown([UInt8])
+    case unchanged
+    case utf16(UTF16Decoder)
+  }
+
   private var encoding = Encoding.unknown
+  private var text = Text.unknown([])
   /// Raw bytes that can't be passed on directly.
   private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockBytes, alignment: 16)
   private var unread: Range<Int> = 0..<0
@@ -43,18 +51,57 @@ final class InputStream {
 
   /// Whether offsets in the text are offsets in the file.
   var isPlainFile: Bool {
-    if case .plain = encoding { input.isRegular } else { false }
+    if case .plain = encoding, case .unchanged = text { input.isRegular } else { false }
   }
 
   /// Reads available bytes without blocking.
   func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
-    let reading = try readMore(into: destination)
+    let reading = try readText(into: destination)
     guard let maximumTextBytes, case .bytes(let count) = reading else { return reading }
     textBytes += UInt64(count)
     if textBytes > maximumTextBytes {
       throw InputError("it is larger than \(maximumTextBytes >> 20) MiB uncompressed; split it")
     }
     return reading
+  }
+
+  private func readText(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+    while true {
+      switch text {
+      case .unchanged: return try readMore(into: destination)
+      case .unknown(let beginning):
+        let reading = try readMore(into: UnsafeMutableRawBufferPointer(rebasing: destination[beginning.count...]))
+        destination.copyBytes(from: beginning)
+        var count = beginning.count
+        switch reading {
+        case .bytes(let more): count += more
+        case .wouldBlock: return .wouldBlock
+        case .end:
+          text = .unchanged
+          return count == 0 ? .end : .bytes(count)
+        }
+        let bytes = UnsafeRawBufferPointer(rebasing: destination[..<count])
+        switch UTF16Decoder.isMarked(bytes) {
+        case nil: text = .unknown(Array(bytes))
+        case true?: text = .utf16(UTF16Decoder(bytes))
+        case false?:
+          text = .unchanged
+          return .bytes(count)
+        }
+      case .utf16(var decoder):
+        text = .unchanged
+        defer { text = .utf16(decoder) }
+        let converted = decoder.convert(into: destination, isLast: false)
+        if converted > 0 { return .bytes(converted) }
+        switch try readMore(into: destination) {
+        case .bytes(let count): decoder.add(UnsafeRawBufferPointer(rebasing: destination[..<count]))
+        case .wouldBlock: return .wouldBlock
+        case .end:
+          let last = decoder.convert(into: destination, isLast: true)
+          return last == 0 ? .end : .bytes(last)
+        }
+      }
+    }
   }
 
   private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {

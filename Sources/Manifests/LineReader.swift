@@ -60,20 +60,28 @@ final class LineReader {
     }
   }
 
-  /// Takes complete lines from the buffer until one is too long or `body` returns false, which is the last line taken.
+  /// What to do with a line, and after it.
+  enum Taking {
+    case more, last
+    /// It isn't taken, but read by ``next()``.
+    case none
+  }
+
+  /// Takes complete lines from the buffer until one is too long or `body` ends it.
   @inline(__always)
-  func takeWholeLines(_ body: (Line) -> Bool) {
+  func takeWholeLines(_ body: (Line) -> Taking) {
     guard isAfterMark, !isSkipping, let base = buffer.bytes.baseAddress else { return }
     let (count, offset) = (buffer.bytes.count, buffer.offset)
     var start = 0
     var last = number
-    var isWanted = true
-    while isWanted, let feed = memchr(base + start, 10, count - start) {
+    var taking = Taking.more
+    while taking == .more, let feed = memchr(base + start, 10, count - start) {
       let length = UnsafeRawPointer(feed) - (base + start)
       if length > InputBuffer.maximumRowBytes { break }
-      last += 1
       let bytes = UnsafeRawBufferPointer(start: base + start, count: length)
-      isWanted = body(Line(bytes: bytes, offset: offset + UInt64(start), number: last, isTooLong: false))
+      taking = body(Line(bytes: bytes, offset: offset + UInt64(start), number: last + 1, isTooLong: false))
+      if taking == .none { break }
+      last += 1
       start += length + 1
     }
     guard start > 0 else { return }

@@ -5,7 +5,7 @@ public import ImageURLs
 public struct Manifest: Sendable {
   /// The origin of the list.
   public enum Source: Sendable, Hashable {
-    /// The file at that path, compressed or not; anything that can be opened and read.
+    /// The file at that path, compressed or not; anything that can be opened and read. A folder means the HTML files below it.
     case file(String)
     /// All files that match a glob(7) pattern, sorted by the bytes of their paths.
     case glob(String)
@@ -44,16 +44,18 @@ public struct Manifest: Sendable {
   /// The format of rows.
   public enum Format: String, Sendable, CaseIterable {
     /// Detected: by the extension of the file or of the URL's path, ignoring `.gz`; then by the server's
-    /// `Content-Type`; then by the first bytes (XML, or a line of an access log); else text. XML is a sitemap or a feed
-    /// by its root element. A detected log is counted separately, not with other files of its pattern.
+    /// `Content-Type`; then by the first bytes: XML, HTML, JSON, CSV by its header, a line of an access log, a robots.txt or a
+    /// list of URLs. Any other file is refused. XML is a sitemap or a feed by its root element. A detected log is counted
+    /// separately, not with other files of its pattern.
     case auto
-    /// One URL per line; blank lines and lines that start with `#` are skipped.
+    /// One URL per line; blank lines and lines that start with `#` are skipped. A line that isn't a URL or a path, or has words
+    /// after the URL, is invalid.
     case text
-    /// RFC 4180 with a header row.
+    /// RFC 4180 with a header row, which also shows the delimiter: a comma, a semicolon, a tab or a bar.
     case csv
     /// Like ``csv``, with tabs.
     case tsv
-    /// An object or a string per line (jsonlines.org).
+    /// An object or a string per line (jsonlines.org), or a JSON document with an array of these.
     case jsonl
     /// XML of sitemaps.org; indexes are followed.
     ///
@@ -67,7 +69,8 @@ public struct Manifest: Sendable {
     /// namespace, `media:content` and `media:thumbnail`, an `enclosure` of an image type, and the feed's own `image`, `logo`
     /// and `icon`. Their identifier is `g:id`, else the item's `guid` or `id`. The line of an entry is that of its element.
     case feed
-    /// A web server's access log in the combined or the common format (`%h %l %u %t "%r" %>s %b …`).
+    /// An access log of a web server, a load balancer or a CDN: lines with a quoted request (`%h %l %u %t "%r" %>s %b …` and
+    /// similar), the W3C extended format, Squid's own, or JSON.
     ///
     /// Entries are the targets of GET requests with status 200, 206 or 304, each once, most requested first, and by
     /// first request if the counts are equal; the line of an entry is that of its first request. Only paths that end in
@@ -82,7 +85,7 @@ public struct Manifest: Sendable {
     case page
   }
 
-  /// The names of a row's fields; unused for text.
+  /// The names of a row's fields; unused for text. In JSON, a name with dots is that of a field in nested objects.
   public struct Columns: Sendable, Hashable {
     /// The field with the URL, which every row must have. Default: `url`; if a file of CSV or TSV lacks it, `image_link` and
     /// the further images of Google Merchant Center.
@@ -167,6 +170,7 @@ extension Manifest {
     case .page, .stylesheet, .webManifest: return .page
     }
     guard format == .auto else { return format }
+    if case .path(let path)? = file.location, LocalPages.isPage(path) { return .page }
     let path =
       switch file.location {
       case .path(let path): path
@@ -178,7 +182,11 @@ extension Manifest {
 
   /// Whether its images may be those of several pages.
   var readsSeveralPages: Bool {
-    if case .glob = source, format == .page { return true }
+    switch source {
+    case .glob where format == .page: return true
+    case .file(let path) where LocalPages.isFolder(path): return true
+    default: break
+    }
     return readsPages || crawl.depth > 0
   }
 
@@ -186,15 +194,23 @@ extension Manifest {
   func format(of file: ManifestFile, contentType: String?) -> Format {
     let format = format(of: file)
     guard format == .auto, file.kind == .listed, let contentType else { return format }
-    let type = contentType.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-    return switch type {
+    return switch Self.mediaType(contentType) {
     case "text/csv": .csv
     case "text/tab-separated-values": .tsv
     case "application/rss+xml", "application/atom+xml": .sitemap
-    case "text/html" where isOfAnyKind, "application/xhtml+xml" where isOfAnyKind: .page
     case "application/jsonl", "application/x-ndjson", "application/x-jsonlines", "application/ndjson": .jsonl
     default: .auto
     }
+  }
+
+  /// Whether a fetched file may be a page, and its type says that it is one.
+  func isPage(_ file: ManifestFile, contentType: String?) -> Bool {
+    guard isOfAnyKind, file.kind == .listed, let contentType else { return false }
+    return ["text/html", "application/xhtml+xml"].contains(Self.mediaType(contentType))
+  }
+
+  private static func mediaType(_ contentType: String) -> String {
+    contentType.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
   }
 
   /// Whether rows of a file may set their own priority; nil if its first bytes decide.
@@ -204,10 +220,7 @@ extension Manifest {
     case .jsonl: return true
     case .csv, .tsv: return nil
     case .sitemap: return usesSitemapPriority
-    case .auto:
-      // Standard input has no name, and a fetched file has a type, so both may turn out to be any format.
-      if case .url? = file.location { return nil }
-      return usesSitemapPriority ? nil : false
+    case .auto: return nil
     }
   }
 

@@ -48,6 +48,9 @@ struct ManifestFile {
   /// The URL that it is fetched from; nil if it isn't.
   var url: BaseURL? { if case .url(let url)? = location { url } else { nil } }
 
+  /// Whether it is at the URL of a site's robots.txt (RFC 9309, section 2.3).
+  var isRobots: Bool { url.map { kind == .listed && $0.bytes[$0.parts.path].elementsEqual("/robots.txt".utf8) } ?? false }
+
   /// Whether it is fetched from an origin that the user named, not only a server.
   var isOfOwnOrigin: Bool {
     guard case .url(let url)? = location, let trusted else { return false }
@@ -60,6 +63,7 @@ struct ManifestFile {
     var files: [ManifestFile] = []
     for (index, manifest) in manifests.enumerated() {
       switch manifest.source {
+      case .file(let path) where LocalPages.isFolder(path): files += try LocalPages.files(in: path, of: manifest, index: index)
       case .file(let path): files.append(ManifestFile(manifest: index, name: manifest.name, location: .path(path)))
       case .glob(let pattern):
         for path in try paths(matching: pattern, in: manifest) {
@@ -76,7 +80,7 @@ struct ManifestFile {
       }
     }
     for index in files.indices {
-      files[index].base = manifests[files[index].manifest].baseURL
+      files[index].base = files[index].base ?? manifests[files[index].manifest].baseURL
       files[index].isLast = index + 1 == files.count || files[index + 1].manifest != files[index].manifest
     }
     return files
@@ -121,6 +125,7 @@ extension Manifest {
   /// The paths of the files with its entries; empty if they aren't in files, or the files can't be found.
   package var files: [String] {
     switch source {
+    case .file(let path) where LocalPages.isFolder(path): (try? LocalPages.paths(in: path, of: self)) ?? []
     case .file(let path): [path]
     case .glob(let pattern): (try? ManifestFile.paths(matching: pattern, in: self)) ?? []
     case .standardInput, .inline, .url: []
@@ -164,11 +169,13 @@ final class OpenManifest {
       rows = Self.rewriting(InlineReader(entries), by: manifest, base: context.url)
       return
     }
+    let image = file.url.map { url in
+      { InlineReader([Manifest.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)]) }
+    }
     guard let input, !context.isImage else {
-      guard case .url(let url)? = file.location else { preconditionFailure("a file must be opened before it is read") }
+      guard let image else { preconditionFailure("a file must be opened before it is read") }
       buffer = nil
-      let only = Manifest.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)
-      rows = Self.rewriting(InlineReader([only]), by: manifest, base: context.url)
+      rows = Self.rewriting(image(), by: manifest, base: context.url)
       return
     }
     let format =
@@ -182,24 +189,28 @@ final class OpenManifest {
       let rules = PageRules(lazyAttributes: manifest.lazyAttributes)
       return PageRows(buffer, of: file, at: context.url, contentType: contentType, rules, context.crawl())
     }
+    let isOfAnyKind = manifest.isOfAnyKind && file.kind == .listed
+    let detection = DetectingReader.Rules(
+      manifest: file.name,
+      columns: manifest.columns,
+      xml: rules,
+      isJSONLines: format == .jsonl,
+      isRobots: file.isRobots,
+      isHTML: manifest.isPage(file, contentType: contentType),
+      page: context.fetched == nil || isOfAnyKind ? page : nil,
+      image: isOfAnyKind ? image : nil
+    ) {
+      // Files of a pattern may have different formats, so each detected log is counted separately.
+      var alone = file
+      alone.isLast = true
+      return AccessLogReader(buffer, alone, index: index, of: manifest, counter: context.ownCounter())
+    }
     let reader: any RowReader =
       switch format {
-      case .auto:
-        DetectingReader(
-          buffer,
-          rules: rules,
-          manifest: file.name,
-          page: context.fetched == nil ? .lines : manifest.isOfAnyKind && file.kind == .listed ? .read(page) : .rejected
-        ) {
-          // Files of a pattern may have different formats, so each detected log is counted separately.
-          var alone = file
-          alone.isLast = true
-          return AccessLogReader(buffer, alone, index: index, of: manifest, counter: context.ownCounter())
-        }
+      case .auto, .jsonl: DetectingReader(buffer, detection)
       case .text: TextReader(buffer)
       case .csv: CSVReader(buffer, delimiter: UInt8(ascii: ","), columns: manifest.columns, manifest: file.name)
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
-      case .jsonl: JSONLinesReader(buffer, columns: manifest.columns)
       case .sitemap, .feed: XMLListReader(buffer, rules: rules, manifest: file.name)
       case .page: page()
       case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())

@@ -57,7 +57,7 @@ struct ReadingRemarks {
     var sentences = documents
     if let first = malformedLines.first {
       sentences.append(
-        "\(manifest): \(counted(malformedLines.count, "line isn't", "lines aren't")) in the combined or common log format; "
+        "\(manifest): \(counted(malformedLines.count, "line isn't", "lines aren't")) in a known log format; "
           + "the first is line \(first.line): '\(first.text)'"
       )
     }

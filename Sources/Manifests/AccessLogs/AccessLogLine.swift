@@ -1,41 +1,40 @@
-import Glibc
-import ImageURLs
-
-/// One line of an access log in the combined or the common format, as Apache and nginx write them.
+/// One line of an access log that quotes requests, or of Squid's own log.
+///
+/// The common and the combined format of Apache and nginx have a time, the request and its status; any fields may be before and
+/// after, such as a virtual host, forwarded addresses, a user name with spaces or the prefix of a syslog. Load balancers (AWS,
+/// HAProxy) write the status before the request. Servers escape quotes in values that visitors choose, so these can't
+/// imitate a request.
 ///
 ///     192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /hero.jpg HTTP/1.1" 200 5120 "https://…" "Mozilla/5.0 …"
 struct AccessLogLine {
-  /// The target of a successful GET, still escaped; nil for any other request.
+  typealias Text = Slice<UnsafeRawBufferPointer>
+
+  /// The target of a successful GET; nil for any other request.
   let target: UnsafeRawBufferPointer?
 
   /// Returns nil if the line has another form.
   init?(_ line: UnsafeRawBufferPointer) {
-    // Host, ident and user, which may contain anything but a space; then the time, which isn't used.
     var rest = line[...]
-    for _ in 0..<3 {
-      guard Self.takeField(&rest) != nil else { return nil }
+    while let open = rest.firstIndex(of: UInt8(ascii: "\"")) {
+      guard let close = Self.closingQuote(in: line[(open + 1)...]) else { break }
+      let request = line[(open + 1)..<close]
+      let isRequest = LogRequest.begins(request)
+      // A broken request is quoted, too, and follows the time.
+      if isRequest || line[..<open].hasSuffix("] "), let status = Self.status(after: line[(close + 1)...]) {
+        target = LogRequest.isGood(status) ? LogRequest.target(of: request) : nil
+        return
+      }
+      if isRequest || request.first == UInt8(ascii: "-"), let status = Self.status(before: line[..<open]) {
+        target = LogRequest.isGood(status) ? LogRequest.target(of: request) : nil
+        return
+      }
+      rest = line[(close + 1)...]
     }
-    guard rest.first == UInt8(ascii: "["), let close = rest.firstIndex(of: UInt8(ascii: "]")),
-      rest[close...].starts(with: "] \"".utf8)
-    else { return nil }
-    rest = rest[(close + 3)...]
-    guard let quote = Self.closingQuote(in: rest), rest[quote...].starts(with: "\" ".utf8) else { return nil }
-    let request = rest[..<quote]
-    rest = rest[(quote + 2)...]
-    guard let status = Self.takeField(&rest), status.count == 3, status.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
-      !rest.isEmpty
-    else { return nil }
-    target = Self.isGood(status) ? Self.target(of: request) : nil
+    guard let squid = Self.squidRequest(in: line) else { return nil }
+    target = squid.isGood ? squid.target : nil
   }
 
-  /// Returns the field up to the next space, and skips the space.
-  private static func takeField(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer>? {
-    guard let space = rest.firstIndex(of: UInt8(ascii: " ")), space > rest.startIndex else { return nil }
-    defer { rest = rest[(space + 1)...] }
-    return rest[..<space]
-  }
-
-  private static func closingQuote(in text: Slice<UnsafeRawBufferPointer>) -> Int? {
+  private static func closingQuote(in text: Text) -> Int? {
     var isEscaped = false
     return text.firstIndex { byte in
       if byte == UInt8(ascii: "\""), !isEscaped { return true }
@@ -44,108 +43,84 @@ struct AccessLogLine {
     }
   }
 
-  private static func isGood(_ status: Slice<UnsafeRawBufferPointer>) -> Bool {
-    status.elementsEqual("200".utf8) || status.elementsEqual("206".utf8) || status.elementsEqual("304".utf8)
+  /// The status that follows a request directly.
+  private static func status(after rest: Text) -> Text? {
+    guard rest.first == UInt8(ascii: " ") else { return nil }
+    let status = rest.dropFirst().prefix { $0 != UInt8(ascii: " ") }
+    return LogRequest.isStatus(status) ? status : nil
   }
 
-  /// The part between the method and the version, which HTTP/0.9 lacks. Spaces in it are the client's error.
-  private static func target(of request: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer? {
+  /// The status that precedes a request: HAProxy writes it after several durations, AWS before the target's status and two sizes.
+  private static func status(before text: Text) -> Text? {
+    let fields = text.split(separator: UInt8(ascii: " "))
+    if let times = fields.firstIndex(where: isDurations), times + 1 < fields.count, LogRequest.isStatus(fields[times + 1]) {
+      return fields[times + 1]
+    }
+    let last = fields.suffix(4)
+    guard last.count == 4, let status = last.first, LogRequest.isStatus(status), last.suffix(2).allSatisfy(LogRequest.isNumber)
+    else { return nil }
+    return status
+  }
+
+  /// Whether the field is like HAProxy's `10/0/30/69/109`; -1 means that there was no such phase.
+  private static func isDurations(_ field: Text) -> Bool {
+    field.count(where: { $0 == UInt8(ascii: "/") }) >= 3
+      && field.allSatisfy { $0 &- UInt8(ascii: "0") < 10 || "/-+".utf8.contains($0) }
+  }
+
+  /// Squid's own format: `1286536309.450    327 192.0.2.7 TCP_MISS/200 4310 GET http://… - DIRECT/… image/jpeg`.
+  private static func squidRequest(in line: UnsafeRawBufferPointer) -> (target: UnsafeRawBufferPointer?, isGood: Bool)? {
+    let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 7)
+    guard fields.count >= 7, fields[0].allSatisfy({ $0 == UInt8(ascii: ".") || $0 &- UInt8(ascii: "0") < 10 }),
+      LogRequest.isNumber(fields[1]), LogRequest.isNumber(fields[4]), let slash = fields[3].lastIndex(of: UInt8(ascii: "/"))
+    else { return nil }
+    let status = fields[3][(slash + 1)...]
+    guard LogRequest.isStatus(status) else { return nil }
+    let isGet = fields[5].elementsEqual("GET".utf8)
+    return (isGet ? UnsafeRawBufferPointer(rebasing: fields[6]) : nil, LogRequest.isGood(status))
+  }
+}
+
+/// The parts of a logged request.
+enum LogRequest {
+  typealias Text = Slice<UnsafeRawBufferPointer>
+
+  private static let maximumMethodBytes = 20
+
+  /// Whether the text is a method and a target (RFC 9112 section 3), with the version or without it as in HTTP/0.9.
+  static func begins(_ request: Text) -> Bool {
+    let method = request.prefix { 0x41...0x5a ~= $0 || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    guard 3...maximumMethodBytes ~= method.count, request[method.endIndex...].first == UInt8(ascii: " ") else { return false }
+    let target = request[(method.endIndex + 1)...]
+    return target.first == UInt8(ascii: "/") || target.starts(with: "http".utf8) || hasVersion(target)
+  }
+
+  private static func hasVersion(_ text: Text) -> Bool {
+    text.lastIndex(of: UInt8(ascii: " ")).map { text[$0...].starts(with: " HTTP/".utf8) } ?? false
+  }
+
+  /// The part of a GET between the method and the version, which HTTP/0.9 lacks. Spaces in it are the client's error.
+  static func target(of request: Text) -> UnsafeRawBufferPointer? {
     guard request.starts(with: "GET ".utf8) else { return nil }
     let rest = request.dropFirst(4)
-    var end = rest.endIndex
-    if let space = rest.lastIndex(of: UInt8(ascii: " ")), rest[space...].starts(with: " HTTP/".utf8) { end = space }
-    let target = UnsafeRawBufferPointer(rebasing: rest[..<end])
+    let end = hasVersion(rest) ? rest.lastIndex(of: UInt8(ascii: " ")) : nil
+    let target = UnsafeRawBufferPointer(rebasing: rest[..<(end ?? rest.endIndex)])
     return target.isEmpty ? nil : target
   }
-}
 
-/// The escapes of log files: `\xHH`, `\"`, `\\`, and those of C for white space.
-enum LogEscapes {
-  /// Appends the text without its escapes; a backslash that starts no escape is kept.
-  static func appendUndone(_ text: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
-    var rest = text[...]
-    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
-      bytes.append(UnsafeRawBufferPointer(rebasing: rest[..<backslash]))
-      let (byte, length) = meaning(rest[backslash...])
-      withUnsafeBytes(of: byte) { bytes.append($0) }
-      rest = rest[(backslash + length)...]
-    }
-    bytes.append(UnsafeRawBufferPointer(rebasing: rest))
-  }
+  static func isNumber(_ text: Text) -> Bool { !text.isEmpty && text.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } }
 
-  private static func meaning(_ text: Slice<UnsafeRawBufferPointer>) -> (byte: UInt8, length: Int) {
-    guard text.count > 1 else { return (UInt8(ascii: "\\"), 1) }
-    let letter = text[text.startIndex + 1]
-    switch letter {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): return (letter, 2)
-    case UInt8(ascii: "t"): return (9, 2)
-    case UInt8(ascii: "n"): return (10, 2)
-    case UInt8(ascii: "r"): return (13, 2)
-    case UInt8(ascii: "x") where text.count > 3:
-      let digits = text[(text.startIndex + 2)..<(text.startIndex + 4)]
-      if digits.allSatisfy({ isxdigit(Int32($0)) != 0 }), let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) {
-        return (byte, 4)
-      }
-    default: break
-    }
-    return (UInt8(ascii: "\\"), 1)
+  static func isStatus(_ text: Text) -> Bool { text.count == 3 && isNumber(text) }
+
+  /// Whether that status means that the image exists.
+  static func isGood(_ status: Text) -> Bool {
+    status.elementsEqual("200".utf8) || status.elementsEqual("206".utf8) || status.elementsEqual("304".utf8)
   }
 }
 
-/// Decides which targets of logged requests are URLs of the logged site.
-///
-/// Visitors choose the targets, so they aren't trusted: a target that led to another host would let any visitor make
-/// prewarm request that host with the job's headers and credentials. So a target that starts with a slash is always a
-/// path of the base (RFC 9112 section 3.2.1), even if it would name a host as a reference. A target in absolute form
-/// (section 3.2.2) counts only if it has the base's scheme, host and port.
-struct LoggedTargets {
-  private let base: BaseURL?
-  private let normalizer = URLNormalizer()
-
-  init(base: BaseURL?) { self.base = base }
-
-  /// Returns the part of a target to resolve against the base, or all of it if there is no base; nil if it isn't a URL
-  /// of the base's site.
-  func accepted(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    // No client sends a control character, and resolution would drop some.
-    if target.contains(where: { $0 < 0x20 }) { return nil }
-    if target.first == UInt8(ascii: "/") { return target }
-    guard let authorityStart = Self.authorityStart(of: target) else { return nil }
-    guard let base else { return target }
-    let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
-    guard let end = target[authorityStart...].firstIndex(where: isEnd), target[end] == UInt8(ascii: "/"),
-      isOrigin(UnsafeRawBufferPointer(rebasing: target[..<end]), of: base)
-    else { return nil }
-    return UnsafeRawBufferPointer(rebasing: target[end...])
-  }
-
-  /// Appends a path as a reference that always resolves to that path: two slashes at its start would name a host, even as
-  /// backslashes (WHATWG URL Standard, section 4.4). A dot segment that separates them disappears when the reference is resolved.
-  static func appendReference(_ path: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
-    if path.count > 1, path[1] == UInt8(ascii: "/") || path[1] == UInt8(ascii: "\\") {
-      "/.".utf8.withContiguousStorageIfAvailable { bytes.append(UnsafeRawBufferPointer($0)) }
-    }
-    bytes.append(path)
-  }
-
-  /// The index after `http://` or `https://`; nil for other forms, such as `*` and `host:port`.
-  private static func authorityStart(of target: UnsafeRawBufferPointer) -> Int? {
-    for scheme in ["http://", "https://"] as [StaticString] where target.count > scheme.utf8CodeUnitCount {
-      // Only letters differ in that bit; a colon and a slash have it set.
-      let fits = (0..<scheme.utf8CodeUnitCount).allSatisfy { target[$0] | 0x20 == scheme.utf8Start[$0] }
-      if fits { return scheme.utf8CodeUnitCount }
-    }
-    return nil
-  }
-
-  private func isOrigin(_ text: UnsafeRawBufferPointer, of base: BaseURL) -> Bool {
-    var bytes: [UInt8] = []
-    do throws(InvalidURL) {
-      let parts = try normalizer.normalize(text, relativeTo: nil, into: &bytes)
-      return parts.userInfo.isEmpty && parts.isSecure == base.parts.isSecure
-        && bytes[parts.hostAndPort] == base.bytes[base.parts.hostAndPort]
-    } catch {
-      return false
-    }
+extension Slice<UnsafeRawBufferPointer> {
+  fileprivate func hasSuffix(_ text: StaticString) -> Bool {
+    count >= text.utf8CodeUnitCount
+      && suffix(text.utf8CodeUnitCount).elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 }

@@ -9,6 +9,7 @@ final class AccessLogReader: RowReader {
 
   private let buffer: InputBuffer
   private let lines: LineReader
+  private let forms: LogLines
   private let file: Int
   private let isLast: Bool
   private let manifest: String
@@ -29,6 +30,7 @@ final class AccessLogReader: RowReader {
   init(_ buffer: InputBuffer, _ file: ManifestFile, index: Int, of manifest: Manifest, counter: RequestCounter) {
     self.buffer = buffer
     lines = LineReader(buffer)
+    forms = LogLines(manifest.columns)
     self.file = index
     isLast = file.isLast
     self.manifest = file.name
@@ -99,10 +101,14 @@ final class AccessLogReader: RowReader {
   private func count(_ line: LineReader.Line) throws(InputError) {
     let text = line.bytes.trimmed()
     if text.isEmpty { return }
-    guard !line.isTooLong, let parsed = AccessLogLine(text) else {
+    let (found, isEscaped): (UnsafeRawBufferPointer?, Bool)
+    switch line.isTooLong ? .other : forms.read(text) {
+    case .request(let target, let escapes): (found, isEscaped) = (target, escapes)
+    case .directive: return
+    case .other:
       return remarks.malformedLines.add(line: line.number, String(decoding: text.prefix(Self.shownBytes), as: UTF8.self))
     }
-    guard let written = parsed.target, takesEveryTarget || ImageExtension.ends(written), let target = targets.accepted(written)
+    guard let written = found, takesEveryTarget || ImageExtension.ends(written), let target = targets.accepted(written)
     else {
       remarks.otherRequests += 1
       return
@@ -116,7 +122,7 @@ final class AccessLogReader: RowReader {
       return failure = ManifestError(manifest: manifest, line: line.number, message: message)
     }
     remarks.entries += 1
-    try counter.add(target, location: LogLocation(file: file, line: line.number))
+    try counter.add(target, isEscaped: isEscaped, location: LogLocation(file: file, line: line.number))
   }
 
   private func row(_ target: UnsafeRawBufferPointer, _ location: LogLocation) -> RowStep {

@@ -32,10 +32,10 @@ final class RequestCounter {
     maximumMemoryBytes = memoryBytes
   }
 
-  /// Counts a request for `target`, which is unescaped.
-  func add(_ target: UnsafeRawBufferPointer, location: LogLocation) throws(InputError) {
+  /// Counts a request for `target`, whose escapes are undone if it has those of a log.
+  func add(_ target: UnsafeRawBufferPointer, isEscaped: Bool = true, location: LogLocation) throws(InputError) {
     let start = table.texts.count
-    LogEscapes.appendUndone(target, to: table.texts)
+    if isEscaped { LogEscapes.appendUndone(target, to: table.texts) } else { table.texts.append(target) }
     table.add(from: start, location: location)
     if table.memoryBytes > maximumMemoryBytes { try spill() }
   }

@@ -18,6 +18,7 @@ final class CSVReader: RowReader {
   private var scanner: CSVRecordScanner
   private var line: UInt64 = 1
   private var isAfterMark = false
+  private var hasDelimiter = false
   private var header: Header?
   private var isSkippingLine = false
   // A column may be read for each field of a row, and once more as one with further images.
@@ -47,6 +48,7 @@ final class CSVReader: RowReader {
     case end
   }
 
+  /// The header may show another delimiter than the usual one of the format.
   init(_ buffer: InputBuffer, delimiter: UInt8, columns: Manifest.Columns, manifest: String) {
     self.buffer = buffer
     self.columns = columns
@@ -63,6 +65,7 @@ final class CSVReader: RowReader {
       isAfterMark = true
       buffer.consume(markLength)
     }
+    guard hasDelimiter || chooseDelimiter() else { return false }
     switch nextRecord() {
     case .wouldBlock: return false
     case .end:
@@ -72,6 +75,33 @@ final class CSVReader: RowReader {
       throw ManifestError(manifest: manifest, line: row.line, message: "cannot read the header: \(row.problem!)")
     case .record(let bytes, let line, _):
       header = try makeHeader(bytes, line: line)
+      return true
+    }
+  }
+
+  /// Chooses the delimiter by the first line, and consumes one that only names it, as Excel writes; returns false if it would block.
+  private func chooseDelimiter() -> Bool {
+    while true {
+      let bytes = buffer.bytes
+      let start = bytes.firstIndex { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") } ?? bytes.count
+      var end = bytes[start...].firstIndex(of: UInt8(ascii: "\n"))
+      if end == nil, bytes.count <= InputBuffer.maximumRowBytes {
+        switch buffer.fill() {
+        case .grown: continue
+        case .wouldBlock: return false
+        case .ended: end = bytes.count
+        }
+      }
+      let lineEnd = end ?? bytes.count
+      let text = UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<lineEnd]).trimmed()
+      hasDelimiter = true
+      if let named = CSVHeader.namedDelimiter(text) {
+        scanner = CSVRecordScanner(delimiter: named)
+        line += UInt64(buffer.bytes.prefix(lineEnd + 1).count { $0 == UInt8(ascii: "\n") })
+        buffer.consume(min(lineEnd + 1, buffer.bytes.count))
+      } else {
+        scanner = CSVRecordScanner(delimiter: CSVHeader.delimiter(of: text, columns, usual: scanner.delimiter))
+      }
       return true
     }
   }
@@ -257,89 +287,5 @@ final class CSVReader: RowReader {
       others: others,
       further: further
     )
-  }
-}
-
-/// Splits a delimited record into fields (RFC 4180), without copying.
-///
-/// A quote inside an unquoted field is an ordinary character, as in spreadsheets.
-struct CSVRecordScanner {
-  struct Field {
-    /// The bytes between the delimiters, or between the quotes.
-    var range: Range<Int>
-    /// Whether it contains doubled quotes, which mean single ones.
-    var hasDoubledQuotes = false
-  }
-
-  enum Result {
-    /// A record with its length, including the line ending, and the number of LFs in it.
-    case record(length: Int, feeds: Int)
-    /// It doesn't end within the bytes.
-    case incomplete(isQuoted: Bool)
-    /// A closing quote is followed by other text.
-    case textAfterQuote
-  }
-
-  private let delimiter: UInt8
-  private(set) var fields: [Field] = []
-
-  init(delimiter: UInt8) { self.delimiter = delimiter }
-
-  /// Scans the record at the start of `bytes` into ``fields``; `isLast` if no more bytes follow.
-  mutating func scan(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Result {
-    fields.removeAll(keepingCapacity: true)
-    var index = 0
-    var feeds = 0
-    while true {
-      let isQuoted = index < bytes.count && bytes[index] == UInt8(ascii: "\"")
-      if isQuoted {
-        guard let end = scanQuoted(bytes, from: index + 1, feeds: &feeds) else { return .incomplete(isQuoted: true) }
-        index = end
-      } else {
-        let start = index
-        while index < bytes.count, bytes[index] != delimiter, bytes[index] != UInt8(ascii: "\n") { index += 1 }
-        fields.append(Field(range: start..<index))
-      }
-      if index < bytes.count, bytes[index] == delimiter {
-        index += 1
-        continue
-      }
-      if index == bytes.count, !isLast { return .incomplete(isQuoted: false) }
-      if !isQuoted { dropCarriageReturn(bytes) }
-      if isQuoted, index < bytes.count, bytes[index] == UInt8(ascii: "\r") {
-        index += 1
-        if index == bytes.count, !isLast { return .incomplete(isQuoted: false) }
-      }
-      if index == bytes.count { return .record(length: index, feeds: feeds) }
-      if bytes[index] == UInt8(ascii: "\n") { return .record(length: index + 1, feeds: feeds + 1) }
-      return .textAfterQuote
-    }
-  }
-
-  /// Adds the field that starts after a quote, and returns the index after its closing quote; nil if it isn't closed.
-  private mutating func scanQuoted(_ bytes: UnsafeRawBufferPointer, from start: Int, feeds: inout Int) -> Int? {
-    var index = start
-    var hasDoubledQuotes = false
-    while index < bytes.count {
-      switch bytes[index] {
-      case UInt8(ascii: "\n"): feeds += 1
-      case UInt8(ascii: "\""):
-        guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\"") else {
-          fields.append(Field(range: start..<index, hasDoubledQuotes: hasDoubledQuotes))
-          return index + 1
-        }
-        hasDoubledQuotes = true
-        index += 1
-      default: break
-      }
-      index += 1
-    }
-    return nil
-  }
-
-  /// The CR of a CRLF belongs to the line ending.
-  private mutating func dropCarriageReturn(_ bytes: UnsafeRawBufferPointer) {
-    let range = fields[fields.count - 1].range
-    if let last = range.last, bytes[last] == UInt8(ascii: "\r") { fields[fields.count - 1].range = range.dropLast() }
   }
 }

@@ -1,4 +1,8 @@
+import Glibc
+
 /// Rows of a text manifest: one URL per line.
+///
+/// A line that can't be a URL is a row with a problem; see ``TextLine``.
 final class TextReader: RowReader {
   private let lines: LineReader
 
@@ -11,9 +15,10 @@ final class TextReader: RowReader {
   func takePlainRows(into rows: inout [PlainRow], maximum: Int) {
     lines.takeWholeLines { line in
       let text = line.bytes.trimmed()
-      if text.isEmpty || text[0] == UInt8(ascii: "#") { return true }
+      if text.isEmpty || text[0] == UInt8(ascii: "#") { return .more }
+      if Self.problem(of: text) != nil { return .none }
       rows.append(PlainRow(url: text, line: line.number, offset: line.offset + UInt64(line.bytes.offset(of: text))))
-      return rows.count < maximum
+      return rows.count < maximum ? .more : .last
     }
   }
 
@@ -24,11 +29,19 @@ final class TextReader: RowReader {
         let text = line.bytes.trimmed()
         if text.isEmpty || text[0] == UInt8(ascii: "#") { continue }
         if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
+        if let problem = Self.problem(of: text) { return .row(.broken(text, line: line.number, problem: problem)) }
         return .row(Row(url: text, line: line.number, offset: line.offset + UInt64(line.bytes.offset(of: text))))
       case .wouldBlock: return .wouldBlock
       case .end: return .end
       }
     }
+  }
+
+  /// Most lines are absolute URLs without a blank.
+  @inline(__always)
+  private static func problem(of text: UnsafeRawBufferPointer) -> String? {
+    if TextLine.startsAsURL(text), memchr(text.baseAddress.unsafelyUnwrapped, 0x20, text.count) == nil { return nil }
+    return TextLine(text).problem
   }
 }
 

@@ -6,7 +6,7 @@ final class PageRows: RowReader {
   private let buffer: InputBuffer
   private let kind: ManifestFile.Kind
   private let contentType: String?
-  private let url: BaseURL?
+  private let url: BaseURL
   /// The URL before redirects.
   private let named: BaseURL?
   private let manifest: String
@@ -17,6 +17,10 @@ final class PageRows: RowReader {
   private var bytes: [UInt8] = []
   private var content: Content?
   private var hasBegun = false
+  private var unknownStylesheets = 0
+
+  /// The URL of a local page without a base. Its host doesn't exist (RFC 2606), and nothing of it is requested.
+  static let unknownSite = fixedURL("https://relative.invalid/")
 
   /// Creates the rows of a document at `url`.
   init(
@@ -31,7 +35,7 @@ final class PageRows: RowReader {
     kind = file.kind
     self.contentType = contentType
     self.rules = rules
-    self.url = url
+    self.url = url ?? Self.unknownSite
     named = file.url
     manifest = file.name
     self.crawl = crawl
@@ -41,12 +45,6 @@ final class PageRows: RowReader {
   /// Reads and parses the whole document.
   func readHeader() throws(ManifestError) -> Bool {
     if content != nil { return true }
-    guard let url else {
-      throw ManifestError(
-        manifest: manifest,
-        message: "the URL of this page is unknown; set base-url, such as https://www.example.com/"
-      )
-    }
     // One byte more than is parsed shows that the rest is missing.
     while bytes.count <= rules.limits.bytes {
       if buffer.bytes.isEmpty {
@@ -121,6 +119,10 @@ final class PageRows: RowReader {
     if let found = content?.remarks {
       remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
     }
+    if unknownStylesheets > 0 {
+      let sheets = unknownStylesheets == 1 ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
+      remarks.documents.append("\(manifest): \(sheets) read; set base-url to the page's site")
+    }
     return remarks
   }
 
@@ -139,18 +141,38 @@ final class PageRows: RowReader {
       let url = content.bytes(image.url)
       let isNew = image.problem != nil || crawl.isNew(image: url)
       let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages ? 0 : 1, claims: claims)
+      if isNew, isOfUnknownSite(url) {
+        let path = UnsafeRawBufferPointer(rebasing: url[Self.unknownSite.parts.path.lowerBound...])
+        return .row(Row(url: path, line: image.line, problem: Self.unknownProblem, note: note))
+      }
       if isNew { return .row(Row(url: url, line: image.line, problem: image.problem, note: note)) }
     }
-    if let sheet = content.nextStylesheet() {
+    while let sheet = content.nextStylesheet() {
+      if isOfUnknownSite(content.bytes(sheet.url)) {
+        unknownStylesheets += 1
+        continue
+      }
       return .child(content.bytes(sheet.url), line: sheet.line, sheet.isWebManifest ? .webManifest : .stylesheet)
     }
     while followsLinks, let link = content.nextLink() {
       // A link to an image leads to no page.
-      if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)) {
+      if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)), !isOfUnknownSite(content.bytes(link.url)) {
         return .child(content.bytes(link.url), line: link.line, .page)
       }
     }
     return .end
+  }
+}
+
+extension PageRows {
+  private static let unknownProblem =
+    "the page is a file, so its relative URLs have no site; set base-url to it (images aren't checked as files)"
+
+  private func isOfUnknownSite(_ url: UnsafeRawBufferPointer) -> Bool { url.starts(with: Self.unknownSite.bytes) }
+
+  private static func fixedURL(_ text: StaticString) -> BaseURL {
+    guard let url = try? BaseURL(text.description) else { preconditionFailure("the text is a URL") }
+    return url
   }
 }
 

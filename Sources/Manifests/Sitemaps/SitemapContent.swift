@@ -14,6 +14,7 @@ final class SitemapContent: XMLListContent {
   private let rules: XMLListRules
   private let namespaces: XMLNamespaces
   private var entry: SitemapElement?
+  private var entryDepth = 0
   private var lastModified: [UInt8] = []
   private var lastModifiedLine: UInt64 = 0
   private var priority: [UInt8] = []
@@ -37,14 +38,16 @@ final class SitemapContent: XMLListContent {
   // MARK: Parser events
 
   func start(_ element: XMLElement, depth: Int) {
-    if depth == 2 {
+    guard let entry else {
+      // Some plugins write a urlset into another one, or other elements around entries.
       let element = SitemapElement(element, in: namespaces)
       guard element == .url || element == .sitemap else { return }
       entry = element
+      entryDepth = depth
       locations.beginEntry()
       return
     }
-    guard capture == nil, let entry else { return }
+    guard capture == nil else { return }
     guard let what = captured(SitemapElement(element, in: namespaces), depth, in: entry) else { return }
     capture = (what, depth, element.line)
     if case .location = what { locations.beginText() }
@@ -68,14 +71,14 @@ final class SitemapContent: XMLListContent {
       }
       self.capture = nil
     }
-    if depth == 2, entry != nil { endEntry() }
+    if depth == entryDepth, entry != nil { endEntry() }
   }
 
   private func captured(_ element: SitemapElement, _ depth: Int, in entry: SitemapElement) -> Capture? {
     switch element {
-    case .location where depth == 3: .location(entry == .sitemap ? .sitemap : .page)
-    case .lastModified where depth == 3: .lastModified
-    case .priority where depth == 3: .priority
+    case .location where depth == entryDepth + 1: .location(entry == .sitemap ? .sitemap : .page)
+    case .lastModified where depth == entryDepth + 1: .lastModified
+    case .priority where depth == entryDepth + 1: .priority
     case .imageLocation where entry == .url: .location(.image)
     default: nil
     }

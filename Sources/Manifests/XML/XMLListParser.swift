@@ -11,6 +11,8 @@ final class XMLListParser {
   /// The maximum length of an incomplete tag, not counting the last feed.
   private static let maximumTagBytes = 64 << 10
   private static let maximumMemoryBytes = 16 << 20
+  /// More elements than an envelope has before the sitemap in it.
+  private static let maximumWrapperElements = 16
   /// Deeper than any sitemap, feed or extension, so that nesting needs no memory.
   private static let maximumDepth = 64
   private static let entitiesProblem =
@@ -25,6 +27,10 @@ final class XMLListParser {
   private let rules: XMLListRules
   private let namespaces = XMLNamespaces()
   private var depth = 0
+  private var firstLine: UInt64 = 1
+  /// The first element, if it is none of a list's; that may be in it.
+  private var wrapper: (name: String, line: UInt64)?
+  private var wrapperElements = 0
   private var encoding: XMLEncoding?
   /// Created when the first bytes have determined the encoding.
   private var expat: XML_Parser?
@@ -50,6 +56,13 @@ final class XMLListParser {
   }
 
   // MARK: Bytes
+
+  /// Skips white space and byte order marks before the text.
+  func skip(_ bytes: UnsafeRawBufferPointer) {
+    firstLine += UInt64(bytes.count { $0 == UInt8(ascii: "\n") })
+    // It overrides the declaration.
+    if opening.isEmpty, bytes.contains(0xef) { opening = [0xef, 0xbb, 0xbf] }
+  }
 
   /// Takes the next bytes; at the end of the text, none with `isLast`.
   func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
@@ -111,7 +124,7 @@ final class XMLListParser {
       && letters[1] != UInt8(ascii: "?")
   }
 
-  private var line: UInt64 { expat.map { UInt64(max(1, XML_GetCurrentLineNumber($0))) } ?? 1 }
+  private var line: UInt64 { firstLine + (expat.map { UInt64(max(1, XML_GetCurrentLineNumber($0))) } ?? 1) - 1 }
 
   private static func sentence(_ error: XML_Error) -> String {
     switch error {
@@ -152,7 +165,7 @@ final class XMLListParser {
     let colon = strchr(name, CInt(UInt8(ascii: ":")))
     let prefix = UnsafeRawBufferPointer(start: name, count: colon.map { UnsafePointer($0) - name } ?? 0)
     depth += 1
-    if !namespaces.start(attributes, prefix: prefix) {
+    if !namespaces.start(attributes) {
       locations.refuse("it declares more than \(XMLNamespaces.maximumCount) namespaces")
     }
     if depth > Self.maximumDepth { locations.refuse("its elements are nested more than \(Self.maximumDepth) levels deep") }
@@ -163,9 +176,19 @@ final class XMLListParser {
   }
 
   private func startRoot(_ root: XMLElement) {
+    namespaces.setRoot(root.prefix)
     if rules.kind != .feed { content = SitemapContent(root, locations, rules, namespaces) }
-    if content == nil, rules.kind != .sitemap { content = FeedContent(root, locations, namespaces) }
-    if content == nil { refuse("its first element is <\(String(cString: root.name))>, but \(rules.kind.beginning)") }
+    if content == nil, rules.kind != .sitemap, depth == 1 { content = FeedContent(root, locations, namespaces) }
+    if content != nil { return }
+    wrapper = wrapper ?? (String(cString: root.name), line)
+    wrapperElements += 1
+    if rules.kind == .feed || wrapperElements > Self.maximumWrapperElements { refuseWrapper() }
+  }
+
+  private func refuseWrapper() {
+    guard let wrapper, failure == nil else { return }
+    failure = (wrapper.line, "its first element is <\(wrapper.name)>, but \(rules.kind.beginning)")
+    XML_StopParser(expat, XML_Bool(XML_FALSE))
   }
 
   private func text(_ text: UnsafeRawBufferPointer) {
@@ -177,6 +200,7 @@ final class XMLListParser {
     namespaces.end()
     content?.end(depth: depth)
     depth -= 1
+    if depth == 0, content == nil { refuseWrapper() }
     stopIfRefused()
   }
 

@@ -77,9 +77,28 @@ final class XMLListReader: RowReader {
     return .row(row)
   }
 
+  /// Consumes line breaks, spaces and byte order marks before the text, which XML doesn't allow but templates and plugins write;
+  /// returns false if it would block.
+  private func skipBlanks() -> Bool {
+    let marks: [UInt8] = [0xef, 0xbb, 0xbf]
+    while true {
+      let bytes = buffer.bytes
+      let count = bytes.prefix { UnsafeRawBufferPointer.isXMLSpace($0) || marks.contains($0) }.count
+      parser.skip(UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+      buffer.consume(count)
+      if count < bytes.count { return true }
+      switch buffer.fill() {
+      case .grown: break
+      case .wouldBlock: return false
+      case .ended: return true
+      }
+    }
+  }
+
   /// Passes available bytes to the parser; returns false if it would block.
   private func feed() -> Bool {
     parser.locations.discardRead()
+    guard hasBegun || skipBlanks() else { return false }
     while buffer.bytes.isEmpty {
       switch buffer.fill() {
       case .grown: break

@@ -40,22 +40,28 @@ final class XMLNamespaces {
 
   private var declarations: [Declaration] = []
   private var depth = 0
+  private var hasRoot = false
   /// Empty if there is none.
   private var rootName: [UInt8] = []
 
   /// Adds the declarations of an element; returns false if there are too many.
-  func start(_ attributes: XMLElement.Attributes?, prefix: UnsafeRawBufferPointer) -> Bool {
+  func start(_ attributes: XMLElement.Attributes?) -> Bool {
     depth += 1
     var next = attributes
     while let pair = next, let attribute = pair[0], let value = pair[1] {
       if let declared = Self.declaredPrefix(attribute) { declare(declared, as: value) }
       next = pair + 2
     }
-    if depth == 1 {
-      rootName = declaration(of: prefix)?.name ?? []
-      for index in declarations.indices where declarations[index].name == rootName { declarations[index].meaning.insert(.root) }
-    }
     return declarations.count <= Self.maximumCount
+  }
+
+  /// Makes the current element the root of the list, with the prefix of its name.
+  func setRoot(_ prefix: UnsafeRawBufferPointer) {
+    hasRoot = true
+    rootName = declaration(of: prefix)?.name ?? []
+    for index in declarations.indices {
+      if declarations[index].name == rootName { declarations[index].meaning.insert(.root) } else { declarations[index].meaning.remove(.root) }
+    }
   }
 
   func end() {
@@ -78,7 +84,7 @@ final class XMLNamespaces {
     // One more than the maximum is enough to detect the excess.
     guard declarations.count <= Self.maximumCount else { return }
     let name = Self.bytes(value)
-    var meaning: Meaning = depth > 1 && name == rootName ? .root : []
+    var meaning: Meaning = hasRoot && name == rootName ? .root : []
     for known in Self.known where strstr(value, known.name) != nil { meaning.insert(known.meaning) }
     declarations.append(Declaration(prefix: Self.bytes(prefix), name: name, meaning: meaning, depth: depth))
   }

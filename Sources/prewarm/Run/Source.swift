@@ -18,7 +18,7 @@ enum Source {
     let sentence: String
   }
 
-  /// Throws if the argument is neither an http or https URL nor a readable file.
+  /// Throws if the argument is neither an http or https URL nor a readable file or folder.
   init(_ argument: String) throws(SourceError) {
     if argument == "-" {
       self = .manifest(Job.Manifest(named: argument))
@@ -77,9 +77,6 @@ enum Source {
     guard stat(path, &status) == 0 else {
       let reason = errno == ENOENT ? "no such file; URLs start with http:// or https://" : errorSentence()
       throw SourceError(sentence: "cannot read \(named(path)): \(reason)")
-    }
-    if status.st_mode & S_IFMT == S_IFDIR {
-      throw SourceError(sentence: "\(named(path)) is a folder; name its files, such as '\(named(path))/*.txt'")
     }
     guard access(path, R_OK) == 0 else { throw SourceError(sentence: "cannot read \(named(path)): \(errorSentence())") }
   }

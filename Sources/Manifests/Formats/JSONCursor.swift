@@ -1,109 +1,3 @@
-/// Rows of a JSON Lines manifest: on each line, an object with the chosen fields, or a string with the URL. Blank lines
-/// are skipped.
-final class JSONLinesReader: RowReader {
-  private let lines: LineReader
-  private let columns: Manifest.Columns
-  private let scratch = ScratchBytes()
-  private let urlName: [UInt8]
-  private let names: [(name: [UInt8], field: RowFields.Field)]
-
-  init(_ buffer: InputBuffer, columns: Manifest.Columns) {
-    lines = LineReader(buffer)
-    self.columns = columns
-    urlName = Array(columns.url.utf8)
-    names = RowFields.Field.allCases.map { (Array(columns.name(of: $0).utf8), $0) }
-  }
-
-  func readHeader() -> Bool { true }
-
-  var mayNamePriority: Bool { true }
-
-  func next() -> RowStep {
-    while true {
-      switch lines.next() {
-      case .line(let line):
-        let text = line.bytes.trimmed()
-        if text.isEmpty { continue }
-        if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
-        do throws(JSONError) {
-          return .row(try row(of: line))
-        } catch {
-          return .row(.broken(text, line: line.number, problem: error.message))
-        }
-      case .wouldBlock: return .wouldBlock
-      case .end: return .end
-      }
-    }
-  }
-
-  private func row(of line: LineReader.Line) throws(JSONError) -> Row {
-    scratch.removeAll()
-    var cursor = JSONCursor(line.bytes, scratch: scratch)
-    var url: JSONCursor.Text?
-    var priority: JSONCursor.Text?
-    var fields = RowFields()
-    if let text = try cursor.string() {
-      url = text
-    } else if cursor.take(UInt8(ascii: "{")) {
-      try readFields(&cursor, &url, &priority, &fields)
-    } else {
-      throw cursor.problem("the row is neither an object nor a string")
-    }
-    cursor.skipBlanks()
-    guard cursor.index == line.bytes.count else { throw cursor.problem("unexpected text after the row's value") }
-    guard let url else { throw JSONError("the row has no field '\(columns.url)'") }
-    let trimmed = url.bytes.trimmed()
-    if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
-    let offset = url.isVerbatim ? line.offset + UInt64(line.bytes.offset(of: trimmed)) : nil
-    return Row(
-      url: trimmed,
-      priority: priority?.bytes.trimmed(),
-      line: line.number,
-      offset: offset,
-      problem: fields.problem,
-      note: fields.note
-    )
-  }
-
-  private func readFields(
-    _ cursor: inout JSONCursor,
-    _ url: inout JSONCursor.Text?,
-    _ priority: inout JSONCursor.Text?,
-    _ fields: inout RowFields
-  ) throws(JSONError) {
-    if cursor.take(UInt8(ascii: "}")) { return }
-    repeat {
-      guard let name = try cursor.string() else { throw cursor.problem("expected a field name") }
-      try cursor.expect(UInt8(ascii: ":"), "after a field name")
-      if name.bytes.equals(urlName) {
-        if url != nil { throw cursor.problem("field '\(columns.url)' occurs twice") }
-        guard let text = try cursor.string() else { throw cursor.problem("field '\(columns.url)' isn't a string") }
-        url = text
-      } else if name.bytes.elementsEqual(columns.priority.utf8) {
-        if priority != nil { throw cursor.problem("field '\(columns.priority)' occurs twice") }
-        priority = try cursor.string()
-        if priority == nil { try skipNull(&cursor) }
-      } else if let field = names.first(where: { name.bytes.equals($0.name) })?.field {
-        // An identifier of another form is that of another program.
-        if let text = try cursor.scalar(skipsOthers: field == .id) { fields.set(field, text, column: columns.name(of: field)) }
-      } else {
-        try cursor.skipValue()
-      }
-    } while cursor.take(UInt8(ascii: ","))
-    try cursor.expect(UInt8(ascii: "}"), "after a field")
-  }
-
-  private func skipNull(_ cursor: inout JSONCursor) throws(JSONError) {
-    guard cursor.current == UInt8(ascii: "n") else { throw cursor.problem("field '\(columns.priority)' isn't a string") }
-    try cursor.skipValue()
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  /// Whether both have the same bytes; most names already differ in their length.
-  fileprivate func equals(_ other: [UInt8]) -> Bool { count == other.count && elementsEqual(other) }
-}
-
 /// The reason why a text isn't valid JSON.
 struct JSONError: Error {
   let message: String
@@ -252,6 +146,49 @@ struct JSONCursor {
     default: try skipNumber()
     }
     return UnsafeRawBufferPointer(rebasing: bytes[start..<index])
+  }
+
+  /// Moves over an object and calls `body` with the name of each field, and the cursor before its value; if `body` doesn't move
+  /// over the value, this does. Returns false without moving if no object comes next.
+  mutating func fields(
+    _ body: (UnsafeRawBufferPointer, inout JSONCursor) throws(JSONError) -> Void
+  ) throws(JSONError) -> Bool {
+    guard take(UInt8(ascii: "{")) else { return false }
+    if take(UInt8(ascii: "}")) { return true }
+    repeat {
+      guard let name = try string() else { throw problem("expected a field name") }
+      try expect(UInt8(ascii: ":"), "after a field name")
+      skipBlanks()
+      let start = index
+      try body(name.bytes, &self)
+      if index == start { try skipValue() }
+    } while take(UInt8(ascii: ","))
+    try expect(UInt8(ascii: "}"), "after a field")
+    return true
+  }
+
+  /// The end of the value that starts at `start`, as far as brackets and quotes tell; nil if it isn't within the bytes.
+  static func end(of bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    var (index, depth, isQuoted) = (start, 0, false)
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\\") where isQuoted: index += 1
+      case UInt8(ascii: "\""):
+        isQuoted.toggle()
+        if !isQuoted, depth == 0 { return index + 1 }
+      case _ where isQuoted: break
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        if depth == 0 { return index }
+        depth -= 1
+        if depth == 0 { return index + 1 }
+      case UInt8(ascii: ","), UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
+        if depth == 0 { return index }
+      default: break
+      }
+      index += 1
+    }
+    return nil
   }
 
   /// Moves over a value of any type.
