@@ -39,6 +39,39 @@ import Testing
     #expect(paths == ["/images/1.jpg", "/images/4.jpg"])
   }
 
+  @Test("nothing is requested for a file that isn't a list", arguments: ["check", "run"]) func otherFiles(command: String)
+    async throws
+  {
+    let files = [
+      "style.css": "body {\n  background: url(/images/1.jpg);\n}\n", "README.md": "# Title\n\nA page.\n\n![one](/images/1.jpg)\n",
+      "app.js": "const one = '/images/1.jpg';\nexport default one;\n", "data.parquet": "PAR1\u{0}\u{15}/images/1.jpg",
+      "sheet": "name;photo\none;/images/1.jpg\n", "conf": "images:\n  - src: /images/1.jpg\n",
+      "error.log": "2026/11/21 09:00:00 [error] 7#7: *1 open() \"/images/1.jpg\" failed (2: No such file)\n",
+      "custom.log": "192.0.2.7 [21/Nov/2026:09:00:00 +0000] GET /images/1.jpg HTTP/1.1 a.com 200 5120\n",
+    ]
+    for (name, text) in files.sorted(by: { $0.key < $1.key }) {
+      job.folder.write(text, to: name)
+      for source in [name, "-"] {
+        let input: Command.Input = source == "-" ? .bytes(Array(text.utf8)) : .none
+        let result = try await job.prewarm(command, source, "--base-url", origin.url("/"), input: input)
+        #expect(result.status == 1 || result.status == 3, "\(name): \(result.outputText)\(result.errorText)")
+        #expect(result.errorText.contains("looks like") || result.errorText.contains("no column 'url'"), "\(result.errorText)")
+      }
+    }
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("of a folder, the pages are read; of a list with other lines, only the URLs are requested") func folders() async throws {
+    job.folder.write("<img src=images/1.jpg><img src=/images/2.jpg>", to: "dist/index.html")
+    job.folder.write("<img src=../images/3.jpg>", to: "dist/blog/a.html")
+    let pages = try await job.prewarm("check", "dist/", "--base-url", origin.url("/"))
+    #expect(pages.status == 0, "\(pages.outputText)\(pages.errorText)")
+    #expect(paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg"])
+    job.folder.write("\(origin.url("/images/4.jpg"))\n\(origin.url("/images/5.jpg")) 200 OK\n</div>\nbody {\n", to: "list.txt")
+    #expect(try await job.prewarm("check", "list.txt", "--base-url", origin.url("/")).status == 2)
+    #expect(paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg", "/images/4.jpg"])
+  }
+
   @Test("an access log is recognized in a file, compressed or not, and on standard input")
   func accessLogsAreRecognized() async throws {
     let text = line("/images/1.jpg") + line("/images/2.jpg") + line("/images/2.jpg") + line("/page")

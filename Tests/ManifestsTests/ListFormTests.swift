@@ -26,7 +26,8 @@ import Testing
     ("css", "body {\n  margin: 0;\n}\n.hero {\n  background: url(/a.jpg);\n}\n"),
     ("css of names", "html,\nbody {\n  margin: 0;\n}\n"),
     ("comment", "/* main */\n.a {\n  color: red;\n}\n"), ("minified css", ".a{color:red}.b{color:#fff}"),
-    ("javascript", "import x from './x.js';\n\nconst a = \"/a.jpg\";\n"), ("minified javascript", "!function(){var a=\"/a.jpg\"}();"),
+    ("javascript", "import x from './x.js';\n\nconst a = \"/a.jpg\";\n"),
+    ("minified javascript", "!function(){var a=\"/a.jpg\"}();"),
     ("markdown", "# Title\n\nSome words about it.\n\n![alt](/a.jpg)\n"), ("bullets", "- one thing\n- [two](/b.jpg)\n"),
     ("yaml", "images:\n  - src: /a.jpg\n    alt: x y\n"), ("job", "version: 1\nname: x\nmanifests:\n  - path: a.txt\n"),
     ("ini", "[images]\nfirst = /a.jpg\n"), ("environment", "HOME=/root\nIMAGE=/a.jpg\n"), ("shell", "#!/bin/sh\ncurl /a.jpg\n"),
@@ -36,23 +37,25 @@ import Testing
     ("unquoted log", "192.0.2.7 [21/Nov/2026:09:00:00 +0000] GET /a.jpg HTTP/1.1 a.com 200 5120\n"),
     ("syslog", "<134>1 2026-11-21T09:00:00Z web nginx - - - hello world\n"),
     ("table", "https://a.com/1.jpg\tone\t640\nhttps://a.com/2.jpg\ttwo\t640\n"),
-    ("csv", "https://a.com/1.jpg,one,640\nhttps://a.com/2.jpg,two,640\n"), ("ids", "7,https://a.com/1.jpg\n8,https://a.com/2.jpg\n"),
+    ("csv", "https://a.com/1.jpg,one,640\nhttps://a.com/2.jpg,two,640\n"),
+    ("ids", "7,https://a.com/1.jpg\n8,https://a.com/2.jpg\n"),
     ("header", "name;image\none;/1.jpg\ntwo;/2.jpg\n"),
     ("json", #"{"items": [{"src": "/a.jpg"}], "more": [{"src": "/b.jpg"}]}"#),
     ("svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>"),
     ("xml", "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"),
   ]
 
-  @Test("a file that isn't a list is refused in one sentence", arguments: others) func refused(_ name: String, text: String) throws {
-    var refusal: ManifestError?
+  @Test("a file that isn't a list is refused in one sentence", arguments: others) func refused(_ name: String, text: String)
+    throws
+  {
+    let result: ReadResult
     do {
-      let result = try read(text)
-      #expect(result.urls.allSatisfy(\.isEmpty), "\(result.urls)")
-      refusal = result.failure
-    } catch let error as ManifestError {
-      refusal = error
+      result = try read(text)
+    } catch {
+      result = ReadResult(failure: error as? ManifestError)
     }
-    expectGolden(refusal?.description, for: name)
+    #expect(result.urls.filter { !$0.isEmpty } == [])
+    expectGolden(result.failure?.description, for: name)
     // With its format said, its lines still don't become URLs.
     guard !["json", "svg", "xml", "header", "environment"].contains(name) else { return }
     let urls = try read(text) { $0.format = .text }.entries.filter { $0.problem == nil }.map(\.url)
@@ -75,21 +78,26 @@ import Testing
   @Test("a line of a text list is a URL or a path, with spaces only in the name of a file") func lines() throws {
     let good = [
       "https://h/my photo.jpg", "https://h/my photos/a b.jpg?v=2", "HTTPS://h/a", "http://h:8080", "https://h/?q={\"a\":1}|b",
-      "https://h/w_1,h_2/a.jpg", "https://h/a.jpg;w=3", "//h.com/a.jpg", "/a b.png", "b c.png", "IMG (1).jpg", "2024 summer/a.jpg",
+      "https://h/w_1,h_2/a.jpg", "https://h/a.jpg;w=3", "//h.com/a.jpg", "/a b.png", "b c.png", "IMG (1).jpg",
+      "2024 summer/a.jpg",
       "products/1", "?id=3", "hero", "café.jpg", "../a.jpg", "/r?u=https://x/y", "https://h/r?u=https://x/a.jpg,b",
     ]
     let bad = [
       "https://h/a.jpg 200", "https://h/a.jpg hero image", "https://h/a.jpg # note", "https://h/a.jpg https://h/b.jpg",
       "https://h/a.jpg b.jpg", "https://h/a b", "https://h/?text=a b", "https://h/a.jpg\tb.jpg", "https://h x/a.jpg",
       "https://h/a  b.jpg", "https://h/a /b.jpg", "GET /a.jpg", "200 https://h/a.jpg", "- a.jpg", "* a b.jpg", "</div>", "{", "}",
-      "\"https://h/a.jpg\",", "a.jpg,", "margin: 0;", "---", "key=value", "a|b", "<img src=a.jpg>", "/* a", "// a note", "x,https://h/a.jpg",
+      "\"https://h/a.jpg\",", "a.jpg,", "margin: 0;", "---", "key=value", "a|b", "<img src=a.jpg>", "/* a", "// a note",
+      "x,https://h/a.jpg",
     ]
     var manifest = directory.manifest((good + bad).joined(separator: "\n"), name: "list.txt")
     manifest.baseURL = try BaseURL("https://a.com")
     for order in [EntryOrder.fifo, .lifo] {
       let result = try readAll([manifest], order: order, maximum: 7)
       let valid = Set(result.entries.filter { $0.problem == nil }.map(\.line))
-      #expect(valid == Set((1...good.count).map { UInt64($0) }), "\(result.entries.filter { valid.contains($0.line) != ($0.line <= good.count) })")
+      #expect(
+        valid == Set((1...good.count).map { UInt64($0) }),
+        "\(result.entries.filter { valid.contains($0.line) != ($0.line <= good.count) })"
+      )
       #expect(result.entries.count == good.count + bad.count)
     }
   }
@@ -104,8 +112,14 @@ import Testing
     ("quoted addresses", #""192.0.2.7, 10.0.0.1" 10.0.0.2 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/1.1" 200 5 "-" "x""#),
     ("IPv6", #"[2001:db8::1]:443 2001:db8::7 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/2.0" 200 5 "-" "x" 0.003 "y""#),
     ("syslog", #"Nov 21 09:00:00 web nginx: 192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/1.1" 200 5 "-" "x""#),
-    ("syslog with priority", #"<190>Nov 21 09:00:00 web nginx: 192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/1.1" 200 5"#),
-    ("Traefik", #"192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/1.1" 200 5 "-" "x" 12 "web@docker" "http://10.0.0.5:80" 3ms"#),
+    (
+      "syslog with priority",
+      #"<190>Nov 21 09:00:00 web nginx: 192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/1.1" 200 5"#
+    ),
+    (
+      "Traefik",
+      #"192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET /a.jpg HTTP/1.1" 200 5 "-" "x" 12 "web@docker" "http://10.0.0.5:80" 3ms"#
+    ),
     ("Varnish", #"192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] "GET http://a.com/a.jpg HTTP/1.1" 200 5120 "-" "x""#),
     ("uvicorn", #"INFO:     192.0.2.7:50000 - "GET /a.jpg HTTP/1.1" 200 OK"#),
     (
@@ -141,7 +155,10 @@ import Testing
     ),
     ("nginx JSON", #"{"time":"x","request_uri":"/a.jpg","request_method":"GET","status":"200","http_referer":"/b.jpg"}"#),
     ("JSON with a request line", #"{"remote":"192.0.2.7","request":"GET /a.jpg HTTP/1.1","status":200}"#),
-    ("Cloudflare", #"{"ClientRequestHost":"a.com","ClientRequestMethod":"GET","ClientRequestURI":"/a.jpg","EdgeResponseStatus":200}"#),
+    (
+      "Cloudflare",
+      #"{"ClientRequestHost":"a.com","ClientRequestMethod":"GET","ClientRequestURI":"/a.jpg","EdgeResponseStatus":200}"#
+    ),
     ("Traefik JSON", #"{"DownstreamStatus":200,"RequestMethod":"GET","RequestPath":"/a.jpg","RequestHost":"a.com"}"#),
     ("Google", #"{"httpRequest":{"requestMethod":"GET","requestUrl":"https://a.com/a.jpg","status":200}}"#),
     ("Docker", #"{"log":"192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] \"GET /a.jpg HTTP/1.1\" 200 5\n","stream":"stdout"}"#),
@@ -150,10 +167,9 @@ import Testing
 
   @Test("an access log is read in its own form", arguments: logs) func log(_ name: String, lines: String) throws {
     // A rotated log may begin with a part of a line.
-    for text in [lines, lines + "\n" + lines.replacing("a.jpg", with: "b.jpg"), "20 \"-\" \"curl\"\n\(lines)\n"] {
-      let result = try read(text)
-      #expect(result.urls.first == "https://a.com/a.jpg" && result.urls.count <= 2, "\(result)")
-      #expect(result.urls.count == (text.contains("/b.jpg HTTP") || text.contains("\t/b.jpg") ? 2 : result.urls.count))
+    let both = lines + "\n" + lines.replacing("a.jpg", with: "c.jpg")
+    for (text, names) in [(lines, ["a"]), (both, ["a", "c"]), ("20 \"-\" \"curl\"\n\(lines)\n", ["a"])] {
+      #expect(try read(text).urls == names.map { "https://a.com/\($0).jpg" }, "\(text)")
     }
     // Requests that failed, or aren't a GET, aren't entries.
     for (word, other) in [("200", "404"), ("GET", "POST")] {
@@ -165,10 +181,12 @@ import Testing
   @Test("queries of CloudFront and its double escapes are those of the request, and #Fields may change") func extended() throws {
     let fields = "#Fields: x-edge-location cs-method cs-uri-stem sc-status cs-uri-query\n"
     let text =
-      fields + "LAX\tGET\t/a%2520b.jpg\t200\tw=%25\nLAX\tGET\t/c.jpg\t304\t-\ncut\n"
+      fields + "LAX\tGET\t/a%2520b.jpg\t200\tw=%2525\nLAX\tGET\t/c.jpg\t304\t-\ncut\n"
       + "#Fields: cs-uri-stem cs-method sc-status\n/d.jpg GET 200\n"
     let result = try read(text)
-    #expect(result.urls.map { $0.lowercased() } == ["https://a.com/a%20b.jpg?w=%25", "https://a.com/c.jpg", "https://a.com/d.jpg"])
+    #expect(
+      result.urls.map { $0.lowercased() } == ["https://a.com/a%20b.jpg?w=%25", "https://a.com/c.jpg", "https://a.com/d.jpg"]
+    )
     #expect(result.warnings.count == 1)
   }
 
@@ -189,7 +207,8 @@ import Testing
   @Test(
     "a JSON document is read",
     arguments: [
-      #"["/1.jpg", "https://a.com/2.jpg"]"#, "[\n  \"/1.jpg\",\n  \"/2.jpg\"\n]\n", #"[{"url": "/1.jpg"}, {"url": "/2.jpg", "x": [1]}]"#,
+      #"["/1.jpg", "https://a.com/2.jpg"]"#, "[\n  \"/1.jpg\",\n  \"/2.jpg\"\n]\n",
+      #"[{"url": "/1.jpg"}, {"url": "/2.jpg", "x": [1]}]"#,
       "{\n  \"count\": 2,\n  \"errors\": [],\n  \"images\": [\n    {\"url\": \"/1.jpg\"},\n    {\"url\": \"/2.jpg\"}\n  ]\n}",
       #"{"data": {"images": ["/1.jpg", "/2.jpg"]}}"#, "{\n  \"url\": \"/1.jpg\"\n}\n{\n  \"url\": \"/2.jpg\"\n}\n",
       "\"/1.jpg\"\n\"/2.jpg\"\n", "{\"url\": \"/1.jpg\"}\n{\"url\": \"/2.jpg\"}",
@@ -221,7 +240,8 @@ import Testing
     "the header of a table shows its delimiter",
     arguments: [
       ("list.csv", "title;url\n\"a; b\";https://a.com/1.jpg\n"), ("list.csv", "title\turl\na, b\thttps://a.com/1.jpg\n"),
-      ("list.csv", "sep=;\r\ntitle;url\r\na;https://a.com/1.jpg\r\n"), ("list.csv", "\u{feff}\"sep=\t\"\ntitle\turl\na\thttps://a.com/1.jpg\n"),
+      ("list.csv", "sep=;\r\ntitle;url\r\na;https://a.com/1.jpg\r\n"),
+      ("list.csv", "\u{feff}\"sep=\t\"\ntitle\turl\na\thttps://a.com/1.jpg\n"),
       ("list.csv", "url\nhttps://a.com/1.jpg\n"), ("list", "sep=;\nurl;title\nhttps://a.com/1.jpg;x\n"),
       ("list", "url,title\nhttps://a.com/1.jpg,\"a, b\"\n"), ("list.txt", "title|url\nx|https://a.com/1.jpg\n"),
       ("list", "id\timage_link\n7\thttps://a.com/1.jpg\n"),
@@ -235,17 +255,25 @@ import Testing
   @Test("UTF-16 with a byte order mark is read in every format, also byte by byte", arguments: [false, true])
   func utf16(isBigEndian: Bool) throws {
     let texts = [
-      "https://a.com/é😀.jpg\r\n", "url;x\nhttps://a.com/é😀.jpg;1\n", "[\"https://a.com/é😀.jpg\"]", "{\"url\": \"https://a.com/é😀.jpg\"}\n",
+      "https://a.com/é😀.jpg\r\n", "url;x\nhttps://a.com/é😀.jpg;1\n", "[\"https://a.com/é😀.jpg\"]",
+      "{\"url\": \"https://a.com/é😀.jpg\"}\n",
       "<?xml version=\"1.0\" encoding=\"utf-16\"?><urlset><url><loc>https://a.com/é😀.jpg</loc></url></urlset>",
       "<!doctype html><meta charset=utf-16><img src=\"https://a.com/é😀.jpg\">",
     ]
     for text in texts {
-      let units = "\u{feff}\(text)".utf16.flatMap { isBigEndian ? [UInt8($0 >> 8), UInt8($0 & 255)] : [UInt8($0 & 255), UInt8($0 >> 8)] }
+      let units = "\u{feff}\(text)".utf16.flatMap {
+        isBigEndian ? [UInt8($0 >> 8), UInt8($0 & 255)] : [UInt8($0 & 255), UInt8($0 >> 8)]
+      }
       for bytes in [units, try gzip(units)] {
         #expect(try read(bytes).urls == ["https://a.com/%C3%A9%F0%9F%98%80.jpg"], "\(text)")
       }
       let pipe = TestPipe()
-      let reader = try ManifestReader([Manifest(.standardInput, name: "-")], order: .fifo, spoolDirectory: directory.path, standardInput: pipe.readEnd)
+      let reader = try ManifestReader(
+        [Manifest(.standardInput, name: "-")],
+        order: .fifo,
+        spoolDirectory: directory.path,
+        standardInput: pipe.readEnd
+      )
       var batch = EntryBatch()
       for byte in units {
         pipe.write([byte])
@@ -275,7 +303,9 @@ import Testing
     let entry = isPrefixed ? "<s:url><s:loc>https://a.com/1.jpg</s:loc></s:url>" : "<url><loc>https://a.com/1.jpg</loc></url>"
     let body = Array(text.replacing("URL", with: entry).utf8)
     for bytes in [body, try gzip(body)] {
-      let fetcher = FakeFetcher(["https://a.com/map": bytes == body ? .typed(type, String(decoding: body, as: UTF8.self)) : .bytes(bytes)])
+      let fetcher = FakeFetcher([
+        "https://a.com/map": bytes == body ? .typed(type, String(decoding: body, as: UTF8.self)) : .bytes(bytes)
+      ])
       var manifest = Manifest(.url(try BaseURL("https://a.com/map")), name: "map")
       manifest.isOfAnyKind = true
       #expect(try readAll([manifest], fetcher: fetcher).urls == ["https://a.com/1.jpg"])
@@ -283,7 +313,7 @@ import Testing
   }
 
   @Test("the sitemaps of a robots.txt are read, and one without any is an error") func robots() throws {
-    let urlset = { "<urlset><url><loc>https://a.com/\($0).jpg</loc></url></urlset>" }
+    func urlset(_ name: String) -> String { "<urlset><url><loc>https://a.com/\(name).jpg</loc></url></urlset>" }
     let text =
       "\u{feff}# robots\r\nUser-agent: *\r\nDisallow: /private # all\r\n\r\nSITEMAP : https://b.com/1.xml # first\r\nsitemap:/2.xml\rSitemap:https://a.com/3.xml.gz"
     let fetcher = FakeFetcher([
@@ -326,7 +356,8 @@ import Testing
   }
 
   @Test("a local page without a base has only its absolute URLs") func localPage() throws {
-    let page = "<link rel=stylesheet href=a.css><img src=https://i.com/1.jpg><img src=img/2.jpg><img src=//i.com/3.jpg><a href=/x>"
+    let page =
+      "<link rel=stylesheet href=a.css><img src=https://i.com/1.jpg><img src=img/2.jpg><img src=//i.com/3.jpg><a href=/x>"
     for name in ["index.html", "page"] {
       let result = try read("<!doctype html>\(page)", name: name) {
         $0.baseURL = nil

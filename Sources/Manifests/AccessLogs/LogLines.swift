@@ -26,7 +26,9 @@ final class LogLines {
       return .directive
     }
     if let extended { return extended.read(line, into: joined) }
-    if line.first != UInt8(ascii: "{"), let parsed = AccessLogLine(line) { return .request(target: parsed.target, isEscaped: true) }
+    if line.first != UInt8(ascii: "{"), let parsed = AccessLogLine(line) {
+      return .request(target: parsed.target, isEscaped: true)
+    }
     // A syslog, or Caddy's console format, writes a prefix.
     guard let brace = line.firstIndex(of: UInt8(ascii: "{")) else { return .other }
     return read(json: UnsafeRawBufferPointer(rebasing: line[brace...]))
@@ -49,7 +51,11 @@ final class LogLines {
     guard fields.isGood else { return .request(target: nil, isEscaped: false) }
     joined.removeAll()
     joined.append(target)
-    return .request(target: ExtendedFields.join(joined, query: fields.query), isEscaped: false)
+    if let query = fields.query, query.first != UInt8(ascii: "-"), !target.contains(UInt8(ascii: "?")) {
+      if query.first != UInt8(ascii: "?") { ExtendedFields.appendQueryMark(to: joined) }
+      joined.append(query)
+    }
+    return .request(target: joined.bytes, isEscaped: false)
   }
 
   /// Whether a JSON object is a line of an access log, not a list's row with a URL.
@@ -95,9 +101,11 @@ struct ExtendedFields {
     if let status, !LogRequest.isGood(fields[status]) { return .request(target: nil, isEscaped: false) }
     joined.removeAll()
     append(fields[stem], to: joined)
-    var queryBytes: UnsafeRawBufferPointer?
-    if let query, self.stem != nil { queryBytes = UnsafeRawBufferPointer(rebasing: fields[query]) }
-    return .request(target: Self.join(joined, query: queryBytes), isEscaped: false)
+    if let query, self.stem != nil, !fields[query].elementsEqual("-".utf8) {
+      Self.appendQueryMark(to: joined)
+      append(fields[query], to: joined)
+    }
+    return .request(target: joined.bytes, isEscaped: false)
   }
 
   private func append(_ text: Slice<UnsafeRawBufferPointer>, to joined: GrowingBytes) {
@@ -110,12 +118,8 @@ struct ExtendedFields {
     joined.append(UnsafeRawBufferPointer(rebasing: rest))
   }
 
-  /// Appends a query, unless it is missing, and returns all bytes.
-  static func join(_ joined: GrowingBytes, query: UnsafeRawBufferPointer?) -> UnsafeRawBufferPointer {
-    guard let query, !query.isEmpty, !query.elementsEqual("-".utf8) else { return joined.bytes }
-    if query.first != UInt8(ascii: "?") { "?".utf8.withContiguousStorageIfAvailable { joined.append(UnsafeRawBufferPointer($0)) } }
-    joined.append(query)
-    return joined.bytes
+  static func appendQueryMark(to joined: GrowingBytes) {
+    "?".utf8.withContiguousStorageIfAvailable { joined.append(UnsafeRawBufferPointer($0)) }
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

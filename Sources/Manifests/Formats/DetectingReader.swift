@@ -67,12 +67,12 @@ final class DetectingReader: RowReader {
       if let page = rules.page { return page() }
       let message = "the server sent an HTML page instead of a list; check its URL, or use 'page' for a page's images"
       throw ManifestError(manifest: rules.manifest, line: 1, message: message)
+    case _ where rules.isRobots, .robots: return RobotsReader(buffer, manifest: rules.manifest)
     case .image(let format):
       if let image = rules.image { return image() }
       throw refusal("an image (\(format))", remedy: "name its URL to check it")
     case .other(let name, let remedy): throw refusal(name, remedy: remedy)
     case .xml: return XMLListReader(buffer, rules: rules.xml, manifest: rules.manifest)
-    case _ where rules.isRobots, .robots: return RobotsReader(buffer, manifest: rules.manifest)
     case .log:
       let log = rules.accessLog()
       try log.checkSite()

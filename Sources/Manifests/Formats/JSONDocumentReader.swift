@@ -127,7 +127,9 @@ final class JSONDocumentReader: RowReader {
   }
 
   private func begin(_ level: Level, at start: Int) {
-    if levels.count >= Self.maximumDepth { return fail("the JSON's objects are nested more than \(Self.maximumDepth) levels deep") }
+    if levels.count >= Self.maximumDepth {
+      return fail("the JSON's objects are nested more than \(Self.maximumDepth) levels deep")
+    }
     levels.append(level)
     consume(start + 1)
   }

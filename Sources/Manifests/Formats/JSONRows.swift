@@ -107,7 +107,9 @@ final class JSONRows {
       }
     } else if let field = names.first(where: { name.equals($0.name) })?.field {
       // An identifier of another form is that of another program.
-      if let text = try cursor.scalar(skipsOthers: field == .id) { fields.others.set(field, text, column: columns.name(of: field)) }
+      if let text = try cursor.scalar(skipsOthers: field == .id) {
+        fields.others.set(field, text, column: columns.name(of: field))
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ enum ListBeginning {
 
   /// The number of lines that decide if the first doesn't.
   private static let decisiveLines = 8
-  private static let formatRemedy = "if it is a list, set its format"
+  private static let formatRemedy = "if it is a list, set its format, such as text"
 
   /// Returns nil if more bytes are needed, and available since `isLast` is false.
   ///
@@ -60,7 +60,7 @@ extension ListBeginning {
     case .html: self = .page
     case .image(let format): self = .image(format.name)
     default:
-      let start = String(decoding: text.prefix(16), as: UTF8.self).lowercased()
+      let start = String(decoding: Self.afterComments(text).prefix(16), as: UTF8.self).lowercased()
       self = isHTML && !Self.xmlRoots.contains(where: start.hasPrefix) ? .page : .xml
     }
   }
@@ -75,6 +75,16 @@ extension ListBeginning {
       self.bytes += bytes
       (self.name, self.remedy) = (name, remedy)
     }
+  }
+
+  private static func afterComments(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var rest = text
+    while rest.starts(with: "<!--".utf8),
+      let end = rest.indices.dropFirst(4).first(where: { rest[$0...].starts(with: "-->".utf8) })
+    {
+      rest = afterBlanks(UnsafeRawBufferPointer(rebasing: rest[(end + 3)...]))
+    }
+    return rest
   }
 
   private static let recompress = "decompress it, or compress it with gzip"
@@ -102,7 +112,9 @@ extension ListBeginning {
     if text.prefix(2).elementsEqual([0x3c, 0]) || text.prefix(2).elementsEqual([0, 0x3c]) { return .xml }
     let start = text.prefix(16)
     let zero = text[0] == 0 ? 0 : 1
-    if start.indices.allSatisfy({ (index: Int) -> Bool in (start[index] == 0) == (index % 2 == zero) }) { return .other("UTF-16 without a byte order mark", remedy: "save it as UTF-8") }
+    if start.indices.allSatisfy({ (index: Int) -> Bool in (start[index] == 0) == (index % 2 == zero) }) {
+      return .other("UTF-16 without a byte order mark", remedy: "save it as UTF-8")
+    }
     return .other("a binary file", remedy: "convert it to text")
   }
 }
@@ -122,7 +134,8 @@ extension ListBeginning {
     switch text[0] {
     case UInt8(ascii: "\""):
       guard isWholeLine else { return Decision() }
-      return line.dropFirst().firstIndex(of: UInt8(ascii: "\"")) == line.count - 1 && line.count > 1 ? Decision(beginning: .jsonLines) : nil
+      return line.dropFirst().firstIndex(of: UInt8(ascii: "\"")) == line.count - 1 && line.count > 1
+        ? Decision(beginning: .jsonLines) : nil
     case UInt8(ascii: "{"), UInt8(ascii: "["): break
     default: return nil
     }
@@ -225,7 +238,8 @@ extension ListBeginning {
 
   /// A request, or the month of a time.
   private static let logWords: [String] = [
-    " HTTP/", "GET /", "GET http", "/Jan/", "/Feb/", "/Mar/", "/Apr/", "/May/", "/Jun/", "/Jul/", "/Aug/", "/Sep/", "/Oct/", "/Nov/",
+    " HTTP/", "GET /", "GET http", "/Jan/", "/Feb/", "/Mar/", "/Apr/", "/May/", "/Jun/", "/Jul/", "/Aug/", "/Sep/", "/Oct/",
+    "/Nov/",
     "/Dec/",
   ]
 
@@ -241,7 +255,7 @@ extension ListBeginning {
     func begins(_ words: [String]) -> Bool { texts.contains { text in words.contains { text.hasPrefix($0) } } }
     func contain(_ words: [String]) -> Bool { texts.contains { text in words.contains { text.contains($0) } } }
     func allContain(_ word: String) -> Bool { texts.allSatisfy { $0.contains(word) } }
-    let isDated = first.utf8.prefix(4).allSatisfy(isDigit) && first.utf8.dropFirst(4).first == UInt8(ascii: "-")
+    let isDated = first.utf8.prefix(4).allSatisfy(isDigit) && first.utf8.dropFirst(4).first.map { "-/".utf8.contains($0) } == true
     if isDated || first.hasPrefix("<") || contain(logWords) {
       return .other("a log of an unknown form", remedy: "convert it to the combined format, or to a URL per line")
     }
@@ -251,9 +265,9 @@ extension ListBeginning {
     if first.hasPrefix("[") && first.hasSuffix("]") || first.hasPrefix(";") || allContain("=") {
       return .other("a configuration file", remedy: formatRemedy)
     }
+    if first == "---" || first.hasSuffix(":") || allContain(": ") { return .other("YAML", remedy: formatRemedy) }
     if begins(markdownWords) || contain(["]("]) { return .other("Markdown", remedy: formatRemedy) }
-    if first == "---" || allContain(":") { return .other("YAML", remedy: formatRemedy) }
-    return .other("text that isn't a list of URLs", remedy: formatRemedy)
+    return .other("other text", remedy: formatRemedy)
   }
 }
 

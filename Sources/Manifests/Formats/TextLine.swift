@@ -59,7 +59,7 @@ enum TextLine {
   private static func reference(_ text: UnsafeRawBufferPointer, blank: Int?) -> TextLine {
     guard let first = text.first, text.contains(where: { isAlphanumeric($0) || $0 >= 0x80 }),
       !text.contains(where: { $0 < 0x20 && $0 != UInt8(ascii: "\r") || "\"<>{}|\\^`".utf8.contains($0) }),
-      !",;:".utf8.contains(text[text.count - 1])
+      !",;:".utf8.contains(text[text.count - 1]), firstRange(of: "](", in: text[...]) == nil
     else { return .other(problem: noURL) }
     if let blank {
       let isName = isAlphanumeric(first) || first >= 0x80 || "/._(%".utf8.contains(first)

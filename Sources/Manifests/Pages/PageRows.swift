@@ -120,7 +120,9 @@ final class PageRows: RowReader {
       remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
     }
     if unknownStylesheets > 0 {
-      let sheets = unknownStylesheets == 1 ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
+      let sheets =
+        unknownStylesheets == 1
+        ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
       remarks.documents.append("\(manifest): \(sheets) read; set base-url to the page's site")
     }
     return remarks

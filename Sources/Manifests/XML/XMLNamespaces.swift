@@ -60,7 +60,11 @@ final class XMLNamespaces {
     hasRoot = true
     rootName = declaration(of: prefix)?.name ?? []
     for index in declarations.indices {
-      if declarations[index].name == rootName { declarations[index].meaning.insert(.root) } else { declarations[index].meaning.remove(.root) }
+      if declarations[index].name == rootName {
+        declarations[index].meaning.insert(.root)
+      } else {
+        declarations[index].meaning.remove(.root)
+      }
     }
   }
 

@@ -10,8 +10,8 @@ struct CheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Check that images are available and valid; store nothing",
     discussion: """
-      Sources are URLs of images, sitemaps (.xml) or lists (.txt, .csv, .tsv, .jsonl), files with lists of URLs or access logs, job \
-      files (.yaml, .yml), or '-' for standard input. Patterns such as 'lists/*.csv' name several lists. Job files run one after \
+      Sources are URLs of images, pages, sitemaps (.xml), lists (.txt, .csv, .tsv, .jsonl) or a robots.txt; files with lists of URLs or \
+      access logs; local pages (.html) and folders of these; job files (.yaml, .yml), or '-' for standard input. Patterns such as 'lists/*.csv' name several lists. Job files run one after \
       another; all other sources are one job named 'check'.
 
       prewarm requests the first 64 KiB of each image, which show its format and size, but not whether it is whole: with --decode full \
