@@ -311,7 +311,7 @@ import Testing
   @Test("all errors are reported at once") func allMistakesAreToldAtOnce() async throws {
     let job = JobFolder("manifests: [{urls: []}]\nprefetch: {order: sideways}\n")
     job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")
-    let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", ".")
+    let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", "https://")
     #expect(sources.errorText.split(separator: "\n").count == 3 && sources.status == 3)
     let jobs = try await job.prewarm("check", "job.yaml", "bad.yaml")
     #expect(

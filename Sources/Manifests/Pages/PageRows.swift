@@ -168,7 +168,7 @@ final class PageRows: RowReader {
 
 extension PageRows {
   private static let unknownProblem =
-    "the page is a file, so its relative URLs have no site; set base-url to it (images aren't checked as files)"
+    "the page is a file, so its relative URLs have no site; set base-url to it, since images aren't read as files"
 
   private func isOfUnknownSite(_ url: UnsafeRawBufferPointer) -> Bool { url.starts(with: Self.unknownSite.bytes) }
 
