@@ -1,6 +1,7 @@
 import ImageDownloading
 import ImagePrimitives
 import TestOrigin
+import TestSupport
 import Testing
 
 /// Redirects: which are followed, and what they must not carry along.
