@@ -34,7 +34,7 @@ import Testing
   @Test("the URL as first written names the file, not the normalised one")
   func theURLAsWrittenNamesTheFile() async throws {
     let origin = try makeImageOrigin()
-    let written = "HTTP://127.0.0.1:\(origin.port)/images/%31.jpg#top"
+    let written = "HTTP://127.0.0.1:\(origin.port)/images/1.jpg#top"
     let job = JobFolder(urls: [written])
     #expect(try await job.runJob().status == 0)
     #expect(try await job.prewarm("cache", "export", "--layout", "sdwebimage", "--to", "out").status == 0)

@@ -10,9 +10,10 @@ import Testing
   func credentials() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: [
-      "x http://user:geheim@h/y", "https//user:geheim@h/x", "://user:geheim@h", #"http\u://user:geheim\@h/x"#,
-      "7,http://user:geheim@h/a.jpg", origin.url("/no.jpg?to=http://user:geheim@h/"),
+      origin.url("/no.jpg?to=http://user:geheim@h/"),
       origin.url("/no/http://user:geheim@h/a.jpg").replacing("http://127", with: "http://user:geheim@127"),
+      "x http://user:geheim@h/y", "https//user:geheim@h/x", "://user:geheim@h", #"http\u://user:geheim\@h/x"#,
+      "7,http://user:geheim@h/a.jpg",
     ])
     let formats = ["json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
     let result = try await job.start(["run", "job.yaml", "--verbose"] + formats.flatMap { ["--report", "\($0)=reports/\($0)"] })

@@ -90,7 +90,9 @@ struct BodyVerifier: Sendable {
     case .html: finding = "the body is HTML"
     case .xml: finding = "the body is XML"
     case .json: finding = "the body is JSON"
-    case .text: finding = "the body is text"
+    case .text:
+      if let undecoded { throw .undecoded(undecoded) }
+      finding = "the body is text"
     case .unknown:
       if let undecoded { throw .undecoded(undecoded) }
       if rules.depth == .none { return nil }

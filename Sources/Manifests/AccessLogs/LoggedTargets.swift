@@ -1,15 +1,21 @@
 import Glibc
+import ImagePrimitives
 import ImageURLs
 
 /// The escapes of log files: `\xHH`, `\"`, `\\`, and those of C for white space.
 enum LogEscapes {
-  /// Appends the text without its escapes; a backslash that starts no escape is kept.
+  /// Appends the text without its escapes; a backslash that starts no escape is kept. Control characters become percent-encodings, since
+  /// URLs lose some of them otherwise.
   static func appendUndone(_ text: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
     var rest = text[...]
     while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
       bytes.append(UnsafeRawBufferPointer(rebasing: rest[..<backslash]))
       let (byte, length) = meaning(rest[backslash...])
-      withUnsafeBytes(of: byte) { bytes.append($0) }
+      if byte < 0x20 {
+        withUnsafeBytes(of: (UInt8(ascii: "%"), UInt8(ascii: "0") + byte >> 4, hexadecimalDigit(byte & 15))) { bytes.append($0) }
+      } else {
+        withUnsafeBytes(of: byte) { bytes.append($0) }
+      }
       rest = rest[(backslash + length)...]
     }
     bytes.append(UnsafeRawBufferPointer(rebasing: rest))

@@ -39,7 +39,8 @@ enum TextLine {
   /// The reason why the line isn't an entry; nil if it may be one.
   var problem: String? { if case .other(let problem) = self { problem } else { nil } }
 
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+  /// Spaces and control characters, some of which browsers drop from URLs.
+  private static func isBlank(_ byte: UInt8) -> Bool { byte <= UInt8(ascii: " ") }
 
   private static func isAlphanumeric(_ byte: UInt8) -> Bool {
     (byte | 32) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
@@ -58,7 +59,7 @@ enum TextLine {
 
   private static func reference(_ text: UnsafeRawBufferPointer, blank: Int?) -> TextLine {
     guard let first = text.first, text.contains(where: { isAlphanumeric($0) || $0 >= 0x80 }),
-      !text.contains(where: { $0 < 0x20 && $0 != UInt8(ascii: "\r") || "\"<>{}|\\^`".utf8.contains($0) }),
+      !text.contains(where: { $0 < 0x20 || "\"<>{}|\\^`".utf8.contains($0) }),
       !",;:".utf8.contains(text[text.count - 1]), firstRange(of: "](", in: text[...]) == nil
     else { return .other(problem: noURL) }
     if let blank {
@@ -91,7 +92,7 @@ enum TextLine {
       guard let root = text[(authority + 3)...].firstIndex(of: slash), root < blank else { return false }
     }
     guard firstRange(of: "://", in: text[blank...]) == nil else { return false }
-    guard !text[blank...].contains(where: { "\"<>{}|`\t".utf8.contains($0) }) else { return false }
+    guard !text[blank...].contains(where: { $0 < 0x20 || "\"<>{}|`".utf8.contains($0) }) else { return false }
     return path.indices.dropFirst(blank).allSatisfy { index in
       guard isBlank(path[index]) else { return true }
       let next = path[index + 1]

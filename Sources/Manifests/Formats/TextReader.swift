@@ -1,5 +1,3 @@
-import Glibc
-
 /// Rows of a text manifest: one URL per line.
 ///
 /// A line that can't be a URL is a row with a problem; see ``TextLine``.
@@ -37,11 +35,13 @@ final class TextReader: RowReader {
     }
   }
 
-  /// Most lines are absolute URLs without a blank.
+  /// Most lines are absolute URLs without a blank or control character.
   @inline(__always)
   private static func problem(of text: UnsafeRawBufferPointer) -> String? {
-    if TextLine.startsAsURL(text), memchr(text.baseAddress.unsafelyUnwrapped, 0x20, text.count) == nil { return nil }
-    return TextLine(text).problem
+    // The minimum takes many bytes per instruction.
+    var least = UInt8.max
+    for byte in text { least = min(least, byte) }
+    return least > 0x20 && TextLine.startsAsURL(text) ? nil : TextLine(text).problem
   }
 }
 

@@ -31,7 +31,7 @@ public struct CurlCommand: Sendable, Hashable {
     let kinds: Set<FailureKind> = [.httpStatus, .reset, .truncated]
     guard let failure, kinds.contains(failure.kind), failure.status != 429 else { return self }
     var command = self
-    if let range = options.firstIndex(of: "--range") { command.options.removeSubrange(range...range + 1) }
+    if let range = options.firstIndex(of: "--range") { command.options.removeSubrange(range..<min(range + 2, options.count)) }
     if let head = options.firstIndex(of: "--head") {
       command.options.replaceSubrange(head...head, with: ["-D", "-", "-o", "/dev/null"])
     }

@@ -89,9 +89,9 @@ extension FaultRow {
       .raw(head("HTTP/1.1 200 OK", "no colon here", "Content-Length: 0"))
     ),
     .server(
-      "two lengths that differ, both too short",
-      "undecodable",
-      "is truncated",
+      "two lengths that differ",
+      "reset",
+      "the Content-Length headers differ",
       .raw(head("HTTP/1.1 200 OK", "Content-Length: 5", "Content-Length: 6") + image)
     ),
     .server(
@@ -128,7 +128,7 @@ extension FaultRow {
       "an unknown coding",
       "content-type",
       "snappy",
-      .body(image, type: "image/jpeg", headers: ["Content-Encoding": "snappy"])
+      .body([UInt8](repeating: 200, count: 5000), type: "image/jpeg", headers: ["Content-Encoding": "snappy"])
     ),
   ]
 

@@ -98,7 +98,7 @@ import Testing
       record.variant = variant
       return FailureExamples(report).curlLine(of: record)
     }
-    #expect(line("https://a.example/'x") == #"curl --head 'https://a.example/'\''x'"#)
+    #expect(line("https://a.example/'x", kind: .connect) == #"curl --head 'https://a.example/'\''x'"#)
     #expect(line("https://a.example/x", variant: edge) == "curl --http2 https://a.example/x")
     #expect(line("https://a.example/x", variant: RequestVariant(name: "png", edge: nil)) == nil)
     #expect(line("https://a.example/\u{200B}") == nil && line("https://a.example/\u{FFFD}") == nil)
