@@ -58,7 +58,7 @@ import Testing
     let url = imageURLs(origin, 3..<4)[0]
     #expect(try await job.prewarm("cache", "get", url).output == SampleImages.jpeg(3))
     // The same URL in another spelling.
-    let spelled = url.replacing("http", with: "HTTP").replacing("3.jpg", with: "x/../%33.jpg") + "#top"
+    let spelled = url.replacing("http", with: "HTTP").replacing("3.jpg", with: "x/%2e./3.jpg") + "#top"
     #expect(try await job.prewarm("cache", "get", spelled).output == SampleImages.jpeg(3))
     let record: ListedEntry = try await job.prewarm("cache", "get", url, "--json").row()
     #expect(record.url == url && record.bytes == SampleImages.jpeg(3).count)

@@ -55,7 +55,7 @@ import Testing
     origin.set("/unknown.jpg", .computed { $0.method == "HEAD" ? .status(200) : .body(SampleImages.jpeg(3), type: "image/jpeg") })
     let unknown = job(["unknown.jpg"], "request: {method: head}")
     let head = try await unknown.runJob()
-    #expect(head.rows[0].kind == "empty" && head.section("blacklist")["entries"] as? Int == 0)
+    #expect(head.rows[0].kind == nil && head.section("blacklist")["entries"] as? Int == 0)
     #expect(try await unknown.runJob("--set", "request.method=get").totals["downloaded"] == 1)
 
     // Its frame header follows more comments than a probe fetches, so the whole image is.

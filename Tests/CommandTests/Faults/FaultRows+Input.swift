@@ -41,14 +41,14 @@ extension FaultRow {
       arrange: { $0.options += ["--set", "manifests=[{path: '-'}]"] },
       run: { try await $0.start(input: .bytes(Array("\($0.stored[0])\nhtt".utf8))).wait() }
     ),
-    .line("a line that isn't a URL", "not a url", says: "no scheme"),
+    .line("a line that isn't a URL", "not a url", says: "isn't a URL or a path"),
     .line("a URL without a host", "http://", says: "no host"),
     .line("another scheme", "ftp://127.0.0.1/a.jpg", says: "neither http nor https"),
     .line("a scheme that reads files", "file:///etc/passwd", says: "neither http nor https"),
     .line("an invalid port", "http://127.0.0.1:99999/a.jpg", says: "the port isn't a number"),
-    .line("a host with a space", "http://exa mple/a.jpg", says: "host names can't contain"),
+    .line("a host with a space", "http://exa mple/a.jpg", says: "words after the URL"),
     .line("a line of 1 MB", "http://127.0.0.1/" + String(repeating: "a", count: 1_000_000), says: "longer than 65536 bytes"),
-    .line("control characters", "http://127.0.0.1/a\u{1}\u{1B}[31m.jpg", says: "a control character"),
+    .line("control characters", "http://127.0.0.1/a\u{1}\u{1B}[31m.jpg", says: "words after the URL"),
     .input("invalid JSON Lines", exit: 2, "neither an object nor a string", outcome: "failed", kind: "invalid-url") {
       scene in
       scene.urls = []

@@ -53,7 +53,7 @@ extension FaultRow {
 
   /// Invalid access logs.
   static let logs: [FaultRow] = [
-    log("an access log of garbage", exit: 2, "in the combined or common log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
+    log("an access log of garbage", exit: 2, "3 lines aren't in a known log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
     log(
       "an access log without successful requests",
       exit: 2,

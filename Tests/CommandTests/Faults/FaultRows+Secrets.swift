@@ -87,15 +87,16 @@ extension FaultRow {
       part: "input",
       fault: "a URL with a line break followed by a header",
       outcome: "failed",
-      kind: "invalid-url",
+      kind: "http-status",
       exit: 2,
-      says: "a control character"
+      says: "404 Not Found"
     ) { scene in
       let line = scene.origin.url("/fault.jpg HTTP/1.1\r\nX-Injected: 1\r\nX: ")
       scene.job.folder.write("url\n\"\(line)\"\n", to: "urls.csv")
       scene.options += ["--set", "manifests=[{path: urls.txt}, {path: urls.csv}]"]
     } check: { scene, _ in
-      #expect(scene.origin.requests.count == 2, "\(scene.origin.requests)")
+      // Browsers drop the line break, too.
+      #expect(scene.origin.requests.allSatisfy { $0.headers["X-Injected"] == nil }, "\(scene.origin.requests)")
     },
     FaultRow(
       part: "input",

@@ -71,7 +71,8 @@ import Testing
       (
         "<img data-bg='url(e.jpg)' data-background=f.jpg><div data-bgset='a.jpg 400w, b.jpg 800w [--small] | c.jpg'></div><picture><source data-srcset='d.jpg 2x'></picture>",
         [
-          "style data-bg /news/e.jpg", "img data-background /news/f.jpg", "div data-bgset /news/a.jpg", "div data-bgset /news/b.jpg", "div data-bgset /news/c.jpg",
+          "style data-bg /news/e.jpg", "img data-background /news/f.jpg", "div data-bgset /news/a.jpg",
+          "div data-bgset /news/b.jpg", "div data-bgset /news/c.jpg",
           "source data-srcset /news/d.jpg",
         ]
       ),
