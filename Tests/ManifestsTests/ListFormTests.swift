@@ -77,14 +77,16 @@ import Testing
 
   @Test("a line of a text list is a URL or a path, with spaces only in the name of a file") func lines() throws {
     let good = [
-      "https://h/my photo.jpg", "https://h/my photos/a b.jpg?v=2", "HTTPS://h/a", "http://h:8080", "https://h/?q={\"a\":1}|b",
+      "https://h/my photo.jpg", "https://h/q?x=a b&y=1", "https://h/my photos/a b.jpg?v=2", "HTTPS://h/a", "http://h:8080",
+      "https://h/?q={\"a\":1}|b",
       "https://h/w_1,h_2/a.jpg", "https://h/a.jpg;w=3", "//h.com/a.jpg", "/a b.png", "b c.png", "IMG (1).jpg",
       "2024 summer/a.jpg",
       "products/1", "?id=3", "hero", "café.jpg", "../a.jpg", "/r?u=https://x/y", "https://h/r?u=https://x/a.jpg,b",
     ]
     let bad = [
       "https://h/a.jpg 200", "https://h/a.jpg hero image", "https://h/a.jpg # note", "https://h/a.jpg https://h/b.jpg",
-      "https://h/a.jpg b.jpg", "https://h/a b", "https://h/?text=a b", "https://h/a.jpg\tb.jpg", "https://h x/a.jpg",
+      "https://h/a.jpg b.jpg", "https://h/a b", "https://h/?text=a b", "https://h/?x=1 https://h/?a&b", "https://h/a.jpg\tb.jpg",
+      "https://h x/a.jpg",
       "https://h/a  b.jpg", "https://h/a /b.jpg", "GET /a.jpg", "200 https://h/a.jpg", "- a.jpg", "* a b.jpg", "</div>", "{", "}",
       "\"https://h/a.jpg\",", "a.jpg,", "margin: 0;", "---", "key=value", "a|b", "<img src=a.jpg>", "/* a", "// a note",
       "x,https://h/a.jpg",

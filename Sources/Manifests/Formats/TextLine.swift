@@ -87,6 +87,7 @@ enum TextLine {
   private static func isPath(_ text: UnsafeRawBufferPointer, withBlankAt blank: Int) -> Bool {
     let end = text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.count
     let path = UnsafeRawBufferPointer(rebasing: text[..<end])
+    if blank > end { return isQuery(text[blank...]) }
     guard blank < end, ImageExtension.ends(path), !text[end...].contains(where: isBlank) else { return false }
     if let authority = firstRange(of: "://", in: text[...]) {
       guard let root = text[(authority + 3)...].firstIndex(of: slash), root < blank else { return false }
@@ -98,6 +99,12 @@ enum TextLine {
       let next = path[index + 1]
       return !isBlank(next) && next != slash && !ImageExtension.ends(UnsafeRawBufferPointer(rebasing: path[..<index]))
     }
+  }
+
+  /// Whether the text from a blank in a query on belongs to the query, since another field follows: `x=a b&y=1`.
+  private static func isQuery(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+    guard let lastBlank = text.lastIndex(where: isBlank), let field = text.lastIndex(of: UInt8(ascii: "&")) else { return false }
+    return lastBlank < field && !text.contains { $0 < 0x20 } && firstRange(of: "://", in: text) == nil
   }
 
   private static func firstRange(of word: StaticString, in text: Slice<UnsafeRawBufferPointer>) -> Int? {
