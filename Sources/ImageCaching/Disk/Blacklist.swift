@@ -15,8 +15,8 @@ package struct BlacklistHead: Sendable, Hashable {
   /// When it may be requested again; nil: never.
   package let expiresAt: Timestamp?
 
-  /// Whether it may be requested again.
-  func isExpired(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
+  /// Whether it may be requested again; also if the clock was wrong when it failed.
+  package func isExpired(at now: Timestamp) -> Bool { ExpiryRule.isOver(self, at: now, runStart: nil) }
 }
 
 /// A failure to blacklist at the transaction's time. It must not contain credentials.
@@ -212,9 +212,8 @@ extension WriteTransaction {
 
   /// Removes up to `limit` expired entries from the blacklist; returns whether there may be more.
   ///
-  /// It skips the scan until the first entry can have expired; then it scans all of them, since the table isn't ordered by time.
+  /// It scans all of them, since the table isn't ordered by time.
   func trimBlacklist(at now: Timestamp, limit: Int) throws(CacheError) -> Bool {
-    guard totals.nextBlacklistExpiry <= now.milliseconds else { return false }
     var expired: [CacheKey] = []
     var next = Int64.max
     try transaction.forEach(in: tables.blacklist, after: nil) { (bytes, record) throws(CacheError) in

@@ -69,6 +69,9 @@ struct TimeKey {
     self.key = key
   }
 
+  /// The last key of that time.
+  init(lastAt time: Timestamp) { self.init(time, CacheKey(high: .max, low: .max)) }
+
   /// Parses a key from disk; nil if its length is wrong.
   init?(stored: UnsafeRawBufferPointer) {
     guard stored.count == Self.byteCount else { return nil }

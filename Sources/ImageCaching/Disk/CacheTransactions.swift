@@ -59,7 +59,8 @@ package struct CacheReader {
 
   /// Whether a hit should be recorded by ``CacheWriter/touch(_:identity:)``: the cache expires by access, and an hour has passed.
   package func needsTouch(_ head: EntryHead) -> Bool {
-    expiry.basis == .access && head.accessedAt.advanced(by: ImageCache.touchInterval) <= now
+    expiry.basis == .access
+      && (head.accessedAt.advanced(by: ImageCache.touchInterval) <= now || ExpiryRule.isFromFuture(head.accessedAt, at: now))
   }
 
   @inline(__always)
@@ -170,7 +171,8 @@ package struct CacheWriter {
     var head = entry.head
     if let freshness { head.storedFreshness = StoredFreshness(freshness) }
     // Another run that began later may have revalidated it before.
-    head.storedAt = max(head.storedAt, storingTime(runStart, head.freshness))
+    let time = storingTime(runStart, head.freshness)
+    head.storedAt = expiry.isFromFuture(head, at: now) ? time : max(head.storedAt, time)
     head.accessedAt = now
     try transaction.replaceRecord(of: key, entry, by: head, validators: validators)
     return true

@@ -23,9 +23,14 @@ public enum FreshnessRule: Sendable, Hashable {
 ///
 /// A run counts ages from the start of the run that stored an entry to its own start, so that the durations of both don't matter: a
 /// nightly run requests entries that expire after a day each night. The server's freshness counts to the second in any case.
+///
+/// An entry from the future was written while the clock was wrong, so its age is unknown and it counts as expired.
 struct ExpiryRule: Sendable {
   /// The difference from the planned start that schedulers may cause.
   private static let scheduleSlackMilliseconds: Int64 = 60_000
+
+  /// Clocks that NTP or a hypervisor corrects jump by seconds, rarely by minutes.
+  private static let clockSlackMilliseconds: Int64 = 300_000
 
   /// nil: never; 0: immediately.
   let maxAgeMilliseconds: Int64?
@@ -54,7 +59,7 @@ struct ExpiryRule: Sendable {
   /// - Parameter runStart: the start of the run that looks up; nil if it isn't a run.
   @inline(__always)
   func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp? = nil) -> Bool {
-    if isServers && head.storedFreshness.mustRevalidate { return true }
+    if isFromFuture(head, at: now) || isServers && head.storedFreshness.mustRevalidate { return true }
     let soon = Self.sum(now, minFreshMilliseconds)
     if let lifetime = ownLifetime(of: head) {
       let due = isServers ? soon : Self.due(lifetime, soon: soon, minFreshMilliseconds, runStart)
@@ -71,12 +76,29 @@ struct ExpiryRule: Sendable {
   ///   - now: the time up to which the server's freshness counts.
   ///   - ageEnd: the time up to which other ages count.
   func mayBeRemoved(_ head: EntryHead, at now: Timestamp, ageEnd: Timestamp) -> Bool {
-    if isServers && head.storedFreshness.mustRevalidate { return true }
+    if isFromFuture(head, at: now) || isServers && head.storedFreshness.mustRevalidate { return true }
     if let lifetime = ownLifetime(of: head) {
       return Self.has(lifetime, passedSince: head.storedAt, at: isServers ? now : ageEnd)
     }
     return isTooOld(since: time(of: head), at: ageEnd)
   }
+
+  /// Whether an entry was stored, or used if that counts, after `now`; false if it never expires.
+  @inline(__always)
+  func isFromFuture(_ head: EntryHead, at now: Timestamp) -> Bool {
+    guard Self.isFromFuture(head.storedAt, at: now) || basis == .access && Self.isFromFuture(head.accessedAt, at: now) else {
+      return false
+    }
+    return maxAgeMilliseconds != nil || ownLifetime(of: head) != nil
+  }
+
+  /// Whether a time is too far after `now` to be explained by a corrected clock.
+  @inline(__always)
+  static func isFromFuture(_ time: Timestamp, at now: Timestamp) -> Bool { time > presentEnd(now) }
+
+  /// The last time that isn't from the future.
+  @inline(__always)
+  static func presentEnd(_ now: Timestamp) -> Timestamp { sum(now, clockSlackMilliseconds) }
 
   /// Whether `maxAge` has passed since `time`, when the entry was stored or used.
   @inline(__always)
@@ -91,6 +113,7 @@ struct ExpiryRule: Sendable {
 
   /// Whether a failure may be requested again; a run counts its age as it does those of entries.
   static func isOver(_ head: BlacklistHead, at now: Timestamp, runStart: Timestamp?) -> Bool {
+    if isFromFuture(head.lastAt, at: now) { return true }
     guard let end = head.expiresAt else { return false }
     return end <= due(max(0, end.milliseconds &- head.lastAt.milliseconds), soon: now, 0, runStart)
   }
@@ -106,7 +129,7 @@ struct ExpiryRule: Sendable {
   /// Whether an expired entry may be used while it is revalidated (RFC 5861, section 3).
   func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
     let window = head.storedFreshness.staleWhileRevalidateMilliseconds
-    guard isServers, window > 0, !head.storedFreshness.mustRevalidate else { return false }
+    guard isServers, window > 0, !head.storedFreshness.mustRevalidate, !isFromFuture(head, at: now) else { return false }
     return expiry(of: head).map { now < Self.sum($0, window) } ?? true
   }
 

@@ -4,8 +4,9 @@ import Synchronization
 extension ImageCache {
   /// The next entries, at most `limit`: those after `record`, or the first ones.
   public func entries(after record: EntryRecord? = nil, limit: Int) throws(CacheError) -> [EntryRecord] {
-    try list(\.entries, after: record?.key, limit: limit) { key, bytes in
-      StoredEntry(bytes).map { EntryRecord(key: key, stored: $0, expiry: expiry) }
+    let now = configuration.time.wall()
+    return try list(\.entries, after: record?.key, limit: limit) { key, bytes in
+      StoredEntry(bytes).map { EntryRecord(key: key, stored: $0, expiry: expiry, now: now) }
     }
   }
 
@@ -13,7 +14,7 @@ extension ImageCache {
   package func entry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryRecord? {
     try read { (reader) throws(CacheError) in
       guard let entry = try reader.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
-      return EntryRecord(key: key, stored: entry, expiry: expiry)
+      return EntryRecord(key: key, stored: entry, expiry: expiry, now: reader.now)
     }
   }
 

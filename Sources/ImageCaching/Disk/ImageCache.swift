@@ -279,6 +279,9 @@ extension ImageCache {
   package func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp?) -> Bool {
     expiry.isExpired(head, at: now, runStart: runStart)
   }
+
+  /// Whether an entry was stored while the clock was wrong.
+  package func isFromFuture(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isFromFuture(head, at: now) }
 }
 
 extension ImageCache {

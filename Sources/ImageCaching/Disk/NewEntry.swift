@@ -121,8 +121,10 @@ public struct EntryRecord: Sendable, Hashable {
   package let vary: [UInt8]
   /// When it expires by the rules of the cache that read it; nil: never.
   public let expiresAt: Timestamp?
+  /// Whether it was stored while the clock was wrong, and so has expired.
+  public let isFromFuture: Bool
 
-  init(key: CacheKey, stored: StoredEntry, expiry: ExpiryRule) {
+  init(key: CacheKey, stored: StoredEntry, expiry: ExpiryRule, now: Timestamp) {
     self.key = key
     head = stored.head
     identity = Array(stored.identity)
@@ -131,7 +133,8 @@ public struct EntryRecord: Sendable, Hashable {
     lastModified = Array(stored.lastModified)
     contentType = Array(stored.contentType)
     vary = Array(stored.vary)
-    expiresAt = expiry.expiry(of: head)
+    isFromFuture = expiry.isFromFuture(head, at: now)
+    expiresAt = isFromFuture ? now : expiry.expiry(of: head)
   }
 
   /// The format of the bytes; nil if it wasn't recognised.

@@ -26,10 +26,14 @@ struct Trimmer {
   let now: Timestamp
   /// The time up to which ages count, except for the server's freshness.
   let ageEnd: Timestamp
+  /// How long failures stay on the blacklist; nil: permanently.
+  let blacklistTTL: Duration?
 
   /// The criterion for removing rows.
   fileprivate enum Purpose {
     case tooOld
+    /// Stored while the clock was wrong.
+    case fromFuture
     /// By any lifetime.
     case expired
     /// Until bodies take at most `target` bytes; with `sparesRun`, except entries that the run stored or used.
@@ -38,7 +42,10 @@ struct Trimmer {
 
   func run(in environment: Environment) throws(CacheError) -> TrimResult {
     var result = TrimResult()
-    if runStart != nil, !keepsExpired, expiry.maxAgeMilliseconds != nil { try walk(environment, .tooOld, &result) }
+    if runStart != nil, !keepsExpired, expiry.maxAgeMilliseconds != nil {
+      try walk(environment, .tooOld, &result)
+      try walk(environment, .fromFuture, &result)
+    }
     let looksAtAll = try runStart == nil ? true : isOver(environment)
     if looksAtAll { try walk(environment, .expired, &result) }
     if let maxSize, try isOver(environment) {
@@ -46,8 +53,16 @@ struct Trimmer {
       if runStart != nil { try walk(environment, .oldest(target: target, sparesRun: true), &result) }
       try walk(environment, .oldest(target: target, sparesRun: false), &result)
     }
-    if try totals(in: environment).nextBlacklistExpiry <= ageEnd.milliseconds { try trimBlacklist(environment) }
+    if try hasExpiredFailures(environment) { try trimBlacklist(environment) }
     return result
+  }
+
+  /// Whether a blacklisted failure can have expired, or the next one expires too late for a clock that was right.
+  private func hasExpiredFailures(_ environment: Environment) throws(CacheError) -> Bool {
+    let next = try totals(in: environment).nextBlacklistExpiry
+    if next <= ageEnd.milliseconds { return true }
+    guard next != .max, let blacklistTTL else { return false }
+    return next > ExpiryRule.presentEnd(now).advanced(by: blacklistTTL).milliseconds
   }
 
   /// Whether bodies exceed the limit.
@@ -70,7 +85,7 @@ struct Trimmer {
   }
 
   private func walk(_ environment: Environment, _ purpose: Purpose, _ result: inout TrimResult) throws(CacheError) {
-    var last: TimeKey?
+    var last: TimeKey? = if case .fromFuture = purpose { TimeKey(lastAt: ExpiryRule.presentEnd(now)) } else { nil }
     var rowCount = Self.stepRowCount
     repeat {
       let step = try stepWithRoom(environment, purpose, after: last, &rowCount)
@@ -185,7 +200,7 @@ struct Trimmer {
   private func isPastLast(_ time: Timestamp, _ purpose: Purpose, isByAccess: Bool) -> Bool {
     switch purpose {
     case .tooOld: !expiry.isTooOld(since: time, at: ageEnd)
-    case .expired: false
+    case .expired, .fromFuture: false
     case .oldest(_, let sparesRun): sparesRun && !isByAccess && runStart.map { time >= $0 } ?? false
     }
   }
@@ -193,6 +208,7 @@ struct Trimmer {
   private func mustRemove(_ head: EntryHead, _ purpose: Purpose) -> Bool {
     switch purpose {
     case .tooOld: expiry.isTooOld(since: expiry.time(of: head), at: ageEnd) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
+    case .fromFuture: !isOfRun(head) && expiry.isFromFuture(head, at: now)
     // Entries that the run itself stored or used expire by age, even if the server wants them revalidated each time.
     case .expired: !isOfRun(head) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
     case .oldest(_, let sparesRun): !(sparesRun && isOfRun(head))
@@ -208,7 +224,7 @@ extension TrimResult {
   fileprivate mutating func count(_ head: EntryHead, _ purpose: Trimmer.Purpose, isOfRun: Bool) {
     bytesRemoved += Int(clamping: head.bodySize)
     switch purpose {
-    case .tooOld, .expired: expired += 1
+    case .tooOld, .fromFuture, .expired: expired += 1
     case .oldest:
       trimmed += 1
       if isOfRun { evictedProtected += 1 }
@@ -310,7 +326,8 @@ extension ImageCache {
       used: used,
       keepsExpired: keepsExpired,
       now: now,
-      ageEnd: ageEnd ?? now
+      ageEnd: ageEnd ?? now,
+      blacklistTTL: configuration.blacklistTTL
     )
     let result = try trimmer.run(in: environment)
     // A crash leaves few unused blobs, if any: checking a sixteenth of the folders each time finds them soon and is cheap.

@@ -246,7 +246,11 @@ struct BatchLookUp {
     switch try reader.lookUp(key, identity: identity) {
     case .missing: return .nothing
     case .fresh(let fresh): (head, isFresh) = (fresh, true)
-    case .expired(let expired): head = expired
+    case .expired(let expired):
+      head = expired
+      if cache.isFromFuture(head, at: reader.now) {
+        context.recordWarning("the cache has images from the future, stored while the clock was wrong; they count as expired")
+      }
     }
     if head.hasVary, try !matchesVary(index, reader.vary(of: key, identity: identity), cache) { return .nothing }
     if let modified = modified(index), head.storedAt < modified { isFresh = false }

@@ -44,7 +44,8 @@ struct BlacklistCommand: ParsableCommand {
     private static func line(_ record: BlacklistRecord) -> String {
       let head = record.head
       let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
-      let until = head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
+      let isExpired = head.isExpired(at: TimeSource.system.wall())
+      let until = isExpired ? "expired" : head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
       let cells = [why.padded(to: 16), "\(head.count) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
       return (cells + [escapedForTerminal(String(decoding: record.shownURL, as: UTF8.self))]).joined(separator: "  ") + "\n"
     }

@@ -46,12 +46,15 @@ extension CacheCommand {
     private struct Freshness {
       var fresh: UInt64 = 0
       var expired: UInt64 = 0
+      /// How many of the expired ones were stored while the clock was wrong.
+      var fromFuture: UInt64 = 0
       /// When the first fresh image expires; nil if none of them does.
       var until: Timestamp?
 
-      /// Counts an image that expires at `end`; nil: never.
-      mutating func add(_ end: Timestamp?, now: Timestamp) {
-        if let end, end <= now {
+      mutating func add(_ record: EntryRecord, now: Timestamp) {
+        let end = record.expiresAt
+        if record.isFromFuture { fromFuture += 1 }
+        if record.isFromFuture || end.map({ $0 <= now }) ?? false {
           expired += 1
         } else {
           fresh += 1
@@ -63,7 +66,8 @@ extension CacheCommand {
       var phrase: String {
         let number = expired == 0 ? "all" : fresh == 0 ? "none" : grouped(fresh)
         let end = fresh == 0 ? "" : until.map { " until \($0.shortText)" } ?? " permanently"
-        return number + end + (expired > 0 ? ", \(grouped(expired)) expired" : "")
+        let reason = fromFuture > 0 ? " (\(grouped(fromFuture)) stored in the future, while the clock was wrong)" : ""
+        return number + end + (expired > 0 ? ", \(grouped(expired)) expired\(reason)" : "")
       }
     }
 
@@ -123,7 +127,7 @@ extension CacheCommand {
           while true {
             let page = try cache.entries(after: last, limit: 1000)
             guard let end = page.last else { return freshness }
-            for record in page { freshness.add(cache.expiry(of: record.head), now: now) }
+            for record in page { freshness.add(record, now: now) }
             last = end
           }
         }

@@ -61,6 +61,7 @@ extension ExplainedWay.Stored {
 
   private var freshness: String {
     guard let moment = record.expiresAt else { return "never expires" }
+    if record.isFromFuture { return "expired: stored \(record.storedAt.shortText), in the future, while the clock was wrong" }
     if isExpired { return "expired \(moment.shortText)" }
     return "fresh until \(moment.shortText)" + (isDueFrom.map { ", requested again from \($0.shortText)" } ?? "")
   }
@@ -117,8 +118,8 @@ extension BlacklistRecord {
     let first = head.firstAt.shortText
     let times =
       head.count > 1 ? "\(grouped(UInt64(head.count))) times from \(first) to \(head.lastAt.shortText)" : "once, \(first)"
-    let now = TimeSource.system.wall()
-    let end = head.expiresAt.map { "\($0 <= now ? "expired" : "until") \($0.shortText)" } ?? "permanent"
+    let end =
+      head.isExpired(at: TimeSource.system.wall()) ? "expired" : head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
     return "\(why), \(times), \(end)"
   }
 }
