@@ -25,16 +25,7 @@ struct CommandError: Error, CustomStringConvertible {
 
 extension CommandError {
   /// The error of a job that can't start.
-  init(_ error: JobError, of job: Job) {
-    var status = ExitStatus.couldNotFinish
-    if case .report(let error) = error { status = error.exitStatus }
-    self.init(status, "\(job.name): \(error)")
-  }
-}
-
-extension ReportError {
-  /// The exit status if a report can't be opened; a report that another run is writing counts as misuse.
-  var exitStatus: ExitStatus { step == .lock ? .misused : .couldNotFinish }
+  init(_ error: JobError, of job: Job) { self.init(.couldNotFinish, "\(job.name): \(error)") }
 }
 
 /// Lines written to a descriptor in large pieces.

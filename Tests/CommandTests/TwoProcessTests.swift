@@ -1,3 +1,4 @@
+import Glibc
 import TestOrigin
 import TestSupport
 import Testing
@@ -55,6 +56,39 @@ import Testing
     #expect(try await first.expectTrueTotals().count == 600)
   }
 
+  @Test("a second run of the same lists waits, says for whom, and finds the images and the report of the first")
+  func sameLists() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<50))
+    let gate = origin.holdAll()
+    let first = try job.startJob(isHeld: true)
+    try await gate.waitForWaiting(1)
+    let second = try job.startJob(isHeld: true)
+    try await second.waitForError("waiting for process \(first.processID), which runs the same lists over this cache")
+    gate.open()
+    #expect(try await first.wait().status == 0)
+    let run = try job.finishedRun(try await second.wait())
+    #expect(run.status == 0 && run.totals["hit_disk"] == 50 && origin.requests.count == 50, "\(run.result.errorText)")
+  }
+
+  @Test("a run that waits ends by a signal, and goes on if the first is killed") func waitingRuns() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<10))
+    let gate = origin.holdAll()
+    let first = try job.startJob(isHeld: true)
+    try await gate.waitForWaiting(1)
+    let stopped = try job.startJob(isHeld: true)
+    try await stopped.waitForError("waiting for process")
+    stopped.send(SIGTERM)
+    #expect(try await stopped.wait().status == 143)
+    let third = try job.startJob(isHeld: true)
+    try await third.waitForError("waiting for process")
+    first.kill()
+    #expect(try await first.wait().status == nil)
+    gate.open()
+    #expect(try job.finishedRun(try await third.wait()).loaded == 10)
+  }
+
   @Test("a cache in use can be read but not cleared") func aCacheThatIsInUseIsReadButNotCleared() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
@@ -78,5 +112,5 @@ import Testing
 
 extension Run {
   /// Entries that the cache has now.
-  fileprivate var loaded: Int { (totals["downloaded"] ?? 0) + (totals["hit_disk"] ?? 0) }
+  var loaded: Int { (totals["downloaded"] ?? 0) + (totals["hit_disk"] ?? 0) }
 }

@@ -9,7 +9,7 @@ import ImagePrimitives
 ///   use.lock                      see UseLock
 ///   blobs/ab/<key>-<revision>     bodies above 256 KiB; blobs/tmp/ while they arrive
 ///   VERSION  CACHEDIR.TAG  KEY    see FolderMarks
-///   lists/                        copies of fetched lists, of a job's own (WarmJobs)
+///   lists/  runs.lock             copies of fetched lists, and locks of runs (WarmJobs)
 /// ```
 final class CacheFolder: Sendable {
   static let indexName = "index.mdb"

@@ -11,28 +11,37 @@ public final class PreparedJob {
   let stores: JobStores
   let manifests: JobManifests
   let reports: JobReports
+  private let lock: RunLock?
 
   /// Opens the job's cache, manifests and reports without network access: manifests with a URL are fetched when the job
-  /// runs.
+  /// runs. If another process runs the same lists over this cache, it waits for it first.
   ///
   /// - Parameters:
   /// - reportOptions: properties of the machine that reports need.
   ///   - isDryRun: a dry run opens no report, and the cache read-only, if there is one; manifests with a URL are still
   /// fetched. With cache mode `only`, which makes no requests, a manifest with a URL throws.
   ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
+  ///   - onWait: called before a wait, with a sentence on what it is for.
   ///   - time: the clock for `newer-than`.
   public init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),
     isDryRun: Bool = false,
     isStopped: () -> Bool = { false },
+    onWait: (String) -> Void = { _ in },
     time: TimeSource = .system
   ) throws(JobError) {
     if let format = job.transform?.encoding.format, let error = ImageCoderRegistry.standard.encodingError(for: format) {
       throw .transformFormat(error.message)
     }
-    let now = time.wall()
     stores = try JobStores(job, isDryRun: isDryRun)
+    lock = stores.writableCache.flatMap { cache in
+      RunLock(job, in: cache) { process in
+        let other = process > 0 ? "process \(process)" : "another process"
+        onWait("waiting for \(other), which runs the same lists over this cache")
+      }
+    }
+    let now = time.wall()
     manifests = try JobManifests(
       job,
       spoolDirectory: stores.writableCache == nil ? temporaryFolder() : job.cache.disk.directory,

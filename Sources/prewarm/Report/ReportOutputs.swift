@@ -88,13 +88,13 @@ struct ReportOutputs: ParsableArguments {
     return FileIdentity(descriptor: descriptor)
   }
 
-  /// Opens the reports; an error ends the command with status 1, or with 3 if another run is writing the report.
+  /// Opens the reports; an error ends the command with status 1.
   static func open(_ targets: [Target], _ text: TextOptions, _ display: Display) throws -> [any ReportWriter] {
     try targets.map { target in
       do throws(ReportError) {
         return try target.format.open(target.path, options: display.reportOptions(text))
       } catch {
-        throw CommandError(error.exitStatus, "\(error)")
+        throw CommandError(.couldNotFinish, "\(error)")
       }
     }
   }

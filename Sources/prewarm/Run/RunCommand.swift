@@ -150,7 +150,9 @@ struct JobsRun {
       do throws(JobError) {
         let options = display.reportOptions(text, order)
         prepared.append(
-          try PreparedJob(job, reportOptions: options, isDryRun: isDryRun) { control.signal != nil }
+          try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, isStopped: { control.signal != nil }) { sentence in
+            if !display.isQuiet { Note.plain("\(job.name): \(sentence)") }
+          }
         )
       } catch {
         // Without a job file, the command line names the lists.
