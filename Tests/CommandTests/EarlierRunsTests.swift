@@ -14,7 +14,7 @@ import Testing
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: urls(origin, bad: ["a", "b"]),
-      keys: "fail-on: {baseline: last.jsonl}\nreport: [{text: '-'}]"
+      keys: "fail-on: {baseline: last.jsonl, known: never}\nreport: [{text: '-'}]"
     )
     let first = try await job.runJob()
     #expect(first.status == 2)
@@ -31,6 +31,23 @@ import Testing
     let third = try await job.runJob()
     #expect(third.section("standings")["known"] as? Int == 2 && third.section("standings")["counting"] as? Int == 1)
     #expect(third.totals["failed"] == 1 && third.totals["blacklisted"] == 2)
+  }
+
+  @Test("known failures have a limit of their own, with a sentence", arguments: [(1, 0), (2, 2), (20, 2)])
+  func knownFailures(count: Int, status: Int) async throws {
+    let origin = try makeImageOrigin()
+    let bad = (0..<count).map { origin.url("/gone\($0).jpg") }
+    let job = JobFolder(urls: bad, keys: "report: [{text: '-'}]")
+    #expect(try await job.runJob().status == 2)
+    job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
+    job.write(urls: bad + imageURLs(origin, 0..<max(0, 10 - count)))
+    let next = try await job.runJob("--fail-on", "baseline=last.jsonl")
+    #expect(next.status == status && next.section("standings")["known"] as? Int == count, "\(next.result.outputText)")
+    let sentence = "\(count) of \(max(10, count)) URLs are known to be bad (\(count == 2 ? "20" : "100") %, limit 10 %); check whether"
+    #expect(next.result.outputText.contains(sentence) == (status > 0), "\(next.result.outputText)")
+    for limit in ["never", "100%", "\(count)"] {
+      #expect(try await job.runJob("--fail-on", "baseline=last.jsonl", "--fail-on", "known=\(limit)").status == 0)
+    }
   }
 
   @Test("a baseline that is unreadable or omits failures ends the job before anything is fetched")
@@ -70,7 +87,7 @@ import Testing
     #expect(cut.status == 2 && cut.totals["cancelled"] == 1)
     job.folder.write(try #require(job.folder.read(name)), to: "last-\(name)")
     job.write(urls: [origin.url("/a.jpg")])
-    let next = try await job.runJob("--fail-on", "baseline=last-\(name)")
+    let next = try await job.runJob("--fail-on", "baseline=last-\(name)", "--fail-on", "known=never")
     #expect(next.status == 0 && next.section("standings")["known"] as? Int == 1)
     let warning = try #require((next.report["warnings"] as? [String])?.first)
     #expect(next.result.errorText == "prewarm: test: \(warning)\n")
@@ -98,14 +115,14 @@ import Testing
     #expect(first.status == 2 && origin.requests.count { $0.path == "/a.jpg" } == 1)
     #expect(!first.result.outputText.contains("temporary"), "\(first.result.outputText)")
     job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
-    let second = try await job.runJob("--fail-on", "baseline=last.jsonl")
+    let second = try await job.runJob("--fail-on", "baseline=last.jsonl", "--fail-on", "known=never")
     #expect(second.status == 0 && second.totals["blacklisted"] == 1 && second.section("standings")["known"] as? Int == 1)
   }
 
   @Test("a dry run doesn't count invalid lines that the baseline has")
   func dryRuns() async throws {
     let origin = try makeImageOrigin()
-    let job = JobFolder(urls: urls(origin, bad: ["a"]) + ["no url"], keys: "fail-on: {baseline: last.jsonl}")
+    let job = JobFolder(urls: urls(origin, bad: ["a"]) + ["no url"], keys: "fail-on: {baseline: last.jsonl, known: never}")
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 2)
     #expect(try await job.prewarm("run", "job.yaml", "--report", "jsonl=new.jsonl").status == 2)
     rename(job.folder.file("new.jsonl"), job.folder.file("last.jsonl"))

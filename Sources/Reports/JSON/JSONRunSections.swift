@@ -100,8 +100,9 @@ extension BlacklistSummary: JSONSection {
 extension FailOn: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     // A limit of null means that there is none.
-    if Fields.isReading { failures = .never }
+    if Fields.isReading { (failures, known) = (.never, .never) }
     try json.field("failures", &failures)
+    try json.field("known", &known)
     try json.field("kinds", &kinds) { kinds in
       JSONMap(kinds.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) })
     } from: { map in

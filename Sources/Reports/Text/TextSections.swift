@@ -13,7 +13,7 @@ extension TextPage {
       ("failed", totals.failed, failedDetail(report), .failure),
       ("blacklisted", totals.blacklisted, "not requested; \(report.words.blacklistAdvice)", .failure),
       ("skipped", totals.skipped, "filtered out, or not cached (cache.mode: only)", .plain),
-      ("cancelled", totals.cancelled, "not finished; run again to resume", .warning),
+      ("cancelled", totals.cancelled, report.end.cache == nil ? "not finished" : "not finished; run again to resume", .warning),
     ].filter { $0.count > 0 }
     let countWidth = max(5, rows.map { grouped($0.count).count }.max() ?? 0)
     line()

@@ -14,6 +14,11 @@ struct Headline {
   var sentence: String { "\(word): \(detail)" + (time.map { ", \($0)" } ?? "") }
 }
 
+extension RunEnd {
+  /// Before a number of entries that may be larger, since the lists weren't read to their end.
+  var atLeast: String { areManifestsRead ? "" : "at least " }
+}
+
 extension FinishedReport {
   /// Whether the run finished without a bad entry.
   var isAllGood: Bool { exitStatus == .withinLimits && totals.bad == 0 && totals.cancelled == 0 && end.areManifestsRead }
@@ -27,23 +32,25 @@ extension FinishedReport {
     let bad = totals.bad > 0 ? badPhrase() : nil
     if let interruption = end.interruption {
       let known = counted(totals.urls + end.outstanding, "URL")
-      return headline("INTERRUPTED", ["\(grouped(totals.done)) of \(known) done (\(interruption.signalName))", bad], .failure)
+      return headline("INTERRUPTED", ["\(grouped(totals.done)) of \(end.atLeast)\(known) done (\(interruption.signalName))", bad], .failure)
     }
+    let unfinished = totals.cancelled > 0 ? "\(end.atLeast)\(counted(totals.cancelled, "URL")) not finished" : nil
     if let breakage = end.breakage {
-      return headline("FAILED", [escapedForTerminal(breakage), bad ?? counted(totals.urls, "URL")], .failure)
+      let rest = bad == nil && unfinished == nil ? counted(totals.urls, "URL") : nil
+      return headline("FAILED", [escapedForTerminal(breakage), bad, unfinished, rest], .failure)
     }
     if !verdict.reasons.isEmpty {
       // The reasons of a report from a file are text from outside.
       let reasons = verdict.reasons.map { escapedForTerminal($0) }
-      // The reason of this rule includes the bad entries.
-      let isSaid = bad == nil || failOn.reason(.failures, in: self) != nil
+      // The reasons of these rules include the bad entries.
+      let isKnown = standings.counting == 0 && failOn.reason(.known, in: self) != nil
+      let isSaid = bad == nil || isKnown || failOn.reason(.failures, in: self) != nil
       return headline("FAILED", reasons + [isSaid ? nil : bad], .failure)
     }
     if isAllGood {
       let duration = time.map { " in \($0)" } ?? ""
       return Headline(word: "OK", detail: counted(totals.urls, "URL") + duration + goodParts, time: nil, style: .plain)
     }
-    let unfinished = totals.cancelled > 0 ? "\(counted(totals.cancelled, "URL")) not finished" : nil
     let counting = standings.counting
     let margin = counting > 0 ? failOn.failures.margin(of: counting, in: totals.considered) : nil
     let parts = [end.isPastDeadline ? "the deadline passed" : nil, unfinished, totals.bad > 0 ? badPhrase(margin) : nil]

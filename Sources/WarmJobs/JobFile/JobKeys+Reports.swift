@@ -127,6 +127,13 @@ extension JobKeys {
       "failed entries allowed: a number, or a percentage of those not skipped"
     )
     JobKey(
+      "fail-on.known",
+      .limit,
+      \.failOn.known,
+      isInDigest: true,
+      "failures known from the baseline allowed: a number or a percentage"
+    )
+    JobKey(
       "fail-on.empty",
       .word("never", means: false, or: .boolean),
       \.failOn.empty,

@@ -19,6 +19,8 @@ public struct FailOn: Sendable, Hashable {
 
   /// The limit of failed and blacklisted entries.
   public var failures = Limit.count(0)
+  /// The limit of failures that a baseline knows: if nearly all are known, the site may be down, or no longer lets us in.
+  public var known = Limit.fraction(0.1)
   /// Limits of failed and blacklisted entries by kind, in addition to ``failures``; other kinds have no rule of their own.
   public var kinds: [FailureKind: Limit] = [:]
   /// The limits of the latency by percentile. Percentiles are those of the report: exact for the maximum, within 19 % otherwise (see
@@ -38,7 +40,7 @@ public struct FailOn: Sendable, Hashable {
 
 extension FailOn {
   enum Rule: Hashable {
-    case failures, empty, unfinished, evicted
+    case failures, known, empty, unfinished, evicted
     case kind(FailureKind)
     case latency(Percentile)
     case lint(LintRule)
@@ -46,6 +48,7 @@ extension FailOn {
     var name: String {
       switch self {
       case .failures: "failures"
+      case .known: "known"
       case .empty: "empty"
       case .unfinished: "unfinished"
       case .evicted: "evicted"
@@ -62,17 +65,17 @@ extension FailOn {
     let percentiles = Percentile.allCases.filter { latency[$0] != nil }
     let lint = LintRule.allCases.filter { self.lint[$0] != nil && self.lint[$0] != .never }
     let others: [(Rule, Bool)] = [(.empty, empty), (.unfinished, unfinished), (.evicted, evicted)]
-    return (failures == .never ? [] : [.failures]) + kinds.map(Rule.kind) + percentiles.map(Rule.latency)
+    return (failures == .never ? [] : [.failures]) + (known == .never ? [] : [.known]) + kinds.map(Rule.kind) + percentiles.map(Rule.latency)
       + lint.map(Rule.lint) + others.filter(\.1).map(\.0)
   }
 
   /// Judges a run by its report without the verdict.
   ///
-  /// Only failures that ``FinishedReport/standings`` counts can break a rule. Percentages refer to the entries that were neither skipped
+  /// Only failures that ``FinishedReport/standings`` counts can break a rule other than ``known``. Percentages refer to the entries that were neither skipped
   /// nor cancelled. Without measured transfers, all rules on latency hold.
   func verdict(of report: FinishedReport) -> RunVerdict {
     let rules =
-      [.unfinished, .empty, .failures] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency)
+      [.unfinished, .empty, .failures, .known] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency)
       + LintRule.allCases.map(Rule.lint) + [.evicted]
     return RunVerdict(reasons: rules.compactMap { reason($0, in: report) })
   }
@@ -83,8 +86,8 @@ extension FailOn {
     switch rule {
     case .unfinished:
       guard unfinished, end.isPastDeadline else { return nil }
-      if totals.cancelled > 0 { return "the deadline passed with \(counted(totals.cancelled, "URL")) not finished" }
-      return end.areManifestsRead ? nil : "the deadline passed before the manifests were read"
+      if totals.cancelled > 0 { return "the deadline passed with \(end.atLeast)\(counted(totals.cancelled, "URL")) not finished" }
+      return end.areManifestsRead ? nil : "the deadline passed before the lists were read"
     case .empty:
       return empty && end.isEmpty ? "no URLs in the lists, or none left after \(report.words.filters)" : nil
     case .evicted:
@@ -94,6 +97,11 @@ extension FailOn {
     case .failures:
       guard let excess = failures.excess(of: report.standings.counting, in: totals.considered) else { return nil }
       return report.badPhrase(excess)
+    case .known:
+      let count = report.standings.known
+      guard let excess = known.excess(of: count, in: totals.considered) else { return nil }
+      let urls = "\(grouped(count)) of \(counted(totals.considered, "URL")) \(count == 1 ? "is" : "are") known to be bad"
+      return "\(urls) (\(excess)); check whether the site is up and lets you in, or raise \(report.words.key(.known))"
     case .kind(let kind):
       let counting = report.standings.countingByKind[kind] ?? 0
       guard let excess = kinds[kind]?.excess(of: counting, in: totals.considered) else { return nil }
