@@ -44,6 +44,9 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
+  /// Whether this machine is to blame, so that nothing is known about the URL: visitors may well see its image.
+  public var isFaultOfMachine: Bool { self == .cacheWrite || self == .internal }
+
   /// The kind with that name; nil for other text.
   public init?(name: some StringProtocol) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }

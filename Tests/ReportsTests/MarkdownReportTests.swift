@@ -28,7 +28,7 @@ let hostileMarkdown = [
       startedAt: nil
     )
     for (index, text) in texts.enumerated() {
-      run.record(.failed(ImageFailure(FailureKind.allCases[index % 26], message: text)), url: text, host: text, manifest: index)
+      run.record(.failed(ImageFailure(FailureKind.ofURLs[index % FailureKind.ofURLs.count], message: text)), url: text, host: text, manifest: index)
     }
     var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = texts })
     report.placeholders = texts.map { Placeholder(host: $0, checksum: Checksum(high: 0, low: 0), urls: 10, firstURL: $0) }
@@ -89,7 +89,7 @@ let hostileMarkdown = [
     let long = String(repeating: "`|", count: 2000)
     let run = makeRun(manifests: [long])
     for host in 0..<2000 {
-      for kind in FailureKind.allCases {
+      for kind in FailureKind.ofURLs {
         run.record(.failed(ImageFailure(kind, message: long)), url: long, host: "\(host).\(long)")
       }
     }

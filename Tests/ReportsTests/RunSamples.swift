@@ -158,3 +158,8 @@ extension ReportWords {
     retryAdvice: "--retry-blacklisted"
   )
 }
+
+extension FailureKind {
+  /// All but faults of this machine, which aren't failures of a URL.
+  static let ofURLs = allCases.filter { !$0.isFaultOfMachine }
+}

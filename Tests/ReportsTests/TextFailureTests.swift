@@ -148,9 +148,9 @@ private func makeBrokenRun() -> RunReport {
 
   @Test("every kind is shown, and many statuses are counted") func everyKindIsShownAndManyStatusesAreCounted() {
     let run = makeRun()
-    for kind in FailureKind.allCases where kind != .httpStatus { run.record(.failed(ImageFailure(kind, message: "so"))) }
+    for kind in FailureKind.ofURLs where kind != .httpStatus { run.record(.failed(ImageFailure(kind, message: "so"))) }
     let kinds = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
-    for kind in FailureKind.allCases where kind != .httpStatus { #expect(kinds.contains { $0.hasPrefix("  \(kind.name) ") }) }
+    for kind in FailureKind.ofURLs where kind != .httpStatus { #expect(kinds.contains { $0.hasPrefix("  \(kind.name) ") }) }
     for status in 500..<550 { run.record(.failed(ImageFailure(.httpStatus, status: status, message: "no"))) }
     let all = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
     expectGolden(all.lines(with: "more"))

@@ -125,10 +125,6 @@ final class ManifestOpener {
     guard case .url(let url)? = file.location, let fetch = fetches[index] else { preconditionFailure("only URLs are fetched") }
     switch fetch.outcome {
     case nil: return .wouldBlock(fetch.descriptor)
-    case .failed where manifest.isOfAnyKind && file.kind == .listed:
-      // The request for the image says why.
-      fetches[index] = nil
-      return .open(OpenManifest(index, file, of: manifest, input: nil, context: context(of: file, of: manifest)), url)
     case .failed(let sentence):
       fetches[index] = nil
       throw ManifestError(manifest: file.name, message: "cannot fetch it: \(sentence)")

@@ -74,10 +74,15 @@ public final class RunReport {
 
   /// Counts the result of an entry and writes its row; must be called once for each entry, after its commit.
   ///
+  /// An entry that failed by a fault of this machine counts as cancelled, since nothing is known about its URL; then the run couldn't
+  /// finish.
+  ///
   /// A manifest's index that ``addManifest(_:)`` didn't return is a programmer error and traps.
   ///
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
   public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
+    var result = result
+    if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true { result.outcome = .cancelled }
     let standing = tally.record(result, of: entry, standing: standing)
     guard tally.lint != nil else {
       for journal in journals { journal.append(result, of: entry, standing: standing) }
@@ -124,6 +129,8 @@ public final class RunReport {
 
   /// Returns the report on the entries so far, judged by `failOn`.
   public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
+    var end = end
+    end.breakage = end.breakage ?? tally.fault
     let hosts = tally.hosts.hosts.indices.map { index in
       let host = tally.hosts.hosts[index]
       return HostSummary(

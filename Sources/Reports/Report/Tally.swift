@@ -16,6 +16,8 @@ struct Tally {
   var lint: LintLog?
   /// The rules that the last entry breaks.
   private(set) var broken = LintRuleSet()
+  /// The first fault of this machine, which says why the run couldn't finish; nil if there was none.
+  private(set) var fault: String?
   /// Nil: all failures count.
   var judge: (any FailureJudge)?
   /// When the first of the good entries expires; nil if none of them expires.
@@ -69,7 +71,8 @@ struct Tally {
         variant: variants[entry.variant],
         standing: standing
       )
-    case .skipped, .cancelled: break
+    case .cancelled: if let failure = result.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
+    case .skipped: break
     }
     if let stored = result.newBytes, !result.isShared {
       traffic.originalBytes += result.bytes

@@ -96,9 +96,9 @@ struct ReportRow {
     )
   }
 
-  /// For `failed` and `blacklisted`; nil if the row doesn't say.
+  /// For `failed`, `blacklisted` and, if this machine was to blame, `cancelled`; nil if the row doesn't say.
   func failure(_ outcome: LoadOutcome) throws(JSONError) -> ImageFailure? {
-    guard outcome == .failed || outcome == .blacklisted, let kind: FailureKind = try read(.kind) else { return nil }
+    guard [.failed, .blacklisted, .cancelled].contains(outcome), let kind: FailureKind = try read(.kind) else { return nil }
     let status: HTTPStatus? = try read(.status)
     var failure = ImageFailure(kind, status: status?.code, message: try read(.message) ?? "")
     failure.isTransient = try read(.transient) ?? false

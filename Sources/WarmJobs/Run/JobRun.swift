@@ -17,6 +17,9 @@ final class JobRun: PrefetchDelegate {
   /// Called with the URL of every entry that a dry run would fetch; nil in other runs, and if nothing would be fetched.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
   private let onProgress: () -> Void
+  /// Called when this machine can't store images or reach hosts, since going on is pointless.
+  private let onFault: () -> Void
+  private var network = NetworkFault()
 
   /// The absolute path of the job file; nil if there is none.
   private let jobFile: String?
@@ -25,6 +28,8 @@ final class JobRun: PrefetchDelegate {
 
   /// Whether any entry passed include and exclude; bad lines count.
   private(set) var hasEntries = false
+  /// A sentence on why no host could be reached because of this machine; nil if one could, or if that isn't known.
+  var networkFault: String? { network.sentence }
   private(set) var blacklistAdded: UInt64 = 0
   private(set) var blacklistRemoved: UInt64 = 0
 
@@ -35,6 +40,7 @@ final class JobRun: PrefetchDelegate {
     report: RunReport,
     context: LoadContext,
     onMiss: ((UnsafeRawBufferPointer) -> Void)?,
+    onFault: @escaping () -> Void,
     onProgress: @escaping () -> Void
   ) {
     self.reader = reader
@@ -43,6 +49,7 @@ final class JobRun: PrefetchDelegate {
     self.report = report
     self.context = context
     self.onMiss = onMiss
+    self.onFault = onFault
     self.onProgress = onProgress
     addManifests()
   }
@@ -98,8 +105,18 @@ final class JobRun: PrefetchDelegate {
   func finished(_ entry: Entry, _ completion: LoadCompletion) {
     if completion.joinedBlacklist { blacklistAdded += 1 }
     if completion.leftBlacklist { blacklistRemoved += 1 }
+    network.note(completion.result)
+    if completion.result.failure?.kind == .cacheWrite || network.isCertain { onFault() }
     if let onMiss, completion.result.outcome == .skipped { entry.withShownURL(onMiss) }
-    record(expected(completion.result, of: entry), of: entry)
+    record(expected(blamed(completion.result), of: entry), of: entry)
+  }
+
+  /// The result, with the blame on this machine if it has no network.
+  private func blamed(_ result: EntryResult) -> EntryResult {
+    guard network.isCertain, let sentence = network.sentence, result.failure?.unreachableReason != nil else { return result }
+    var result = result
+    result.details = EntryResult.Details(failure: ImageFailure(.internal, message: sentence))
+    return result
   }
 
   /// The result, as failed if its list expects another image.

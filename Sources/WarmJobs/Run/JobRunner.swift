@@ -68,7 +68,8 @@ public final class JobRunner {
       variants: variants.count,
       report: report,
       context: session.context,
-      onMiss: onFetch
+      onMiss: onFetch,
+      onFault: control.endRun
     ) { [time] in
       report.sample(elapsed: session.elapsed)
       let now = time.monotonic()
@@ -95,7 +96,7 @@ public final class JobRunner {
     end.isPastDeadline = summary.deadlinePassed
     end.areManifestsRead = summary.sourceEnded
     end.isEmpty = summary.sourceEnded && !run.hasEntries && !reader.othersHaveEntries
-    end.breakage = summary.cacheError.map(\.jobSentence) ?? summary.sourceError.map(jobSentence(of:))
+    end.breakage = summary.cacheError.map(\.jobSentence) ?? run.networkFault ?? summary.sourceError.map(jobSentence(of:))
     let isWhole = end.areManifestsRead && end.breakage == nil && report.totals.cancelled + report.transientFailures == 0
     if onMiss == nil { session.trim(isWhole: isWhole) }
     let bound = session.bound(unreachable: report.unreachable)

@@ -59,9 +59,9 @@ extension FaultRow {
       FaultRow(
         part: "disk",
         fault: "the cache's folder is deleted during the run",
-        outcome: "failed",
+        outcome: "cancelled",
         kind: "cache-write",
-        exit: 2,
+        exit: 1,
         says: "deleted or replaced"
       ) { scene in
         try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
@@ -103,9 +103,9 @@ extension FaultRow {
   private static let fullDisk = FaultRow(
     part: "disk",
     fault: "no space for the cache",
-    outcome: "failed",
+    outcome: "cancelled",
     kind: "cache-write",
-    exit: 2,
+    exit: 1,
     says: "no space left for the cache"
   ) { scene in
     let mount = try TemporaryMount(byteCount: 256 << 10)

@@ -257,11 +257,13 @@ import Testing
       (.text("https://a.com/0.jpg\n"), ["https://a.com/0.jpg"]),
       (.text("<urlset><url><loc>https://a.com/0.jpg</loc></url></urlset>"), ["https://a.com/0.jpg"]),
       (.typed("image/svg+xml", "<svg/>"), ["https://a.com/x"]),
-      (.failure("the server answered 404 Not Found"), ["https://a.com/x"]),
     ]
     for (answer, urls) in cases {
       let result = try readAll([try unknown("https://a.com/x")], fetcher: FakeFetcher(["https://a.com/x": answer]))
       #expect(result.urls == urls && result.failure == nil)
     }
+    let missing = FakeFetcher(["https://a.com/x": .failure("the server answered 404 Not Found")])
+    let result = try readAll([try unknown("https://a.com/x")], fetcher: missing)
+    #expect(result.urls == [] && result.failure?.message == "cannot fetch it: the server answered 404 Not Found")
   }
 }

@@ -9,7 +9,7 @@ import Testing
     let long = "https://img.example.com/" + String(repeating: "<&\u{202E}\"'", count: 210_000)
     let run = makeRun(manifests: (0..<3000).map { "urls/\($0)/" + String(repeating: "&", count: 400) })
     let kinds =
-      FailureKind.allCases.map { ImageFailure($0, message: long) }
+      FailureKind.ofURLs.map { ImageFailure($0, message: long) }
       + (0..<500).map { ImageFailure(.httpStatus, status: 100 + $0, message: long) }
     for index in 0..<3000 {
       let failure = kinds[index % kinds.count]

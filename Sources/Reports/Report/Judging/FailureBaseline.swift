@@ -86,7 +86,7 @@ public final class FailureBaseline: FailureJudge {
         if outcome == .cancelled { isPartial = true }
         guard outcome == .failed || outcome == .blacklisted else { return }
         let (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
-        guard failure?.isTransient != true || standing == .known else { return }
+        guard Self.isLasting(failure, standing) else { return }
         add(EntryKey(url: try row.url(), variant: try row.variant()))
       }
     case .report:
@@ -94,8 +94,13 @@ public final class FailureBaseline: FailureJudge {
       try report.checkThatAllFailuresAreListed(path: path)
       isEmpty = report.totals.urls == 0
       isPartial = report.totals.cancelled > 0 || !report.end.areManifestsRead
-      for record in report.failures where record.failure?.isTransient != true || record.standing == .known { add(record.key) }
+      for record in report.failures where Self.isLasting(record.failure, record.standing) { add(record.key) }
     }
+  }
+
+  /// A fault of the machine that ran isn't one of the URL, whoever wrote the report.
+  private static func isLasting(_ failure: ImageFailure?, _ standing: FailureStanding) -> Bool {
+    failure?.kind.isFaultOfMachine != true && (failure?.isTransient != true || standing == .known)
   }
 
   public var count: Int { known.count }

@@ -1,0 +1,101 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Faults of this machine: they say nothing about a URL, come first, end with status 1, and aren't remembered.
+@Suite struct MachineFaultTests {
+  @Test(
+    "on a full disk each night exits with 1 and says so first, whatever the baseline, and requests no more than it began",
+    .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
+  )
+  func fullDisk() async throws {
+    let mount = try TemporaryMount(byteCount: 1 << 20)
+    let origin = try makeImageOrigin()
+    origin.setFallback { request in
+      let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
+      return .body(SampleImages.jpeg(number, padding: 100_000), type: "image/jpeg")
+    }
+    let keys = "cache: {directory: \(mount.directory.path)}\nprefetch: {concurrency: 4}\nreport: [{text: '-'}]"
+    let job = JobFolder(urls: imageURLs(origin, 0..<200), keys: keys)
+    let sentence = "no space left for the cache at \(mount.directory.path)"
+    for night in 0..<3 {
+      let options = night == 0 ? [] : ["--fail-on", "baseline=last.jsonl", "--fail-on", "known=never"]
+      let run = try job.finishedRun(try await job.startJob(options).wait())
+      #expect(run.status == 1 && run.failuresByKind.isEmpty, "\(run.result.errorText)")
+      #expect(run.result.outputText.hasPrefix("test  FAILED  \(sentence)"), "\(run.result.outputText)")
+      #expect(run.totals["failed"] == 0 && (run.totals["cancelled"] ?? 0) > 0)
+      #expect(run.section("standings")["known"] as? Int == 0 && run.section("standings")["counting"] as? Int == 0)
+      #expect(run.rows("cancelled").contains { $0.message?.hasPrefix(sentence) == true })
+      #expect(origin.requests.count < 100)
+      job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
+    }
+    #expect(try await job.prewarm("blacklist", "list", "--job", "job.yaml").output.isEmpty)
+    let shown = try await job.prewarm("report", "merge", "last.jsonl")
+    #expect(shown.status == 1 && shown.outputText.contains(sentence), "\(shown.outputText)")
+  }
+
+  @Test("a baseline doesn't know URLs whose images couldn't be written", arguments: ["cache-write", "internal"])
+  func otherReports(kind: String) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: [origin.url("/gone.jpg")], keys: "fail-on: {known: never}")
+    for outcome in ["failed", "cancelled"] {
+      let row = #"{"url":"\#(origin.url("/gone.jpg"))","manifest":"urls.txt","line":1,"priority":"normal","#
+      job.folder.write(row + #""outcome":"\#(outcome)","kind":"\#(kind)","message":"no space"}"# + "\n", to: "last.jsonl")
+      let run = try await job.runJob("--fail-on", "baseline=last.jsonl")
+      #expect(run.status == 2 && run.section("standings")["counting"] as? Int == 1, "\(outcome)")
+    }
+  }
+
+  @Test(
+    "without a network the run stops, says so first, and exits with 1",
+    .enabled(if: isolates, "needs the right to unshare")
+  )
+  func noNetwork() async throws {
+    let job = JobFolder(urls: (0..<500).map { "http://shop\($0).example/\($0).jpg" })
+    for arguments in [["check", "urls.txt"], ["run", "job.yaml"]] {
+      let command = try Command(
+        "/usr/bin/unshare",
+        ["-rn", BuiltCommand.path] + arguments + ["--set", "request.retries=0"],
+        environment: job.environment,
+        workingDirectory: job.folder.path
+      )
+      let result = try await command.wait()
+      #expect(result.status == 1, "\(result.outputText)")
+      let text = result.outputText
+      #expect(text.contains("FAILED  this machine has no network") && !text.contains(" bad"), "\(text)")
+    }
+  }
+
+  private static let isolates =
+    (try? Command("/usr/bin/unshare", ["-rn", "/bin/true"]).wait().status) == 0
+
+  @Test("a source that can't be read exits with 1, whatever the baseline", arguments: [404, 403, 500])
+  func unreadableSource(status: Int) async throws {
+    let origin = try makeImageOrigin()
+    origin.setFallback { _ in .status(status) }
+    let job = JobFolder(urls: [])
+    for source in ["/", "/page", "/page.html", "/sitemap.xml", "/urls.txt", "/feed"] {
+      let arguments = ["check", origin.url(source), "--set", "request.retries=0", "-o", "rows.jsonl"]
+      for options in [[], ["--fail-on", "baseline=rows.jsonl"]] {
+        let result = try await job.start(arguments.dropLast(options.isEmpty ? 0 : 2) + options).wait()
+        #expect(result.status == 1, "\(source): \(result.outputText)")
+        #expect(result.errorText.contains("cannot fetch it: the server responded with \(status)"), "\(result.errorText)")
+      }
+    }
+    // An image isn't a source.
+    #expect(try await job.prewarm("check", origin.url("/a.jpg"), "--set", "request.retries=0").status == 2)
+  }
+
+  @Test("a report that another run writes exits with 1, since the job is right") func lockedReport() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1))
+    let first = try job.start(["check", "urls.txt", "-o", "out.html"] + JobFolder.patience)
+    try await gate.waitForWaiting(1)
+    let second = try await job.prewarm("check", "urls.txt", "-o", "out.html")
+    #expect(second.status == 1 && second.errorText.contains("another run is writing it"), "\(second.errorText)")
+    gate.open()
+    #expect(try await first.wait().status == 0)
+  }
+}
