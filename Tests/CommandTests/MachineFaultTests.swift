@@ -67,6 +67,19 @@ import Testing
     }
   }
 
+  @Test("if no name server answers, the run exits with 1; if one host responds or a name doesn't exist, with 2")
+  func noNameServer() async throws {
+    let origin = try makeImageOrigin()
+    let (down, good) = (["a.down", "b.down", "c.broken", "d.down"].map { "http://\($0)/0.jpg" }, imageURLs(origin, 0..<1))
+    let cases = [(down, 1), (Array(down.prefix(1)), 1), (down + good, 2), (["http://a.none/0.jpg"], 2), (["http://a.invalid/0.jpg"], 2)]
+    for (urls, status) in cases {
+      let job = JobFolder(urls: urls, keys: "request: {retries: 0}\nreport: [{text: '-'}]")
+      let result = try await job.startPreloaded(.resolver, []).wait()
+      #expect(result.status == status, "\(result.outputText)")
+      #expect(result.outputText.contains("FAILED  no name could be resolved, such as") == (status == 1), "\(result.outputText)")
+    }
+  }
+
   private static let isolates =
     (try? Command("/usr/bin/unshare", ["-rn", "/bin/true"]).wait().status) == 0
 
@@ -85,17 +98,5 @@ import Testing
     }
     // An image isn't a source.
     #expect(try await job.prewarm("check", origin.url("/a.jpg"), "--set", "request.retries=0").status == 2)
-  }
-
-  @Test("a report that another run writes exits with 1, since the job is right") func lockedReport() async throws {
-    let origin = try makeImageOrigin()
-    let gate = origin.holdAll()
-    let job = JobFolder(urls: imageURLs(origin, 0..<1))
-    let first = try job.start(["check", "urls.txt", "-o", "out.html"] + JobFolder.patience)
-    try await gate.waitForWaiting(1)
-    let second = try await job.prewarm("check", "urls.txt", "-o", "out.html")
-    #expect(second.status == 1 && second.errorText.contains("another run is writing it"), "\(second.errorText)")
-    gate.open()
-    #expect(try await first.wait().status == 0)
   }
 }

@@ -216,7 +216,7 @@ struct Trimmer {
   }
 
   private func isOfRun(_ head: EntryHead) -> Bool {
-    runStart.map { head.storedAt >= $0 } ?? false || used?.contains(head) ?? false
+    runStart.map { head.storedAt >= $0 && !expiry.isFromFuture(head, at: now) } ?? false || used?.contains(head) ?? false
   }
 }
 

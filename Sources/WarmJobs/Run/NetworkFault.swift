@@ -3,8 +3,8 @@ import ImagePrimitives
 
 /// Finds out whether this machine has no network, as long as no host has responded: then nothing is known about any URL.
 struct NetworkFault {
-  /// A single name may fail by its own name servers.
-  private static let namesForCertainty = 3
+  /// A look-up without a name server takes ten seconds or more, and a few show that none answers.
+  private static let lookUpLimit = 3
 
   private var isNetworkUp = false
   /// Names that no name server could resolve, each looked up here once more, since libcurl doesn't say why it failed.
@@ -12,7 +12,7 @@ struct NetworkFault {
 
   /// A sentence on why no host can be reached; nil if one can be, or if that isn't known.
   private(set) var sentence: String?
-  /// Whether that is certain, so that going on is pointless.
+  /// Whether that is certain, so that going on is pointless. Without name servers, a slow host may still respond.
   private(set) var isCertain = false
 
   /// Notes the result of an entry.
@@ -40,14 +40,13 @@ struct NetworkFault {
   }
 
   private mutating func examine(name: String) {
-    guard unresolved.count < Self.namesForCertainty, !unresolved.contains(name) else { return }
+    guard unresolved.count < Self.lookUpLimit, !unresolved.contains(name) else { return }
     guard Self.isUnanswered(name) else {
       (isNetworkUp, sentence) = (true, nil)
       return
     }
     unresolved.insert(name)
     sentence = "no name could be resolved, such as \(name); check the name servers of this machine (/etc/resolv.conf)"
-    isCertain = unresolved.count == Self.namesForCertainty
   }
 
   /// Whether no name server gave an answer, rather than the one that the name doesn't exist.
@@ -56,7 +55,7 @@ struct NetworkFault {
     if name.hasSuffix(".invalid") { return false }
     var list: UnsafeMutablePointer<addrinfo>?
     defer { if let list { freeaddrinfo(list) } }
-    return getaddrinfo(name, nil, nil, &list) == EAI_AGAIN
+    return [EAI_AGAIN, EAI_FAIL].contains(getaddrinfo(name, nil, nil, &list))
   }
 
   /// Whether there is a route to hosts elsewhere. Connecting a datagram socket looks the route up, and sends nothing.

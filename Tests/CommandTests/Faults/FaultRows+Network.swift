@@ -19,8 +19,8 @@ extension FaultRow {
     .network("an unreachable network", "connect", "no connection to 255.255.255.255") { _ in "http://255.255.255.255/fault.jpg"
     },
     .resolver("an unknown name", "nobody.none"),
-    .resolver("a resolver that is down", "images.down"),
-    .resolver("a resolver that fails", "images.broken"),
+    .resolver("a resolver that is down", "images.down", exit: 1),
+    .resolver("a resolver that fails", "images.broken", exit: 1),
     .resolver("a resolver that never responds", "images.asleep", keys: impatient),
     .network("TLS to a plain port", "tls", "the TLS handshake with") { scene in "https://127.0.0.1:\(scene.origin.port)/fault.jpg"
     },
@@ -43,11 +43,13 @@ extension FaultRow {
     },
   ]
 
-  private static func resolver(_ fault: String, _ name: String, keys: String = "") -> FaultRow {
-    .network(fault, "dns", "the name \(name) ", keys: keys) { scene in
+  private static func resolver(_ fault: String, _ name: String, keys: String = "", exit: Int = 2) -> FaultRow {
+    var row = FaultRow.network(fault, "dns", "the name \(name) ", keys: keys) { scene in
       scene.environment["LD_PRELOAD"] = Preload.resolver.path
       return "http://\(name)/fault.jpg"
     }
+    row.exit = exit
+    return row
   }
 }
 
