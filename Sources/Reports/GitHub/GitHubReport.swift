@@ -24,8 +24,11 @@ struct GitHubReport: ReportForm {
     if let baseline = report.baseline, baseline.fixed > 0, let difference = report.differencePhrase {
       let (shown, more) = baseline.fixedEntries(atMost: Self.limit)
       let urls = shown.map(\.title) + (more > 0 && !shown.isEmpty ? ["… \(grouped(more)) more"] : [])
-      let message = ([difference + (urls.isEmpty ? "" : "; fixed:")] + urls).joined(separator: "\n")
-      WorkflowCommand(level: .notice, title: "prewarm \(report.job.title)", message: message).write(to: &output)
+      let lines = [difference + (urls.isEmpty ? "" : "; fixed:")] + urls
+      WorkflowCommand(level: .notice, title: "prewarm \(report.job.title)", lines: lines).write(to: &output)
+    }
+    if let known = report.knownPhrase {
+      WorkflowCommand(level: .notice, title: "known failures", message: known).write(to: &output)
     }
     let files = files(of: report)
     let failures = report.failureGroups.map { commands(of: $0, isBroken: report.breaksRule($0), files: files) }
@@ -56,13 +59,8 @@ struct GitHubReport: ReportForm {
       if more > 0 { commands.append(rest(level, title: group.title, more: more, of: count, "URL")) }
       return commands
     }
-    guard isBroken else { return ([], commands(.warning, group.examples, of: group.count)) }
-    let counting = group.examples.filter { $0.standing == .counts }
-    let excused = group.examples.filter { $0.standing != .counts }
-    return (
-      commands(.error, counting, of: group.counting),
-      commands(.warning, excused, of: group.count - min(group.count, group.counting))
-    )
+    let own = commands(isBroken ? .error : .warning, group.examples.filter { $0.standing == .counts }, of: group.counting)
+    return isBroken ? (own, []) : ([], own)
   }
 
   private func command(
@@ -72,14 +70,13 @@ struct GitHubReport: ReportForm {
     files: [String: String]
   ) -> WorkflowCommand {
     let variant = failure.variant.title.map { " (\($0))" } ?? ""
-    let standing = failure.standing.sentence.map { " (\($0))" } ?? ""
     let message = failure.failure?.message ?? "known bad"
     return WorkflowCommand(
       level: level,
       title: title,
       file: files[failure.manifest],
       line: failure.line,
-      message: "\(failure.location): \(message)\(standing): \(failure.url)\(variant)"
+      message: "\(failure.location): \(message): \(failure.url)\(variant)"
     )
   }
 
@@ -118,6 +115,14 @@ extension FinishedReport {
     guard !verdict.reasons.isEmpty else { return false }
     return failOn.reason(.failures, in: self) != nil || group.kind.flatMap { failOn.reason(.kind($0), in: self) } != nil
   }
+
+  /// `25 URLs also failed in the baseline known.jsonl: http-status 404 24, timeout 1`; nil if no failure is known.
+  fileprivate var knownPhrase: String? {
+    guard standings.known > 0 else { return nil }
+    let groups = failureGroups.filter { $0.count > $0.counting }.map { "\($0.title) \(grouped($0.count - $0.counting))" }
+    let kinds = groups.isEmpty ? "" : ": \(groups.joined(separator: ", "))"
+    return "\(counted(standings.known, "URL")) also failed in the baseline\(baseline.map { " \($0.path)" } ?? "")\(kinds)"
+  }
 }
 
 /// A workflow command of GitHub Actions (GitHub's documentation, "Workflow commands"; the runner's `ActionCommand.cs`).
@@ -135,10 +140,19 @@ struct WorkflowCommand {
   var file: String?
   /// The line in the file; 0 if there is none.
   var line: UInt64 = 0
-  var message: String
+  /// The lines of the message.
+  var lines: [String]
 
-  /// The limit of a message in bytes; GitHub accepts 64 KB per annotation.
-  private static let messageLimit = 4000
+  init(level: Level, title: String, file: String? = nil, line: UInt64 = 0, message: String) {
+    self.init(level: level, title: title, file: file, line: line, lines: [message])
+  }
+
+  init(level: Level, title: String, file: String? = nil, line: UInt64 = 0, lines: [String]) {
+    (self.level, self.title, self.file, self.line, self.lines) = (level, title, file, line, lines)
+  }
+
+  /// The limit of a line in bytes; GitHub accepts 64 KB per annotation.
+  private static let lineLimit = 4000
 
   func write(to output: inout OutputBuffer) {
     output.append("::\(level.rawValue) ")
@@ -151,8 +165,11 @@ struct WorkflowCommand {
     output.appendLiteral("title=")
     output.appendVisible(title, limit: 200, replacing: escapedInProperty)
     output.appendLiteral("::")
-    // A line end would be escaped as %0A, but the text shows it as `\n` already.
-    output.appendVisible(message, limit: Self.messageLimit) { $0 == UInt8(ascii: "%") ? "%25" : nil }
+    for (index, text) in lines.enumerated() {
+      if index > 0 { output.appendLiteral("%0A") }
+      // A line end in text from outside is shown as `\n`.
+      output.appendVisible(text, limit: Self.lineLimit) { $0 == UInt8(ascii: "%") ? "%25" : nil }
+    }
     output.appendLiteral("\n")
   }
 }

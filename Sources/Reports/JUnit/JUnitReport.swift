@@ -2,11 +2,11 @@ import ImagePrimitives
 
 /// A JUnit report as GitLab (`lib/gitlab/ci/parsers/test/junit.rb`) and Jenkins (`hudson.tasks.junit.CaseResult`) read it.
 ///
-/// The suite with the job's name has a case for each failed and blacklisted entry, and for all others if the report lists successes.
-/// Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run and for each enabled rule of
-/// `fail-on`, and the job's description, the fixed URLs of a baseline and the run's warnings: so the file always has a case, which
-/// Jenkins requires, and one fails if the exit status isn't 0. Rules that weren't checked, since the run didn't finish, are skipped. A
-/// failure that doesn't count in the verdict is `skipped`, with its message.
+/// The suite has a case for each failed and blacklisted entry, and for all others if the report lists successes; otherwise one case
+/// stands for the others, since Jenkins requires a case. Its counts are those of the run, listed or not. The verdict, the job's
+/// description, the fixed URLs of a baseline and the run's warnings are properties and output of the suite. A case fails for each
+/// reason of the exit status that isn't a failed entry: a run that didn't finish, and broken rules such as `fail-on.empty`. A failure
+/// that doesn't count in the verdict is `skipped`, with its message.
 ///
 /// Cases are spooled during the run, since the counts precede them in the file. The file stays below 30 MB, GitLab's limit: a last case
 /// counts the omitted ones, and fails if one of them would. Successes take at most two thirds of the limit.
@@ -87,51 +87,27 @@ extension OutputBuffer {
   private static let warningLimit = 100
 
   mutating func appendJUnitStart(_ report: FinishedReport) {
-    let rules = report.verdictCases
-    let failedRules = UInt64(rules.count { $0.reason != nil && $0.isFailure })
-    let skippedRules = UInt64(rules.count { !$0.isFailure })
-    appendLiteral("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites")
-    appendXML(attribute: "name", report.job.title)
-    appendJUnitCounts(
-      tests: report.totals.urls + UInt64(rules.count),
-      failures: report.standings.counting + failedRules,
-      skipped: report.skippedCases + skippedRules,
-      report
-    )
-    appendLiteral(">\n  <testsuite")
-    appendXML(attribute: "name", "\(report.job.title): verdict")
-    appendJUnitCounts(tests: UInt64(rules.count), failures: failedRules, skipped: skippedRules, report)
-    appendLiteral(">\n")
-    if !report.job.description.isEmpty {
-      appendLiteral("    <properties><property name=\"description\"")
-      appendXML(attribute: "value", report.job.description)
-      appendLiteral("/></properties>\n")
+    let reasons = report.otherReasons
+    appendLiteral("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+    for (indent, element) in [("", "testsuites"), ("  ", "testsuite")] {
+      append("\(indent)<\(element)")
+      appendXML(attribute: "name", report.job.title)
+      appendXML(attribute: "tests", report.totals.urls + UInt64(reasons.count))
+      appendXML(attribute: "failures", report.standings.counting + UInt64(reasons.count))
+      appendXML(attribute: "errors", 0)
+      appendXML(attribute: "skipped", report.skippedCases)
+      appendXML(attribute: "time", seconds: report.end.duration.inSeconds)
+      if let moment = report.startedAt { appendXML(attribute: "timestamp", moment.iso8601Seconds) }
+      appendLiteral(">\n")
     }
-    for rule in rules { appendJUnit(rule) }
-    let (fixed, moreFixed) = report.baseline?.fixedEntries() ?? ([], 0)
-    if !report.warnings.isEmpty || !fixed.isEmpty {
-      appendLiteral("    <system-out>")
-      for entry in fixed {
-        appendLiteral("fixed since the baseline: ")
-        appendXML(entry.title, limit: JUnitCases.textLimit)
-        appendLiteral("\n")
-      }
-      if moreFixed > 0, !fixed.isEmpty { append("… \(grouped(moreFixed)) more fixed\n") }
-      for warning in report.warnings.prefix(Self.warningLimit) {
-        appendXML(warning, limit: JUnitCases.textLimit)
-        appendLiteral("\n")
-      }
-      appendLiteral("</system-out>\n")
+    appendLiteral("    <properties>")
+    for (name, value) in [("verdict", report.headline.sentence), ("description", report.job.description)] where !value.isEmpty {
+      append("<property name=\"\(name)\"")
+      appendXML(attribute: "value", value)
+      appendLiteral("/>")
     }
-    appendLiteral("  </testsuite>\n  <testsuite")
-    appendXML(attribute: "name", report.job.title)
-    appendJUnitCounts(
-      tests: report.totals.urls,
-      failures: report.standings.counting,
-      skipped: report.skippedCases,
-      report
-    )
-    appendLiteral(">\n")
+    appendLiteral("</properties>\n")
+    for reason in reasons { appendJUnit(reason) }
   }
 
   mutating func appendJUnitEnd(_ report: FinishedReport, leftOut: JUnitWriter.LeftOut, listsSuccesses: Bool) {
@@ -140,28 +116,34 @@ extension OutputBuffer {
       let others = leftOut.others > 0 ? counted(leftOut.others, "more case") : nil
       let cases = [failures, others].compactMap(\.self).joined(separator: " and ")
       let sentence = "\(cases) omitted: this file is limited to 30 MB"
-      appendJUnit(VerdictCase(className: "(cut)", name: "omitted cases", reason: sentence, isFailure: leftOut.failures > 0))
+      appendJUnit(OtherCase(className: "(cut)", name: "omitted cases", reason: sentence, isFailure: leftOut.failures > 0))
     }
+    if !listsSuccesses || report.totals.urls == 0 {
+      appendJUnit(OtherCase(className: "(not listed)", name: "URLs that didn't fail", reason: nil))
+    }
+    appendLiteral("    <system-out>")
+    appendXML(report.headline.sentence, limit: JUnitCases.textLimit)
+    appendLiteral("\n")
     if !listsSuccesses {
       let listed = report.totals.bad - min(report.totals.bad, leftOut.failures + leftOut.others)
-      appendLiteral("    <system-out>")
       append("\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) didn't fail; ")
       append("\(counted(listed, "case")) listed\n")
-      appendLiteral("</system-out>\n")
     }
-    appendLiteral("  </testsuite>\n</testsuites>\n")
+    let (fixed, moreFixed) = report.baseline?.fixedEntries() ?? ([], 0)
+    for entry in fixed {
+      appendLiteral("fixed since the baseline: ")
+      appendXML(entry.title, limit: JUnitCases.textLimit)
+      appendLiteral("\n")
+    }
+    if moreFixed > 0, !fixed.isEmpty { append("… \(grouped(moreFixed)) more fixed\n") }
+    for warning in report.warnings.prefix(Self.warningLimit) {
+      appendXML(warning, limit: JUnitCases.textLimit)
+      appendLiteral("\n")
+    }
+    appendLiteral("</system-out>\n  </testsuite>\n</testsuites>\n")
   }
 
-  private mutating func appendJUnitCounts(tests: UInt64, failures: UInt64, skipped: UInt64, _ report: FinishedReport) {
-    appendXML(attribute: "tests", tests)
-    appendXML(attribute: "failures", failures)
-    appendXML(attribute: "errors", 0)
-    appendXML(attribute: "skipped", skipped)
-    appendXML(attribute: "time", seconds: report.end.duration.inSeconds)
-    if let moment = report.startedAt { appendXML(attribute: "timestamp", moment.iso8601Seconds) }
-  }
-
-  private mutating func appendJUnit(_ item: VerdictCase) {
+  private mutating func appendJUnit(_ item: OtherCase) {
     appendLiteral("    <testcase")
     appendXML(attribute: "classname", item.className)
     appendXML(attribute: "name", item.name)
@@ -181,11 +163,11 @@ extension OutputBuffer {
 }
 
 /// A case that isn't of an entry.
-private struct VerdictCase {
+private struct OtherCase {
   var className: String
   var name: String
   /// Why it failed, or was skipped; nil if it passed.
-  var reason: String?
+  let reason: String?
   var isFailure = true
 }
 
@@ -193,19 +175,15 @@ extension FinishedReport {
   /// Entries without a result, and failures that don't count.
   fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known }
 
-  /// The run itself, then the rules; those that a run that didn't finish hasn't broken so far are skipped.
-  fileprivate var verdictCases: [VerdictCase] {
-    let stop = end.interruption.map { "interrupted by \($0.signalName)" } ?? end.breakage
-    let run = VerdictCase(className: "run", name: "run finishes", reason: stop)
-    return [run]
-      + failOn.rules.map { rule in
-        let reason = failOn.reason(rule, in: self)
-        return VerdictCase(
-          className: words.rules,
-          name: words.key(rule),
-          reason: reason ?? (stop == nil ? nil : "not checked: the run didn't finish"),
-          isFailure: reason != nil || stop == nil
-        )
-      }
+  /// Why the exit status isn't 0, apart from failed entries, which have cases of their own.
+  fileprivate var otherReasons: [OtherCase] {
+    if let stop = end.interruption.map({ "interrupted by \($0.signalName)" }) ?? end.breakage {
+      return [OtherCase(className: "run", name: "run finishes", reason: stop)]
+    }
+    return failOn.rules.compactMap { rule in
+      if case .failures = rule { return nil }
+      if case .kind = rule { return nil }
+      return failOn.reason(rule, in: self).map { OtherCase(className: words.rules, name: words.key(rule), reason: $0) }
+    }
   }
 }

@@ -59,15 +59,17 @@ package func jobSentence(of error: any Error) -> String { (error as? CacheError)
 extension ReportWords {
   /// The job's keys and prewarm's commands.
   package static let job = job(file: nil)
+  /// Those of commands that read reports.
+  package static let reading = job(file: nil, failuresAdvice: "--failures all, or --report html=report.html")
 
   /// Those of a run of the job in `file`; nil if it has none.
-  static func job(file: String?) -> ReportWords {
+  static func job(file: String?, failuresAdvice: String = "--failures all, or --output report.html") -> ReportWords {
     ReportWords(
       rules: "fail-on",
       filters: "include and exclude",
       evictionAdvice: "raise cache.max-size",
       blacklistAdvice: "prewarm blacklist list" + (file.map { " --job \(escapedForTerminal(shellQuoted($0)))" } ?? ""),
-      failuresAdvice: "--failures all, or --output report.html",
+      failuresAdvice: failuresAdvice,
       retryAdvice: "--retry-blacklisted"
     )
   }
