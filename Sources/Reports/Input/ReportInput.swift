@@ -58,9 +58,10 @@ public final class ReportInput {
   /// A last line without a line feed means that the report is incomplete, and throws.
   ///
   /// An error of `body` ends the reading and gets the location of its row. `isStopped` is asked before each row; if it returns true, the
-  /// rest isn't read.
+  /// rest isn't read. `onEnd` gets the end of a shard's rows, of which concatenated reports have several.
   func rows(
     isStopped: () -> Bool = { false },
+    onEnd: (RowsEnd) throws(JSONError) -> Void = { _ in },
     _ body: (ReportRow) throws(JSONError) -> Void
   ) throws(ReportReadingError) {
     var number: UInt64 = 0
@@ -73,7 +74,7 @@ public final class ReportInput {
           guard line.isWhole else {
             throw JSONError("the report is incomplete: its run was killed, or is still writing it")
           }
-          try Self.read(text, body)
+          try Self.read(text, onEnd, body)
         }
       } catch {
         throw ReportReadingError(path: path, line: number, message: error.message)
@@ -82,8 +83,22 @@ public final class ReportInput {
     }
   }
 
+  /// Whether the rows name their shard. Must be called before they are read.
+  public func namesShard() throws(ReportReadingError) -> Bool {
+    guard kind == .rows, let line = try file.nextLine(maximum: Self.maximumRowBytes) else { return false }
+    return file.withBytes { bytes in
+      do {
+        let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: bytes[..<line.length]))
+        return try document.root.value(RowColumn.shard.name) != nil
+      } catch {
+        return false
+      }
+    }
+  }
+
   private static func read(
     _ text: UnsafeRawBufferPointer,
+    _ onEnd: (RowsEnd) throws(JSONError) -> Void,
     _ body: (ReportRow) throws(JSONError) -> Void
   ) throws(JSONError) {
     let document: JSONDocument
@@ -93,7 +108,8 @@ public final class ReportInput {
       throw JSONError("the row \(error.message)")
     }
     guard document.root.isObject else { throw JSONError("the row isn't an object") }
-    try body(ReportRow(value: document.root))
+    let (url, job) = (try document.root.value(RowColumn.url.name), try document.root.value("job"))
+    if url == nil, job != nil { try onEnd(RowsEnd(json: document.root)) } else { try body(ReportRow(value: document.root)) }
   }
 }
 
@@ -131,7 +147,7 @@ extension ReportInput {
     if line.starts(with: #"{"url":"#.utf8) { return true }
     do {
       let document = try JSONDocument(line)
-      return try document.root.value("schema") == nil && (mayLackURL || document.root.value("url") != nil)
+      return try document.root.value("schema") == nil && (mayLackURL || document.root.value("url") != nil || document.root.value("shard") != nil)
     } catch {
       return false
     }

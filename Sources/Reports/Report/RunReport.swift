@@ -48,6 +48,7 @@ public final class RunReport {
     self.startedAt = startedAt
     self.journals = journals
     for journal in journals { journal.begin() }
+    setShard(job.shard?.label)
     for manifest in manifests { addManifest(manifest) }
     tally.judge = judge
     tally.failures.listedLimit = max(listedFailures, FailureRecord.listedLimit)
@@ -70,6 +71,16 @@ public final class RunReport {
     tally.variants.append(variant)
     for journal in journals { journal.addVariant(variant) }
     return tally.variants.count - 1
+  }
+
+  /// Names the shard of the next rows; nil if they are of a whole job.
+  func setShard(_ label: String?) {
+    for journal in journals { journal.setShard(label) }
+  }
+
+  /// Writes the end of a shard's rows, read from another report.
+  func append(_ end: RowsEnd) {
+    for journal in journals { journal.append(end) }
   }
 
   /// Counts the result of an entry and writes its row; must be called once for each entry, after its commit.

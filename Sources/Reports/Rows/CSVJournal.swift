@@ -25,6 +25,8 @@ final class CSVJournal: ReportWriter, ReportJournal {
     output.append(result, of: entry, standing: standing)
   }
 
+  func setShard(_ label: String?) { output.rows.shard = label }
+
   func flush() throws(ReportError) { try output.flush() }
 
   func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }

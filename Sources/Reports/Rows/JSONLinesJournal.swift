@@ -6,6 +6,7 @@ import ImagePrimitives
 /// cut and has no line feed. After an error, nothing more is written: the file may end with a cut row, but never has a gap.
 final class JSONLinesJournal: ReportWriter, ReportJournal {
   private var output: RowOutput<JSONRow>
+  private var hasEnd = false
 
   /// Opens the report at `path` and creates the folders above it; an existing report stays unchanged.
   init(path: String) throws(ReportError) { output = RowOutput(file: try ReportFile(path: path, growsInPlace: true)) }
@@ -22,9 +23,19 @@ final class JSONLinesJournal: ReportWriter, ReportJournal {
     output.append(result, of: entry, standing: standing)
   }
 
+  func setShard(_ label: String?) { output.rows.shard = label }
+
   func flush() throws(ReportError) { try output.flush() }
 
-  func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
+  func append(_ end: RowsEnd) {
+    output.append(end)
+    hasEnd = true
+  }
+
+  func finish(_ report: FinishedReport) throws(ReportError) {
+    if report.job.shard != nil, !hasEnd { append(RowsEnd(report)) }
+    try output.finish()
+  }
 }
 
 /// A row as a JSON object on a line; unknown values are omitted.

@@ -12,6 +12,11 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   private let formats = FixedColumn<Syntax>(.format, ImageFormat.allCases.map(\.name))
   private let remoteCaches = FixedColumn<Syntax>(.remoteCache, RemoteCacheStatus.allCases.map(\.rawValue))
   private var manifests = FixedColumn<Syntax>(.manifest, [])
+  /// The shard of the next rows.
+  var shard: String? {
+    didSet { if shard != oldValue { shards = FixedColumn(.shard, shard.map { [$0] } ?? []) } }
+  }
+  private var shards = FixedColumn<Syntax>(.shard, [])
   /// Both columns of each variant.
   private var variants: [[UInt8]] = []
 
@@ -68,6 +73,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(result.metadata)
     append(entry.note)
     appendBroken(entry.broken)
+    shards.append(shard == nil ? nil : 0, to: &buffer)
     Syntax.end(in: &buffer)
   }
 

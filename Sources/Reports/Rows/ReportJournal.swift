@@ -11,6 +11,12 @@ package protocol ReportJournal: AnyObject {
   /// Called for each added variant; numbers start at 1.
   func addVariant(_ variant: RequestVariant)
 
+  /// Names the shard of the next rows, such as `2/5`; nil if they are of a whole job.
+  func setShard(_ label: String?)
+
+  /// Writes the end of a shard's rows, read from another report.
+  func append(_ end: RowsEnd)
+
   /// Writes the row of an entry, now or with the next flush; an error is kept for ``flush()``.
   ///
   /// - Parameter standing: whether a failed or blacklisted entry counts in the verdict; ``FailureStanding/counts`` for all others.
@@ -18,6 +24,11 @@ package protocol ReportJournal: AnyObject {
 
   /// Writes all rows so far; throws the first error, now or earlier, and again each time.
   func flush() throws(ReportError)
+}
+
+extension ReportJournal {
+  package func setShard(_ label: String?) {}
+  package func append(_ end: RowsEnd) {}
 }
 
 /// Rows on their way to a file.
@@ -42,6 +53,11 @@ struct RowOutput<Syntax: RowSyntax>: ~Copyable {
   mutating func flush() throws(ReportError) {
     writeOut()
     try pieces.check()
+  }
+
+  mutating func append(_ end: RowsEnd) {
+    guard pieces.error == nil else { return }
+    end.append(to: &rows.buffer)
   }
 
   mutating func finish() throws(ReportError) {

@@ -3,7 +3,7 @@ enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
   case transient, known, profile, orientation, gps, dpi
-  case id, element, attribute, pages, lint
+  case id, element, attribute, pages, lint, shard
 
   @inline(__always)
   var name: StaticString {
@@ -42,6 +42,7 @@ enum RowColumn: CaseIterable {
     case .attribute: "attribute"
     case .pages: "pages"
     case .lint: "lint"
+    case .shard: "shard"
     }
   }
 }

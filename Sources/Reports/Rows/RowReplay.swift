@@ -16,6 +16,10 @@ public final class RowReplay {
   private var manifests: [String: Int] = [:]
   private var variants: [RequestVariant: Int] = [:]
   private var lastManifest: (path: [UInt8], index: Int)?
+  /// The shard of the last row.
+  private var shard: String?
+  /// The end of the rows; nil if they have none, or several.
+  private var end: RowsEnd?
   private var normalized: [UInt8] = []
   /// Sums over the rows so far, which prevent overflows.
   private var claimedBytes: UInt64 = 0
@@ -75,17 +79,59 @@ public final class RowReplay {
   /// Counts the rows of a file; passing a JSON report is a programmer error and traps.
   public func add(_ input: ReportInput) throws(ReportReadingError) {
     trap(unless: input.kind == .rows, "\(input.path) has no rows")
-    try input.rows { row throws(JSONError) in try record(row) }
+    var ends: [RowsEnd] = []
+    try input.rows(onEnd: { end in
+      ends.append(end)
+      report.append(end)
+    }) { row throws(JSONError) in try record(row) }
+    end = ends.count == 1 ? ends[0] : nil
   }
 
-  /// Returns the report, and finishes the journals.
-  ///
-  /// - Parameter failOn: the rules that judge it.
-  public func finish(failOn: FailOn = FailOn()) throws(ReportError) -> FinishedReport {
+  /// Returns the report, and finishes the journals. Rows of a shard name their job, its rules and the end of its run.
+  public func finish() throws(ReportError) -> FinishedReport {
     try report.flushJournals()
-    var end = RunEnd(finishedAt: nil, duration: .zero)
-    end.isEmpty = report.totals.urls == 0
-    return report.finish(end, failOn: failOn)
+    return finished(end)
+  }
+
+  private func finished(_ rowsEnd: RowsEnd?) -> FinishedReport {
+    guard let rowsEnd else {
+      var end = RunEnd(finishedAt: nil, duration: .zero)
+      end.isEmpty = report.totals.urls == 0
+      return report.finish(end)
+    }
+    var finished = report.finish(rowsEnd.end, failOn: rowsEnd.failOn)
+    (finished.job, finished.startedAt) = (rowsEnd.job, rowsEnd.startedAt)
+    return finished
+  }
+
+  /// Counts the rows of shards, one report for each shard.
+  ///
+  /// - Parameters:
+  ///   - copies: gets each row, too.
+  ///   - make: makes a replay without rows.
+  public static func reports(
+    ofShardsIn input: ReportInput,
+    copies: RowReplay?,
+    make: () -> RowReplay
+  ) throws(ReportReadingError) -> [FinishedReport] {
+    var (reports, replay, isOpen) = ([FinishedReport](), make(), false)
+    try input.rows(onEnd: { end throws(JSONError) in
+      guard !isOpen || replay.shard == end.job.shard?.label else {
+        throw JSONError("the rows before are of shard \(replay.shard ?? "none"), not of \(end.job.shard?.label ?? "none")")
+      }
+      reports.append(replay.finished(end))
+      copies?.report.append(end)
+      (replay, isOpen) = (make(), false)
+    }) { row throws(JSONError) in
+      let label: String? = try row.read(.shard)
+      guard !isOpen || replay.shard == label else { throw JSONError("rows of several shards are mixed") }
+      isOpen = true
+      try replay.record(row)
+      try copies?.record(row)
+    }
+    guard isOpen else { return reports }
+    guard let shard = replay.shard else { return reports + [replay.finished(nil)] }
+    throw ReportReadingError(path: input.path, message: "has rows of shard \(shard) without their end: it was cut or filtered")
   }
 
   /// The name of a report on the rows of a file, which don't name their job: the file's name without its extension.
@@ -105,6 +151,7 @@ public final class RowReplay {
     let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
     let standing = try row.standing(result.outcome)
     let note = try row.note()
+    try readShard(of: row)
     let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
       let hasImage = result.bodyIdentity != nil && parts != .empty
@@ -123,6 +170,13 @@ public final class RowReplay {
         standing: standing
       )
     }
+  }
+
+  private func readShard(of row: ReportRow) throws(JSONError) {
+    let label: String? = try row.read(.shard)
+    guard label != shard else { return }
+    shard = label
+    report.setShard(label)
   }
 
   private func claim(_ result: EntryResult) throws(JSONError) {

@@ -11,8 +11,8 @@ extension ReportCommand {
         JSON and JSON Lines reports may be mixed. Exits with the worst exit status of the reports; the default fail-on applies to JSON \
         Lines. The forms csv, jsonl and junit require JSON Lines reports only.
 
-        The JSON reports of all shards of a job become the report of the whole job, and its fail-on applies to all entries. Exits with 1 \
-        if a shard is missing, repeated or unfinished, or has read other lists.
+        The reports of all shards of a job become the report of the whole job, and its fail-on applies to all entries. Exits with 1 if a \
+        shard is missing, repeated or unfinished, or has read other lists.
 
         EXAMPLES:
           prewarm report merge shards/*.json
@@ -33,67 +33,97 @@ extension ReportCommand {
 
     private var display: Display { displayOptions.display }
 
+    /// A file to merge: one with rows isn't read yet.
+    private enum Input {
+      case part(ReportPart)
+      case rows(ReportInput)
+    }
+
     func run() throws {
       let targets = try outputs.targets()
       guard files.count(where: { $0 == "-" }) < 2 else {
         throw CommandError(.misused, "standard input can be read only once; name it once")
       }
       OpenFiles.raiseLimit()
-      var rows: [ReportInput] = []
-      let parts = try files.map { try read($0, targets, &rows) }
-      if let merged = FinishedReport(mergingShards: parts) {
-        try ReportOutputs.finish(try ReportOutputs.open(targets, text, display), merged)
-        if let breakage = merged.end.breakage { Note.error("\(merged.job.name): \(breakage)") }
-        throw ExitCode(merged.exitStatus.rawValue)
-      }
-      var reports: [FinishedReport] = []
-      for part in parts {
-        switch part.content {
-        case .report(let report): reports.append(report)
-        case .rows: break
-        case .unreadable(let error): throw CommandError(.couldNotFinish, "\(error)")
+      let inputs = try files.map { try read($0, targets) }
+      if try inputs.contains(where: { try isOfShard($0) }) { return try mergeShards(inputs, targets) }
+      var (reports, rows): ([FinishedReport], [ReportInput]) = ([], [])
+      for input in inputs {
+        switch input {
+        case .rows(let input): rows.append(input)
+        case .part(let part): reports.append(try part.readReport())
         }
       }
       let writers = try ReportOutputs.open(targets, text, display)
       if !rows.isEmpty {
-        reports.append(try count(rows, name: name(of: reports, rows), writers.compactMap(\.journal)))
+        let replay = makeReplay(name(of: reports, rows), writers.compactMap(\.journal))
+        for input in rows {
+          noteRows(input.path, display)
+          try withReadingErrors { () throws(ReportReadingError) in try replay.add(input) }
+        }
+        reports.append(try replay.finished())
       }
       let merged = reports.count == 1 ? reports[0] : FinishedReport(merging: reports)
       try ReportOutputs.finish(writers, merged)
       throw ExitCode(merged.exitStatus.rawValue)
     }
 
-    /// Reads a report; adds one of rows to `rows`, which are read later.
-    private func read(_ path: String, _ targets: [ReportOutputs.Target], _ rows: inout [ReportInput]) throws -> ReportPart {
-      var content = ReportPart.Content.rows
+    private func isOfShard(_ input: Input) throws -> Bool {
+      switch input {
+      case .part(let part): if case .report(let report) = part.content { report.job.shard != nil } else { false }
+      case .rows(let input): try withReadingErrors { () throws(ReportReadingError) in try input.namesShard() }
+      }
+    }
+
+    private func mergeShards(_ inputs: [Input], _ targets: [ReportOutputs.Target]) throws {
+      let writers = try ReportOutputs.open(targets, text, display)
+      let journals = writers.compactMap(\.journal)
+      let copies = journals.isEmpty ? nil : makeReplay("merged", journals)
+      let parts = inputs.flatMap { input -> [ReportPart] in
+        switch input {
+        case .part(let part): return [part]
+        case .rows(let input):
+          do throws(ReportReadingError) {
+            return try RowReplay.reports(ofShardsIn: input, copies: copies) { makeReplay("merged", []) }
+              .map { ReportPart(path: input.path, content: .report($0)) }
+          } catch {
+            return [ReportPart(path: input.path, content: .unreadable(error))]
+          }
+        }
+      }
+      // Completes the rows that the copies have written.
+      _ = try copies?.finished()
+      guard let merged = FinishedReport(mergingShards: parts) else {
+        for part in parts { _ = try part.readReport() }
+        throw CommandError(.couldNotFinish, "no report names its shard")
+      }
+      try ReportOutputs.finish(writers, merged)
+      if let breakage = merged.end.breakage { Note.error("\(merged.job.name): \(breakage)") }
+      throw ExitCode(merged.exitStatus.rawValue)
+    }
+
+    private func read(_ path: String, _ targets: [ReportOutputs.Target]) throws -> Input {
       try ReportOutputs.check(targets, against: path)
       do {
         let input = try ReportInput(path: path)
         try ReportOutputs.check(targets, against: input)
         switch input.kind {
-        case .report: content = .report(try input.report(words: .job))
-        case .rows: rows.append(input)
+        case .report: return .part(ReportPart(path: path, content: .report(try input.report(words: .reading))))
+        case .rows: return .rows(input)
         }
       } catch let error as ReportReadingError {
-        content = .unreadable(error)
+        return .part(ReportPart(path: path, content: .unreadable(error)))
       }
-      return ReportPart(path: path, content: content)
     }
 
-    /// Counts the rows of all files as one run.
-    private func count(_ rows: [ReportInput], name: String, _ journals: [any ReportJournal]) throws -> FinishedReport {
-      let replay = RowReplay(
+    private func makeReplay(_ name: String, _ journals: [any ReportJournal]) -> RowReplay {
+      RowReplay(
         version: PrewarmVersion.current,
         job: JobIdentity(name: name, file: nil),
-        words: .job,
+        words: .reading,
         journals: journals,
         listedFailures: text.failures.limit
       )
-      for input in rows {
-        noteRows(input.path, display)
-        try withReadingErrors { () throws(ReportReadingError) in try replay.add(input) }
-      }
-      return try replay.finished()
     }
 
     /// The name of the job, which rows lack: that of the other reports.
@@ -102,6 +132,16 @@ extension ReportCommand {
         return reports.allSatisfy { $0.job.name == first.job.name } ? first.job.name : "merged"
       }
       return rows.count == 1 ? RowReplay.name(ofFile: rows[0].path) : "merged"
+    }
+  }
+}
+
+extension ReportPart {
+  /// Its report; an unreadable one ends the command with status 1.
+  fileprivate func readReport() throws -> FinishedReport {
+    switch content {
+    case .report(let report): return report
+    case .unreadable(let error): throw CommandError(.couldNotFinish, "\(error)")
     }
   }
 }

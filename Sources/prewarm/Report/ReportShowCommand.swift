@@ -68,15 +68,15 @@ extension ReportCommand {
       try ReportOutputs.check(targets, against: input)
       switch input.kind {
       case .report:
-        let report = try withReadingErrors { () throws(ReportReadingError) in try input.report(words: .job) }
+        let report = try withReadingErrors { () throws(ReportReadingError) in try input.report(words: .reading) }
         try ReportOutputs.finish(try ReportOutputs.open(targets, text, display), report)
       case .rows:
-        noteRows(file, display)
+        if try !withReadingErrors({ () throws(ReportReadingError) in try input.namesShard() }) { noteRows(file, display) }
         let writers = try ReportOutputs.open(targets, text, display)
         let replay = RowReplay(
           version: PrewarmVersion.current,
           job: JobIdentity(name: RowReplay.name(ofFile: file), file: nil),
-          words: .job,
+          words: .reading,
           journals: writers.compactMap(\.journal),
           listedFailures: text.failures.limit
         )

@@ -103,7 +103,6 @@ import Testing
     expect(try merge([1: shard(1) { $0.areManifestsRead = false }]), "not read to the end")
     let unreadable = ReportReadingError(path: "4.json", message: "is empty")
     expect(try merge(more: [ReportPart(path: "4.json", content: .unreadable(unreadable))]), "unreadable")
-    expect(try merge(more: [ReportPart(path: "rows.jsonl", content: .rows)]), "rows")
     expect(try merge(more: [part("all.json", makeRun([]).finish(makeEnd()))]), "a whole run")
     expect(try merge([1: shard(1, name: "catalog")]), "another job")
     expect(try merge([1: shard(1, digest: "4567")]), "another digest")

@@ -41,10 +41,8 @@ extension FinishedReport {
 public struct ReportPart: Sendable {
   /// The content of a file.
   public enum Content: Sendable {
-    /// A JSON report.
+    /// A JSON report, or a report of rows.
     case report(FinishedReport)
-    /// Rows, which don't name their job.
-    case rows
     /// The error of an unreadable file.
     case unreadable(ReportReadingError)
   }
@@ -113,7 +111,6 @@ struct ShardGathering {
   private mutating func add(_ part: ReportPart) {
     switch part.content {
     case .unreadable(let error): problems.append("\(error)")
-    case .rows: problems.append("\(part.name) has rows, which don't name their shard; name the JSON report of that run")
     case .report(let report): add(report, part.name)
     }
   }
