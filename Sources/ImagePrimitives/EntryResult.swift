@@ -21,6 +21,10 @@ public struct EntryResult: Sendable {
   package var isAnimated = false
   /// Properties besides the picture, as far as they are known.
   public var metadata: ImageMetadata
+  /// The HTTP status of the response of this run that brought or confirmed a good image; 0 if there was none.
+  package var status: UInt16 = 0
+  /// Whether format, size, bytes and checksum are those of a transformed image, since its original is unknown, as for a hit.
+  package var isTransformed = false
   /// Bytes of the image's body; 0 if none was received.
   public var bytes: UInt64
   /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it
@@ -57,6 +61,8 @@ public struct EntryResult: Sendable {
     package let sha256: [UInt8]?
     /// Nil unless the response of this run was to be judged.
     package let delivery: DeliveryFacts?
+    /// The image that was made of the original in this run, and stored; nil if there is none.
+    package let transformed: TransformedImage?
 
     package init(
       failure: ImageFailure? = nil,
@@ -66,7 +72,8 @@ public struct EntryResult: Sendable {
       warnings: [String] = [],
       prefixChecksum: Checksum? = nil,
       sha256: [UInt8]? = nil,
-      delivery: DeliveryFacts? = nil
+      delivery: DeliveryFacts? = nil,
+      transformed: TransformedImage? = nil
     ) {
       self.failure = failure
       self.isBlacklisted = isBlacklisted
@@ -76,6 +83,7 @@ public struct EntryResult: Sendable {
       self.prefixChecksum = prefixChecksum
       self.sha256 = sha256
       self.delivery = delivery
+      self.transformed = transformed
     }
 
     /// Copies `other` and changes what is given; a new failure isn't on the blacklist.
@@ -84,7 +92,8 @@ public struct EntryResult: Sendable {
       failure: ImageFailure? = nil,
       addedWarning: String? = nil,
       finalURL: String? = nil,
-      delivery: DeliveryFacts? = nil
+      delivery: DeliveryFacts? = nil,
+      transformed: TransformedImage? = nil
     ) {
       self.init(
         failure: failure ?? other?.failure,
@@ -94,7 +103,8 @@ public struct EntryResult: Sendable {
         warnings: (other?.warnings ?? []) + [addedWarning].compactMap(\.self),
         prefixChecksum: other?.prefixChecksum,
         sha256: other?.sha256,
-        delivery: delivery ?? other?.delivery
+        delivery: delivery ?? other?.delivery,
+        transformed: transformed ?? other?.transformed
       )
     }
   }
@@ -127,11 +137,35 @@ public struct EntryResult: Sendable {
   /// The SHA-256 of the body, if its list states one.
   package var sha256: [UInt8]? { details?.sha256 }
 
+  /// The transformed image that is stored; nil if there is none.
+  package var transformed: TransformedImage? {
+    get {
+      guard isTransformed else { return details?.transformed }
+      return TransformedImage(format: format, width: width, height: height, bytes: bytes, checksum: checksum)
+    }
+    set { details = Details(details, transformed: newValue) }
+  }
+
   /// The checksum that identifies equal bodies; nil if too little of the body is known.
   public var bodyIdentity: Checksum? {
     guard let checksum else { return details?.prefixChecksum }
     // A body that wasn't hashed has a checksum of zero.
     return checksum == Checksum(high: 0, low: 0) ? nil : checksum
+  }
+}
+
+/// An image that a transformer made of another one.
+package struct TransformedImage: Sendable, Hashable {
+  package var format: ImageFormat?
+  /// In pixels; 0 if unknown.
+  package var width: UInt32
+  /// In pixels; 0 if unknown.
+  package var height: UInt32
+  package var bytes: UInt64
+  package var checksum: Checksum?
+
+  package init(format: ImageFormat?, width: UInt32, height: UInt32, bytes: UInt64, checksum: Checksum?) {
+    (self.format, self.width, self.height, self.bytes, self.checksum) = (format, width, height, bytes, checksum)
   }
 }
 

@@ -161,7 +161,8 @@ struct BatchLookUp {
   }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
-    let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
+    var result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
+    result.isTransformed = context.transform != nil
     let image = context.options.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(result, payload: image.map { LoadPayload(image: $0) })
   }
@@ -213,9 +214,10 @@ struct BatchLookUp {
     _ index: Int,
     _ head: EntryHead,
     _ key: CacheKey,
-    _ reader: borrowing CacheReader
+    _ reader: borrowing CacheReader,
+    isTransformed: Bool = false
   ) {
-    decided.append(index, .hitDisk, head)
+    decided.append(index, .hitDisk, head, isTransformed: isTransformed)
     if context.used != nil { used.append(head.revision) }
     if rules.writesDisk && reader.needsTouch(head) {
       staleTouches.append(EntryTouch(key, head))
@@ -347,7 +349,13 @@ extension BatchLookUp {
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       if isPlaceholder(index, head.checksum) { return false }
       if rules.isDryRun || !context.needsPixels && !context.needsData && !context.options.verifiesHits {
-        isOwn ? decide(index, head, key, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+        if isOwn {
+          decide(index, head, key, reader, isTransformed: true)
+        } else {
+          var result = EntryResult(.hitDisk, head: head, in: cache)
+          result.isTransformed = true
+          decide(index, as: result)
+        }
         return true
       }
       if isOwn, context.used != nil { used.append(head.revision) }

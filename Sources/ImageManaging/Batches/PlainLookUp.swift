@@ -52,6 +52,8 @@ struct DecidedRequests {
     var outcome: LoadOutcome
     /// The record of a hit; nil if the decision is the next of ``completions``. Records are copied as bytes.
     var head: EntryHead?
+    /// Whether the record is of a transformed image.
+    var isTransformed = false
   }
 
   private var decisions: [Decision] = []
@@ -64,8 +66,8 @@ struct DecidedRequests {
     completions.removeAll(keepingCapacity: true)
   }
 
-  mutating func append(_ index: Int, _ outcome: LoadOutcome, _ head: EntryHead) {
-    decisions.append(Decision(index: index, outcome: outcome, head: head))
+  mutating func append(_ index: Int, _ outcome: LoadOutcome, _ head: EntryHead, isTransformed: Bool = false) {
+    decisions.append(Decision(index: index, outcome: outcome, head: head, isTransformed: isTransformed))
   }
 
   mutating func append(_ index: Int, _ completion: LoadCompletion) {
@@ -78,7 +80,9 @@ struct DecidedRequests {
     var next = 0
     for decision in decisions {
       if let head = decision.head {
-        report(decision.index, LoadCompletion(EntryResult(decision.outcome, head: head, in: cache)))
+        var result = EntryResult(decision.outcome, head: head, in: cache)
+        result.isTransformed = decision.isTransformed
+        report(decision.index, LoadCompletion(result))
       } else {
         report(decision.index, completions[next])
         next += 1

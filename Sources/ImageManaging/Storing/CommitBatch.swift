@@ -259,6 +259,14 @@ extension CommitBatch {
     }
     let original = if case .store = change { committed.result.storedBytes ?? committed.head?.bodySize ?? 0 } else { UInt64(0) }
     committed.result.storedBytes = original + UInt64(new.bytes.count)
+    let size = new.verified.size
+    committed.result.transformed = TransformedImage(
+      format: new.verified.format,
+      width: UInt32(clamping: size.width),
+      height: UInt32(clamping: size.height),
+      bytes: UInt64(new.bytes.count),
+      checksum: new.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+    )
   }
 
   /// How deeply an original was verified, by its record or just now, and whether a decoder warned.

@@ -35,6 +35,7 @@ extension EntryResult {
     case .file: self.init(outcome)
     }
     add(verified)
+    isTransformed = copy.isTransformed
     if let body {
       checksum = body.checksum
       bytes = UInt64(clamping: body.byteCount)
@@ -66,6 +67,7 @@ extension EntryResult {
   /// The result for a received image.
   init(_ outcome: LoadOutcome, _ image: borrowing Judged) {
     self.init(outcome, summary: image.response.summary)
+    status = UInt16(clamping: image.response.status)
     bytes = UInt64(clamping: image.response.totalBytes ?? 0)
     checksum = image.checksum
     if let verified = image.verified { add(verified) }
@@ -101,6 +103,7 @@ extension EntryResult {
 
   /// Adds how a 304 was delivered.
   mutating func addDelivery(of response: DownloadResponse) {
+    status = UInt16(clamping: response.status)
     guard response.delivery != nil || response.finalURL != nil else { return }
     details = Details(details, finalURL: response.shownFinalURL, delivery: response.delivery)
   }

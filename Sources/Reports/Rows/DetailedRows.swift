@@ -117,7 +117,8 @@ extension ReportRow {
       finalURL: result.details?.finalURL,
       contentType: result.details?.contentType,
       warnings: result.details?.warnings ?? [],
-      prefixChecksum: prefix
+      prefixChecksum: prefix,
+      transformed: result.details?.transformed
     )
     return result
   }

@@ -10,6 +10,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   private let priorities = FixedColumn<Syntax>(.priority, LoadPriority.allCases.map(\.name))
   private let outcomes = FixedColumn<Syntax>(.outcome, LoadOutcome.allCases.map(\.name))
   private let formats = FixedColumn<Syntax>(.format, ImageFormat.allCases.map(\.name))
+  private let transformedFormats = FixedColumn<Syntax>(.transformedFormat, ImageFormat.allCases.map(\.name))
   private let remoteCaches = FixedColumn<Syntax>(.remoteCache, RemoteCacheStatus.allCases.map(\.rawValue))
   private var manifests = FixedColumn<Syntax>(.manifest, [])
   /// The shard of the next rows.
@@ -51,11 +52,12 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     priorities.append(Int(entry.priority.rawValue), to: &buffer)
     outcomes.append(Int(result.outcome.rawValue), to: &buffer)
     append(.kind, failure?.kind.name)
-    append(.status, UInt64(clamping: failure?.status ?? 0))
-    append(.bytes, result.bytes)
-    formats.append((result.format?.rawValue).map(Int.init), to: &buffer)
-    append(.width, UInt64(result.width))
-    append(.height, UInt64(result.height))
+    append(.status, UInt64(clamping: failure.map { $0.status ?? 0 } ?? Int(result.status)))
+    let isOriginal = !result.isTransformed
+    append(.bytes, isOriginal ? result.bytes : 0)
+    formats.append(isOriginal ? (result.format?.rawValue).map(Int.init) : nil, to: &buffer)
+    append(.width, isOriginal ? UInt64(result.width) : 0)
+    append(.height, isOriginal ? UInt64(result.height) : 0)
     append(.attempts, UInt64(result.attempts))
     appendDuration(result.durationNanoseconds)
     remoteCaches.append(result.remoteCache?.number, to: &buffer)
@@ -66,13 +68,14 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
     append(.finalURL, details?.finalURL)
     append(.contentType, details?.contentType)
-    appendHash(result.checksum)
+    append(.bodyHash, isOriginal ? result.checksum : nil)
     appendWarnings(details)
     append(.transient, failure?.isTransient ?? false)
     append(.known, standing == .known)
-    append(result.metadata)
+    append(isOriginal ? result.metadata : ImageMetadata())
     append(entry.note)
     appendBroken(entry.broken)
+    append(result.transformed)
     shards.append(shard == nil ? nil : 0, to: &buffer)
     Syntax.end(in: &buffer)
   }
@@ -137,9 +140,18 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func appendHash(_ checksum: Checksum?) {
-    guard let checksum else { return Syntax.skip(.bodyHash, in: &buffer) }
-    Syntax.begin(.bodyHash, in: &buffer)
+  private mutating func append(_ image: TransformedImage?) {
+    append(.transformedBytes, image?.bytes ?? 0)
+    transformedFormats.append((image?.format?.rawValue).map(Int.init), to: &buffer)
+    append(.transformedWidth, UInt64(image?.width ?? 0))
+    append(.transformedHeight, UInt64(image?.height ?? 0))
+    append(.transformedHash, image?.checksum)
+  }
+
+  @inline(__always)
+  private mutating func append(_ column: RowColumn, _ checksum: Checksum?) {
+    guard let checksum else { return Syntax.skip(column, in: &buffer) }
+    Syntax.begin(column, in: &buffer)
     buffer.appendLiteral(Syntax.quote)
     buffer.append(hexadecimal: checksum.high)
     buffer.append(hexadecimal: checksum.low)

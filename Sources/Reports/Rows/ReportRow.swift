@@ -59,7 +59,21 @@ struct ReportRow {
     }
     result.checksum = try read(.bodyHash)
     result.details = try details(outcome)
+    if result.details?.failure == nil { result.status = UInt16(clamping: (try read(.status) as HTTPStatus?)?.code ?? 0) }
+    if let image = try transformed() { result.add(image) }
     return result
+  }
+
+  /// The transformed image; nil if the row has none.
+  private func transformed() throws(JSONError) -> TransformedImage? {
+    let image = TransformedImage(
+      format: try read(.transformedFormat),
+      width: try read(.transformedWidth) ?? 0,
+      height: try read(.transformedHeight) ?? 0,
+      bytes: try read(.transformedBytes) ?? 0,
+      checksum: try read(.transformedHash)
+    )
+    return image.bytes > 0 || image.format != nil ? image : nil
   }
 
   /// What the list says besides the URL; nil if that is all.
@@ -103,6 +117,15 @@ struct ReportRow {
     var failure = ImageFailure(kind, status: status?.code, message: try read(.message) ?? "")
     failure.isTransient = try read(.transient) ?? false
     return failure
+  }
+}
+
+extension EntryResult {
+  /// Adds the transformed image of a row, which has the original's bytes or none.
+  fileprivate mutating func add(_ image: TransformedImage) {
+    guard bytes == 0, format == nil else { return transformed = image }
+    isTransformed = true
+    (format, width, height, bytes, checksum) = (image.format, image.width, image.height, image.bytes, image.checksum)
   }
 }
 

@@ -3,7 +3,8 @@ enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
   case transient, known, profile, orientation, gps, dpi
-  case id, element, attribute, pages, lint, shard
+  case id, element, attribute, pages, lint
+  case transformedBytes, transformedFormat, transformedWidth, transformedHeight, transformedHash, shard
 
   @inline(__always)
   var name: StaticString {
@@ -42,6 +43,11 @@ enum RowColumn: CaseIterable {
     case .attribute: "attribute"
     case .pages: "pages"
     case .lint: "lint"
+    case .transformedBytes: "transformed_bytes"
+    case .transformedFormat: "transformed_format"
+    case .transformedWidth: "transformed_width"
+    case .transformedHeight: "transformed_height"
+    case .transformedHash: "transformed_hash"
     case .shard: "shard"
     }
   }

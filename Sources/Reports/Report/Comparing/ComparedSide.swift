@@ -108,6 +108,8 @@ struct EntryFacts: BitwiseCopyable {
   var isListed = false
   /// Whether the two results were compared, which happens once.
   var isCompared = false
+  /// Whether the properties are those of a transformed image.
+  private(set) var isTransformed = false
 
   init() {}
 
@@ -120,11 +122,13 @@ struct EntryFacts: BitwiseCopyable {
     case .skipped, .cancelled: state = .open
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: state = .good
     }
-    bytes = result.bytes
-    hash = result.checksum?.low ?? 0
-    width = result.width
-    height = result.height
-    formatNumber = result.format?.rawValue ?? Self.none
+    let transformed = result.transformed
+    isTransformed = transformed != nil
+    bytes = transformed?.bytes ?? result.bytes
+    hash = (transformed.map(\.checksum) ?? result.checksum)?.low ?? 0
+    width = transformed?.width ?? result.width
+    height = transformed?.height ?? result.height
+    formatNumber = (transformed.map(\.format) ?? result.format)?.rawValue ?? Self.none
   }
 
   /// A failure, whose reason may be unknown.

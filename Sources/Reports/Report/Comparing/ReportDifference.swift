@@ -63,9 +63,10 @@ extension ReportDifference.End {
 }
 
 extension EntryFacts {
-  /// The properties in which two good results differ, as far as both are known.
+  /// The properties in which two good results differ, as far as both are known; none for an original and a transformed image.
   func aspects(differingFrom other: EntryFacts) -> ReportDifference.Aspects {
     var aspects: ReportDifference.Aspects = []
+    guard isTransformed == other.isTransformed else { return aspects }
     if let format, let otherFormat = other.format, format != otherFormat { aspects.insert(.format) }
     if width > 0, other.width > 0, (width, height) != (other.width, other.height) { aspects.insert(.size) }
     if bytes > 0, other.bytes > 0 {
