@@ -29,7 +29,7 @@ import Testing
     clock.advance(by: .seconds(60))
     var files: Set<String> = []
     let result = try cache.export(to: target, layout: .sdwebimage(withExtension: withExtension)) { event in
-      if case .exported(_, let file, _) = event { files.insert(file) }
+      if case .exported(_, _, let file, _) = event { files.insert(file) }
     }
     #expect(result.exported == 300 && result.bytes == (0..<300).reduce(0) { $0 + $1 * 700 })
     #expect(files == Set(urls.map { digits($0) + (withExtension ? ".png" : "") }))
@@ -109,7 +109,7 @@ import Testing
     for url in urls { try cache.put(url, body(size)) }
     var exported: [String] = []
     let result = try cache.export(to: target, layout: .urlPath) { event in
-      guard case .exported(let url, _, _) = event else { return }
+      guard case .exported(let url, _, _, _) = event else { return }
       exported.append(String(decoding: url, as: UTF8.self))
       guard exported.count == 1 else { return }
       do throws(CacheError) {
@@ -369,7 +369,7 @@ import Testing
     var exported: [String] = []
     do {
       try cache.export(to: mount.directory.file("out"), layout: .urlPath) { event in
-        if case .exported(_, let file, _) = event { exported.append(file) }
+        if case .exported(_, _, let file, _) = event { exported.append(file) }
       }
       Issue.record("it cannot all fit")
     } catch {

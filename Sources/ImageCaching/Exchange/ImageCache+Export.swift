@@ -61,7 +61,7 @@ extension ImageCache {
       let record = try image.identity.withRawBytes { (identity) throws(CacheError) in
         try entry(CacheKey(identity: identity), identity: identity)
       }
-      if let record { try run.take(record, onEntry) } else { run.spare(image) }
+      if let record { try run.take(record, id: image.id, onEntry) } else { run.spare(image) }
     }
     if removesOthers(run.result) { try run.removeOthers(onEntry) }
     return run.result
@@ -111,14 +111,25 @@ private struct ExportRun: ~Copyable {
   }
 
   /// Exports an entry, unless it was removed meanwhile or was exported before.
-  mutating func take(_ record: EntryRecord, _ onEntry: (ExportEvent) -> Void) throws(CacheError) {
+  mutating func take(_ record: EntryRecord, id: String? = nil, _ onEntry: (ExportEvent) -> Void) throws(CacheError) {
     if record.shownURL.withUnsafeBytes(hasCredentials) { return skip(record, .hasCredentials, onEntry) }
-    guard let name = ExportName(record, layout) else {
+    guard var name = ExportName(record, layout, id: id) else {
       throw .cannotExport(path: folder.path, reason: "libcrypto refuses to compute MD5, as in FIPS mode")
     }
-    let path = CacheKey(path: name.path)
-    let owner = owners[path]
+    var path = CacheKey(path: name.path)
+    var owner = owners[path]
     if owner?.entry == record.key { return }
+    if case .pattern(let pattern) = layout {
+      let isRenamed = try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != record.shownURL } ?? false
+      if isRenamed {
+        name = name.unique(record.shownURL)
+        path = CacheKey(path: name.path)
+        owner = owners[path]
+        if owner?.entry == record.key { return }
+        result.renamed += 1
+      }
+      if pattern.usesIDs, id?.isEmpty ?? true { result.withoutID += 1 }
+    }
     guard let (record, body) = try cache.currentBody(of: record) else { return }
     guard case .bytes(let bytes) = body else {
       guard case .damaged(let damage) = body else { return }
@@ -133,7 +144,7 @@ private struct ExportRun: ~Copyable {
     let replaced = owner == nil ? 0 : folder.byteCount(of: name.folders, name.file)
     try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
     owners[path] = Owner(entry: record.key, storedAt: storedAt)
-    emit(.exported(url: record.shownURL, file: name.path, bytes: bytes.count), onEntry)
+    emit(.exported(url: record.shownURL, id: id, file: name.path, bytes: bytes.count), onEntry)
     guard let owner else { return }
     result.exported -= 1
     result.bytes -= replaced
@@ -175,12 +186,21 @@ private struct ExportName {
     return String(path[..<dot])
   }
 
-  init?(_ record: EntryRecord, _ layout: ExportLayout) {
-    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.head.format, layout)
+  init?(_ record: EntryRecord, _ layout: ExportLayout, id: String?) {
+    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.head.format, layout, id: id)
+  }
+
+  private init(folders: [String], file: String) { (self.folders, self.file) = (folders, file) }
+
+  /// The same with the hash of the URL before the extension.
+  func unique(_ url: [UInt8]) -> ExportName {
+    let digits = url.withUnsafeBytes(AppFileName.digits) ?? ""
+    let stem = Self.stem(of: file)
+    return ExportName(folders: folders, file: "\(stem)~\(digits)\(file.dropFirst(stem.count))")
   }
 
   /// Nil if MD5 can't be computed.
-  init?(_ url: [UInt8], isTransformed: Bool, format: ImageFormat?, _ layout: ExportLayout) {
+  init?(_ url: [UInt8], isTransformed: Bool, format: ImageFormat?, _ layout: ExportLayout, id: String? = nil) {
     let name = url.withUnsafeBytes { url -> (folders: [String], file: String)? in
       switch layout {
       case .sdwebimage(withExtension: false): return AppFileName.digits(of: url).map { ([], $0) }
@@ -190,6 +210,9 @@ private struct ExportName {
         // The URL's extension names the original format rather than that of the resized image.
         let name = URLPathName(url: url, digits: digits, format: isTransformed ? format : nil)
         return (name.folders, name.file)
+      case .pattern(let pattern):
+        guard let digits = AppFileName.digits(of: url) else { return nil }
+        return pattern.name(url, digits: digits, id: id, format: format, isTransformed: isTransformed)
       }
     }
     guard let name else { return nil }
@@ -227,12 +250,14 @@ public enum ExportLayout: Sendable, Hashable {
   /// replaced by 32 digits before the extension: MD5 of the URL. A transformed image has its own format's extension: `a.jpg`
   /// becomes `a.webp`.
   case urlPath
+  /// By a pattern with the identifiers of lists. Files of earlier exports can't be recognised, so none is removed.
+  case pattern(NamePattern)
 }
 
 /// The result for one entry of an export, or for a file of its folder.
 package enum ExportEvent: Sendable, Hashable {
   /// It was written to that file, relative to the folder.
-  case exported(url: [UInt8], file: String, bytes: Int)
+  case exported(url: [UInt8], id: String?, file: String, bytes: Int)
   /// It was skipped.
   case skipped(url: [UInt8], reason: SkipReason)
   /// A file of an earlier export was removed.
@@ -271,6 +296,10 @@ public struct ExportResult: Sendable, Hashable {
   public var transformed = 0
   /// Identities that aren't cached.
   public var missing = 0
+  /// Images whose name by a ``NamePattern`` another URL had, so that it got a hash.
+  public var renamed = 0
+  /// Images named by their hash, since their list has no identifier.
+  public var withoutID = 0
   /// Files of earlier exports that were removed.
   public var removed = 0
 
@@ -278,7 +307,7 @@ public struct ExportResult: Sendable, Hashable {
 
   mutating func count(_ event: ExportEvent) {
     switch event {
-    case .exported(_, _, let size):
+    case .exported(_, _, _, let size):
       exported += 1
       bytes += size
     case .removed: removed += 1

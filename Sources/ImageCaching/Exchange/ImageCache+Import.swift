@@ -227,10 +227,13 @@ package struct FlatImage: Sendable, Hashable {
   package var url: [UInt8]
   /// The identity of the image in the cache.
   package var identity: [UInt8]
+  /// The identifier in its list; nil if it has none.
+  package var id: String?
 
   /// Creates a URL's image with that identity, which must not contain credentials. An image whose URL has credentials is looked up
   /// but not imported, since the record would reveal them.
-  package init(url: [UInt8], identity: [UInt8]) {
+  package init(url: [UInt8], identity: [UInt8], id: String? = nil) {
+    self.id = id
     self.url = url
     self.identity = identity
   }

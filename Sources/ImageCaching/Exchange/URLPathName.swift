@@ -89,12 +89,18 @@ struct URLPathName {
       && (rest.isEmpty || rest.first == UInt8(ascii: "."))
   }
 
-  private static func hasPlainBytes(_ name: String, extra: String = "") -> Bool {
+  static func hasPlainBytes(_ name: String, extra: String = "") -> Bool {
     name.utf8.first != UInt8(ascii: ".") && name.utf8.allSatisfy { isPlain($0) || extra.utf8.contains($0) }
   }
 
   private static func folderName(_ name: String) -> String {
     name.contains(where: { $0 == "." || $0 == "~" }) ? name + "~" : name
+  }
+
+  /// The text as a name.
+  static func plainName(_ text: String) -> String {
+    var text = text
+    return text.withUTF8 { plainName(UnsafeRawBufferPointer($0)[...], extra: "").name }
   }
 
   /// The bytes as a name, and whether they are unchanged.

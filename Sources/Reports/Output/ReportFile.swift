@@ -6,7 +6,7 @@ import ImagePrimitives
 /// A regular file has no name until ``commit()``, so that readers see the old report or the new one, never half of one, and a killed run
 /// leaves nothing; a file system without unnamed files gives it a temporary name. Links are followed. While it is open, no other run
 /// can open a report at the same path. Anything else (`-`, a pipe, a device) is written directly.
-final class ReportFile {
+package final class ReportFile {
   /// The path as the job names it; `-` is standard output.
   let path: String
   private let descriptor: OutputDescriptor
@@ -21,7 +21,7 @@ final class ReportFile {
   /// Opens the report at `path` and creates the folders above it; an existing report stays unchanged.
   ///
   /// - Parameter growsInPlace: whether readers see the report while it grows; then ``commit()`` does nothing.
-  init(path: String, growsInPlace: Bool = false) throws(ReportError) {
+  package init(path: String, growsInPlace: Bool = false) throws(ReportError) {
     self.path = path
     self.growsInPlace = growsInPlace
     if path == "-" {
@@ -71,7 +71,7 @@ final class ReportFile {
     }
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
     do {
       try descriptor.write(bytes)
     } catch {
@@ -80,7 +80,7 @@ final class ReportFile {
   }
 
   /// Gives the written file its name; without this call, no file remains.
-  func commit() throws(ReportError) {
+  package func commit() throws(ReportError) {
     guard let target else { return }
     do {
       if let temporaryName {

@@ -104,7 +104,7 @@ package final class ManifestImages: Sequence, IteratorProtocol {
       let ways = identities.suffix(Swift.max(1, identities.count - 1))
       return ways.map { identity in
         let stored = isExport ? job.transformedIdentity(of: identity) : nil
-        return FlatImage(url: entry.writtenURL, identity: stored ?? identity)
+        return FlatImage(url: entry.writtenURL, identity: stored ?? identity, id: entry.note?.id)
       }
     } catch {
       preconditionFailure("a URL in normal form is one: \(error.message)")

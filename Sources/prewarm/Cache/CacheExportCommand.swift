@@ -1,6 +1,7 @@
 import ArgumentParser
 import ImageCaching
 import ImageManaging
+import ImagePrimitives
 import Reports
 import WarmJobs
 
@@ -21,6 +22,9 @@ extension CacheCommand {
 
         With --job, exports the images of that job's URLs, as its transform made them. Without, exports all images except resized ones.
 
+        --name names files by a pattern of {id} (the identifier in the job's list), {host}, {path}, {hash} and {ext}. A name that another \
+        URL has already gets a hash, so no image is lost.
+
         Replaces existing files; exports expired images too; doesn't follow symbolic links below the folder; skips URLs with a user or \
         password; keeps files that have the same bytes already. --delete removes files of earlier exports with the same layout, but none \
         of the job's URLs, and none if nothing was exported. Give each export its own folder.
@@ -30,6 +34,7 @@ extension CacheCommand {
         EXAMPLES:
           prewarm cache export --to site
           prewarm cache export --job job.yaml --to site --delete
+          prewarm cache export --job job.yaml --to thumbs --name '{id}.{ext}' --map thumbs.jsonl
 
         Show rare options with 'prewarm cache export --help-hidden'.
         """
@@ -43,6 +48,15 @@ extension CacheCommand {
 
     @Flag(help: "Delete files of earlier exports that aren't in this one")
     var delete = false
+
+    @Option(help: ArgumentHelp("Name files by a pattern, such as '{id}.{ext}'", valueName: "pattern"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("Write each URL and its file to a JSON Lines file", valueName: "file"), completion: .file())
+    var map: String?
+
+    @Option(help: ArgumentHelp("Write a map of URLs to files for nginx", valueName: "file"), completion: .file())
+    var nginxMap: String?
 
     @Option(help: ArgumentHelp("Write to this folder; create it if needed", valueName: "folder"), completion: .directory)
     var to: String
@@ -66,12 +80,32 @@ extension CacheCommand {
       if withExtension, layout == .urlPath {
         throw ValidationError("--with-extension requires --layout sdwebimage; url-path keeps the names of URLs")
       }
+      if name != nil, layout != nil || withExtension { throw ValidationError("--name and --layout exclude each other; use one") }
+      if let pattern = try pattern() {
+        if delete {
+          throw ValidationError("--delete recognises only default names; export to an empty folder, or leave out --name")
+        }
+        if pattern.usesIDs, options.job == nil {
+          throw ValidationError("--name '{id}' requires --job, whose lists have the identifiers")
+        }
+      }
       if to.isEmpty { throw ValidationError("--to needs a folder, such as --to site") }
+    }
+
+    /// The pattern of `--name`; nil for the default names, which `{host}/{path}` describes, too.
+    private func pattern() throws -> NamePattern? {
+      guard let name, name != "{host}/{path}" else { return nil }
+      do throws(NamePattern.Failure) {
+        return try NamePattern(name)
+      } catch {
+        throw ValidationError("--name \(named(name)) \(error)")
+      }
     }
 
     /// The result of an export.
     private struct Outcome {
       var result = ExportResult()
+      var map = ExportMap()
       /// Why reading the job's lists broke off; nil if it didn't.
       var breakage: String?
     }
@@ -80,6 +114,12 @@ extension CacheCommand {
       let opened = try options.open(.readOnly)
       let outcome = options.job == nil ? try exportCache(opened.cache) : try exportJob(opened)
       let result = outcome.result
+      if let map { try write(outcome.map.jsonLines, to: map) }
+      if let nginxMap {
+        let (text, lacking) = outcome.map.nginx(folder: to)
+        try write(text, to: nginxMap)
+        if lacking > 0 { Note.plain("\(nginxMap): \(counted(UInt64(lacking), "URL")) left out; others have the same host and path") }
+      }
       if options.json {
         try printJSON([
           "directory": to,
@@ -91,6 +131,8 @@ extension CacheCommand {
           "colliding_entries": result.collisions,
           "transformed_entries": result.transformed,
           "urls_not_cached": result.missing,
+          "renamed_entries": result.renamed,
+          "entries_without_id": result.withoutID,
           "deleted_files": result.removed,
         ])
       } else {
@@ -104,8 +146,19 @@ extension CacheCommand {
       }
     }
 
-    private var exportLayout: ExportLayout {
-      switch layout {
+    private func write(_ text: String, to path: String) throws {
+      do throws(ReportError) {
+        let file = try ReportFile(path: path)
+        try Array(text.utf8).withRawBytes { bytes throws(ReportError) in try file.write(bytes) }
+        try file.commit()
+      } catch {
+        throw CommandError(.couldNotFinish, "\(error)")
+      }
+    }
+
+    private func exportLayout() throws -> ExportLayout {
+      if let pattern = try pattern() { return .pattern(pattern) }
+      return switch layout {
       case .sdwebimage: .sdwebimage(withExtension: withExtension)
       case .urlPath: .urlPath
       // Only that layout has the option of an extension.
@@ -114,16 +167,18 @@ extension CacheCommand {
     }
 
     private func exportCache(_ cache: ImageCache) throws -> Outcome {
+      var map = ExportMap()
+      let exportLayout = try exportLayout()
       let result = try withCacheErrors { () throws(CacheError) in
         try cache.export(
           to: to,
           layout: exportLayout,
           images: transformed ? .transformed : .original,
-          onEntry: report,
+          onEntry: { report($0, &map) },
           removesOthers: { delete && $0.exported > 0 }
         )
       }
-      return Outcome(result: result)
+      return Outcome(result: result, map: map)
     }
 
     private func exportJob(_ opened: OpenedCache) throws -> Outcome {
@@ -139,13 +194,15 @@ extension CacheCommand {
         throw CommandError(.couldNotFinish, "\(error)")
       }
       defer { manager.shutDown() }
+      var map = ExportMap()
+      let exportLayout = try exportLayout()
       let result = try withCacheErrors { () throws(CacheError) in
         try images.fetching(with: manager) { () throws(CacheError) in
           try opened.cache.export(
             images,
             to: to,
             layout: exportLayout,
-            onEntry: report,
+            onEntry: { report($0, &map) },
             removesOthers: { delete && $0.exported > 0 && images.failure == nil }
           )
         }
@@ -154,11 +211,14 @@ extension CacheCommand {
       if images.invalidLines > 0 {
         Note.plain("skipped \(counted(UInt64(images.invalidLines), "line")) of the lists: not a URL")
       }
-      return Outcome(result: result, breakage: images.failure.map { "\($0)\(delete ? "; nothing was deleted" : "")" })
+      return Outcome(result: result, map: map, breakage: images.failure.map { "\($0)\(delete ? "; nothing was deleted" : "")" })
     }
 
-    /// Reports images that weren't exported because of an error.
-    private func report(_ event: ExportEvent) {
+    /// Adds exported files to `map`, and reports images that weren't exported because of an error.
+    private func report(_ event: ExportEvent, _ map: inout ExportMap) {
+      if case .exported(let url, let id, let file, let bytes) = event, self.map != nil || nginxMap != nil {
+        map.add(url, id: id, file: file, bytes: bytes)
+      }
       guard case .skipped(let bytes, let reason) = event else { return }
       let url = String(decoding: bytes, as: UTF8.self)
       switch reason {
@@ -181,6 +241,8 @@ extension CacheCommand {
       ]
       clauses += skipped.filter { $0.0 > 0 }.map { "\(counted(UInt64($0.0), $0.1)) skipped\($0.2)" }
       if result.missing > 0 { clauses.append("\(counted(UInt64(result.missing), "image")) of the job not cached") }
+      if result.renamed > 0 { clauses.append("\(counted(UInt64(result.renamed), "name")) of another URL got a hash") }
+      if result.withoutID > 0 { clauses.append("\(counted(UInt64(result.withoutID), "image")) without id named by hash") }
       if result.removed > 0 { clauses.append("\(counted(UInt64(result.removed), "file")) deleted") }
       return clauses
     }
