@@ -200,8 +200,8 @@ extension ProbedTable where Slot == Group {
 }
 
 /// A set of hashes, each of which may be marked.
-struct HashSet: Sendable {
-  enum Insertion: Equatable {
+package struct HashSet: Sendable {
+  package enum Insertion: Equatable {
     case new
     /// Already present, and whether it was marked when it was inserted.
     case known(isMarked: Bool)
@@ -217,11 +217,11 @@ struct HashSet: Sendable {
 
   private var members: ProbedTable<Member>
 
-  init(maximumSlots: Int) { members = ProbedTable(free: Member(), maximumSlots: maximumSlots) }
+  package init(maximumSlots: Int) { members = ProbedTable(free: Member(), maximumSlots: maximumSlots) }
 
   var byteCount: Int { members.byteCount }
 
-  mutating func insert(_ hash: UInt64, marked: Bool) -> Insertion {
+  package mutating func insert(_ hash: UInt64, marked: Bool) -> Insertion {
     let hash = hash < 2 ? hash + 2 : hash
     let index = members.index(hash: hash >> 1) { $0.bits | 1 == hash | 1 }
     if !members[index].isFree { return .known(isMarked: members[index].isMarked) }

@@ -56,7 +56,8 @@ public final class QueueReport {
       journals: reports.journals,
       judge: reports.baseline,
       listedFailures: reports.listedFailures,
-      listsPlaceholders: job.verify.placeholders != .ignore
+      listsPlaceholders: job.verify.placeholders != .ignore,
+      countsImagesOnce: true
     )
     let replay = try makeReplay(into: report)
     let remarks = try follower.retrying { follower throws(QueueError) in try follower.remarks() }

@@ -227,14 +227,18 @@ extension TrimResult {
     case .tooOld, .fromFuture, .expired: expired += 1
     case .oldest:
       trimmed += 1
-      if isOfRun { evictedProtected += 1 }
+      guard isOfRun else { return }
+      evictedProtected += 1
+      evictedProtectedBytes += Int(clamping: head.bodySize)
     }
   }
 
-  fileprivate mutating func add(_ other: TrimResult) {
+  /// Adds the counts of a later trim.
+  package mutating func add(_ other: TrimResult) {
     expired += other.expired
     trimmed += other.trimmed
     evictedProtected += other.evictedProtected
+    evictedProtectedBytes += other.evictedProtectedBytes
     bytesRemoved += other.bytesRemoved
   }
 }
@@ -246,6 +250,8 @@ public struct TrimResult: Sendable, Hashable {
   public var trimmed = 0
   /// Images that were removed to save space although the run had stored or used them.
   public var evictedProtected = 0
+  /// The size of the bodies of ``evictedProtected``.
+  public var evictedProtectedBytes = 0
   /// The size of their bodies.
   public var bytesRemoved = 0
 

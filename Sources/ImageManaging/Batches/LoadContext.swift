@@ -153,12 +153,7 @@ package final class LoadContext: Sendable {
 
   /// Adds the result of a trim.
   package func recordTrim(_ result: TrimResult) {
-    notes.withLock { notes in
-      notes.trimmed.expired += result.expired
-      notes.trimmed.trimmed += result.trimmed
-      notes.trimmed.evictedProtected += result.evictedProtected
-      notes.trimmed.bytesRemoved += result.bytesRemoved
-    }
+    notes.withLock { $0.trimmed.add(result) }
     options.observation?.trimmed(result)
   }
 

@@ -70,13 +70,14 @@ struct GitHubReport: ReportForm {
     files: [String: String]
   ) -> WorkflowCommand {
     let variant = failure.variant.title.map { " (\($0))" } ?? ""
+    let others = failure.otherLocations.isEmpty ? "" : " (also in \(failure.otherLocations.joined(separator: ", ")))"
     let message = failure.failure?.message ?? "known bad"
     return WorkflowCommand(
       level: level,
       title: title,
       file: files[failure.manifest],
       line: failure.line,
-      message: "\(failure.location): \(message): \(failure.url)\(variant)"
+      message: "\(failure.location): \(message): \(failure.url)\(variant)\(others)"
     )
   }
 

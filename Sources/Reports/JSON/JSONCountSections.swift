@@ -261,6 +261,7 @@ extension FailureRecord: JSONSection {
     try json.field("element", &element, isOmitted: true)
     try json.field("attribute", &attribute, isOmitted: true)
     try json.field("pages", &pages, isOmitted: true, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("also_in", &otherLocations, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [] })
     guard Fields.isReading else { return }
     failure = kind.map { ImageFailure($0, status: status, isTransient: isTransient, message: message ?? "") }
   }

@@ -12,6 +12,8 @@ import ImagePrimitives
 ///   and filtered ones included, and its `fingerprint` follows from them; both are present if the run read all of them.
 ///   `job.digest` is equal in reports of the same job with the same rules.
 /// - `signal` is the name of the signal that interrupted the run; `breakage` is a sentence on why it couldn't finish.
+/// - `totals` counts an image once, however many lists name it, and so do all counts but those of `manifests`; `repeated` counts the
+///   further entries with the same image and the same result. `also_in` of a failure has their locations.
 /// - `outstanding` counts entries of a queue that workers hadn't finished when the wait for them ended.
 /// - `fail_on` has the rules: a limit is a count, `{"fraction": 0.01}`, or null if the rule is off. `verdict` has a sentence for each
 ///   broken rule, and `standings` says how many failures counted, and how many were known.
@@ -75,6 +77,9 @@ extension FinishedReport: JSONSection {
     try json.field("standings", &standings)
     try json.field("baseline", &baseline)
     try json.field("totals", &totals, isRequired: true)
+    var repeated: Totals? = repeats.urls > 0 ? repeats : nil
+    try json.field("repeated", &repeated, isOmitted: true)
+    repeats = repeated ?? Totals()
     // Without standings, all failures count.
     self.standings = standings ?? FailureStandings(counting: totals.bad)
     json.derived("hit_ratio", JSONNumber(totals.hitRatio, decimals: 4))
@@ -166,7 +171,7 @@ extension JSONReport {
       try checkSum(seen, \.self, atMost: baseline.failures, "has too few failures in its baseline")
       try check(UInt64(baseline.fixedEntries.count) <= baseline.fixed, "lists more fixed entries than it counts")
     }
-    try checkSum(report.manifests, \.totals.urls, atMost: totals.urls, "has manifests with more entries than its totals count")
+    try checkSum(report.manifests, \.totals.urls, atMost: totals.urls + report.repeats.urls, "has manifests with more entries than its totals count")
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
     let bytes = report.traffic.receivedBytes
     let outcomes = report.traffic.outcomes.known

@@ -83,6 +83,7 @@ extension CacheSummary: JSONSection {
     try json.field("trimmed_entries", &trimmedEntries)
     try json.field("expired_entries", &expiredEntries)
     try json.field("evicted_from_this_run", &evictedFromThisRun)
+    try json.field("sufficient_max_bytes", &sufficientBytes, isOmitted: true)
     try json.field("fresh_until", &freshUntil, as: { $0.map(WholeSecond.init) }, from: { $0?.timestamp })
   }
 }

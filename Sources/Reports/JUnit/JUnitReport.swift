@@ -50,7 +50,8 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   func addVariant(_ variant: RequestVariant) { cases.addVariant(variant) }
 
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
-    guard cases.lists(result.outcome), pieces.error == nil else { return }
+    // The counts have each image once.
+    guard cases.lists(result.outcome), !entry.isRepeated, pieces.error == nil else { return }
     let isBad = result.outcome == .failed || result.outcome == .blacklisted
     guard spool.count + cases.buffer.count < (isBad ? caseBytesLimit : caseBytesLimit / 3 * 2) else {
       if isBad, standing == .counts { left.failures += 1 } else { left.others += 1 }

@@ -32,6 +32,8 @@ struct FailureLog {
   private(set) var standings = FailureStandings()
   private var groups: [FailureGroup.Key: Group] = [:]
   private var exampleBytesLeft = FailureLog.exampleBytes
+  /// Further locations of failing images, by ``ReportedEntry/imageKey``, of as many images as a report lists at most.
+  private var locations: [UInt64: [String]] = [:]
   private var lastKey: FailureGroup.Key?
   /// The URL of the last failure, in memory that is reused, since there may be millions of failures.
   private var lastURL: [UInt8] = []
@@ -66,7 +68,8 @@ struct FailureLog {
         id: entry.note?.id,
         element: entry.note?.origin?.element,
         attribute: entry.note?.origin?.attribute,
-        pages: entry.note?.pages ?? 0
+        pages: entry.note?.pages ?? 0,
+        imageKey: entry.imageKey
       )
       if isRecorded {
         records.removeKnown(ifOver: listedLimit)
@@ -87,6 +90,24 @@ struct FailureLog {
     standings.count(standing, kind: key.kind)
   }
 
+  /// Adds the location of an entry whose image has failed before.
+  mutating func recordRepeat(of entry: ReportedEntry, manifest: String) {
+    let image = entry.imageKey
+    guard locations[image] != nil || locations.count < max(listedLimit, 10_000) else { return }
+    guard locations[image, default: []].count < FailureRecord.locationLimit else { return }
+    locations[image, default: []].append(entry.location(in: manifest.shortened(to: 160)))
+  }
+
+  /// The listed failures with all of their locations.
+  var listed: [FailureRecord] { records.map(located) }
+
+  private func located(_ record: FailureRecord) -> FailureRecord {
+    var record = record
+    record.otherLocations = locations[record.imageKey] ?? []
+    record.imageKey = 0
+    return record
+  }
+
   /// The last entry that failed in this run, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
   var lastFailure: String? { lastKey.map { "\($0.title) \(String(decoding: lastURL, as: UTF8.self))" } }
 
@@ -102,6 +123,7 @@ struct FailureLog {
   func summaries(hosts: HostTable) -> [FailureGroup] {
     groups.values.map { group in
       var summary = group.summary
+      summary.examples = summary.examples.map(located)
       summary.list(group.hosts.map { HostCount(host: hosts.name($0.key), count: $0.value) })
       return summary
     }.sorted { $0.isBefore($1) }

@@ -31,6 +31,12 @@ public struct FailureRecord: Sendable, Equatable {
   package var attribute: String?
   /// How many pages use it; 0 if the list isn't a page.
   package var pages: UInt64 = 0
+  /// Other lines that name its image, such as `more.csv:7`, at most ``locationLimit``.
+  package var otherLocations: [String] = []
+  /// Identifies its image during the run; 0 in a finished report.
+  var imageKey: UInt64 = 0
+
+  static let locationLimit = 20
 }
 
 extension FailureRecord {
@@ -40,6 +46,7 @@ extension FailureRecord {
     if let id { parts.append("id \(id.shortened(to: 60))") }
     if let element { parts.append("\(element) \(attribute ?? "")".shortened(to: 60)) }
     if pages > 1 { parts.append("on \(grouped(pages)) pages") }
+    if !otherLocations.isEmpty { parts.append("also in \(otherLocations.joined(separator: ", "))") }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 

@@ -14,7 +14,10 @@ public struct FinishedReport: Sendable {
   public var verdict = RunVerdict()
   /// The rules it was judged by.
   public var failOn = FailOn()
+  /// Each image once, however many lists name it.
   public var totals: Totals
+  /// Further entries that name the same images, with the same results.
+  public var repeats = Totals()
   public var traffic = Traffic()
   /// Downloaded and checked entries by format, the most frequent first.
   public var formats: [FormatCount] = []
@@ -55,6 +58,7 @@ public struct FinishedReport: Sendable {
   /// - Parameter misses: how many of the skipped entries would have been fetched.
   public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
     var lists = self
+    let misses = min(misses, lists.totals.skipped)
     lists.totals.skipped -= misses
     let known = totals.failed - invalidURLs
     lists.totals.failed -= known

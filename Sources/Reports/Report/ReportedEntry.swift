@@ -19,6 +19,8 @@ public struct ReportedEntry {
   public var imageHash: UInt64?
   /// What its list says besides the URL; nil if that is all.
   package var note: EntryNote?
+  /// Whether it names an image that an earlier entry has named, with the same result, so that it isn't counted.
+  var isRepeated = false
   /// The rules about its delivery that it breaks.
   var broken = LintRuleSet()
 

@@ -84,6 +84,8 @@ public struct CacheSummary: Sendable, Equatable {
   public var expiredEntries: UInt64 = 0
   /// How many of the trimmed entries this run had stored.
   public var evictedFromThisRun: UInt64 = 0
+  /// The limit that would have been enough for the images of this run; nil unless it evicted some of them.
+  public var sufficientBytes: UInt64?
   /// When the first of this run's good entries expires; nil if none of them expires, or there are none.
   public var freshUntil: Timestamp?
 

@@ -13,6 +13,7 @@ public final class RunReport {
   private let words: ReportWords
   private let startedAt: Timestamp?
   private let journals: [any ReportJournal]
+  private let countsImagesOnce: Bool
   private var tally = Tally()
   private var timeline = TimelineRecorder()
 
@@ -29,6 +30,7 @@ public final class RunReport {
   ///   - listedFailures: how many failures the report lists.
   ///   - listsPlaceholders: whether to list images that at least ten URLs of a host share.
   ///   - lint: the rules for the delivery of good images.
+  ///   - countsImagesOnce: whether an image that several manifests name counts once.
   package init(
     version: String,
     job: JobIdentity,
@@ -40,8 +42,10 @@ public final class RunReport {
     judge: (any FailureJudge)? = nil,
     listedFailures: Int = FailureRecord.listedLimit,
     listsPlaceholders: Bool = true,
-    lint: Lint = Lint()
+    lint: Lint = Lint(),
+    countsImagesOnce: Bool = false
   ) {
+    self.countsImagesOnce = countsImagesOnce
     self.version = version
     self.job = job
     self.words = words
@@ -61,6 +65,7 @@ public final class RunReport {
   @discardableResult
   public func addManifest(_ path: String, file: String? = nil) -> Int {
     tally.manifests.append(ManifestSummary(path: path, file: file))
+    if countsImagesOnce, tally.manifests.count > 1, tally.seen == nil { tally.seen = SeenImages() }
     for journal in journals { journal.addManifest(path, file: file) }
     return tally.manifests.count - 1
   }
@@ -95,12 +100,13 @@ public final class RunReport {
     var result = result
     if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true { result.outcome = .cancelled }
     let standing = tally.record(result, of: entry, standing: standing)
-    guard tally.lint != nil else {
+    guard tally.lint != nil || tally.isRepeat else {
       for journal in journals { journal.append(result, of: entry, standing: standing) }
       return
     }
     var entry = entry
     entry.broken = tally.broken
+    entry.isRepeated = tally.isRepeat
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 
@@ -109,7 +115,17 @@ public final class RunReport {
     timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: elapsed)
   }
 
-  public var totals: Totals { tally.totals }
+  /// All entries so far, repeated ones included.
+  public var totals: Totals {
+    guard tally.repeats.urls > 0 else { return tally.totals }
+    var totals = tally.totals
+    totals.add(tally.repeats)
+    return totals
+  }
+
+  /// Whether images are identified for each entry, which then needs ``ReportedEntry/imageHash``.
+  package var identifiesImages: Bool { tally.seen != nil }
+
   /// Failed entries that may be good later.
   public var transientFailures: UInt64 { tally.traffic.transientFailures }
 
@@ -166,7 +182,7 @@ public final class RunReport {
       hosts: Array(hosts.prefix(Self.reportedHostLimit)),
       hostsOmitted: UInt64(max(0, hosts.count - Self.reportedHostLimit)) + tally.hosts.entriesBeyondLimit,
       failureGroups: tally.failures.summaries(hosts: tally.hosts),
-      failures: tally.failures.records,
+      failures: tally.failures.listed,
       standings: tally.failures.standings,
       baseline: tally.difference,
       duplicates: tally.sameImages.duplicates,
@@ -179,6 +195,7 @@ public final class RunReport {
       report.timeline = timeline.timeline
     }
     report.lint = tally.lint?.all ?? []
+    report.repeats = tally.repeats
     report.verdict = failOn.verdict(of: report)
     return report
   }

@@ -100,7 +100,7 @@ struct SameImagesLog {
   }
 
   /// A fragment is never sent, so it doesn't select another image (RFC 9110, section 4.2.5).
-  private static func hash(ofURL url: UnsafeRawBufferPointer) -> UInt64 {
+  static func hash(ofURL url: UnsafeRawBufferPointer) -> UInt64 {
     guard let start = url.baseAddress, let mark = memchr(start, Int32(UInt8(ascii: "#")), url.count) else {
       return DuplicateIndex.hash(url)
     }

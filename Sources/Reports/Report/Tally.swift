@@ -2,7 +2,14 @@ import ImagePrimitives
 
 /// The counters of a run as one value, so that each entry takes one exclusive access only.
 struct Tally {
+  /// Each image once; see ``repeats``.
   var totals = Totals()
+  /// Further entries of the same images.
+  var repeats = Totals()
+  /// Nil if each entry counts.
+  var seen: SeenImages?
+  /// Whether the last entry was a repeat.
+  private(set) var isRepeat = false
   var traffic = Traffic()
   var manifests: [ManifestSummary] = []
   var hosts = HostTable()
@@ -43,10 +50,15 @@ struct Tally {
   /// Counts an entry, and returns whether it counts in the verdict if it failed: as the judge says, else as given.
   mutating func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) -> FailureStanding {
     let outcome = result.outcome
-    totals.add(outcome)
+    isRepeat = entry.isRepeated || seen?.contains(result, ofImage: entry.imageKey) ?? false
     manifests[entry.manifest].totals.add(outcome)
     let host = hosts.index(of: entry.host)
-    if let host { hosts.update(host) { $0.totals.add(outcome) } }
+    if isRepeat {
+      repeats.add(outcome)
+    } else {
+      totals.add(outcome)
+      if let host { hosts.update(host) { $0.totals.add(outcome) } }
+    }
     if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
     var standing = standing
     var duplicate: SameImagesLog.Repetition?
@@ -57,20 +69,24 @@ struct Tally {
       if !result.isShared { traffic.cachedBytes += result.bytes }
     case .downloaded, .checked:
       duplicate = sameImages.record(result, of: entry, host: host)
-      if let format = result.format { formats[Int(format.rawValue)] += 1 }
+      if !isRepeat, let format = result.format { formats[Int(format.rawValue)] += 1 }
     case .failed, .blacklisted:
       if let failure = result.failure, outcome == .failed {
-        if failure.isTransient { traffic.transientFailures += 1 }
+        if failure.isTransient, !isRepeat { traffic.transientFailures += 1 }
         if failure.kind == .placeholder { sameImages.record(result, of: entry, host: host) }
       }
-      failures.record(
-        result,
-        of: entry,
-        host: host,
-        manifest: manifests[entry.manifest].path,
-        variant: variants[entry.variant],
-        standing: standing
-      )
+      if isRepeat {
+        failures.recordRepeat(of: entry, manifest: manifests[entry.manifest].path)
+      } else {
+        failures.record(
+          result,
+          of: entry,
+          host: host,
+          manifest: manifests[entry.manifest].path,
+          variant: variants[entry.variant],
+          standing: standing
+        )
+      }
     case .cancelled: if let failure = result.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
     case .skipped: break
     }
@@ -78,12 +94,14 @@ struct Tally {
       traffic.originalBytes += result.bytes
       traffic.storedBytes += stored
     }
-    if result.isShared {
+    if result.isShared, isRepeat {
+      // It isn't among the entries of its outcome.
+    } else if result.isShared {
       traffic.outcomes.update(outcome) { $0.shared += 1 }
     } else if result.attempts > 0 {
       recordTransfer(result, host: host)
     }
-    if let status = result.remoteCache, let host, !result.isShared {
+    if let status = result.remoteCache, let host, !result.isShared, !isRepeat {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
     if lint != nil { judgeDelivery(result, of: entry, duplicate) }
@@ -95,6 +113,7 @@ struct Tally {
 
   private mutating func judgeDelivery(_ result: EntryResult, of entry: ReportedEntry, _ duplicate: SameImagesLog.Repetition?) {
     broken = LintRuleSet()
+    if isRepeat { return }
     switch result.outcome {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
       let manifest = manifests[entry.manifest].path

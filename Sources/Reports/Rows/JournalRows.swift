@@ -77,6 +77,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     appendBroken(entry.broken)
     append(result.transformed)
     shards.append(shard == nil ? nil : 0, to: &buffer)
+    append(.repeated, entry.isRepeated)
     Syntax.end(in: &buffer)
   }
 

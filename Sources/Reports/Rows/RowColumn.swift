@@ -4,7 +4,7 @@ enum RowColumn: CaseIterable {
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
   case transient, known, profile, orientation, gps, dpi
   case id, element, attribute, pages, lint
-  case transformedBytes, transformedFormat, transformedWidth, transformedHeight, transformedHash, shard
+  case transformedBytes, transformedFormat, transformedWidth, transformedHeight, transformedHash, shard, repeated
 
   @inline(__always)
   var name: StaticString {
@@ -49,6 +49,7 @@ enum RowColumn: CaseIterable {
     case .transformedHeight: "transformed_height"
     case .transformedHash: "transformed_hash"
     case .shard: "shard"
+    case .repeated: "repeated"
     }
   }
 }

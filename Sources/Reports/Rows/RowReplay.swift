@@ -152,23 +152,22 @@ public final class RowReplay {
     let standing = try row.standing(result.outcome)
     let note = try row.note()
     try readShard(of: row)
+    let isRepeated = try row.read(.repeated) ?? false
     let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
-      let hasImage = result.bodyIdentity != nil && parts != .empty
-      report.record(
-        result,
-        of: ReportedEntry(
-          url: url,
-          manifest: entry.manifest,
-          line: entry.line,
-          priority: entry.priority,
-          host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
-          variant: variant,
-          imageHash: hasImage ? imageHash?(bytes, parts) : nil,
-          note: note
-        ),
-        standing: standing
+      let hasImage = (result.bodyIdentity != nil || report.identifiesImages) && parts != .empty
+      var reported = ReportedEntry(
+        url: url,
+        manifest: entry.manifest,
+        line: entry.line,
+        priority: entry.priority,
+        host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
+        variant: variant,
+        imageHash: hasImage ? imageHash?(bytes, parts) : nil,
+        note: note
       )
+      reported.isRepeated = isRepeated
+      report.record(result, of: reported, standing: standing)
     }
   }
 

@@ -67,7 +67,8 @@ extension FinishedReport {
       phrase += ", \(grouped(totals.bad - known)) new and \(grouped(known)) known"
     }
     if let limit { phrase += " (\(limit))" }
-    return totals.skipped > 0 ? "\(phrase), \(grouped(totals.skipped)) skipped" : phrase
+    if totals.skipped > 0 { phrase += ", \(grouped(totals.skipped)) skipped" }
+    return repeats.urls > 0 ? "\(phrase), \(grouped(repeats.urls)) repeated" : phrase
   }
 
   /// ` (7,000 hits, 3,000 downloaded)`.
@@ -77,7 +78,7 @@ extension FinishedReport {
       (totals.downloaded, "\(grouped(totals.downloaded)) downloaded"),
       (totals.revalidated, "\(grouped(totals.revalidated)) revalidated"),
       (totals.checked, "\(grouped(totals.checked)) checked"),
-      (totals.skipped, "\(grouped(totals.skipped)) skipped"),
+      (totals.skipped, "\(grouped(totals.skipped)) skipped"), (repeats.urls, "\(grouped(repeats.urls)) repeated"),
     ].filter { $0.0 > 0 }.map { $0.1 }
     return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
   }

@@ -68,6 +68,22 @@ package func byteCount(_ bytes: Double) -> String {
   return "\(short(value)) \(unit)"
 }
 
+/// A size of at least `bytes`, rounded up to two digits, as job files accept it: `3.3GB`.
+func sizeAbove(_ bytes: UInt64) -> String {
+  var step: UInt64 = 1
+  while bytes / step >= 100 { step *= 10 }
+  let rounded = (bytes + step - 1) / step * step
+  let (unit, name): (UInt64, String) =
+    switch rounded {
+    case 1_000_000_000...: (1_000_000_000, "GB")
+    case 1_000_000...: (1_000_000, "MB")
+    case 1_000...: (1_000, "kB")
+    default: (1, "B")
+    }
+  let tenths = rounded % unit * 10 / unit
+  return "\(rounded / unit)\(tenths > 0 ? ".\(tenths)" : "")\(name)"
+}
+
 /// A rate of events, such as `1,240/s` or `0.4/s`.
 package func rate(_ perSecond: Double) -> String {
   if perSecond > 0, perSecond < 0.05 { return "<0.1/s" }

@@ -140,7 +140,8 @@ final class JobRun: PrefetchDelegate {
 
   private func record(_ result: EntryResult, of entry: Entry) {
     var imageHash: UInt64?
-    if result.bodyIdentity != nil { imageHash = entry.withRequestURL { context.imageHash(of: $0, parts: entry.parts) } }
+    let isIdentified = result.bodyIdentity != nil || report.identifiesImages
+    if isIdentified, entry.parts != .empty { imageHash = entry.withRequestURL { context.imageHash(of: $0, parts: entry.parts) } }
     entry.withShownURL { url in
       entry.text.withUnsafeBytes { text in
         report.record(

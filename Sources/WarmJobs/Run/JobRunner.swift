@@ -57,7 +57,8 @@ public final class JobRunner {
       judge: prepared.reports.baseline,
       listedFailures: prepared.reports.listedFailures,
       listsPlaceholders: job.verify.placeholders != .ignore,
-      lint: onMiss == nil ? job.appliedLint : Lint()
+      lint: onMiss == nil ? job.appliedLint : Lint(),
+      countsImagesOnce: true
     )
     let meter = session.meter()
     // In mode `only`, nothing would be fetched.

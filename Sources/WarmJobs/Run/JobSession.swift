@@ -137,6 +137,8 @@ package final class JobSession {
     summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
     summary.expiredEntries = UInt64(clamping: trimmed.expired)
     summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
+    // All others went first, so the rest are images of this run.
+    if trimmed.evictedProtected > 0 { summary.sufficientBytes = summary.bodyBytes + UInt64(clamping: trimmed.evictedProtectedBytes) }
     summary.freshUntil = freshUntil
     return (summary, UInt64(clamping: totals.blacklistEntries))
   }

@@ -92,8 +92,9 @@ extension FailOn {
       return empty && end.isEmpty ? "no URLs in the lists, or none left after \(report.words.filters)" : nil
     case .evicted:
       guard evicted, let count = end.cache?.evictedFromThisRun, count > 0 else { return nil }
+      let enough = end.cache?.sufficientBytes.map { " to \(sizeAbove($0)) or more" } ?? ""
       return
-        "trimming removed \(counted(count, "image")) that this run had stored or used; \(report.words.evictionAdvice)"
+        "trimming removed \(counted(count, "image")) that this run had stored or used; \(report.words.evictionAdvice)\(enough)"
     case .failures:
       guard let excess = failures.excess(of: report.standings.counting, in: totals.considered) else { return nil }
       return report.badPhrase(excess)

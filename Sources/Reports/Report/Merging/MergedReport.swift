@@ -30,6 +30,7 @@ extension FinishedReport {
       end: RunEnd(merging: ends),
       totals: reports.reduce(into: Totals()) { $0.add($1.totals) }
     )
+    repeats = reports.reduce(into: Totals()) { $0.add($1.repeats) }
     traffic = reports.reduce(into: Traffic()) { $0.add($1.traffic) }
     failOn = reports.common(\.failOn) ?? FailOn()
     warnings = reports.sentences { $0.warnings }
