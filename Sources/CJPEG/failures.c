@@ -19,13 +19,33 @@ _Noreturn void cjpeg_fail(j_common_ptr jpeg, CJPEGStatus status, const char *mes
   longjmp(failures->escape, 1);
 }
 
-static const char *premature_end(const Failures *failures) { return failures->manager.jpeg_message_table[JWRN_JPEG_EOF]; }
+// Whether the current scan is the first one with data for all of the picture's blocks; later ones add detail or colour.
+static int is_first_scan(j_decompress_ptr jpeg) {
+  return jpeg->cur_comp_info[0] != NULL && jpeg->cur_comp_info[0]->component_index == 0 &&
+         (!jpeg->progressive_mode || (jpeg->Ss == 0 && jpeg->Ah == 0));
+}
 
-_Noreturn void cjpeg_fail_as_truncated(j_common_ptr jpeg) { cjpeg_fail(jpeg, CJPEG_UNDECODABLE, premature_end(failures_of(jpeg))); }
+_Noreturn void cjpeg_fail_as_incomplete(j_decompress_ptr jpeg) {
+  const char *cause = failures_of((j_common_ptr)jpeg)->file_ended ? "the JPEG is cut off" : "the JPEG's data ends early";
+  char message[CJPEG_MESSAGE_BYTES];
+  if (jpeg->total_iMCU_rows == 0 || jpeg->input_scan_number == 0) {
+    snprintf(message, sizeof message, "%s before its first pixel", cause);
+  } else if (is_first_scan(jpeg) && jpeg->input_iMCU_row < jpeg->total_iMCU_rows) {
+    // The row of blocks that it ends in counts as missing.
+    unsigned rows = jpeg->total_iMCU_rows - jpeg->input_iMCU_row;
+    unsigned percent = (unsigned)(((uint64_t)rows * 100 + jpeg->total_iMCU_rows - 1) / jpeg->total_iMCU_rows);
+    snprintf(message, sizeof message, "%s: up to %u %% of its pixels are missing", cause, percent);
+  } else {
+    snprintf(message, sizeof message, "%s at scan %d: its pixels lack detail or colour", cause, jpeg->input_scan_number);
+  }
+  cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, message);
+}
 
-void cjpeg_warn_if_file_ended(j_common_ptr jpeg) {
-  Failures *failures = failures_of(jpeg);
-  if (failures->file_ended) warn(failures, premature_end(failures));
+void cjpeg_warn_if_file_ended(j_decompress_ptr jpeg) {
+  Failures *failures = failures_of((j_common_ptr)jpeg);
+  if (!failures->file_ended) return;
+  // The arithmetic decoder doesn't report missing data of the last rows.
+  warn(failures, jpeg->arith_code ? "the JPEG lacks its end marker" : "the JPEG lacks its end marker; no pixels are missing");
 }
 
 void cjpeg_fail_if_late(j_common_ptr jpeg) {
@@ -40,7 +60,7 @@ static _Noreturn void fail_with_library_message(j_common_ptr jpeg, CJPEGStatus s
   char message[JMSG_LENGTH_MAX];
   Failures *failures = failures_of(jpeg);
   // Once the bytes have ended, that is the cause of every later error.
-  if (failures->file_ended && status == CJPEG_UNDECODABLE) cjpeg_fail_as_truncated(jpeg);
+  if (failures->file_ended && jpeg->is_decompressor && status == CJPEG_UNDECODABLE) cjpeg_fail_as_incomplete((j_decompress_ptr)jpeg);
   failures->manager.format_message(jpeg, message);
   cjpeg_fail(jpeg, status, message);
 }
@@ -72,11 +92,10 @@ static void on_message(j_common_ptr jpeg, int level) {
     // All data may have arrived. If not, JWRN_HIT_MARKER follows as soon as a block has none; but the arithmetic decoder doesn't
     // report it, and reads a few bytes ahead.
     failures->file_ended = 1;
-    if (decoder->arith_code && decoder->input_iMCU_row + 1 < decoder->total_iMCU_rows) cjpeg_fail_as_truncated(jpeg);
+    if (decoder->arith_code && decoder->input_iMCU_row + 1 < decoder->total_iMCU_rows) cjpeg_fail_as_incomplete(decoder);
     return;
   }
-  if (code == JWRN_HIT_MARKER && (failures->file_ended || rows_are_missing(decoder)))
-    fail_with_library_message(jpeg, CJPEG_UNDECODABLE);
+  if (code == JWRN_HIT_MARKER && (failures->file_ended || rows_are_missing(decoder))) cjpeg_fail_as_incomplete(decoder);
   char line[JMSG_LENGTH_MAX];
   failures->manager.format_message(jpeg, line);
   warn(failures, line);

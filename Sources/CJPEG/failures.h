@@ -27,10 +27,11 @@ struct jpeg_error_mgr *cjpeg_failures_begin(Failures *failures);
 
 // Jumps to `escape`.
 _Noreturn void cjpeg_fail(j_common_ptr jpeg, CJPEGStatus status, const char *message);
-_Noreturn void cjpeg_fail_as_truncated(j_common_ptr jpeg);
+// The file is cut off, or its data ends early: says which part of the picture is missing.
+_Noreturn void cjpeg_fail_as_incomplete(j_decompress_ptr jpeg);
 void cjpeg_fail_if_late(j_common_ptr jpeg);
 
 // Adds a warning if the file has no end marker.
-void cjpeg_warn_if_file_ended(j_common_ptr jpeg);
+void cjpeg_warn_if_file_ended(j_decompress_ptr jpeg);
 
 #endif

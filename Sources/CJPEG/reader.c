@@ -55,9 +55,12 @@ static void read_all_scans(CJPEGReader *reader) {
     if (event == JPEG_REACHED_EOI) break;
   }
   for (int component = 0; component < jpeg->num_components; component++)
-    if (!reader->component_seen[component]) cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "a colour component has no scan");
+    if (!reader->component_seen[component]) {
+      if (reader->failures.file_ended) cjpeg_fail_as_incomplete(jpeg);
+      cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "a colour component has no scan");
+    }
   // Truncated between two scans: the previous ones are complete, but refining ones are missing.
-  if (reader->failures.file_ended && !is_refined(jpeg)) cjpeg_fail_as_truncated((j_common_ptr)jpeg);
+  if (reader->failures.file_ended && !is_refined(jpeg)) cjpeg_fail_as_incomplete(jpeg);
 }
 
 static void start(CJPEGReader *reader) {
@@ -98,7 +101,7 @@ static void finish(CJPEGReader *reader) {
   j_decompress_ptr jpeg = &reader->jpeg;
   if (jpeg->buffered_image && jpeg->output_scan_number > 0) jpeg_finish_output(jpeg);
   jpeg_finish_decompress(jpeg);
-  cjpeg_warn_if_file_ended((j_common_ptr)jpeg);
+  cjpeg_warn_if_file_ended(jpeg);
 }
 
 // Each call below has its own stack frame for `setjmp`, whose locals aren't used after the jump.

@@ -68,8 +68,8 @@ package struct LibraryText: CustomStringConvertible {
     description = withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// The lines, each prefixed by the library's name.
+  /// The lines, each prefixed by the library's name unless it already says what it is about.
   func lines(of library: String) -> [String] {
-    description.split(separator: "\n").map { "\(library): \($0)" }
+    description.split(separator: "\n").map { $0.hasPrefix("the ") ? String($0) : "\(library): \($0)" }
   }
 }

@@ -7,9 +7,9 @@ import Testing
   @Test(
     "each broken image is undecodable with a message",
     arguments: [
-      ("cut.jpg", "libjpeg: Premature end of JPEG file"),
-      ("cut-between-scans.jpg", "libjpeg: Premature end of JPEG file"),
-      ("lying-height.jpg", "libjpeg: Corrupt JPEG data: premature end of data segment"),
+      ("cut.jpg", "the JPEG is cut off: up to 45 % of its pixels are missing"),
+      ("cut-between-scans.jpg", "the JPEG is cut off at scan 4: its pixels lack detail or colour"),
+      ("lying-height.jpg", "the JPEG's data ends early: up to 90 % of its pixels are missing"),
       ("cut.png", "the PNG file is truncated: "),
       ("bad-crc.png", "libpng: IDAT: CRC error"),
       ("cut.webp", "the WebP file is truncated: "),
@@ -51,6 +51,30 @@ import Testing
     _ = try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
     let error = imageError { try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1)) }
     #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
+  }
+
+  @Test("a JPEG cut anywhere says how much is missing, at most what it lacks, and only without its end marker it decodes")
+  func cutJPEGs() throws {
+    for name in ["photo.jpg", "grey.jpg", "progressive.jpg"] {
+      let bytes = FixtureImage.named(name).bytes
+      let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
+      for tenth in 1..<10 {
+        let kept = start + 20 + (bytes.count - start - 40) * tenth / 10
+        let error = imageError { try Standard.prove(Array(bytes[..<kept])) }
+        let decoded = imageError { try Standard.decode(Array(bytes[..<kept])) }
+        #expect(error?.kind == .undecodable && decoded?.message == error?.message)
+        let message = error?.message ?? ""
+        if name == "progressive.jpg", tenth > 3 { #expect(message.hasSuffix("lack detail or colour"), "\(tenth): \(message)") }
+        guard let percent = message.firstMatch(of: /^the JPEG is cut off: up to (\d+) % of its pixels are missing$/)?.1 else {
+          #expect(
+            message.firstMatch(of: /^the JPEG is cut off at scan \d+: its pixels lack detail or colour$/) != nil,
+            "\(message)"
+          )
+          continue
+        }
+        #expect((1...100).contains(Int(percent) ?? 0))
+      }
+    }
   }
 
   @Test("a JPEG that lacks only its end marker decodes with a warning") func aJPEGThatLacksOnlyItsEndMarkerIsOdd() throws {

@@ -7,7 +7,7 @@ package import ImagePrimitives
 ///
 /// CMYK and YCCK are read as inverted ink, as Adobe's programs write them and browsers read them.
 ///
-/// Missing data of picture rows is an error. Invalid codes within complete rows, a missing end-of-image marker after complete data,
+/// Missing data of picture rows is an error that says how much is missing. Invalid codes within complete rows, a missing end-of-image marker after complete data,
 /// and extra bytes between segments are warnings, as are arithmetic coding and other processes that browsers don't decode.
 package struct JPEGCoder: ImageCoder {
   package init() {}

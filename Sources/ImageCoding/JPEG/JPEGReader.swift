@@ -89,7 +89,7 @@ extension CJPEGStatus {
     case CJPEG_OUT_OF_TIME: try deadline.check()
     default: break
     }
-    throw .undecodable("libjpeg: \(LibraryText(report.pointee.message))")
+    throw .undecodable(LibraryText(report.pointee.message).lines(of: "libjpeg").joined())
   }
 }
 
