@@ -13,7 +13,7 @@ extension Transfer {
       return .transient(.connect, "no connection to \(server.address) within \((options.connectTimeout * 2).text)")
     }
     guard now >= lastProgress.advanced(by: options.stallTimeout) else { return nil }
-    return .transient(.stalled, "no data for \(options.stallTimeout.text) after \(bodyBytes) bytes of the body")
+    return .transient(.stalled, "no data for \(options.stallTimeout.text) \(progressReached)")
   }
 
   /// When it may exceed a time limit next.
@@ -42,7 +42,7 @@ extension Transfer {
     case CURLE_PARTIAL_FILE:
       return truncated
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
-      return .transient(.reset, "\(server.address) closed the connection after \(bodyBytes) bytes of the body")
+      return .transient(.reset, "\(server.address) closed the connection \(progressReached)")
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
       return invalidResponse(curlError(code))
     case CURLE_OUT_OF_MEMORY where phase == .connected && bodyBytes == 0:
@@ -84,8 +84,14 @@ extension Transfer {
     switch phase {
     case .resolving: .transient(.dns, "the name \(server.name) wasn't resolved within \(limit.text)")
     case .connecting: .transient(.connect, "no connection to \(server.address) within \(limit.text)")
-    case .connected: .transient(.timeout, "the transfer took more than \(limit.text); received \(bodyBytes) bytes of the body")
+    case .connected: .transient(.timeout, "the transfer took more than \(limit.text); it ended \(progressReached)")
     }
+  }
+
+  /// How far the response came, as the end of a sentence.
+  private var progressReached: String {
+    if bodyBytes > 0 { return "after \(bodyBytes) bytes of the body" }
+    return statusOnWire == 0 ? "before the response headers" : "after status \(statusOnWire), before the body"
   }
 
   func invalidResponse(_ cause: String) -> ImageFailure {

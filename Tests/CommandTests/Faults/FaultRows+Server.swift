@@ -22,8 +22,8 @@ extension FaultRow {
     .server("204, a response without a body", "http-status", "204", .status(204)),
     .server("an unrequested 206", "http-status", "206", .part(0..<100, of: image, type: "image/jpeg")),
     .server("an unrequested 304", "http-status", "304", .status(304)),
-    .server("closes before the response", "reset", "closed the connection after 0 bytes", .close),
-    .server("resets before the response", "reset", "closed the connection after 0 bytes", .reset),
+    .server("closes before the response", "reset", "closed the connection before the response headers", .close),
+    .server("resets before the response", "reset", "closed the connection before the response headers", .reset),
     .server(
       "resets midway",
       "reset",
