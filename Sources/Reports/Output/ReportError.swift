@@ -22,6 +22,9 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
     self.code = code
   }
 
+  /// Whether the reader of standard output has ended, as in `| head`: it wanted no more, so nothing failed.
+  public var isReaderGone: Bool { path == "-" && code == EPIPE }
+
   public var description: String {
     let place = path == "-" ? "standard output" : path
     let reason = errorSentence(code)

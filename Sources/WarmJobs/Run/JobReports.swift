@@ -65,7 +65,7 @@ public final class JobReports {
     do throws(ReportError) {
       try report.flushJournals()
     } catch {
-      end.breakage = end.breakage ?? "\(error)"
+      if !error.isReaderGone { end.breakage = end.breakage ?? "\(error)" }
     }
   }
 
@@ -76,7 +76,7 @@ public final class JobReports {
         try writer.finish(report)
         return nil
       } catch {
-        return error
+        return error.isReaderGone ? nil : error
       }
     }
   }

@@ -110,7 +110,7 @@ struct ReportOutputs: ParsableArguments {
       }
     }
     guard let failure else { return }
-    if failure.path == "-", failure.code == EPIPE { throw outputError(EPIPE) }
+    if failure.isReaderGone { throw outputError(EPIPE) }
     throw CommandError(.couldNotFinish, "\(failure)")
   }
 }
@@ -131,6 +131,7 @@ extension RowReplay {
     do throws(ReportError) {
       return try finish()
     } catch {
+      if error.isReaderGone { throw outputError(EPIPE) }
       throw CommandError(.couldNotFinish, "\(error)")
     }
   }

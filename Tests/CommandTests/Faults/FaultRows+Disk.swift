@@ -24,7 +24,7 @@ extension FaultRow {
       } run: {
         try await $0.start(output: .file("/dev/full")).wait()
       },
-      FaultRow(part: "disk", fault: "a reader of standard output that exits", exit: 1, says: "Broken pipe") { scene in
+      FaultRow(part: "disk", fault: "a reader of standard output that exits", exit: 0, says: "") { scene in
         scene.options += ["--set", "report=[{text: '-'}]"]
       } run: {
         try await $0.start(output: .closedAfter(bytes: 0)).wait()
