@@ -144,8 +144,10 @@ final class OpenManifest {
   let input: InputDescriptor?
   /// The files that it has named as an index and that aren't read yet.
   var children: [Int] = []
+  /// Whether its pages are read, if it is a sitemap.
+  private let readsPages: Bool
   /// Whether pages may name its images again.
-  let listsPages: Bool
+  var listsPages: Bool { readsPages && rows.isSitemap }
   /// Whether it has no more rows.
   private(set) var hasEnded = false
   /// Whether its beginning could be read.
@@ -162,7 +164,7 @@ final class OpenManifest {
     self.file = index
     self.input = input
     name = file.name
-    listsPages = manifest.readsPages && (file.kind == .listed || file.kind == .sitemap)
+    readsPages = manifest.readsPages && (file.kind == .listed || file.kind == .sitemap)
     fetched = context.fetched?.bytes
     if case .inline(let entries) = manifest.source, file.kind == .listed {
       buffer = nil
@@ -190,7 +192,7 @@ final class OpenManifest {
       return PageRows(buffer, of: file, at: context.url, contentType: contentType, rules, context.crawl())
     }
     let isOfAnyKind = manifest.isOfAnyKind && file.kind == .listed
-    let detection = DetectingReader.Rules(
+    var detection = DetectingReader.Rules(
       manifest: file.name,
       columns: manifest.columns,
       xml: rules,
@@ -205,16 +207,17 @@ final class OpenManifest {
       alone.isLast = true
       return AccessLogReader(buffer, alone, index: index, of: manifest, counter: context.ownCounter())
     }
-    let reader: any RowReader =
-      switch format {
-      case .auto, .jsonl: DetectingReader(buffer, detection)
-      case .text: TextReader(buffer)
-      case .csv: CSVReader(buffer, delimiter: UInt8(ascii: ","), columns: manifest.columns, manifest: file.name)
-      case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
-      case .sitemap, .feed: XMLListReader(buffer, rules: rules, manifest: file.name)
-      case .page: page()
-      case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())
-      }
+    switch format {
+    case .auto, .jsonl, .page: break
+    case .text: detection.given = { TextReader(buffer) }
+    case .csv, .tsv:
+      let delimiter = UInt8(ascii: format == .csv ? "," : "\t")
+      detection.given = { CSVReader(buffer, delimiter: delimiter, columns: manifest.columns, manifest: file.name) }
+    case .sitemap, .feed: detection.given = { XMLListReader(buffer, rules: rules, manifest: file.name) }
+    case .combined:
+      detection.given = { AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter()) }
+    }
+    let reader: any RowReader = format == .page ? page() : DetectingReader(buffer, detection)
     // A log's paths aren't resolved against the log's own URL.
     rows = Self.rewriting(reader, by: manifest, base: format == .combined ? manifest.baseURL : context.url)
   }

@@ -38,6 +38,27 @@ import Testing
     #expect(result.entries[0].priority == .low)
   }
 
+  @Test("rows without the field of the URLs are refused as a table is, with the names of their fields")
+  func missingField() throws {
+    let rows = #"{"id": 1, "image": {"url": "https://a.com/1", "alt": ""}}"#
+    let texts = [
+      ("list.jsonl", "\n\(rows)\n{\"size\": {\"w\": 1}}\n"), ("list.json", "[\(rows),\n\(rows)]"),
+      ("list.json", "{\"products\": [\(rows)], \"count\": 1}"), ("list.jsonl", "{}\n{}\n"), ("list.json", rows),
+    ]
+    for (name, text) in texts {
+      let error = #expect(throws: ManifestError.self) { try readAll([directory.manifest(text, name: name)]) }
+      expectGolden(error?.description, for: text)
+      guard text.contains("image") else { continue }
+      var manifest = directory.manifest(text, name: name)
+      manifest.columns.url = "image.url"
+      #expect(try readAll([manifest]).entries.first { $0.problem == nil }?.url == "https://a.com/1", "\(text)")
+    }
+    // Some products have no image.
+    let late = try read((1...9).map { "{\"id\": \($0)}\n" }.joined() + "\n{\"url\": \"https://a.com/1\"}\n{\"id\": 10}")
+    #expect(late.problems.map { $0 == nil } == Array(repeating: false, count: 9) + [true, false])
+    #expect(late.lines == Array(1...9) + [11, 12] && late.entries[0].written == #"{"id": 1}"#)
+  }
+
   @Test(
     "nesting is limited",
     arguments: [

@@ -63,16 +63,31 @@ import Testing
   }
 
   @Test(
-    "a binary file is named",
+    "a binary file is named, with its conversion",
     arguments: [
-      ("parquet", Array("PAR1".utf8) + [0x15, 0]), ("xlsx", [0x50, 0x4b, 3, 4, 20, 0]), ("pdf", Array("%PDF-1.7\n".utf8)),
+      ("parquet", Array("PAR1".utf8) + [0x15, 0]), ("zip", [0x50, 0x4b, 3, 4, 20, 0]), ("pdf", Array("%PDF-1.7\n".utf8)),
+      ("xlsx", [0x50, 0x4b, 3, 4] + Array(repeating: 0, count: 26) + Array("[Content_Types].xml".utf8)),
+      ("ods", [0x50, 0x4b, 3, 4] + Array(repeating: 0, count: 26) + Array("mimetypeapplication/vnd.oasis.opendocument".utf8)),
+      ("orc", Array("ORC".utf8) + [0]), ("arrow", Array("ARROW1".utf8) + [0, 0]), ("feather", Array("FEA1".utf8) + [0]),
+      ("arrow stream", [0xff, 0xff, 0xff, 0xff, 16, 0, 0, 0]), ("avro", Array("Obj".utf8) + [1, 4]),
+      ("bzip2", Array("BZh9".utf8) + [0]),
+      ("sqlite", Array("SQLite format 3".utf8) + [0]), ("xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]),
+      ("lz4", [4, 0x22, 0x4d, 0x18, 0]),
+      ("7z", [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]), ("rar", Array("Rar!".utf8) + [0x1a, 7]), ("Z", [0x1f, 0x9d, 0x90, 0]),
+      ("xls", [0xd0, 0xcf, 0x11, 0xe0, 0]), ("tar", Array("a.txt".utf8) + Array(repeating: 0, count: 252) + Array("ustar".utf8)),
       ("utf-16", [0x68, 0, 0x74, 0, 0x74, 0, 0x70, 0]), ("jpeg", SampleImages.jpeg(1)), ("zstd", [0x28, 0xb5, 0x2f, 0xfd, 4, 0]),
       ("other", [1, 2, 0, 3]),
     ] as [(String, [UInt8])]
   )
   func binary(_ name: String, bytes: [UInt8]) throws {
-    let error = #expect(throws: ManifestError.self) { try read(bytes) }
-    expectGolden(error?.message, for: name)
+    let error = try #require(throws: ManifestError.self) { try read(bytes) }
+    expectGolden(error.message, for: name)
+    // A name or an option that says otherwise doesn't change what it is.
+    guard !["jpeg", "utf-16", "other", "tar"].contains(name) else { return }
+    for format in [Manifest.Format.text, .csv, .jsonl, .sitemap, .combined] {
+      #expect(throws: error) { try read(bytes) { $0.format = format } }
+    }
+    #expect(throws: ManifestError.self) { try read(bytes, name: "list.csv") }
   }
 
   @Test("a line of a text list is a URL or a path, with spaces only in the name of a file") func lines() throws {

@@ -272,11 +272,9 @@ final class CSVReader: RowReader {
       names.firstIndex(of: columns.name(of: field)).map { (field, $0) }
     }
     // A column with its default name may be absent.
-    let wanted = RowFields.Field.allCases.filter { columns.name(of: $0) != Manifest.Columns().name(of: $0) }.map(
-      columns.name(of:)
-    )
-    if let missing = wanted.first(where: { !names.contains($0) }) {
-      let message = "no column '\(missing)' among \(Self.shown(names)); use a name of the header in columns"
+    let wanted = RowFields.Field.allCases.filter { columns.name(of: $0) != Manifest.Columns().name(of: $0) }
+    if let missing = wanted.first(where: { !names.contains(columns.name(of: $0)) }) {
+      let message = "no column '\(columns.name(of: missing))' among \(Self.shown(names)); set columns.\(missing) to one of them"
       throw ManifestError(manifest: manifest, line: line, message: message)
     }
     return Header(

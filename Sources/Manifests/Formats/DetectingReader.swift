@@ -1,12 +1,14 @@
 /// Rows of a manifest whose first bytes decide its format; see ``ListBeginning``.
 ///
-/// A file that isn't a list is refused before anything is requested.
+/// A file that isn't a list is refused before anything is requested; if the format is given, one that is known to be binary.
 final class DetectingReader: RowReader {
   /// How a manifest is read, besides its text.
   struct Rules {
     var manifest: String
     var columns: Manifest.Columns
     var xml: XMLListRules
+    /// Creates the reader of a given format; nil if the first bytes decide.
+    var given: (() -> any RowReader)?
     /// Whether a row per line is expected, each in JSON.
     var isJSONLines = false
     /// Whether it is at the URL of a robots.txt.
@@ -32,11 +34,32 @@ final class DetectingReader: RowReader {
 
   func readHeader() throws(ManifestError) -> Bool {
     if let reader { return try reader.readHeader() }
+    if rules.given != nil || rules.isJSONLines {
+      guard hasBegun() else { return false }
+      if let binary = BinaryList(buffer.bytes) { throw refusal(binary.name, remedy: binary.remedy) }
+    }
+    if let given = rules.given {
+      let reader = given()
+      self.reader = reader
+      return try reader.readHeader()
+    }
     guard let beginning = beginning() else { return false }
     // If reading failed, the reader reports it after its rows.
     let reader = try makeReader(beginning)
     self.reader = reader
     return try reader.readHeader()
+  }
+
+  /// Reads enough to know whether it is binary; returns false if more bytes have to arrive first.
+  private func hasBegun() -> Bool {
+    while BinaryList.mayFollow(buffer.bytes) {
+      switch buffer.fill() {
+      case .grown: break
+      case .wouldBlock: return false
+      case .ended: return true
+      }
+    }
+    return true
   }
 
   /// Returns nil if more bytes have to arrive first.
@@ -78,18 +101,26 @@ final class DetectingReader: RowReader {
       try log.checkSite()
       return log
     case .csv: return CSVReader(buffer, delimiter: UInt8(ascii: ","), columns: rules.columns, manifest: rules.manifest)
-    case .jsonLines: return JSONLinesReader(buffer, JSONRows(rules.columns))
-    case .jsonDocument: return JSONDocumentReader(buffer, JSONRows(rules.columns), manifest: rules.manifest)
+    case .jsonLines, .jsonDocument:
+      let values = JSONRows(rules.columns)
+      let isDocument = if case .jsonDocument = beginning { true } else { false }
+      let rows: any RowReader =
+        isDocument ? JSONDocumentReader(buffer, values, manifest: rules.manifest) : JSONLinesReader(buffer, values)
+      return JSONFirstRows(rows, values, columns: rules.columns, manifest: rules.manifest)
     case .text: return TextReader(buffer)
     }
   }
 
   private func refusal(_ name: String, remedy: String) -> ManifestError {
-    ManifestError(manifest: rules.manifest, message: "it looks like \(name), not a list of URLs; \(remedy)")
+    // A name that a shell would read differently isn't part of a command.
+    let isPlain = rules.manifest.utf8.allSatisfy { ($0 | 32) &- 97 < 26 || $0 &- 48 < 10 || "._/-".utf8.contains($0) }
+    let remedy = isPlain && rules.manifest != "stdin" ? remedy.replacing("FILE", with: rules.manifest) : remedy
+    return ManifestError(manifest: rules.manifest, message: "it looks like \(name), not a list of URLs; \(remedy)")
   }
 
   var mayNamePriority: Bool { reader?.mayNamePriority ?? rules.isJSONLines }
   var hasRowsByBytes: Bool { reader?.hasRowsByBytes ?? true }
+  var isSitemap: Bool { reader?.isSitemap ?? false }
   var remarks: ReadingRemarks { reader?.remarks ?? ReadingRemarks() }
 
   func next() -> RowStep {

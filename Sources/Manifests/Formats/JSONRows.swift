@@ -11,6 +11,15 @@ final class JSONRows {
   /// The beginnings of names with dots, up to each dot.
   private let parents: Set<[UInt8]>
 
+  /// Whether any row so far had the field with the URL, or was a string.
+  private(set) var hasFoundURL = false
+  /// The first row without it, and the names of the fields that such rows had.
+  private(set) var firstLineWithoutURL: UInt64?
+  private(set) var otherNames: [String] = []
+  /// The maximum number of names.
+  private static let maximumNames = 30
+  private static let maximumNameBytes = 64
+
   private struct Fields {
     var url: JSONCursor.Text?
     var priority: JSONCursor.Text?
@@ -67,7 +76,11 @@ final class JSONRows {
     }
     cursor.skipBlanks()
     guard cursor.index == value.count else { throw cursor.problem("unexpected text after the row's value") }
-    guard let url = fields.url else { throw JSONError("the row has no field '\(columns.url)'") }
+    guard let url = fields.url else {
+      try noteNames(of: value, line: line)
+      throw JSONError("the row has no field '\(columns.url)'")
+    }
+    hasFoundURL = true
     let trimmed = url.bytes.trimmed()
     if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
     return Row(
@@ -78,6 +91,26 @@ final class JSONRows {
       problem: fields.others.problem,
       note: fields.others.note
     )
+  }
+
+  private func noteNames(of value: UnsafeRawBufferPointer, line: UInt64) throws(JSONError) {
+    if hasFoundURL { return }
+    firstLineWithoutURL = firstLineWithoutURL ?? line
+    scratch.removeAll()
+    var cursor = JSONCursor(value, scratch: scratch)
+    try noteNames(&cursor, path: "")
+  }
+
+  /// Notes the names of an object's fields, with dots those of objects in it.
+  private func noteNames(_ cursor: inout JSONCursor, path: String) throws(JSONError) {
+    _ = try cursor.fields { name, cursor throws(JSONError) in
+      let name = path + String(decoding: name.prefix(Self.maximumNameBytes), as: UTF8.self)
+      if cursor.current == UInt8(ascii: "{"), name.utf8.count <= 4 * Self.maximumNameBytes {
+        try noteNames(&cursor, path: "\(name).")
+      } else if otherNames.count < Self.maximumNames, !otherNames.contains(name) {
+        otherNames.append(name)
+      }
+    }
   }
 
   private func readObject(_ cursor: inout JSONCursor, path: [UInt8], _ fields: inout Fields) throws(JSONError) {

@@ -65,18 +65,6 @@ extension ListBeginning {
     }
   }
 
-  private struct Signature {
-    var bytes: [UInt8]
-    var name: String
-    var remedy: String
-
-    init(_ text: String, _ bytes: [UInt8], _ name: String, _ remedy: String) {
-      self.bytes = Array(text.utf8)
-      self.bytes += bytes
-      (self.name, self.remedy) = (name, remedy)
-    }
-  }
-
   private static func afterComments(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     var rest = text
     while rest.starts(with: "<!--".utf8),
@@ -87,25 +75,11 @@ extension ListBeginning {
     return rest
   }
 
-  private static let recompress = "decompress it, or compress it with gzip"
-  private static let signatures: [Signature] = [
-    Signature("PAR1", [], "a Parquet file", "convert it to CSV or JSON Lines"),
-    Signature("PK", [3, 4], "a zip archive or a spreadsheet", "extract it, or save the sheet as CSV"),
-    Signature("", [0xd0, 0xcf, 0x11, 0xe0], "an Office document", "save it as CSV"),
-    Signature("%PDF", [], "a PDF file", "save its URLs as text"),
-    Signature("BZh", [], "a bzip2 file", recompress),
-    Signature("", [0xfd, 0x37, 0x7a, 0x58, 0x5a], "an xz file", recompress),
-    Signature("", [0x28, 0xb5, 0x2f, 0xfd], "a zstd file", recompress),
-    Signature("7z", [0xbc, 0xaf], "a 7z archive", "extract it"),
-    Signature("SQLite format 3", [], "an SQLite database", "export its URLs as CSV"),
-    Signature("Obj", [1], "an Avro file", "convert it to JSON Lines"),
-    Signature("ORC", [], "an ORC file", "convert it to CSV or JSON Lines"),
-  ]
   /// The number of bytes in which a binary file has a NUL.
   private static let binaryBytes = 512
 
   private static func binary(_ text: UnsafeRawBufferPointer) -> ListBeginning? {
-    if let known = signatures.first(where: { text.starts(with: $0.bytes) }) { return .other(known.name, remedy: known.remedy) }
+    if let known = BinaryList(text) { return .other(known.name, remedy: known.remedy) }
     guard text.prefix(binaryBytes).contains(0) else { return nil }
     if case .image(let format) = ContentSniff(prefix: text) { return .image(format.name) }
     // XML without a byte order mark is known by its first character; see Expat.
