@@ -23,6 +23,8 @@ final class ForwardPass {
   /// Whether the number of pages that use an image is known only after all were read.
   var readsSeveralPages: Bool { manifests.contains(where: \.readsSeveralPages) }
   private(set) var warnings: [String] = []
+  /// How much was read of lists that name pages, one sentence each.
+  private(set) var notes: [String] = []
 
   /// Steps without a row before other work gets a turn: indexes may name any number of sitemaps.
   private static let stepsOfATurn = 1024
@@ -70,7 +72,24 @@ final class ForwardPass {
         progress.addStream()
       } else {
         _ = try prepare(open)
+        try checkPages(of: open, file)
         if open.rows.hasRowsByBytes { progress.addFile(bytes: open.input?.size ?? 0) } else { progress.addStream() }
+      }
+    }
+  }
+
+  /// Throws if a local sitemap lists only pages, and nobody said what becomes of them.
+  private func checkPages(of open: OpenManifest, _ file: ManifestFile) throws(ManifestError) {
+    let manifest = manifests[file.manifest]
+    guard manifest.sitemapPages == .undecided, open.rows.isSitemap else { return }
+    while true {
+      switch open.rows.next() {
+      case .nothingYet: break
+      case .end:
+        if let error = open.rows.remarks.unreadPages(of: manifest, file.name) { throw error }
+        return
+      // It has images, or they may be elsewhere.
+      default: return
       }
     }
   }
@@ -230,10 +249,14 @@ extension ForwardPass {
   }
 
   private func finishListed() {
-    for open in stack { remarks.add(open.rows.remarks) }
-    warnings += remarks.warnings(of: files[index].name)
-    let crawl = crawl
-    if files[index].isLast { warnings += crawl.warnings.map { "\(files[index].name): \($0)" } }
+    stack.forEach(addRemarks)
+    let (file, manifest, crawl) = (files[index], manifests[files[index].manifest], crawl)
+    warnings += remarks.warnings(of: file.name, manifest.sitemapPages)
+    if file.isLast {
+      if let warning = crawl.warning { warnings.append("\(file.name): \(warning)") }
+      for sentence in crawl.losses { loseListed(ManifestError(manifest: file.name, message: sentence)) }
+      if let note = crawl.note { notes.append("\(file.name): \(note)") }
+    }
     opener.cancelFetches(of: stack.flatMap(\.children) + Array(crawl.ahead) + [index])
     crawl.ahead = []
     isCrawling = false
@@ -242,6 +265,17 @@ extension ForwardPass {
     waiting[index] = nil
     stack = []
     index += 1
+  }
+
+  /// Adds the remarks of a file; a sitemap of an index that lists only pages is an error of its own.
+  private func addRemarks(of open: OpenManifest) {
+    var added = open.rows.remarks
+    let file = files[open.file]
+    if open.hasEnded, let error = added.unreadPages(of: manifests[file.manifest], file.name) {
+      loseListed(error)
+      added.pages = 0
+    }
+    remarks.add(added)
   }
 
   private func fetchAhead(from index: Int) {
@@ -306,7 +340,7 @@ extension ForwardPass {
       }
       endBottom(open)
     } else {
-      remarks.add(open.rows.remarks)
+      addRemarks(of: open)
       if let failure = open.failure { losePart(failure, open.file) }
       release(open.file)
       stack.removeLast()
@@ -382,7 +416,7 @@ extension ForwardPass {
   /// Ends the file at the bottom of the stack, and the listed file if no page follows.
   private func endBottom(_ open: OpenManifest) {
     guard !crawl.ahead.isEmpty else { return finishListed() }
-    remarks.add(open.rows.remarks)
+    addRemarks(of: open)
     if isCrawling { release(open.file) }
     stack = []
     isCrawling = true

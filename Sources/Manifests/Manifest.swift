@@ -61,7 +61,7 @@ public struct Manifest: Sendable {
     ///
     /// Entries are images: each `image:loc` (Google's image extension), and the `loc` of a `url` if its path ends in an
     /// image extension such as `.jpg`. Any other `loc` is a page and is ignored, unless ``include`` is given, which
-    /// then decides. With ``Manifest/readsPages`` it is read for its images. The line of an entry is that of its element.
+    /// then decides. ``Manifest/sitemapPages`` says whether it is read for its images. The line of an entry is that of its element.
     case sitemap
     /// RSS 2.0 or Atom, such as a product feed of Google Merchant Center.
     ///
@@ -83,6 +83,19 @@ public struct Manifest: Sendable {
     /// HTML. Entries are the images of the page and of its stylesheets, each once; pages that it links to are read by
     /// ``crawl``. Scripts don't run. The line of an entry is that of its element.
     case page
+  }
+
+  /// What becomes of the pages of a sitemap: each `loc` without an image extension.
+  public enum SitemapPages: Sendable {
+    /// They are ignored; a sitemap that lists nothing else is an error, since nothing of it would be read.
+    case undecided
+    case ignored
+    /// They are read by the rules of ``Manifest/crawl``; their images follow those of the sitemap.
+    case read
+    /// Those of entries without images are read.
+    case readWithoutImages
+
+    var areRead: Bool { self == .read || self == .readWithoutImages }
   }
 
   /// The names of a row's fields; unused for text. In JSON, a name with dots is that of a field in nested objects.
@@ -125,9 +138,8 @@ public struct Manifest: Sendable {
   public var crawl = Crawl()
   /// Pages: the attributes of images with URLs that a script loads later; see ``PageRules``.
   package var lazyAttributes = PageRules.usualLazyAttributes
-  /// Sitemaps: whether each `loc` without an image extension is read as a page, by the rules of ``crawl``; its images follow
-  /// those of the sitemap. Default: false.
-  public var readsPages = false
+  /// Sitemaps: what becomes of pages. Default: undecided.
+  public var sitemapPages = SitemapPages.undecided
   /// The names of the fields in CSV, TSV and JSON Lines.
   public var columns = Columns()
   /// Only entries that match one of these are read; all if empty, which is the default.
@@ -187,7 +199,29 @@ extension Manifest {
     case .file(let path) where LocalPages.isFolder(path): return true
     default: break
     }
-    return readsPages || crawl.depth > 0
+    switch sitemapPages {
+    case .undecided, .ignored: return crawl.depth > 0
+    case .read: return true
+    case .readWithoutImages: return crawl.depth > 0 || isSitemapByName
+    }
+  }
+
+  /// Whether its pages are read if it is a sitemap.
+  public var readsPages: Bool {
+    get { sitemapPages.areRead }
+    set { sitemapPages = newValue ? .read : .ignored }
+  }
+
+  /// Whether its name says that it is a sitemap.
+  private var isSitemapByName: Bool {
+    guard format == .auto else { return format == .sitemap }
+    let path =
+      switch source {
+      case .file(let path), .glob(let path): path
+      case .url(let url): String(decoding: url.bytes[url.parts.path], as: UTF8.self)
+      case .standardInput, .inline: ""
+      }
+    return Self.format(ofPath: path.lowercased()) == .sitemap || path == "/robots.txt"
   }
 
   /// The format of a fetched file of this manifest: by its name, else by its `Content-Type`.

@@ -161,6 +161,9 @@ public final class ManifestReader {
   /// Warnings so far, such as malformed lines of a log: one sentence each, with the manifest's name.
   public var warnings: [String] { pass.warnings }
 
+  /// How many pages of sitemaps were read so far, one sentence each.
+  public var notes: [String] { pass.notes }
+
   /// The location of the entries of the manifest with that index in ``manifestNames``.
   public func location(ofManifest index: Int) -> ManifestLocation {
     switch pass.files[index].location {

@@ -20,10 +20,12 @@ struct ReadingRemarks {
 
   /// Entries that were kept.
   var entries = 0
-  /// Sitemaps: pages without an image.
+  /// Sitemaps: entries without an image, whose pages aren't read.
   var pages = 0
   /// Sitemaps: entries, and sitemaps of an index, whose `lastmod` is too old.
   var tooOld = 0
+  /// Sitemaps: whether some of these name images.
+  var hasOldImages = false
   /// Sitemaps: unreadable dates.
   var unreadableDates = Oddity()
   /// Sitemaps: readable dates that were compared, those in the future, and those that are the time of the request.
@@ -41,6 +43,7 @@ struct ReadingRemarks {
     entries += other.entries
     pages += other.pages
     tooOld += other.tooOld
+    hasOldImages = hasOldImages || other.hasOldImages
     unreadableDates.add(other.unreadableDates)
     dates += other.dates
     futureDates += other.futureDates
@@ -52,8 +55,17 @@ struct ReadingRemarks {
     documents += other.documents.prefix(max(0, Self.maximumDocuments - documents.count))
   }
 
+  /// The error of a sitemap that lists only pages, if nobody said what becomes of them; nil for any other list.
+  func unreadPages(of manifest: Manifest, _ name: String) -> ManifestError? {
+    guard manifest.sitemapPages == .undecided, entries == 0, pages > 0, !hasOldImages else { return nil }
+    let message =
+      "it lists \(counted(pages, "page", "pages")) and no images; set pages: true to read the images of these pages, or pages: false to "
+      + "ignore them (if they are images, set include: [\"*\"])"
+    return ManifestError(manifest: name, message: message)
+  }
+
   /// The warnings, one sentence each.
-  func warnings(of manifest: String) -> [String] {
+  func warnings(of manifest: String, _ sitemapPages: Manifest.SitemapPages) -> [String] {
     var sentences = documents
     if let first = malformedLines.first {
       sentences.append(
@@ -78,10 +90,14 @@ struct ReadingRemarks {
           + reasons.filter { !$0.hasPrefix("0 ") }.joined(separator: ", ")
       )
     }
-    if entries == 0, pages > 0 {
+    if sitemapPages == .ignored, entries == 0, pages > 0 {
       sentences.append(
-        "\(manifest): no images in its \(counted(pages, "location", "locations")): no image:loc, and no loc with an image extension; "
-          + "if they are images, set include: [\"*\"]; if they are pages with images, set pages: true"
+        "\(manifest): no images in its \(counted(pages, "location", "locations")): no image:loc, and no loc with an image extension"
+      )
+    } else if sitemapPages == .undecided, entries > 0, pages > 0 {
+      sentences.append(
+        "\(manifest): \(counted(pages, "entry names no image, so its page wasn't", "entries name no image, so their pages weren't")) read; "
+          + "set pages: true to read such pages, or pages: false to ignore them"
       )
     } else if entries == 0, items > 0 {
       sentences.append(

@@ -65,6 +65,8 @@ protocol RowReader: AnyObject {
   func checkEnd() throws(ManifestError)
   /// Whether rows are produced as bytes are read, so that their number can be estimated; known once the header is read.
   var hasRowsByBytes: Bool { get }
+  /// Whether it is a sitemap, which may list only pages; known once the header is read.
+  var isSitemap: Bool { get }
   var remarks: ReadingRemarks { get }
 }
 
@@ -72,6 +74,7 @@ extension RowReader {
   func checkEnd() {}
   func takePlainRows(into rows: inout [PlainRow], maximum: Int) {}
   var hasRowsByBytes: Bool { true }
+  var isSitemap: Bool { false }
   var remarks: ReadingRemarks { ReadingRemarks() }
 }
 

@@ -25,7 +25,11 @@ struct CommandError: Error, CustomStringConvertible {
 
 extension CommandError {
   /// The error of a job that can't start.
-  init(_ error: JobError, of job: Job) { self.init(.couldNotFinish, "\(job.name): \(error)") }
+  init(_ error: JobError, of job: Job) {
+    // Without a job file, the command line names the lists.
+    let sentence = job.file == nil ? "\(error)" : "\(job.name): \(error)"
+    if case .manifest = error { self.init(.misused, sentence) } else { self.init(.couldNotFinish, "\(job.name): \(error)") }
+  }
 }
 
 /// Lines written to a descriptor in large pieces.

@@ -150,13 +150,13 @@ import Testing
     #expect(run.totals["urls"] == run.sumOfTotals)
   }
 
-  @Test("an unreadable manifest exits with 1 before anything is fetched")
-  func anUnreadableManifestEndsInOneBeforeAnythingIsFetched() async throws {
+  @Test("a missing list exits with 3 before anything is fetched")
+  func aMissingListEndsInThreeBeforeAnythingIsFetched() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: urls.txt}, {path: missing.txt}]")
     job.write(urls: imageURLs(origin, 0..<5))
     let result = try await job.prewarm("run", "job.yaml")
-    #expect(result.status == 1)
+    #expect(result.status == 3)
     #expect(result.errorText.contains("missing.txt"))
     #expect(origin.requests.isEmpty)
   }

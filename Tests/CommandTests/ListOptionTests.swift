@@ -128,8 +128,11 @@ import Testing
   @Test(
     "an option that has no effect on a source is rejected",
     arguments: [
-      ["urls.txt", "--set", "manifests.0.limit=1"], ["urls.txt", "--set", "manifests=[{urls: []}]"],
-      ["urls.txt", "job.yaml", "--set", "manifests.0.limit=1"], ["job.yaml", "--include", "/a"],
+      ["urls.txt", "--set", "manifests.1.limit=1"], ["urls.txt", "--set", "manifests=[{urls: []}]"],
+      ["urls.txt", "--set", "manifests.path=a.txt"], ["job.yaml", "--include", "/a"], ["urls.csv", "--format", "csv", "--pages"],
+      ["urls.txt", "--crawl", "9"], ["urls.txt", "--sitemap", "--format", "csv"], ["job.yaml", "--url-column", "a"],
+      ["urls.csv"], ["urls.csv", "--url-column", "photo"], ["urls.csv", "--url-column", "image", "--id-column", "key"],
+      ["urls.txt", "--dry-run", "--report", "json=-"],
       ["job.yaml", "urls.txt", "--format", "csv"],
       ["urls.txt", "--format", "cvs"], ["urls.txt", "--base-url", "/a"], ["urls.txt", "--exclude", "re:("],
     ]
@@ -137,6 +140,7 @@ import Testing
   func optionsWithoutEffectAreRejected(arguments: [String]) async throws {
     job.write(urls: imageURLs(origin, 0..<3))
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
+    job.folder.write("id,image\n1,/a.jpg\n", to: "urls.csv")
     for command in ["check", "run"] {
       let result = try await job.start([command] + arguments).wait()
       #expect(result.status == 3 && result.output.isEmpty, "\(command): \(result.outputText)")
@@ -145,10 +149,98 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("--set changes the lists of job files") func settingsOfManifestsChangeJobFiles() async throws {
+  @Test("--set changes one list or all of them, of the command line and of job files")
+  func settingsOfManifests() async throws {
     job.write(urls: imageURLs(origin, 0..<3))
-    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
-    #expect(try await job.prewarm("check", "job.yaml", "--set", "manifests.0.limit=1").status == 0)
-    #expect(origin.requests.count == 1)
+    job.write(urls: imageURLs(origin, 3..<6), to: "more.txt")
+    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}, {path: more.txt}]\n", to: "job.yaml")
+    for sources in [["job.yaml"], ["urls.txt", "more.txt"]] {
+      for (setting, count) in [("manifests.0.limit=1", 4), ("manifests.limit=1", 2)] {
+        let before = origin.requests.count
+        let result = try await job.start(["check"] + sources + ["--set", setting]).wait()
+        #expect(result.status == 0 && origin.requests.count == before + count, "\(setting): \(result.errorText)")
+      }
+    }
+  }
+
+  @Test("options read columns, nested fields, sitemaps, their pages and links without a job") func listsWithoutAJob() async throws
+  {
+    let image = { (number: Int) in origin.url("/images/\(number).jpg") }
+    job.folder.write("sku,photo\na1,\(image(1))\n", to: "list.csv")
+    job.folder.write("{\"sku\": \"b2\", \"photo\": \"\(image(2))\"}\n", to: "list.jsonl")
+    job.folder.write("[{\"image\": {\"url\": \"\(image(3))\", \"id\": \"c3\"}}]", to: "nested.json")
+    let columns = ["--url-column", "photo", "--id-column", "sku", "-o", "rows.jsonl"]
+    #expect(try await job.start(["check", "list.csv", "list.jsonl"] + columns).wait().status == 0)
+    let rows = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    #expect(rows.contains(#""id":"a1""#) && rows.contains(#""id":"b2""#), "\(rows)")
+    let nested = try await job.prewarm("check", "nested.json", "--url-column", "image.url", "--id-column", "image.id")
+    #expect(nested.status == 0 && paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg"], "\(nested.errorText)")
+    origin.set("/page", .body(Array("<img src=/images/4.jpg><a href=/next>".utf8), type: "text/html"))
+    origin.set("/next", .body(Array("<img src=/images/5.jpg>".utf8), type: "text/html"))
+    let sitemap = "<urlset><url><loc>\(origin.url("/page"))</loc></url></urlset>"
+    origin.set("/map", .body(Array(sitemap.utf8), type: "text/plain"))
+    origin.set("/map.xml", .body(Array(sitemap.utf8), type: "text/xml"))
+    func urls(_ arguments: String...) async throws -> [String] {
+      let result = try await job.start(arguments + ["--dry-run"]).wait()
+      #expect(result.status == 0, "\(arguments): \(result.errorText)")
+      return result.outputText.split(separator: "\n").map { String($0.split(separator: "/").last ?? "") }
+    }
+    #expect(try await urls("check", "--sitemap", origin.url("/map")) == ["4.jpg"])
+    #expect(try await urls("check", origin.url("/page"), "--crawl", "1") == ["4.jpg", "5.jpg"])
+    #expect(try await urls("check", origin.url("/map.xml"), "--crawl", "1") == ["4.jpg", "5.jpg"])
+    #expect(try await urls("run", origin.url("/map.xml"), "--pages") == ["4.jpg"])
+    #expect(try await urls("run", origin.url("/map.xml"), "--set", "manifests.pages=true") == ["4.jpg"])
+  }
+
+  @Test("check reads the pages of a sitemap within limits that it prints; run and jobs fail until told") func pagesOfSitemaps()
+    async throws
+  {
+    origin.set("/1", .body(Array("<img src=/images/1.jpg>".utf8), type: "text/html"))
+    origin.set("/2", .body(Array("<img src=/gone.jpg>".utf8), type: "text/html"))
+    let sitemap = "<urlset><url><loc>\(origin.url("/1"))</loc></url><url><loc>\(origin.url("/2"))</loc></url></urlset>"
+    origin.set("/map.xml", .body(Array(sitemap.utf8), type: "text/xml"))
+    job.folder.write(sitemap, to: "map.xml")
+    job.folder.write("version: 1\nname: test\nmanifests: [{url: \"\(origin.url("/map.xml"))\"}]\n", to: "job.yaml")
+    let port = ":\(origin.port)"
+    for source in [origin.url("/map.xml"), "map.xml"] {
+      let quiet = try await job.prewarm("check", source, "--quiet")
+      #expect(quiet.status == 2 && quiet.outputText.contains("/gone.jpg"), "\(quiet.outputText)\(quiet.errorText)")
+      let check = try await job.prewarm("check", source)
+      #expect(check.status == 2)
+      expectGolden(check.errorText.replacing(port, with: ":PORT").lines(with: "pages"))
+    }
+    let before = origin.requests.count { $0.path.hasPrefix("/images") }
+    for (arguments, status) in [(["map.xml"], 3), ([origin.url("/map.xml")], 1), (["job.yaml"], 1)] {
+      let result = try await job.start(["run", "--quiet"] + arguments).wait()
+      #expect(result.status == status, "\(arguments): \(result.errorText)")
+      expectGolden(result.errorText.replacing(port, with: ":PORT"))
+    }
+    #expect(try await job.prewarm("check", "job.yaml").status == 1)
+    #expect(try await job.prewarm("run", "map.xml", "--no-pages").status == 2)
+    #expect(origin.requests.count { $0.path.hasPrefix("/images") } == before)
+  }
+
+  @Test(
+    "a list that can't be read ends validate and run before the first request with 3",
+    arguments: [
+      "{path: missing.txt}", "{path: 'missing/*.txt'}", "{path: 'missing*'}", "{path: empty/}", "{path: urls.parquet}",
+    ]
+  )
+  func unreadableLists(manifest: String) async throws {
+    job.write(urls: imageURLs(origin, 0..<1))
+    job.folder.write("PAR1\u{0}", to: "urls.parquet")
+    job.folder.write("", to: "empty/.keep")
+    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}, \(manifest)]\n", to: "job.yaml")
+    for command in ["validate", "run"] {
+      let result = try await job.prewarm(command, "job.yaml")
+      #expect(result.status == 3 && result.output.isEmpty, "\(result.outputText)")
+      expectGolden(result.errorText, for: manifest)
+    }
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("a line of standard input is named so") func standardInput() async throws {
+    let result = try await job.prewarm("check", "-", input: .bytes(Array("\(origin.url("/images/1.jpg"))\nnot a URL\n".utf8)))
+    #expect(result.outputText.contains("stdin:2"), "\(result.outputText)")
   }
 }

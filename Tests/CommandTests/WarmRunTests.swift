@@ -155,7 +155,7 @@ import Testing
     let rows = job.folder.read("rows.jsonl")
     job.folder.write("version: 1\nname: broken\nmanifests: [{path: missing.txt}]\nreport: []\n", to: "broken.yaml")
     job.folder.write("version: 1\nname: first\nmanifests: [{path: urls.txt}]\nreport: [{jsonl: rows.jsonl}]\n", to: "first.yaml")
-    #expect(try await job.prewarm("run", "first.yaml", "broken.yaml").status == 1)
+    #expect(try await job.prewarm("run", "first.yaml", "broken.yaml").status == 3)
     #expect(rows?.isEmpty == false && job.folder.read("rows.jsonl") == rows)
   }
 

@@ -7,8 +7,10 @@ extension Manifest {
   public struct Crawl: Sendable {
     /// The number of links that may lead to a page; 0, the default: only the page itself.
     public var depth = 0
-    /// The maximum number of pages. Default: 1,000.
-    public var pages = 1000
+    /// The maximum number of pages. Default: nil, which means ``usualPages``, and that more of them are an error.
+    public var pages: Int?
+    /// The maximum number of pages if none is set.
+    public static let usualPages = 1000
     /// Whether only pages of the first page's scheme, host and port are read. Default: true.
     public var sameSite = true
     /// Only pages that match one of these are read; all if empty, which is the default.
@@ -43,6 +45,8 @@ final class PageCrawl {
   /// The first page that a sitemap lists.
   private var site: BaseURL?
   private var otherSites: (count: Int, first: String)?
+  /// The pages that sitemaps list, and those of them that are read.
+  private var (listedPages, readPages) = (0, 0)
   private var images = ImageUses()
   /// The stylesheets that were named, by their index in ``sheets``.
   private var sheetIndices: [BaseURL: Int] = [:]
@@ -51,23 +55,38 @@ final class PageCrawl {
   private var currentSheet: Int?
   private var seen: Set<BaseURL> = []
   private var seenBytes = 0
-  private var pages: Int
+  private var pages = 0
   private var stylesheets = 0
   /// Why pages or stylesheets were skipped, each reason once.
   private var skipped: [String] = []
+  private var pageLimit: Int { rules.pages ?? Manifest.Crawl.usualPages }
+  private var hasReachedPageLimit = false
 
   init(_ manifest: Manifest) {
     rules = manifest.crawl
     readsSeveralPages = manifest.readsSeveralPages
-    // Without a sitemap, the manifest itself is the first page.
-    pages = manifest.readsPages ? 0 : 1
   }
 
-  /// Why pages or stylesheets were skipped, one sentence each.
-  var warnings: [String] {
-    guard let otherSites else { return skipped }
+  /// Why pages that must be read, or stylesheets, were skipped, one sentence each.
+  var losses: [String] {
+    let limit = hasReachedPageLimit && rules.pages == nil ? ["\(limitSentence); set crawl.pages to read more"] : []
+    guard let otherSites else { return limit + skipped }
     let pages = otherSites.count == 1 ? "1 page on another site was" : "\(otherSites.count) pages on other sites were"
-    return skipped + ["\(pages) skipped, such as \(otherSites.first); to read them, set crawl.same-site: false"]
+    return limit + skipped + ["\(pages) skipped, such as \(otherSites.first); to read them, set crawl.same-site: false"]
+  }
+
+  /// That the number of pages which the user set was reached; nil if it wasn't.
+  var warning: String? { hasReachedPageLimit && rules.pages != nil ? "\(limitSentence); crawl.pages is \(pageLimit)" : nil }
+
+  /// How many of a sitemap's pages are read; nil if it lists none.
+  var note: String? {
+    readPages == 0 ? nil : "read \(readPages) of \(listedPages) pages that it lists (limit \(pageLimit))"
+  }
+
+  private var limitSentence: String {
+    listedPages > readPages
+      ? "read only \(readPages) of the \(listedPages) pages that it lists"
+      : "it leads to more than \(pageLimit) pages; the others were skipped"
   }
 
   /// A stylesheet's images and imports, since each page that names it uses them.
@@ -176,11 +195,14 @@ final class PageCrawl {
   }
 
   private func hasRoom(for child: BaseURL, _ kind: ManifestFile.Kind, of parent: ManifestFile) -> Bool {
+    // Without a sitemap, the manifest itself is the first page.
+    if kind == .page, pages + (listedPages == 0 ? 1 : 0) >= pageLimit {
+      hasReachedPageLimit = true
+      return false
+    }
     let reason: String? =
       if seenBytes + child.bytes.count > Self.maximumURLBytes {
         "the URLs of pages exceed \(Self.maximumURLBytes >> 20) MiB in total; later ones were skipped"
-      } else if kind == .page, pages >= rules.pages {
-        "it leads to more than \(rules.pages) pages (crawl.pages); the others were skipped"
       } else if kind.isPart, stylesheets >= Self.maximumStylesheets {
         "its pages name more than \(Self.maximumStylesheets) stylesheets; the others were skipped"
       } else if kind.isPart, parent.imports >= Self.maximumImports {
@@ -232,7 +254,9 @@ extension PageCrawl {
       otherSites = (otherSites.map { $0.count + 1 } ?? 1, otherSites?.first ?? SitemapTree.shown(written))
       return nil
     }
+    listedPages += 1
     guard hasRoom(for: page, .page, of: sitemap) else { return nil }
+    readPages += 1
     var file = file(of: page, .page, of: sitemap, site: site)
     // A local sitemap's URLs are the user's own, as those of any local list.
     file.trusted = sitemap.trusted ?? page

@@ -18,6 +18,10 @@ final class PageRows: RowReader {
   private var content: Content?
   private var hasBegun = false
   private var unknownStylesheets = 0
+  /// Whether a sitemap lists it.
+  private let isListed: Bool
+  /// Its own URL, if it is an image that a sitemap lists without an image extension.
+  private var image: InlineReader?
 
   /// The URL of a local page without a base. Its host doesn't exist (RFC 2606), and nothing of it is requested.
   static let unknownSite = fixedURL("https://relative.invalid/")
@@ -38,6 +42,7 @@ final class PageRows: RowReader {
     self.url = url ?? Self.unknownSite
     named = file.url
     manifest = file.name
+    isListed = file.isListedPage
     self.crawl = crawl
     followsLinks = file.depth < crawl.rules.depth
   }
@@ -76,7 +81,13 @@ final class PageRows: RowReader {
         return Content(PageDocument(text, contentType: contentType, url: url, rules: rules))
       }
       // Pages link to images and other files as a matter of course.
-      if kind == .page { return Content() }
+      if kind == .page {
+        if isListed, let named, case .image = ContentSniff(prefix: text), named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) })
+        {
+          image = InlineReader([Manifest.InlineEntry(text: String(decoding: named.bytes, as: UTF8.self), line: 0)])
+        }
+        return Content()
+      }
       let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
       throw ManifestError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
     }
@@ -139,10 +150,11 @@ final class PageRows: RowReader {
       crawl.begin(kind.isPart ? named : nil)
       hasBegun = true
     }
+    if case .row(let row)? = image?.next() { return .row(row) }
     while let (image, claims) = content.nextImage() {
       let url = content.bytes(image.url)
       let isNew = image.problem != nil || crawl.isNew(image: url)
-      let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages ? 0 : 1, claims: claims)
+      let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages || isListed ? 0 : 1, claims: claims)
       if isNew, isOfUnknownSite(url) {
         let path = UnsafeRawBufferPointer(rebasing: url[Self.unknownSite.parts.path.lowerBound...])
         return .row(Row(url: path, line: image.line, problem: Self.unknownProblem, note: note))

@@ -20,6 +20,8 @@ final class SitemapContent: XMLListContent {
   private var priority: [UInt8] = []
   private var capture: (what: Capture, depth: Int, line: UInt64)?
   private var dates: LastModifiedCheck
+  /// Whether the entry's location is a page that isn't read.
+  private var isPage = false
 
   /// Returns nil if `root` isn't the first element of a sitemap or an index.
   init?(_ root: XMLElement, _ locations: XMLLocations, _ rules: XMLListRules, _ namespaces: XMLNamespaces) {
@@ -88,17 +90,21 @@ final class SitemapContent: XMLListContent {
     locations.endText(line: line) { text in
       guard kind == .page else { return kind }
       if ImageExtension.ends(text) { return .image }
-      if rules.readsPages, !text.isEmpty { return .page }
-      if rules.takesEveryLocation, !rules.readsPages { return .image }
-      locations.remarks.pages += 1
+      if rules.pages.areRead, !text.isEmpty { return .page }
+      if rules.takesEveryLocation, !rules.pages.areRead { return .image }
+      isPage = true
       return nil
     }
   }
 
   private func endEntry() {
+    if rules.pages == .readWithoutImages { locations.dropPageBesideImages() }
+    if isPage, locations.isEntryEmpty { locations.remarks.pages += 1 }
+    isPage = false
     let moments = readLastModified()
     if let newerThan = rules.newerThan, let moments, moments.upperBound <= newerThan {
       locations.remarks.tooOld += 1
+      locations.remarks.hasOldImages = locations.remarks.hasOldImages || !locations.isEntryEmpty
       locations.dropEntry()
     } else {
       let modified = rules.usesLastModified ? moments.flatMap { dates.isPlausible($0) ? $0.upperBound : nil } : nil

@@ -41,6 +41,7 @@ final class TemplateRows: RowReader {
   func checkEnd() throws(ManifestError) { try inner.checkEnd() }
   var mayNamePriority: Bool { inner.mayNamePriority }
   var hasRowsByBytes: Bool { inner.hasRowsByBytes }
+  var isSitemap: Bool { inner.isSitemap }
   var remarks: ReadingRemarks { inner.remarks }
 
   func next() -> RowStep {

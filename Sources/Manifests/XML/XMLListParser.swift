@@ -251,8 +251,8 @@ struct XMLListRules {
   var newerThan: Timestamp?
   /// Sitemaps: whether locations without an image extension are kept.
   var takesEveryLocation: Bool
-  /// Sitemaps: whether locations without an image extension are pages to read.
-  var readsPages: Bool
+  /// Sitemaps: what becomes of locations without an image extension.
+  var pages: Manifest.SitemapPages
   var usesPriority: Bool
   /// Sitemaps: whether cached images that are older than their entry are due.
   var usesLastModified: Bool
@@ -262,7 +262,7 @@ struct XMLListRules {
   init(_ manifest: Manifest, of file: ManifestFile, now: Timestamp) {
     newerThan = manifest.newerThan
     takesEveryLocation = !manifest.include.isEmpty
-    readsPages = manifest.readsPages
+    pages = manifest.sitemapPages
     usesPriority = manifest.usesSitemapPriority
     usesLastModified = manifest.usesLastModified
     self.now = now

@@ -37,7 +37,10 @@ final class XMLListReader: RowReader {
 
   var mayNamePriority: Bool { parser.content?.setsPriority ?? rules.usesPriority }
 
-  var hasRowsByBytes: Bool { parser.content?.hasEntries == true && !rules.readsPages }
+  var hasRowsByBytes: Bool { parser.content?.hasEntries == true && !rules.pages.areRead }
+
+  /// Whether its rows may be none but pages that aren't read.
+  var isSitemap: Bool { parser.content is SitemapContent }
 
   var remarks: ReadingRemarks {
     var remarks = parser.locations.remarks

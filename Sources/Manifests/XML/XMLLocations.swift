@@ -71,6 +71,11 @@ final class XMLLocations {
   /// Whether the entry has no location so far.
   var isEntryEmpty: Bool { held.isEmpty }
 
+  /// Drops the page of an entry that names its images.
+  func dropPageBesideImages() {
+    if held.contains(where: { $0.kind == .image }) { held.removeAll { $0.kind == .page } }
+  }
+
   /// Ends the entry, whose locations are then returned.
   func endEntry(priority: StaticString? = nil, note: EntryNote? = nil) {
     for var location in held {

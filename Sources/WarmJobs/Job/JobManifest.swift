@@ -1,3 +1,4 @@
+internal import Glibc
 import ImagePrimitives
 public import ImageURLs
 public import Manifests
@@ -27,7 +28,10 @@ extension Job {
     }
 
     /// Creates the list at a path or of a glob, or standard input for `-`, with the defaults of the job file.
-    public init(_ path: JobPath) { list = Manifests.Manifest(path.manifestSource, name: path.written) }
+    public init(_ path: JobPath) {
+      let source = path.manifestSource
+      list = Manifests.Manifest(source, name: source == .standardInput ? "stdin" : path.written)
+    }
 
     /// Creates a list that is fetched from `url`.
     public init(_ url: BaseURL) { list = Manifests.Manifest(.url(url), name: url.shown) }
@@ -42,13 +46,26 @@ extension Job {
     /// Whether its entries come from standard input, which can be read only once.
     public var isStandardInput: Bool { list.source == .standardInput }
 
-    /// Returns the same list with the format, base and patterns of `settings`, as far as these are set.
-    func read(by settings: Manifests.Manifest) -> Manifest {
-      var manifest = self
-      if settings.format != .auto { manifest.list.format = settings.format }
-      manifest.list.baseURL = settings.baseURL
-      manifest.list.include = settings.include
-      manifest.list.exclude = settings.exclude
+    /// Whether its entries can be read only once: standard input, or a pipe.
+    var isStream: Bool {
+      guard case .file(let path) = list.source else { return isStandardInput }
+      var status = stat()
+      return stat(path, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Whether it may be a page, or a sitemap whose pages are read.
+    var mayHavePages: Bool {
+      if case .inline = list.source { return false }
+      return [.auto, .page, .sitemap].contains(list.format)
+    }
+
+    /// Returns the same list with all other properties of `settings`.
+    func read(by settings: Manifest) -> Manifest {
+      var manifest = settings
+      (manifest.list.source, manifest.list.name, manifest.list.isOfAnyKind) = (list.source, list.name, list.isOfAnyKind)
+      if settings.list.format == .auto { manifest.list.format = list.format }
+      // Links lead from the pages of a sitemap.
+      if settings.list.crawl.depth > 0, settings.list.sitemapPages == .undecided { manifest.list.sitemapPages = .read }
       return manifest
     }
 
@@ -76,6 +93,15 @@ extension Job {
     func urlSigner() throws(InvalidSigningKey) -> URLSigner? {
       guard let sign else { return nil }
       return try URLSigner(sign.service, key: sign.key, salt: sign.salt)
+    }
+  }
+}
+
+extension Job {
+  /// Lets lists for which nobody decided it read the pages of sitemaps: those of entries that name no image.
+  public mutating func readUndecidedPages() {
+    for index in manifests.indices where manifests[index].list.sitemapPages == .undecided {
+      manifests[index].list.sitemapPages = .readWithoutImages
     }
   }
 }

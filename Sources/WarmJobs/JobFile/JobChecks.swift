@@ -56,7 +56,7 @@ extension JobReader {
     let format = manifest.list.format
     if given["\(path).page"] != nil, format != .page {
       reject("\(path).format", since: "'page' names an HTML page", chosenBy: "\(path).page")
-    } else if format != .page, !manifest.list.readsPages {
+    } else if format != .page, !manifest.list.readsPages, !isOfCommandLine {
       let (crawl, usual) = (manifest.list.crawl, Manifest.Crawl())
       for (key, isSet) in [
         ("depth", crawl.depth != usual.depth), ("pages", crawl.pages != usual.pages),

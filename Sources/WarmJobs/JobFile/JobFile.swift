@@ -39,8 +39,8 @@ public enum JobFile {
   ///
   /// - Parameters:
   ///   - manifests: the job's manifests.
-  ///   - reading: overrides for each manifest, at paths such as `manifests.0.format`.
-  /// - Throws: ``JobFileErrors`` with all errors in `reading` and `overrides`, which may not set `manifests`.
+  ///   - reading: overrides for all manifests, at paths such as `manifests.format`.
+  /// - Throws: ``JobFileErrors`` with all errors in `reading` and `overrides`, which may not name other manifests.
   public static func make(
     name: String,
     manifests: [Job.Manifest],
@@ -48,18 +48,28 @@ public enum JobFile {
     overrides: [JobOverride] = [],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
-    let rejected = overrides.filter { $0.path == "manifests" || $0.path.hasPrefix("manifests.") }
-    guard rejected.isEmpty else {
-      let message = "can't set 'manifests' without a job file; use --format, --base-url, --include or --exclude"
-      throw JobFileErrors(rejected.map { JobFileError(location: .option($0.label), message: message, secrets: []) })
+    let (all, sources) = (reading + overrides, ["path", "url", "urls", "page"])
+    try reject(overrides.filter { $0.path == "manifests" || $0.isManifestKey(sources.contains) }) { _ in
+      "the command line names the lists; set another key of them, such as manifests.limit"
     }
-    let text = "{version: 1, name: \(JobOverride.quoted(name)), manifests: [{urls: []}]}"
+    // Each stands for a list; a job has at least one.
+    let entries = Array(repeating: "{path: list}", count: max(1, manifests.count)).joined(separator: ", ")
+    let text = "{version: 1, name: \(JobOverride.quoted(name)), manifests: [\(entries)]}"
     let document = try document(Array(text.utf8), name: name)
-    let all = reading + overrides
     var job = try job(document.root, file: nil, folder: currentFolder(), overrides: all, environment: environment)
-    let settings = job.manifests[0].list
-    job.manifests = manifests.map { $0.read(by: settings) }
+    job.manifests = zip(manifests, job.manifests).map { $0.read(by: $1) }
+    let lists = job.manifests
+    if !lists.contains(where: \.mayHavePages) {
+      try reject(all.filter { $0.isManifestKey { $0 == "pages" || $0 == "crawl" } }) { override in
+        "'\(override.parts.dropFirst().joined(separator: "."))' has no effect: no list is a page or a sitemap"
+      }
+    }
     return job
+  }
+
+  private static func reject(_ overrides: [JobOverride], _ message: (JobOverride) -> String) throws(JobFileErrors) {
+    if overrides.isEmpty { return }
+    throw JobFileErrors(overrides.map { JobFileError(location: .option($0.label), message: message($0), secrets: []) })
   }
 
   private static func job(
@@ -72,7 +82,7 @@ public enum JobFile {
     let merge = JobOverrideMerge(JobOverride.defaults(in: environment) + overrides, over: root)
     let errors = JobFileErrorList(options: merge.options, root: root)
     for problem in merge.problems { errors.add(problem.message, at: problem.location) }
-    var reader = JobReader(environment: environment, folder: folder, errors: errors)
+    var reader = JobReader(environment: environment, folder: folder, isOfCommandLine: file == nil, errors: errors)
     reader.read(merge.root)
     var (job, found) = (reader.job, errors.sorted)
     job.file = file

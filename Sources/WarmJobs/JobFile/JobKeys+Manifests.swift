@@ -54,7 +54,7 @@ extension JobKeys {
     JobKey(
       "manifests[].format",
       .words(
-        "a manifest format",
+        "a list format",
         [
           "auto": .auto, "text": .text, "csv": .csv, "tsv": .tsv, "jsonl": .jsonl, "sitemap": .sitemap, "feed": .feed,
           "combined": .combined, "page": .page,
@@ -181,11 +181,11 @@ extension JobKeys {
     )
     JobKey(
       "manifests[].pages",
-      .boolean,
-      \.manifest.list.readsPages,
-      isAdvanced: true,
+      .given(.boolean),
+      \.manifest.readsPages,
+      example: "true",
       isInDigest: true,
-      "sitemaps: find images in the pages that they list, as page does"
+      "sitemaps: whether to read the images of the pages that they list"
     )
     JobKey("manifests[].crawl", isAdvanced: true, "pages: which pages that they link to are read, too")
     JobKey(
@@ -198,11 +198,11 @@ extension JobKeys {
     )
     JobKey(
       "manifests[].crawl.pages",
-      .integer(1...100_000),
+      .or("auto", .integer(1...100_000)),
       \.manifest.list.crawl.pages,
       isAdvanced: true,
       isInDigest: true,
-      "read at most this many pages"
+      "read at most this many pages; auto: 1000, and more are an error"
     )
     JobKey(
       "manifests[].crawl.same-site",
@@ -364,6 +364,11 @@ extension Job.Manifest {
   fileprivate var entries: [Manifests.Manifest.InlineEntry] {
     get { if case .inline(let entries) = list.source { entries } else { [] } }
     set { setSource(of: Self(newValue)) }
+  }
+
+  fileprivate var readsPages: Bool? {
+    get { list.sitemapPages == .undecided ? nil : list.readsPages }
+    set { list.sitemapPages = newValue.map { $0 ? .read : .ignored } ?? .undecided }
   }
 
   fileprivate var signingService: URLSigner.Service {

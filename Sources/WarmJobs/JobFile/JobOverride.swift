@@ -3,7 +3,7 @@ internal import YAMLDocuments
 /// A key that the command line sets; it overrides the job file.
 public struct JobOverride: Sendable {
   /// The dotted path of the key, such as `prefetch.order`; numbers are items of lists, counted from 0
-  /// (`manifests.0.limit`).
+  /// (`manifests.0.limit`). Without a number, a key of manifests is that of all (`manifests.limit`).
   public var path: String
   /// The value as YAML, such as `lifo` or `[{json: report.json}]`.
   public var value: String
@@ -34,6 +34,12 @@ public struct JobOverride: Sendable {
     typed = text
   }
 
+  /// Creates an override of an option without a value.
+  public init(flag: String, path: String, value: String) {
+    self.init(path: path, value: value, origin: flag)
+    typed = nil
+  }
+
   /// Creates an override that resets the key at `path` to its default.
   public init(defaultOf path: String) {
     self.init(path: path, value: "", origin: path)
@@ -48,6 +54,17 @@ public struct JobOverride: Sendable {
     let key = ["accept": "request.accept", "user-agent": "request.user-agent"][name.lowercased()]
     self.init(path: key ?? "request.headers.\(name)", text: String(value), origin: "\(origin) \(name)")
     typed = nil
+  }
+
+  /// Whether it sets a key of a manifest, or a part of it, whose name fulfils a condition.
+  func isManifestKey(_ condition: (String) -> Bool) -> Bool {
+    guard parts.count > 1, parts[0] == "manifests" else { return false }
+    return (isOfEachManifest ? parts[1] : parts.dropFirst(2).first).map(condition) ?? false
+  }
+
+  /// Whether it sets a key of all manifests, as `manifests.limit` does.
+  var isOfEachManifest: Bool {
+    path.hasPrefix("manifests.") && parts.count > 1 && Quantities.count(parts[1]) == nil
   }
 
   /// Whether it sets a header, whose name is case-insensitive (RFC 9110, section 5.1).
@@ -178,6 +195,11 @@ struct JobOverrideMerge {
     case .scalar:
       problems.append(("can't set '\(name)' below a single value", value.location))
       return node ?? value
+    case .sequence(let items) where override.isOfEachManifest && parts.count + 1 == override.parts.count:
+      return YAMLNode(
+        .sequence(items.map { set(value, at: parts, of: override, in: $0) }),
+        location: node?.location ?? value.location
+      )
     case .sequence(var items):
       guard let index = Quantities.count(name), items.indices.contains(index) else {
         problems.append(

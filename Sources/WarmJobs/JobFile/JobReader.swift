@@ -9,13 +9,15 @@ struct JobReader {
   /// The folder of relative paths in the job file; those in options are relative to the current folder.
   let folder: String
   let errors: JobFileErrorList
+  /// Whether its lists are those of a command line, whose options apply to all of them, to some without an effect.
+  let isOfCommandLine: Bool
   /// The job read so far.
   private(set) var job = Job()
   /// The nodes of the values given, by path; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]
 
-  init(environment: [String: String], folder: String, errors: JobFileErrorList) {
-    (self.environment, self.folder, self.errors) = (environment, folder, errors)
+  init(environment: [String: String], folder: String, isOfCommandLine: Bool, errors: JobFileErrorList) {
+    (self.environment, self.folder, self.isOfCommandLine, self.errors) = (environment, folder, isOfCommandLine, errors)
   }
 
   /// Reads a whole job and checks for keys that exclude each other.

@@ -2,6 +2,8 @@ package import ImageCaching
 package import ImageDownloading
 package import ImagePrimitives
 package import Manifests
+import ImageManaging
+import Reports
 
 /// A job's open manifests, to be read in the job's order.
 package final class JobManifests {
@@ -9,6 +11,7 @@ package final class JobManifests {
   /// Fetches manifests by URL; nil if no requests are made.
   private let fetcher: JobManifestFetcher?
   private let copies: ListCopies?
+  private let isOfCommandLine: Bool
 
   /// Opens the manifests of `job`; those with a URL are fetched when they are read.
   ///
@@ -37,12 +40,16 @@ package final class JobManifests {
         shard: job.shard
       )
     } catch {
-      throw .manifest(error)
+      throw .manifest(job.namingOptions(in: error))
     }
+    isOfCommandLine = job.file == nil
   }
 
   /// Warnings about the manifests so far, one sentence each.
-  package var warnings: [String] { reader.warnings + [copies?.failure].compactMap(\.self) }
+  package var warnings: [String] {
+    let warnings = isOfCommandLine ? reader.warnings.map(Job.namingOptions) : reader.warnings
+    return warnings + [copies?.failure].compactMap(\.self)
+  }
 
   /// Lets `downloader` fetch manifests while `body` reads them.
   package func fetching<Result, Failure: Error>(
@@ -52,6 +59,23 @@ package final class JobManifests {
     fetcher?.start(with: downloader)
     defer { fetcher?.stop() }
     return try body()
+  }
+}
+
+extension Job {
+  /// The errors of lists that a run finds before its first request, such as missing files; pipes aren't read.
+  public func listErrors() -> [JobError] {
+    manifests.filter { !$0.isStream }.compactMap { manifest in
+      var job = self
+      job.manifests = [manifest]
+      do throws(JobError) {
+        let makesRequests = cache.mode != .only
+        _ = try JobManifests(job, spoolDirectory: temporaryFolder(), makesRequests: makesRequests, now: TimeSource.system.wall())
+        return nil
+      } catch {
+        return error
+      }
+    }
   }
 }
 
@@ -68,6 +92,27 @@ extension ManifestReader {
 }
 
 extension Job {
+  /// The options of lists on the command line by what messages say of keys; any other key is set by `--set manifests.KEY`.
+  private static let listOptions = [
+    ("columns.url", "--url-column"), ("columns.id", "--id-column"), ("base-url", "--base-url"), ("pages: true", "--pages"),
+    ("pages: false", "--no-pages"), ("crawl.pages", "--set manifests.crawl.pages=COUNT"),
+    ("crawl.same-site: false", "--set manifests.crawl.same-site=false"), ("include: [\"*\"]", "--include '*'"),
+    ("with include", "--include"), ("format: csv", "--format csv"), ("set its format", "--format"),
+    ("use 'page' for a page's images", "--format page"),
+  ]
+
+  /// A message about a list of the command line, with the options beside the keys.
+  static func namingOptions(_ message: String) -> String {
+    listOptions.reduce(message) { message, names in
+      message.replacing(names.0, with: "\(names.0) (\(names.1))", maxReplacements: 1)
+    }
+  }
+
+  func namingOptions(in error: ManifestError) -> ManifestError {
+    guard file == nil else { return error }
+    return ManifestError(manifest: error.manifest, line: error.line, message: Self.namingOptions(error.message))
+  }
+
   /// The absolute path of the job file; nil if there is none.
   package var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
 }

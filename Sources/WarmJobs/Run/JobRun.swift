@@ -95,7 +95,8 @@ final class JobRun: PrefetchDelegate {
       case .filtered: record(EntryResult(.skipped), of: batch.entry(index))
       case .invalid(let message):
         hasEntries = true
-        let failure = ImageFailure(.invalidURL, message: batch.messages[Int(message)])
+        let sentence = batch.messages[Int(message)]
+        let failure = ImageFailure(.invalidURL, message: jobFile == nil ? Job.namingOptions(sentence) : sentence)
         record(EntryResult(.failed, details: EntryResult.Details(failure: failure)), of: batch.entry(index))
       }
     }

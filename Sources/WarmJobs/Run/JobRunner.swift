@@ -97,7 +97,8 @@ public final class JobRunner {
     end.isPastDeadline = summary.deadlinePassed
     end.areManifestsRead = summary.sourceEnded
     end.isEmpty = summary.sourceEnded && !run.hasEntries && !reader.othersHaveEntries
-    end.breakage = summary.cacheError.map(\.jobSentence) ?? run.networkFault ?? summary.sourceError.map(jobSentence(of:))
+    end.breakage =
+      summary.cacheError.map(\.jobSentence) ?? run.networkFault ?? summary.sourceError.map { sentence(of: $0, job) }
     let isWhole = end.areManifestsRead && end.breakage == nil && report.totals.cancelled + report.transientFailures == 0
     if onMiss == nil { session.trim(isWhole: isWhole) }
     let bound = session.bound(unreachable: report.unreachable)
@@ -117,6 +118,10 @@ public final class JobRunner {
     finished.requests = job.reportedRequests
     finished.job.shard?.list = reader.listFingerprint.map { ReportedList(entries: $0.entries, fingerprint: $0.sum) }
     return finished
+  }
+
+  private func sentence(of error: any Error, _ job: Job) -> String {
+    (error as? ManifestError).map { "\(job.namingOptions(in: $0))" } ?? jobSentence(of: error)
   }
 
   private func memoryLayer(_ limits: Job.Cache.Memory) -> ImageMemory {

@@ -12,7 +12,8 @@ struct CheckCommand: ParsableCommand {
     discussion: """
       Sources are URLs of images, pages, sitemaps (.xml), lists (.txt, .csv, .tsv, .jsonl) or a robots.txt; files with lists of URLs or \
       access logs; local pages (.html) and folders of these; job files (.yaml, .yml), or '-' for standard input. Patterns such as 'lists/*.csv' name several lists. Job files run one after \
-      another; all other sources are one job named 'check'.
+      another; all other sources are one job named 'check'. Of a sitemap, prewarm also reads the pages of entries without images, at most \
+      1,000 in all.
 
       prewarm requests the first 64 KiB of each image, which show its format and size, but not whether it is whole: with --decode full \
       it fetches whole images and decodes every pixel. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.
@@ -46,9 +47,12 @@ struct CheckCommand: ParsableCommand {
         "\(kept.origin) has no effect: prewarm check uses neither cache nor blacklist; use prewarm run"
       )
     }
+    if json.json, jobs.dryRun.dryRun { throw DryRunFlag.conflict(with: "--json") }
     let checking = CheckedJobs(overrides: overrides)
     try jobs.run(name: "check", order: .failuresFirst) { load throws(JobFileErrors) in
-      let job = try checking.job(load)
+      var job = try checking.job(load)
+      // Who checks a sitemap of pages means the images of these pages.
+      if job.file == nil { job.readUndecidedPages() }
       return json.json ? job.printingJSON : job
     }
   }

@@ -2,13 +2,14 @@ import ArgumentParser
 import Reports
 import WarmJobs
 
-/// `prewarm validate`: reads and checks job files, without lists and without network.
+/// `prewarm validate`: checks job files and whether their lists can be read, without network.
 struct ValidateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "validate",
     abstract: "Validate job files without network, or list all keys",
     discussion: """
-      Exits with 0 if every job is valid; otherwise lists all errors and exits with 3. Lists aren't read.
+      Exits with 0 if every job is valid and the files of its lists can be read; otherwise lists all errors and exits with 3. Lists \
+      with a URL aren't fetched.
 
       EXAMPLES:
         prewarm validate homepage.yaml
@@ -53,7 +54,10 @@ struct ValidateCommand: ParsableCommand {
     }
     let display = displayOptions.display
     let overrides = try cache.overrides + requests.overrides() + settings.overrides()
-    _ = try JobLoading.jobs(at: jobs, overrides: overrides, display: display)
+    let loaded = try JobLoading.jobs(at: jobs, overrides: overrides, display: display)
+    let errors = loaded.flatMap { job in job.listErrors().map { CommandError($0, of: job) } }
+    errors.forEach { Note.error($0.description) }
+    if let first = errors.first { throw ExitCode(first.status.rawValue) }
     if !display.isQuiet {
       for path in jobs { Note.plain("\(path): OK") }
     }

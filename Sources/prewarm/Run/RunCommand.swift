@@ -54,6 +54,9 @@ struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArgumen
     order: TextReport.Order = .verdictFirst,
     _ prepare: (@escaping SourceOptions.Loader) throws(JobFileErrors) -> Job
   ) throws {
+    if dryRun.dryRun, let report = requests.reports.report.first(where: { $0.hasSuffix("=-") }) {
+      throw DryRunFlag.conflict(with: "--report \(report)")
+    }
     try JobsRun(display: display.display, text: text, isDryRun: dryRun.dryRun, order: order).run {
       try shards.parts(of: try lists.jobs(of: sources, name: name, display: display.display, prepare))
     }
@@ -63,6 +66,11 @@ struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArgumen
 struct DryRunFlag: ParsableArguments {
   @Flag(help: "Print the URLs that would be requested; request no image")
   var dryRun = false
+
+  /// The error of an option that sets another form of what a dry run prints.
+  static func conflict(with option: String) -> CommandError {
+    CommandError(.misused, "\(option) has no effect with --dry-run, which prints one URL per line; leave out one of them")
+  }
 }
 
 /// `prewarm run`: runs jobs, one after another, over one shared manager.
@@ -155,8 +163,6 @@ struct JobsRun {
           }
         )
       } catch {
-        // Without a job file, the command line names the lists.
-        if case .manifest = error, job.file == nil { throw CommandError(.misused, "\(error)") }
         throw CommandError(error, of: job)
       }
       if !isDryRun { prepared.last?.warnings.forEach { Note.error("\(job.name): \($0)") } }
@@ -168,6 +174,7 @@ struct JobsRun {
   private func warm(_ prepared: PreparedJob, _ runner: JobRunner, _ progress: ProgressPrinter) -> ExitStatus {
     let report = runner.run(prepared, progress: progress)
     var status = report.exitStatus
+    if !display.isQuiet { prepared.pageNotes.forEach { Note.plain($0) } }
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
     if display.isVerbose {
       Note.plain("\(report.job.name): exits with \(report.exitStatus.rawValue)")
@@ -192,6 +199,7 @@ struct JobsRun {
     let verdict = report.verdictOnLists(fetching: misses)
     if !display.isQuiet {
       let others = prepared.job.cache.mode == .only ? "filtered out or not cached" : "filtered out"
+      prepared.pageNotes.forEach { Note.plain($0) }
       Note.plain(Self.summary(of: report, misses: misses, others: others))
       for warning in report.warnings where warning != report.end.breakage { Note.plain("\(report.job.name): \(warning)") }
     }
@@ -215,7 +223,7 @@ struct JobsRun {
       (misses, "to fetch"), (totals.hits, "cached"), (totals.blacklisted, "blacklisted"),
       (report.invalidURLs, "invalid"), (totals.failed - report.invalidURLs, "known to fail"), (totals.skipped - misses, others),
     ]
-    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    let parts = counts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
     let list = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
     return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); nothing was fetched"
   }

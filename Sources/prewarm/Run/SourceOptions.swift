@@ -15,6 +15,21 @@ struct SourceOptions: ParsableArguments {
 
   private static let formats = "Formats: auto, text, csv, tsv, jsonl, sitemap, feed, page and combined (access log)."
 
+  @Flag(help: "Read lists as sitemaps, as --format sitemap does")
+  var sitemap = false
+
+  @Flag(inversion: .prefixedNo, help: "Read, or ignore, the pages that sitemaps list")
+  var pages: Bool?
+
+  @Option(help: ArgumentHelp("Read pages up to this many links away, 0 to 5 (default: 0)", valueName: "depth"))
+  var crawl: String?
+
+  @Option(help: ArgumentHelp("Read URLs from this column or field, such as image.url (default: url)", valueName: "name"))
+  var urlColumn: String?
+
+  @Option(help: ArgumentHelp("Read identifiers for reports from this column or field (default: id)", valueName: "name"))
+  var idColumn: String?
+
   @Option(help: ArgumentHelp("Resolve relative URLs of lists against this URL", valueName: "url"))
   var baseURL: String?
 
@@ -29,7 +44,7 @@ struct SourceOptions: ParsableArguments {
     let patterns = [("include", include), ("exclude", exclude)].flatMap { name, patterns in
       patterns.map { pattern in
         JobOverride(
-          path: "manifests.0.\(name)",
+          path: "manifests.\(name)",
           value: JobOverride.quoted(pattern),
           origin: "--\(name) \(pattern)",
           appends: true
@@ -37,8 +52,13 @@ struct SourceOptions: ParsableArguments {
       }
     }
     return [
-      format.map { JobOverride(path: "manifests.0.format", text: $0, origin: "--format") },
-      baseURL.map { JobOverride(path: "manifests.0.base-url", text: $0, origin: "--base-url") },
+      format.map { JobOverride(path: "manifests.format", text: $0, origin: "--format") },
+      sitemap ? JobOverride(flag: "--sitemap", path: "manifests.format", value: "sitemap") : nil,
+      pages.map { JobOverride(flag: $0 ? "--pages" : "--no-pages", path: "manifests.pages", value: "\($0)") },
+      crawl.map { JobOverride(path: "manifests.crawl.depth", value: $0, origin: "--crawl") },
+      urlColumn.map { JobOverride(path: "manifests.columns.url", text: $0, origin: "--url-column") },
+      idColumn.map { JobOverride(path: "manifests.columns.id", text: $0, origin: "--id-column") },
+      baseURL.map { JobOverride(path: "manifests.base-url", text: $0, origin: "--base-url") },
     ].compactMap(\.self) + patterns
   }
 
@@ -52,6 +72,9 @@ struct SourceOptions: ParsableArguments {
     _ make: (@escaping Loader) throws(JobFileErrors) -> Job
   ) throws -> [Job] {
     let sources = try Self.read(arguments)
+    if sitemap, let format, format != "sitemap" {
+      throw CommandError(.misused, "--sitemap and --format \(format) exclude each other; use one of them")
+    }
     let reading = overrides
     if let first = reading.first, let path = sources.jobPaths.first {
       throw CommandError(.misused, "\(first.origin) has no effect on the job file \(named(path)); set it in the file's manifests")

@@ -15,8 +15,8 @@ extension FaultRow {
     .input("a missing job", exit: 3, "job.yaml") { unlink($0.job.folder.file("job.yaml")) },
     .input("a binary job", exit: 3, "job.yaml") { $0.job.folder.write(Array(0...255), to: "job.yaml") },
     .input("a YAML bomb", exit: 3, "job.yaml") { $0.job.folder.write(yamlBomb, to: "job.yaml") },
-    .manifest("a missing manifest", exit: 1, "cannot") { unlink($0.job.folder.file("urls.txt")) },
-    .manifest("a manifest that is a folder", exit: 1, "urls.txt") { scene in
+    .manifest("a missing manifest", exit: 3, "cannot") { unlink($0.job.folder.file("urls.txt")) },
+    .manifest("a manifest that is a folder", exit: 3, "urls.txt") { scene in
       unlink(scene.job.folder.file("urls.txt"))
       mkdir(scene.job.folder.file("urls.txt"), 0o755)
     },
@@ -28,7 +28,7 @@ extension FaultRow {
       scene.job.folder.write(whole.dropLast(whole.count - 100), to: "urls.txt.gz")
       scene.options += ["--set", "manifests=[{path: urls.txt.gz}]"]
     },
-    .manifest("a manifest of binary data", exit: 1, "binary") {
+    .manifest("a manifest of binary data", exit: 3, "binary") {
       $0.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
     },
     FaultRow(

@@ -11,6 +11,7 @@ import Testing
   init() async throws {
     let result = try await Command.run("\(Repository.path)/Tests/Validators/recipes", [recipes, folder.path])
     #expect(result.status == 0 && result.outputText == "", "\(result.outputText)\(result.errorText)")
+    for list in ["urls.txt", "urls/hero.txt"] { folder.write("https://img.example.com/a.jpg\n", to: list) }
   }
 
   private func files(ending suffix: String) throws -> [String] {

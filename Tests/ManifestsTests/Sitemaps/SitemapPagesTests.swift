@@ -62,7 +62,95 @@ import Testing
     #expect(result.failure == nil && result.warnings.isEmpty)
   }
 
-  @Test("pages of other sites are skipped with a warning, unless the crawl allows them") func otherSites() throws {
+  // MARK: Undecided
+
+  private func undecided(_ url: String, _ pages: Manifest.SitemapPages = .undecided) throws -> Manifest {
+    try sitemap(url) { $0.sitemapPages = pages }
+  }
+
+  @Test("a sitemap that lists only pages is an error, until it is said whether they are read") func undecidedPages() throws {
+    let pages = urlset(loc("https://a.com/1"), loc("https://a.com/2"))
+    let texts: [String: FakeFetcher.Answer] = [
+      "https://a.com/pages.xml": .text(pages), "https://a.com/images.xml": .text(urlset(loc("/1.jpg"))),
+      "https://a.com/mixed.xml": .text(urlset(loc("/1.jpg"), loc("/1"))), "https://a.com/1": .text("<img src=p.jpg>"),
+      "https://a.com/2": .text("<img src=q.jpg>"),
+      "https://a.com/index.xml": .text(
+        "<sitemapindex><sitemap><loc>pages.xml</loc></sitemap><sitemap><loc>images.xml</loc></sitemap></sitemapindex>"
+      ),
+      "https://a.com/robots.txt": .text("Sitemap: https://a.com/pages.xml\n"),
+    ]
+    func read(_ name: String, _ pages: Manifest.SitemapPages) throws -> ReadResult {
+      try readAll([try undecided("https://a.com/\(name)", pages)], fetcher: FakeFetcher(texts))
+    }
+    for name in ["pages.xml", "index.xml", "robots.txt"] {
+      let result = try read(name, .undecided)
+      #expect(result.failure?.manifest == "https://a.com/pages.xml" && result.urls.count == (name == "index.xml" ? 1 : 0))
+      expectGolden(result.failure?.message)
+      let ignored = try read(name, .ignored)
+      #expect(ignored.failure == nil && ignored.urls.count == (name == "index.xml" ? 1 : 0))
+      for kind in [Manifest.SitemapPages.read, .readWithoutImages] {
+        let read = try read(name, kind)
+        #expect(read.failure == nil && Set(read.urls).isSuperset(of: ["https://a.com/p.jpg", "https://a.com/q.jpg"]))
+      }
+    }
+    let mixed = try read("mixed.xml", .undecided)
+    #expect(mixed.failure == nil && mixed.urls == ["https://a.com/1.jpg"])
+    expectGolden(mixed.warnings.joined(separator: "\n"))
+    #expect(try read("mixed.xml", .ignored).warnings.isEmpty)
+    // A local one is known before the run.
+    var local = directory.manifest(pages, name: "sitemap.xml")
+    let error = #expect(throws: ManifestError.self) { try readAll([local]) }
+    #expect(error?.manifest == "sitemap.xml" && error?.message.contains("2 pages") == true)
+    local.include = [try URLPattern("*")]
+    #expect(try readAll([local]).urls == ["https://a.com/1", "https://a.com/2"])
+  }
+
+  @Test("pages of entries without images are read; an image without an extension is an entry, and other files aren't")
+  func pagesWithoutImages() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/s.xml": .text(
+        urlset(loc("/1") + image("https://i.com/1.jpg"), loc("/2"), loc("/photo"), loc("/terms.pdf"), loc("/3.jpg"))
+      ),
+      "https://a.com/1": .text("<img src=no.jpg>"), "https://a.com/2": .text("<img src=2.jpg>"),
+      "https://a.com/photo": .bytes(SampleImages.jpeg(1)), "https://a.com/terms.pdf": .typed("application/pdf", "%PDF-1.7"),
+    ])
+    let result = try readAll([try undecided("https://a.com/s.xml", .readWithoutImages)], fetcher: fetcher)
+    #expect(
+      result.urls == ["https://i.com/1.jpg", "https://a.com/3.jpg", "https://a.com/2.jpg", "https://a.com/photo"]
+        && result.failure == nil && result.warnings.isEmpty
+    )
+    #expect(!fetcher.requested.contains("https://a.com/1"))
+    // A page that isn't a sitemap is read as before.
+    let page = try readAll(
+      [try undecided("https://a.com/2", .readWithoutImages)].map {
+        var page = $0
+        page.isOfAnyKind = true
+        return page
+      },
+      fetcher: FakeFetcher(["https://a.com/2": .typed("text/html", "<img src=2.jpg>")])
+    )
+    #expect(page.urls == ["https://a.com/2.jpg"] && page.entries[0].note?.pages == 1)
+  }
+
+  @Test("more pages than the usual number are an error that says how many were read, a number that was set a warning")
+  func numberOfPages() throws {
+    var texts = Dictionary(
+      uniqueKeysWithValues: (1...1003).map { ("https://a.com/\($0)", FakeFetcher.Answer.text("<img src=1.jpg>")) }
+    )
+    texts["https://a.com/s.xml"] = .text("<urlset>" + (1...1003).map { "<url>\(loc("/\($0)"))</url>" }.joined() + "</urlset>")
+    let usual = try readAll([try sitemap("https://a.com/s.xml")], fetcher: FakeFetcher(texts))
+    #expect(usual.urls == ["https://a.com/1.jpg"])
+    expectGolden(usual.failure?.message)
+    let set = try readAll([try sitemap("https://a.com/s.xml") { $0.crawl.pages = 1000 }], fetcher: FakeFetcher(texts))
+    #expect(set.failure == nil)
+    expectGolden(set.warnings.joined(separator: "\n"))
+    #expect(
+      try readAll([try sitemap("https://a.com/s.xml") { $0.crawl.pages = 1003 }], fetcher: FakeFetcher(texts)).warnings.isEmpty
+    )
+  }
+
+  @Test("pages of other sites are an error after all entries, unless the crawl allows or excludes them") func otherSites() throws
+  {
     let texts = [
       "https://cdn.com/s.xml": FakeFetcher.Answer.text(
         urlset(loc("https://a.com/1"), loc("https://b.com/1"), loc("http://a.com/2"), loc("https://a.com/3"))
@@ -73,8 +161,7 @@ import Testing
     let fetcher = FakeFetcher(texts)
     let result = try readAll([try sitemap("https://cdn.com/s.xml")], fetcher: fetcher)
     #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/3.jpg"])
-    #expect(result.warnings.count == 1)
-    expectGolden(result.warnings.first)
+    expectGolden(result.failure?.message)
     // The server of a sitemap doesn't decide who gets the user's secrets.
     #expect(fetcher.requestedAsOwn == ["https://cdn.com/s.xml"])
     let all = try readAll([try sitemap("https://cdn.com/s.xml") { $0.crawl.sameSite = false }], fetcher: FakeFetcher(texts))

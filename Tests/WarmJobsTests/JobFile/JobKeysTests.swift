@@ -26,9 +26,9 @@ import YAMLDocuments
         newer-than: none
         sitemap-priority: false
         sitemap-lastmod: false
-        pages: false
+        pages: true
       - page: https://www.example.com/
-        crawl: {depth: 0, pages: 1000, same-site: true, include: [], exclude: []}
+        crawl: {depth: 0, pages: auto, same-site: true, include: [], exclude: []}
         lazy-attributes: [data-src, data-lazy-src, data-original, data-srcset, data-lazy-srcset, data-bg, data-background, data-background-image, data-bgset]
     prefetch:
       order: fifo

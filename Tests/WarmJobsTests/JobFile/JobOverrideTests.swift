@@ -178,13 +178,15 @@ import WarmJobs
         environment: ["HOME": "/h"]
       )
     }
-    let set = { (path: String, value: String) in JobOverride(path: "manifests.0.\(path)", value: value, origin: "--x") }
+    let set = { (path: String, value: String) in JobOverride(path: "manifests.\(path)", value: value, origin: "--x") }
     let lists = try make([set("format", "csv"), set("base-url", "https://h"), set("include", "[/a]"), set("exclude", "[/b, /c]")])
       .manifests.map(\.list)
     #expect(lists.map(\.name) == ["a.txt", "b.txt"])
     #expect(lists.allSatisfy { $0.format == .csv && $0.baseURL != nil && $0.include.count == 1 && $0.exclude.count == 2 })
     #expect(throws: JobFileErrors.self) { try make([set("format", "cvs")]) }
-    for setting in ["manifests=[{urls: []}]", "manifests.0.limit=5"] {
+    let limits = try make([], [JobOverride(setting: "manifests.1.limit=5")!, JobOverride(setting: "manifests.priority=high")!])
+    #expect(limits.manifests.map(\.list.limit) == [nil, 5] && limits.manifests.allSatisfy { $0.list.priority == .high })
+    for setting in ["manifests=[{urls: []}]", "manifests.0.path=c.txt", "manifests.urls=[]"] {
       let error = #expect(throws: JobFileErrors.self) { try make([], [JobOverride(setting: setting)!]) }
       expectGolden(error?.description, for: setting)
     }
