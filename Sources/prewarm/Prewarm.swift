@@ -18,10 +18,14 @@ import WarmJobs
       """,
     version: PrewarmVersion.current,
     subcommands: [
-      RunCommand.self, CheckCommand.self, InitCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self,
-      BlacklistCommand.self,
-      ReportCommand.self,
-    ] + queueCommands + [SchemaCommand.self]
+      RunCommand.self, CheckCommand.self, InitCommand.self, CacheCommand.self, ReportCommand.self, ExplainCommand.self,
+    ],
+    groupedSubcommands: [
+      CommandGroup(
+        name: "More",
+        subcommands: [ValidateCommand.self, BlacklistCommand.self] + queueCommands + [SchemaCommand.self]
+      )
+    ]
   )
 
   private static var queueCommands: [any ParsableCommand.Type] {
@@ -92,6 +96,8 @@ import WarmJobs
 
   /// Moves the sections at the end of a command's discussion behind the options: ArgumentParser prints all of it before the usage.
   private static func arranged(_ help: String) -> String {
+    // ArgumentParser adds a word to the name of a group.
+    let help = help.replacing("\nMORE SUBCOMMANDS:\n", with: "\nMORE:\n")
     let titles = ["\nEXIT STATUS:\n", "\nEXAMPLES:\n"]
     guard let usage = help.firstRange(of: "\nUSAGE: ")?.lowerBound,
       let start = titles.compactMap({ help.firstRange(of: $0)?.lowerBound }).min(), start < usage
