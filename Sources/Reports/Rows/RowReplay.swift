@@ -209,7 +209,7 @@ public final class RowReplay {
     } else {
       guard manifests.count < Self.maximumManifests else {
         throw JSONError(
-          "the rows name more than \(grouped(UInt64(Self.maximumManifests))) manifests; read the JSON report instead"
+          "the rows name more than \(grouped(UInt64(Self.maximumManifests))) lists; read the JSON report instead"
         )
       }
       index = report.addManifest(name)

@@ -188,7 +188,7 @@ extension QueueWriter {
   }
 
   /// The name of the manifest with that index in errors.
-  func name(of manifest: UInt32) -> String { manifestNames[Int(manifest)] ?? "manifest \(UInt64(manifest) + 1)" }
+  func name(of manifest: UInt32) -> String { manifestNames[Int(manifest)] ?? "list \(UInt64(manifest) + 1)" }
 }
 
 extension WriterScripts {

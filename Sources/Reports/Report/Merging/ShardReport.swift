@@ -157,7 +157,7 @@ extension RunEnd {
   fileprivate var problem: String? {
     if let interruption { return "was interrupted by \(interruption.signalName)" }
     if let breakage { return "couldn't finish: \(breakage)" }
-    return areManifestsRead || isPastDeadline ? nil : "didn't read its manifests to the end"
+    return areManifestsRead || isPastDeadline ? nil : "didn't read its lists to the end"
   }
 }
 
