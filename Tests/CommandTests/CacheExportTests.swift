@@ -158,6 +158,61 @@ import Testing
     #expect(result.outputText.contains("; 2 images of the job not cached"), "\(result.outputText)")
   }
 
+  @Test("a pattern with ids names files, no URL is lost, and nginx serves each URL by the map, query and case included")
+  func namesAndMaps() async throws {
+    let origin = try Origin()
+    origin.setFallback { .body(SampleImages.jpeg(0) + Array($0.path.utf8), type: "image/jpeg") }
+    let paths = [
+      "/a.jpg", "/A.jpg", "/img?id=7&w=100", "/img?id=7&w=200", "/d%20e.jpg", "/b.jpg", "/q.jpg?x=%22&y=\\z", "/$uri.jpg?",
+    ]
+    let ids = ["1", "1", "3", "4", "../5", "", "7", "8"]
+    let job = JobFolder("manifests: [{path: urls.csv, columns: {url: image, id: id}}]")
+    job.folder.write(
+      "id,image\n" + zip(ids, paths).map { "\($0),\(origin.url($1))\n" }.joined(),
+      to: "urls.csv"
+    )
+    #expect(try await job.runJob().status == 0)
+    for (folder, name) in [("named", "{id}.{ext}"), ("paths", "{host}/{path}")] {
+      let options = ["--name", name, "--map", "\(folder).jsonl", "--nginx-map", "\(folder).map"]
+      let result = try await job.start(["cache", "export", "--job", "job.yaml", "--to", folder] + options).wait()
+      #expect(result.status == 0, "\(result.errorText)")
+      if name == "{id}.{ext}" { expectGolden(result.outputText) }
+      let rows = String(decoding: try #require(job.folder.read("\(folder).jsonl")), as: UTF8.self).split(separator: "\n")
+      #expect(rows.count == paths.count && Set(try job.folder.files(below: folder)).count == paths.count)
+      let port = UInt16.random(in: 20_000..<30_000)
+      job.folder.write(
+        """
+        daemon off; master_process off; error_log \(job.folder.file("nginx.log")); pid \(job.folder.file("nginx.pid"));
+        events {}
+        http {
+          access_log off;
+          include \(job.folder.file("\(folder).map"));
+          server { listen 127.0.0.1:\(port); root \(job.folder.file(folder)); location / { try_files /$prewarm_file =404; } }
+        }
+        """,
+        to: "nginx.conf"
+      )
+      let test = try await Command("/usr/sbin/nginx", ["-t", "-c", job.folder.file("nginx.conf")]).wait()
+      #expect(test.status == 0, "\(test.errorText)")
+      let server = try Command("/usr/sbin/nginx", ["-c", job.folder.file("nginx.conf")])
+      defer { server.send(SIGTERM) }
+      for path in paths {
+        let answer = try await Command(
+          "/usr/bin/curl",
+          [
+            "--silent", "--fail", "--globoff", "--retry", "50", "--retry-connrefused", "--retry-delay", "0", "--path-as-is",
+            "--header", "Host: 127.0.0.1:\(origin.port)", "http://127.0.0.1:\(port)\(path)",
+          ]
+        ).wait()
+        #expect(answer.status == 0 && answer.output.count > SampleImages.jpeg(0).count, "\(path)")
+        #expect(answer.output.suffix(path.utf8.count).elementsEqual(path.utf8), "\(path)")
+      }
+    }
+    for options in [["--name", "{ext}"], ["--name", "{id}"], ["--name", "../{hash}"], ["--name", "{hash}", "--delete"]] {
+      #expect(try await job.start(["cache", "export", "--to", "none"] + options).wait().status == 3, "\(options)")
+    }
+  }
+
   @Test("a symbolic link in the folder is rejected") func linksAreRefused() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)

@@ -94,6 +94,11 @@ struct Run {
     let height: Int?
     let bytes: Int?
     let storedBytes: Int?
+    let status: Int?
+    let format: String?
+    let transformedFormat: String?
+    let transformedWidth: Int?
+    let transformedHeight: Int?
   }
 
   init(_ result: Command.Result, _ folder: TemporaryDirectory) throws {

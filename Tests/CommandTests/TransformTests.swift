@@ -53,7 +53,12 @@ import Testing
     #expect(second.section("bytes")["from_cache"] as? Int == kept && second.section("bytes")["stored"] as? Int == 0)
     #expect(try cached(job) == stored)
     let row = try #require(second.rows.first { $0.url.hasSuffix("photo.jpg") })
-    #expect(row.width == 90 && row.height == 60 && row.storedBytes == nil)
+    #expect(row.transformedWidth == 90 && row.transformedHeight == 60 && row.storedBytes == nil)
+    // Columns describe the same image in each row.
+    #expect(row.width == nil && row.format == nil && row.status == nil)
+    let made = try #require(first.rows.first { $0.url.hasSuffix("photo.jpg") })
+    #expect(made.width == 640 && made.format == "jpeg" && made.status == 200)
+    #expect(made.transformedWidth == 90 && made.transformedFormat == row.transformedFormat)
   }
 
   @Test("keep-original stores both, and another size needs no network") func keepOriginal() async throws {
@@ -75,7 +80,7 @@ import Testing
     #expect(made.totals["hit_disk"] == 1 && made.rows[0].storedBytes ?? 0 > 0)
     #expect(made.section("bytes")["original"] as? Int == Fixtures.bytes("images/good/photo.jpg").count)
     let hit = try await job.runJob()
-    #expect(hit.totals["hit_disk"] == 1 && hit.rows[0].width == 48 && hit.rows[0].storedBytes == nil)
+    #expect(hit.totals["hit_disk"] == 1 && hit.rows[0].transformedWidth == 48 && hit.rows[0].storedBytes == nil)
     #expect(origin.requests.count == 1)
   }
 

@@ -79,6 +79,7 @@ import Testing
         addStores(to: &$0)
         $0.isPastDeadline = true
         $0.cache?.evictedFromThisRun = 5
+        $0.cache?.sufficientBytes = 3_212_345_678
       },
       reasons: 3
     ),

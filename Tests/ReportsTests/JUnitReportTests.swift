@@ -100,7 +100,9 @@ import Testing
 
   @Test("the verdict is a property and output; only reasons without a failed entry have a case, and a good run has one too")
   func verdict() async throws {
-    func others(_ record: (RunReport) -> Void = { _ in }, _ change: (inout RunEnd) -> Void = { _ in }) async throws -> [String: String] {
+    func others(_ record: (RunReport) -> Void = { _ in }, _ change: (inout RunEnd) -> Void = { _ in }) async throws -> [String:
+      String]
+    {
       let nodes = try await junit { journals in
         let run = makeRun(journals: journals)
         record(run)
@@ -108,7 +110,9 @@ import Testing
       }
       #expect(nodes.named("testsuite").count == 1)
       let verdict = try #require(nodes.named("property").first { $0.attributes["name"] == "verdict" }?.attributes["value"])
-      #expect(nodes.named("system-out")[0].text.hasPrefix("\n\(verdict)\n") || nodes.named("system-out")[0].text.hasPrefix(verdict))
+      #expect(
+        nodes.named("system-out")[0].text.hasPrefix("\n\(verdict)\n") || nodes.named("system-out")[0].text.hasPrefix(verdict)
+      )
       let suite = nodes.named("testsuite")[0].attributes
       let all = cases(nodes, ofEntries: false)
       let failing = all.count { !$0.1.isEmpty } + cases(nodes).count

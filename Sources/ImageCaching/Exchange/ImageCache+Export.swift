@@ -120,7 +120,8 @@ private struct ExportRun: ~Copyable {
     var owner = owners[path]
     if owner?.entry == record.key { return }
     if case .pattern(let pattern) = layout {
-      let isRenamed = try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != record.shownURL } ?? false
+      let isRenamed =
+        try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != record.shownURL } ?? false
       if isRenamed {
         name = name.unique(record.shownURL)
         path = CacheKey(path: name.path)

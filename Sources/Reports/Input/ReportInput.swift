@@ -147,7 +147,8 @@ extension ReportInput {
     if line.starts(with: #"{"url":"#.utf8) { return true }
     do {
       let document = try JSONDocument(line)
-      return try document.root.value("schema") == nil && (mayLackURL || document.root.value("url") != nil || document.root.value("shard") != nil)
+      return try document.root.value("schema") == nil
+        && (mayLackURL || document.root.value("url") != nil || document.root.value("shard") != nil)
     } catch {
       return false
     }

@@ -171,7 +171,12 @@ extension JSONReport {
       try checkSum(seen, \.self, atMost: baseline.failures, "has too few failures in its baseline")
       try check(UInt64(baseline.fixedEntries.count) <= baseline.fixed, "lists more fixed entries than it counts")
     }
-    try checkSum(report.manifests, \.totals.urls, atMost: totals.urls + report.repeats.urls, "has manifests with more entries than its totals count")
+    try checkSum(
+      report.manifests,
+      \.totals.urls,
+      atMost: totals.urls + report.repeats.urls,
+      "has manifests with more entries than its totals count"
+    )
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
     let bytes = report.traffic.receivedBytes
     let outcomes = report.traffic.outcomes.known

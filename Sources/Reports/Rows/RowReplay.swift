@@ -156,6 +156,11 @@ public final class RowReplay {
     let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
       let hasImage = (result.bodyIdentity != nil || report.identifiesImages) && parts != .empty
+      var hash = hasImage ? imageHash?(bytes, parts) : nil
+      // The locations of a failing image are found by its normal form, whatever its spelling.
+      if hash == nil, result.failure != nil, parts != .empty {
+        hash = DuplicateIndex.hash(UnsafeRawBufferPointer(rebasing: bytes[..<parts.count]))
+      }
       var reported = ReportedEntry(
         url: url,
         manifest: entry.manifest,
@@ -163,7 +168,7 @@ public final class RowReplay {
         priority: entry.priority,
         host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
         variant: variant,
-        imageHash: hasImage ? imageHash?(bytes, parts) : nil,
+        imageHash: hash,
         note: note
       )
       reported.isRepeated = isRepeated

@@ -69,7 +69,7 @@ package func byteCount(_ bytes: Double) -> String {
 }
 
 /// A size of at least `bytes`, rounded up to two digits, as job files accept it: `3.3GB`.
-func sizeAbove(_ bytes: UInt64) -> String {
+package func sizeAbove(_ bytes: UInt64) -> String {
   var step: UInt64 = 1
   while bytes / step >= 100 { step *= 10 }
   let rounded = (bytes + step - 1) / step * step

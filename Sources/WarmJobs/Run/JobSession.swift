@@ -114,6 +114,9 @@ package final class JobSession {
         ageEnd: context.runStart
       )
       context.recordTrim(result)
+      let evicted = context.trimmed
+      let needed = try evicted.evictedProtected > 0 ? cache.totals().bodyBytes + evicted.evictedProtectedBytes : nil
+      cache.keep(sufficientSize: needed)
     } catch {
       context.recordWarning("cannot trim the cache: \(error.jobSentence)")
     }
@@ -138,7 +141,9 @@ package final class JobSession {
     summary.expiredEntries = UInt64(clamping: trimmed.expired)
     summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
     // All others went first, so the rest are images of this run.
-    if trimmed.evictedProtected > 0 { summary.sufficientBytes = summary.bodyBytes + UInt64(clamping: trimmed.evictedProtectedBytes) }
+    if trimmed.evictedProtected > 0 {
+      summary.sufficientBytes = summary.bodyBytes + UInt64(clamping: trimmed.evictedProtectedBytes)
+    }
     summary.freshUntil = freshUntil
     return (summary, UInt64(clamping: totals.blacklistEntries))
   }

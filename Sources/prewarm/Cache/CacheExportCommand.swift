@@ -118,7 +118,9 @@ extension CacheCommand {
       if let nginxMap {
         let (text, lacking) = outcome.map.nginx(folder: to)
         try write(text, to: nginxMap)
-        if lacking > 0 { Note.plain("\(nginxMap): \(counted(UInt64(lacking), "URL")) left out; others have the same host and path") }
+        if lacking > 0 {
+          Note.plain("\(nginxMap): \(counted(UInt64(lacking), "URL")) left out; others have the same host and path")
+        }
       }
       if options.json {
         try printJSON([

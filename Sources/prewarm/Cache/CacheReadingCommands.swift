@@ -99,6 +99,7 @@ extension CacheCommand {
           "body_bytes": totals.bodyBytes,
           "disk_bytes": diskBytes,
           "max_bytes": cache.configuration.maxSize,
+          "sufficient_max_bytes": cache.sufficientSize,
           "fresh_until": freshness.until?.iso8601,
           "expired_entries": freshness.expired,
           "blacklist_entries": totals.blacklistEntries,
@@ -113,6 +114,11 @@ extension CacheCommand {
           "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
           "on disk    \(byteCount(Double(diskBytes)))",
         ]
+        if let enough = cache.sufficientSize {
+          lines.append(
+            "max-size   the last run evicted its own images; \(sizeAbove(UInt64(clamping: enough))) would have been enough"
+          )
+        }
         if totals.entries > 0 { lines.append("fresh      \(try freshness().phrase)") }
         lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
         return lines.map { "\($0)\n" }.joined()

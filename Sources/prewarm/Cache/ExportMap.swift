@@ -77,7 +77,8 @@ struct ExportMap {
   /// A regular expression for exactly this text.
   private static func expression(_ text: String) -> String {
     let plain = text.utf8.map { byte in
-      let isPlain = byte == UInt8(ascii: "/") || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
+      let isPlain =
+        byte == UInt8(ascii: "/") || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
       return isPlain && byte < 0x80 ? String(Unicode.Scalar(byte)) : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
     return "~^\(plain.joined())$"

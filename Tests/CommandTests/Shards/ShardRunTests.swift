@@ -126,7 +126,7 @@ import Testing
     #expect(found == "", "\(found)")
   }
 
-  @Test("a merge exits with 1 if a shard is missing, duplicate, empty or rows, and reports the others")
+  @Test("a merge exits with 1 if a shard is missing, duplicate or empty, and reports the others")
   func mergesThatAreNotWhole() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<12))
@@ -153,8 +153,22 @@ import Testing
       ["1.json", "2.json", "3.json", "2.json"],
       ["1.json", "2.json", "empty.json"],
       ["1.json", "2.json", "4.json"],
-      ["1.json", "2.json", "3.jsonl"],
+      ["1.jsonl", "3.jsonl"],
+      ["1.json", "3.jsonl"],
+      ["1.jsonl", "2.json", "cut.jsonl"],
+      ["both.jsonl", "2.jsonl"],
     ]
+    func rows(_ index: Int) throws -> [UInt8] { try #require(job.folder.read("\(index).jsonl")) }
+    job.folder.write(try rows(1) + rows(2), to: "both.jsonl")
+    job.folder.write(
+      try rows(3).split(separator: UInt8(ascii: "\n")).dropLast().flatMap { $0 + [UInt8(ascii: "\n")] },
+      to: "cut.jsonl"
+    )
+    for files in [["1.jsonl", "2.jsonl", "3.jsonl"], ["3.json", "both.jsonl"]] {
+      let merged = try await job.start(["report", "merge"] + files).wait()
+      #expect(merged.status == 0, "\(merged.errorText)")
+      #expect(merged.outputText.timeless.lines(with: "test  ") == all.outputText.timeless.lines(with: "test  "))
+    }
     for files in cases {
       let merged = try await job.start(["report", "merge"] + files + ["--report", "json=merged.json"]).wait()
       #expect(merged.status == 1, "\(files): \(merged.errorText)")
@@ -171,7 +185,7 @@ import Testing
     }
     // A merged report is a report of the whole job.
     let shown = try await job.prewarm("report", "show", "merged.json")
-    expectGolden(shown.outputText.lines(with: "3.jsonl").replacing(#/; \d+ URLs .*/#, with: ""))
+    expectGolden(shown.outputText.lines(with: "both.jsonl").replacing(#/; \d+ URLs .*/#, with: ""))
   }
 
   @Test("a merge exits with 1 if a list changed between two shards' runs")

@@ -26,6 +26,40 @@ import Testing
     #expect(again.traffic == original.traffic)
   }
 
+  @Test("an image in two lists counts once, with all locations, in the run and from its rows")
+  func repeatedImages() throws {
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
+    let run = RunReport(
+      version: "0.1.0",
+      job: JobIdentity(name: "homepage", file: nil),
+      words: .job,
+      manifests: ["a.txt", "b.txt"],
+      startedAt: nil,
+      journals: [journal],
+      countsImagesOnce: true
+    )
+    let missing = ImageFailure(.httpStatus, status: 404, message: "not found")
+    for manifest in 0...1 {
+      run.record(EntryResult(.hitDisk), url: "https://img.example.com/good.jpg", manifest: manifest)
+      run.record(.failed(missing), url: "https://img.example.com/old.jpg", manifest: manifest, line: 7)
+      // A failure whose image was good before, or that failed for another reason, counts.
+      let changing = manifest == 0 ? EntryResult(.hitDisk) : .failed(ImageFailure(.expectation, message: "too small"))
+      run.record(changing, url: "https://img.example.com/c.jpg", manifest: manifest)
+    }
+    #expect(run.totals.urls == 6)
+    let report = run.finish(makeEnd())
+    try journal.finish(report)
+    for report in [report, try folder.replay("rows.jsonl")] {
+      #expect(report.totals.urls == 4 && report.totals.bad == 2 && report.repeats.urls == 2 && report.repeats.bad == 1)
+      #expect(report.standings.counting == 2 && report.failures.map(\.otherLocations) == [["b.txt:7"], []])
+      #expect(report.manifests.map(\.totals.urls) == [3, 3] && report.hosts[0].totals.urls == 4)
+      expectGolden(report.verdict.reasons.joined())
+    }
+    var half = FailOn()
+    half.failures = .fraction(0.5)
+    #expect(run.finish(makeEnd(), failOn: half).verdict.reasons.isEmpty)
+  }
+
   @Test("a text made of rows invents no times")
   func timesOfRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
