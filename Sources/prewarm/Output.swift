@@ -7,9 +7,9 @@ import WarmJobs
 
 /// Messages for people, on standard error.
 enum Note {
-  static func plain(_ text: String) { writeToStandardError("\(escapedForTerminal(text))\n") }
+  static func plain(_ text: String) { writeToStandardError("\(escapedForTerminal(groupingDigits(in: text)))\n") }
 
-  static func error(_ text: String) { writeToStandardError("prewarm: \(escapedForTerminal(text))\n") }
+  static func error(_ text: String) { writeToStandardError("prewarm: \(escapedForTerminal(groupingDigits(in: text)))\n") }
 }
 
 /// An error that ends the command: the exit status and a sentence.

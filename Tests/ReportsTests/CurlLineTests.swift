@@ -50,11 +50,11 @@ import Testing
 
   @Test("verbose text has ten failures of a kind omitted from the list") func verboseTextHasTenOfAKindThatTheListHasNoRoomFor() {
     let run = makeRun()
-    for line in 1...1005 { run.record(.failed(ImageFailure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
+    for line in 1...10_005 { run.record(.failed(ImageFailure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
     for line in 1...12 { run.record(.failed(ImageFailure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
     let text = TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1))))
     let urls = text.split(separator: "\n").filter { $0.contains("    https://") }
-    #expect(urls.count { $0.contains("/a/") } == 1000 && urls.count { $0.contains("/b/") } == 10)
+    #expect(urls.count { $0.contains("/a/") } == 10_000 && urls.count { $0.contains("/b/") } == 10)
     #expect(text.contains("  … 7 more"))
   }
 

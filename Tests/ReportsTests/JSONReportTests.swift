@@ -153,7 +153,8 @@ let hostileTexts = [
           ],
           "hosts_omitted": 0,
           "failure_groups": [
-            {"kind": "http-status", "status": 404, "failed": 1, "blacklisted": 0, "counting": 1, \
+            {"kind": "http-status", "status": 404, "message": "the server answered 404 Not Found", \
+        "failed": 1, "blacklisted": 0, "counting": 1, \
         "hosts": [{"host": "img.example.com", "count": 1}], "elsewhere": 0, "examples": [\
         {"url": "https://img.example.com/old.jpg", "manifest": "urls/hero.txt", "line": 17, "priority": "high", \
         "outcome": "failed", "kind": "http-status", "status": 404, "transient": false, "attempts": 1, "blacklisted": true, \

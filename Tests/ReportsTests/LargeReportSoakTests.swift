@@ -95,15 +95,15 @@ import Testing
     let report = run.finish(makeEnd(after: .seconds(60)))
     for writer in writers { try writer.finish(report) }
     let growth = try anonymousBytes() - before
-    // JUnit keeps a hash of each name that it lists.
-    if Self.isLong { #expect(growth < 8_000_000, "\(growth) bytes more") }
+    // JUnit keeps a hash of each name that it lists; a page and a JSON report of 10,000 failures are made in memory.
+    if Self.isLong { #expect(growth < 48_000_000, "\(growth) bytes more") }
     #expect(report.standings.known > 0 && report.duplicates.map { $0.bodies > 0 } == true)
     for format in formats {
       let count = try #require(folder.read("report.\(format.rawValue)")).count
       switch format {
       case .csv, .jsonl: #expect(count > rows * 100)
       case .junit: #expect(count < 30_000_000)
-      case .html: #expect(count < 3_000_000)
+      case .html, .json: #expect(count < 5_000_000)
       default: #expect(count < 1_000_000)
       }
     }

@@ -138,7 +138,7 @@ import Testing
     let photo = good { ($0.width, $0.height, $0.bytes) = (2000, 1000, 400_000) }
     let asked = ImageClaims(width: 100, height: 50)
     let found = findings(photo, claims: [asked])
-    #expect(found == ["oversized: 2000 pixels wide, but its page asks for at most 300"])
+    #expect(found == ["oversized: 2,000 pixels wide, but its page asks for at most 300"])
     #expect(findings(photo, claims: [asked, ImageClaims(width: 700, height: 350)]).isEmpty)
     var unknown = ImageClaims()
     unknown.density = 1
@@ -252,5 +252,27 @@ import Testing
     record(good(facts), "https://a.example/2.jpg", in: run)
     let certificate = run.finish(makeEnd()).lint.first { $0.rule == .certificate }
     #expect(certificate?.examples.map(\.url) == ["https://a.example", "https://b.example:444"])
+  }
+
+  @Test("findings that follow from the settings of a host take one line per host")
+  func hosts() throws {
+    let run = makeRun(all)
+    var facts = DeliveryFacts()
+    facts.hasValidator = true
+    for index in 0..<1200 {
+      facts.cacheControl = "max-age=\(index % 2 == 0 ? 60 : 120)"
+      record(good(facts), "https://a.example/\(index).jpg", in: run)
+    }
+    let report = run.finish(makeEnd())
+    let summary = try #require(report.lint.first { $0.rule == .cacheControl })
+    #expect(summary.count == 1200)
+    let phrase = "1,200 URLs: max-age=…, less than 86,400 seconds"
+    #expect(summary.hosts.map { "\($0.host) \($0.phrase(.cacheControl))" } == ["a.example \(phrase)"])
+    let forms = [TextReport(width: 120).text(report), MarkdownReport().text(report), HTMLReport().text(report)]
+    for form in forms { #expect(form.contains(phrase) && !form.contains("https://a.example/1.jpg")) }
+    let folder = TemporaryDirectory()
+    folder.write(JSONReport().text(report), to: "report.json")
+    #expect(try folder.report("report.json").lint == report.lint)
+    #expect(FinishedReport(merging: [report, report]).lint.first { $0.rule == .cacheControl }?.hosts.first?.count == 2400)
   }
 }

@@ -43,7 +43,8 @@ let hostileMarkdown = [
       "**FAILED: 20 of 39 URLs",
       "| hit-disk | 7 | 14.6 % |", "| failed | 19 | 39.6 % |", "| **all** | **48** | |",
       "| http-status 404 | 15 | `img.example.com` 15 |", "<details><summary>http-status 404: 15 URLs</summary>",
-      "- `https://img.example.com/old.jpg` in `urls/hero.txt:30`: `the server answered 404 Not Found`", "- … 5 more",
+      "- [`https://img.example.com/old.jpg`](<https://img.example.com/old.jpg>) in `urls/hero.txt:30`: `the server answered 404 Not Found`",
+      "- … 5 more",
       "`served HTML as \"image/jpeg\"`", "| `img.example.com` | ",
       "| `cdn.example.com` | 12 |  | `https://cdn.example.com/p/1.png` |",
       "- `the cache is on a network file system`", "- Cache: 9,898 images",
@@ -66,7 +67,7 @@ let hostileMarkdown = [
     let allowed: Set = [
       "document", "heading", "paragraph", "text", "strong", "softbreak", "code", "list", "item", "table", "table_header",
       "table_row",
-      "table_cell", "html_block",
+      "table_cell", "html_block", "link",
     ]
     #expect(Set(nodes.elements.map(\.name)).subtracting(allowed).isEmpty)
     let blocks = nodes.named("html_block").map { $0.text.trimmingCharacters(in: .newlines) }

@@ -44,13 +44,20 @@ import Testing
     #expect(traffic.latency.count == 1)
   }
 
-  @Test("only the first thousand failures are kept") func onlyTheFirstThousandFailuresAreKept() {
+  @Test("only the first 10,000 failures are kept, and those that fit into 16 MiB") func keptFailures() {
     let run = makeRun()
-    run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 1003)
+    run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 10_003)
     let report = run.finish(makeEnd(after: .seconds(1)))
-    #expect(report.failures.map(\.line) == Array(1...1000))
+    let long = makeRun()
+    long.record(
+      .failed(ImageFailure(.timeout, message: "")),
+      url: "https://a.example/" + String(repeating: "a", count: 64 << 10),
+      count: 500
+    )
+    #expect((200...260).contains(long.finish(makeEnd()).failures.count))
+    #expect(report.failures.map(\.line) == Array(1...10_000))
     #expect(report.failuresOmitted == 3)
-    #expect(report.failureGroups.map(\.count) == [1003])
+    #expect(report.failureGroups.map(\.count) == [10_003])
     #expect(report.failureGroups[0].examples.map(\.line) == Array(1...10))
   }
 

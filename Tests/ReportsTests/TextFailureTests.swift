@@ -95,12 +95,12 @@ private func makeBrokenRun() -> RunReport {
       startedAt: nil,
       listedFailures: .max
     )
-    for number in 1...1200 {
+    for number in 1...10_200 {
       run.record(.failed(ImageFailure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg")
     }
     let report = run.finish(makeEnd(after: .seconds(1)))
     let text = TextReport(failureLimit: .max).text(report)
-    #expect(text.split(separator: "https://").count - 1 == 1200 && !text.contains("…"))
+    #expect(text.split(separator: "https://").count - 1 == 10_200 && !text.contains("…"))
     let json = JSONReport().text(report)
     #expect(json.contains("\"failures_omitted\": 200"))
   }

@@ -102,7 +102,8 @@ func coordinate(_ value: Double) -> String {
 extension HTMLPage {
   mutating func writeCharts(_ report: FinishedReport) {
     let hasTimeline = report.timeline.map { !$0.steps.isEmpty && $0.step > .zero } ?? false
-    guard report.totals.urls > 0, report.traffic.latency.count > 0 || hasTimeline else { return }
+    guard report.totals.urls > 0, report.isLong || report.end.duration == .zero, report.traffic.latency.count > 0 || hasTimeline
+    else { return }
     section("speed", "Speed") { page in
       page.element("div", ["class": "charts"]) { page in
         page.writeLatency(report.traffic.latency)
@@ -311,4 +312,44 @@ private func tickTime(_ seconds: Double, step: Double) -> String {
   if step < 1 { return fixed(seconds * 1000, decimals: 0) + " ms" }
   if step < 60 { return fixed(seconds, decimals: 0) + " s" }
   return step < 3600 ? fixed(seconds / 60, decimals: 0) + " min" : fixed(seconds / 3600, decimals: 0) + " h"
+}
+
+extension HTMLPage {
+  /// The bad URLs of the last runs, a bar for each.
+  mutating func writeTrend(_ report: FinishedReport) {
+    let points = report.trend
+    guard points.count > 1, let phrase = report.trendPhrase else { return }
+    section("trend", "Trend") { page in
+      page.element("div", ["class": "charts"]) { page in
+        page.chart(
+          "Bad URLs per run",
+          phrase,
+          columns: ["ended", "URLs", "bad", "new", "took"],
+          rows: points.map { point in
+            [
+              point.finishedAt?.shortText ?? "–", grouped(point.urls), grouped(point.bad), grouped(point.new),
+              elapsed(point.duration),
+            ]
+          }
+        ) { page in page.writeBars(of: points) }
+      }
+    }
+  }
+
+  private mutating func writeBars(of points: [TrendPoint]) {
+    let frame = ChartFrame(upTo: max(Double(points.map(\.bad).max() ?? 1), 1))
+    grid(frame) { UInt64(exactly: $0).map { grouped($0) } ?? "" }
+    let width = (frame.right - frame.left) / Double(max(points.count, 8))
+    for (index, point) in points.enumerated() where point.bad > 0 {
+      let top = min(frame.y(Double(point.bad)), frame.bottom - 1)
+      let tip = "\(point.finishedAt?.shortText ?? "unknown time"): \(grouped(point.bad)) of \(counted(point.urls, "URL")) bad"
+      bar("o-failed", x: frame.left + Double(index) * width + 1, y: top, width: width - 2, height: frame.bottom - top, tip: tip)
+    }
+    for (point, x, anchor) in [
+      (points[0], frame.left, "start"), (points[points.count - 1], frame.left + width * Double(points.count), "end"),
+    ] {
+      guard let day = point.finishedAt?.iso8601.prefix(10), anchor == "start" || points.count >= 5 else { continue }
+      label(String(day), x: x, y: frame.bottom + 18, anchor: anchor)
+    }
+  }
 }

@@ -224,18 +224,27 @@ extension HTMLPage {
     let title = name == nil ? nil : url.shortened(to: Self.urlLimit)
     let content = { (page: inout HTMLPage) in page.text(name ?? url, limit: Self.urlLimit) }
     guard url.isSafeLink else { return element("span", ["class": "url", "title": title], content) }
-    // The server must not learn the page's address, and its page must not control this one.
-    element(
-      "a",
-      ["class": "url", "href": url, "title": title, "target": "_blank", "rel": "noreferrer noopener nofollow"],
-      content
-    )
+    element("a", ["class": "url", "href": url, "title": title, "target": "_blank", "rel": Self.linkRelation], content)
   }
 
-  /// Writes a line for a shell; the script adds a button that copies it.
-  mutating func shellLine(_ line: String) {
-    element("div", ["class": "line"]) { $0.element("code", line) }
+  /// Writes a line for a shell; the script adds a button that copies it, and makes the lines of other URLs from `prefix`.
+  mutating func shellLine(_ line: String, prefix: String, variant: String) {
+    element("div", ["class": "line"]) { $0.element("code", ["data-prefix": prefix, "data-variant": variant], line) }
   }
+
+  /// Writes the list and line of an entry; a page that uses an image is a link.
+  mutating func place(_ manifest: String, line: UInt64) {
+    let name = manifest.shortened(to: 160)
+    if manifest.isSafeLink {
+      element("a", ["class": "place", "href": manifest, "target": "_blank", "rel": Self.linkRelation]) { $0.text(name) }
+      if line > 0 { element("span", ["class": "place"], ":\(line)") }
+    } else {
+      element("span", ["class": "place"]) { $0.text(line > 0 ? "\(name):\(line)" : name) }
+    }
+  }
+
+  /// The server must not learn the page's address, which the page's policy ensures, and its page must not control this one.
+  private static var linkRelation: String { "noopener" }
 }
 
 extension String {

@@ -41,6 +41,8 @@ extension HTMLPage {
 
   /// Small pictures of received images, by the reason for which they are shown.
   mutating func writeContactSheet(_ report: FinishedReport) {
+    // Pictures of good images say nothing where all is good.
+    guard !report.isAllGood else { return }
     let groups: [(reason: Thumbnail.Reason, title: String)] = [(.failed, "Refused"), (.largest, "Largest"), (.latest, "Latest")]
     guard
       report.thumbnails.contains(where: {
@@ -63,12 +65,13 @@ extension HTMLPage {
   }
 
   private mutating func write(_ thumbnail: Thumbnail) {
-    pictureOrNone(thumbnail, description: thumbnail.url.lastPathComponent)
-    url(thumbnail.url, as: thumbnail.url.lastPathComponent)
+    let name = thumbnail.url.endOfPath
+    pictureOrNone(thumbnail, description: name)
+    url(thumbnail.url, as: name)
     element("small", thumbnail.imagePhrase)
     if let failure = thumbnail.failure {
       element("small", ["class": "bad"]) {
-        $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200)
+        $0.text(failure.message.isEmpty ? failure.kind.name : groupingDigits(in: failure.message), limit: 200)
       }
     }
   }
@@ -92,9 +95,11 @@ extension Thumbnail {
 }
 
 extension String {
-  fileprivate var lastPathComponent: String {
+  /// The last two parts of the path, since many images are called `1.jpg`.
+  fileprivate var endOfPath: String {
     let path = prefix { $0 != "?" && $0 != "#" }
-    let name = path.split(separator: "/").last ?? path
-    return String(name)
+    let rest = path.firstRange(of: "://").map { path[$0.upperBound...] } ?? path
+    let parts = rest.split(separator: "/")
+    return parts.count > 1 ? parts.dropFirst().suffix(2).joined(separator: "/") : String(path)
   }
 }

@@ -3,7 +3,7 @@ import ImagePrimitives
 /// One self-contained page for a browser: the most important part comes first, and everything is visible without JavaScript.
 ///
 /// It contains its own style, script and pictures, and its policy forbids any other (Content Security Policy Level 3, by hash).
-/// It stays below 3 MB for a run of any size: every list has a limit in rows and in bytes, and counts the rest, which a report
+/// It stays below 5 MB for 10,000 failures and below 6 MB for a run of any size: every list has a limit in rows and in bytes, and counts the rest, which a report
 /// of rows has. Text from outside is escaped in one place, `OutputBuffer.appendHTML`.
 struct HTMLReport: ReportForm {
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
@@ -31,6 +31,7 @@ extension HTMLPage {
   fileprivate mutating func writeSections(_ report: FinishedReport) {
     writeFailures(report)
     writeWarnings(report)
+    writeTrend(report)
     writeLint(report)
     writeContactSheet(report)
     writeSameImages(report)
@@ -93,12 +94,12 @@ extension HTMLPage {
       if !report.job.description.isEmpty {
         page.element("p", ["class": "about"]) { $0.text(report.job.description, limit: 600) }
       }
+      page.writeDifference(report)
       page.writeOutcomeBar(report.totals)
       page.element("div", ["class": "overview"]) { page in
         page.writeFigures(report)
         page.writeBeside(report)
       }
-      page.writeDifference(report)
     }
   }
 
@@ -158,11 +159,13 @@ extension HTMLPage {
         percent(hits, of: totals.urls), totals.revalidated > 0 ? "\(grouped(totals.revalidated)) revalidated" : nil,
         fetched > 0 ? "\(grouped(fetched)) fetched" : nil,
       ]
-      page.figure(totals.revalidated > 0 ? "hits+304" : "hits", grouped(hits), parts.compactMap(\.self).joined(separator: ", "))
+      if hits > 0 {
+        page.figure(totals.revalidated > 0 ? "hits+304" : "hits", grouped(hits), parts.compactMap(\.self).joined(separator: ", "))
+      }
       let blacklisted = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) blacklisted" : nil
       let bad = [percent(totals.bad, of: totals.urls), blacklisted].compactMap(\.self).joined(separator: ", ")
       page.figure("bad", grouped(totals.bad), bad, isBad: totals.bad > 0)
-      page.figure("time", elapsed(report.end.duration), report.speedPhrase ?? "")
+      page.figure("time", elapsed(report.end.duration), report.isLong ? report.speedPhrase ?? "" : "")
     }
   }
 
@@ -171,7 +174,7 @@ extension HTMLPage {
     let blacklist = report.end.blacklist.flatMap { $0.entries > 0 ? $0.phrase : nil }
     let facts = [
       ("Cache", report.end.cache?.clauses.joined(separator: ", ")), ("Blacklist", blacklist),
-      ("Bottleneck", report.end.bottleneck),
+      ("Bottleneck", report.isLong ? report.end.bottleneck : nil),
     ]
     guard facts.contains(where: { $0.1 != nil }) else { return }
     element("dl", ["class": "beside"]) { page in
@@ -199,14 +202,14 @@ extension HTMLPage {
     }
     let (shown, more) = baseline.fixedEntries(atMost: .max)
     guard !shown.isEmpty else { return }
-    element("ul", ["class": "fixed"]) { page in
-      for entry in shown {
-        page.element("li") { page in
-          page.text("fixed: ")
-          page.element("span", ["class": "url"]) { $0.text(entry.title, limit: 2000) }
+    element("details", ["class": "fixed"]) { page in
+      page.element("summary", "\(grouped(baseline.fixed)) fixed")
+      page.element("ul") { page in
+        for entry in shown {
+          page.element("li") { page in page.element("span", ["class": "url"]) { $0.text(entry.title, limit: 2000) } }
         }
+        if more > 0 { page.element("li", "… \(grouped(more)) more") }
       }
-      if more > 0 { page.element("li", "… \(grouped(more)) more") }
     }
   }
 
@@ -219,6 +222,11 @@ extension HTMLPage {
       }
     }
   }
+}
+
+extension FinishedReport {
+  /// Whether the run was long enough for its speed to matter.
+  var isLong: Bool { end.duration >= .seconds(2) }
 }
 
 extension String {

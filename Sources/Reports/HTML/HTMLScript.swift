@@ -3,7 +3,7 @@
 /// It reads only the page and creates its controls itself, so that a page without JavaScript has no dead controls.
 enum HTMLScript {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "7Finnc/eXrEGeyn0HPNMZ037Qs3xB0dqx3gCh0Y5vS0="
+  static let sha256 = "bxpOqPygROn7ixopOGGuSSR1cmTQ6ULHpl+fCMuQqUI="
 
   /// The content of the script element, to the byte.
   static let source = #"""
@@ -17,11 +17,7 @@ enum HTMLScript {
       };
       const words = new Intl.Collator("en", {numeric: true}).compare;
       const count = new Intl.NumberFormat("en").format;
-      const plainText = root => {
-        const copy = root.cloneNode(true);
-        all(".curl", copy).forEach(line => line.remove());
-        return copy.textContent.toLowerCase();
-      };
+      const plainText = root => root.textContent.toLowerCase();
       const search = (label, action) => {
         const input = make("input", {type: "search", placeholder: "Filter", ariaLabel: "Filter " + label});
         input.addEventListener("input", action);
@@ -65,6 +61,7 @@ enum HTMLScript {
       };
       for (const frame of all(".frame")) {
         const body = frame.querySelector("tbody");
+        if (body.rows.length < 2) continue;
         const heads = all("thead th", frame);
         heads.forEach((head, column) => {
           const button = make("button", {type: "button"}, ...head.childNodes);
@@ -92,56 +89,86 @@ enum HTMLScript {
       for (const code of all(".line code")) code.after(copyButton("Copy", () => code.textContent));
 
       const kinds = all("details.kind");
+      // The curl line of an item: the words that its group has, and its own; none if they can't be shown.
+      const curlOf = item => {
+        const code = item.closest(".kind").querySelector(`code[data-variant="${item.dataset.variant ?? 0}"]`);
+        const url = item.querySelector(".url").textContent;
+        const word = item.dataset.word === "'" ? `'${url}'` : item.dataset.word ?? url;
+        return code && word ? code.dataset.prefix + " " + word : null;
+      };
+      const addCurl = item => {
+        const line = curlOf(item), facts = item.querySelector(".facts");
+        if (!line || facts.querySelector("button")) return;
+        const button = make("button", {type: "button", className: "curl"}, "curl");
+        button.addEventListener("click", () => {
+          const shown = item.querySelector(".line");
+          if (shown) return shown.remove();
+          const code = make("code", {}, line);
+          facts.after(make("div", {className: "line"}, code, copyButton("Copy", () => line)));
+        });
+        facts.append(" · ", button);
+      };
+      const addCurls = details => all(":scope > ol > li", details).forEach(addCurl);
+      for (const details of all("details.kind, details.part")) {
+        // An open one has no event.
+        if (details.open) addCurls(details);
+        details.addEventListener("toggle", () => addCurls(details));
+      }
+
       const failures = kinds.flatMap(kind => all("li", kind).map(item => {
         const {host, list, since} = item.dataset;
-        const title = kind.querySelector(".title").textContent;
-        const message = kind.querySelector(":scope > .message")?.textContent ?? "";
-        const text = (title + " " + message).toLowerCase() + " " + plainText(item);
-        return {item, text, Kind: title, Host: host, List: list, Since: since ?? "new"};
+        return {item, kind, Kind: kind.querySelector(".title").textContent, Host: host, List: list, Since: since ?? "new"};
       }));
+      // Made when they are needed first, since there may be thousands.
+      const textOf = failure => failure.text ??=
+        [...all(".title, summary > .message, :scope > .message", failure.kind), failure.item].map(plainText).join(" ");
+      const address = failure => failure.address ??=
+        failure.Host + failure.item.querySelector(".url").textContent.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
+      const has = (failure, name, value) => name === "Folder" ? address(failure).startsWith(value) : failure[name] === value;
+      const counts = document.querySelector("#counts");
       if (failures.length > 1) {
         const chosen = {}, shown = make("output", {});
-        const isShown = (failure, except) => Object.entries(chosen).every(([name, values]) =>
-          name === except || values.size === 0 || values.has(failure[name]));
+        const isShown = failure => Object.entries(chosen).every(([name, values]) =>
+          values.size === 0 || [...values].some(value => has(failure, name, value)));
         const update = () => {
           const isFiltered = input.value.trim() !== "" || Object.values(chosen).some(values => values.size > 0);
           let total = 0;
           for (const failure of failures) {
-            failure.item.hidden = !(isShown(failure) && matches(failure.text, input));
-            if (!failure.item.hidden) total += 1;
+            const isHit = !isFiltered || isShown(failure) && (input.value.trim() === "" || matches(textOf(failure), input));
+            if (failure.item.hidden === isHit) failure.item.hidden = !isHit;
+            if (isHit) total += 1;
           }
-          for (const kind of kinds) {
-            kind.hidden = isFiltered && !kind.querySelector("li:not([hidden])");
-            if (isFiltered) kind.open = true;
+          for (const details of all("details.kind, details.part")) {
+            details.hidden = isFiltered && !details.querySelector("li:not([hidden])");
+            if (isFiltered && !details.hidden) details.open = true;
           }
-          shown.textContent = count(total) + " of " + count(failures.length);
+          const {all: every, listed} = counts.dataset;
+          if (!isFiltered) shown.textContent = count(every) + (every === "1" ? " failure" : " failures");
+          else shown.textContent = count(total) + " of " + count(listed) + (listed === every ? "" : " listed");
         };
-        const visible = selector => () => failures.filter(({item}) => !item.hidden).map(({item}) => {
-          const element = item.querySelector(selector);
-          return element && (element.getAttribute("href") || element.textContent);
-        }).filter(Boolean).join("\n");
+        const visible = text => () => failures.filter(({item}) => !item.hidden).map(({item}) => text(item)).filter(Boolean).join("\n");
         const input = search("failures", update);
 
         const chips = make("div", {className: "chips"});
-        for (const name of ["Kind", "Host", "List", "Since"]) {
-          const counts = new Map();
-          for (const failure of failures) if (failure[name]) counts.set(failure[name], (counts.get(failure[name]) ?? 0) + 1);
-          if (counts.size < 2) continue;
+        for (const name of ["Since", "Kind", "Host", "Folder", "List"]) {
+          const items = all(`li[data-name="${name}"]`, counts);
+          if (items.length < (name === "Folder" ? 1 : 2)) continue;
           const values = chosen[name] = new Set();
           const row = make("div", {role: "group", ariaLabel: name}, make("span", {}, name));
-          [...counts].sort((a, b) => b[1] - a[1]).forEach(([value, number], index) => {
+          items.forEach(({dataset}, index) => {
             const chip = make("button", {type: "button", className: "chip", ariaPressed: "false", hidden: index >= 8});
-            chip.append(make("bdi", {}, value), " ", make("small", {}, count(number)));
+            const number = count(dataset.count) + (dataset.note ? " · " + dataset.note : "");
+            chip.append(make("bdi", {}, dataset.value), " ", make("small", {}, number));
             chip.addEventListener("click", () => {
-              const isOn = !values.delete(value);
-              if (isOn) values.add(value);
+              const isOn = !values.delete(dataset.value);
+              if (isOn) values.add(dataset.value);
               chip.ariaPressed = String(isOn);
               update();
             });
             row.append(chip);
           });
-          if (counts.size > 8) {
-            const more = make("button", {type: "button", className: "chip more"}, "+" + (counts.size - 8) + " more");
+          if (items.length > 8) {
+            const more = make("button", {type: "button", className: "chip more"}, "+" + (items.length - 8) + " more");
             more.addEventListener("click", () => { all(".chip", row).forEach(chip => { chip.hidden = chip === more; }); });
             row.append(more);
           }
@@ -155,14 +182,15 @@ enum HTMLScript {
           kinds.forEach(kind => { kind.open = isOpening; });
           open.textContent = isOpening ? "Close all" : "Open all";
         });
-        const buttons = [copyButton("Copy URLs", visible(".url"))];
-        if (document.querySelector(".line code")) buttons.push(copyButton("Copy curl", visible(".line code")));
+        const link = item => { const url = item.querySelector(".url"); return url.getAttribute("href") || url.textContent; };
+        const buttons = [copyButton("Copy URLs", visible(link))];
+        if (document.querySelector(".line code")) buttons.push(copyButton("Copy curl", visible(curlOf)));
         if (kinds.length > 1) buttons.push(open);
         update();
-        const filters = make("details", {className: "filters"}, make("summary", {}, "Filter by kind, host or list"), chips);
+        const filters = make("details", {className: "filters"}, make("summary", {}, "Filter by kind, host, folder or list"), chips);
         filters.open = kinds.length <= 8 && innerWidth > 700;
         const tools = make("div", {className: "tools"}, input, shown, ...buttons);
-        document.querySelector("#failures .head").after(tools, ...(chips.firstChild ? [filters] : []));
+        document.querySelector("#counts").after(tools, ...(chips.firstChild ? [filters] : []));
       }
       addEventListener("beforeprint", () => kinds.forEach(kind => { kind.open = true; }));
     })();

@@ -3,7 +3,7 @@
 /// No rule loads anything, and no element has a style attribute: the policy forbids both.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "yABD+YQKGEcQ7IAl7XSDMrsgN1bfB1F4gw337DQ4V5k="
+  static let sha256 = "O30IuVt54zwJ/D1h09XINlkLgdnLNyBo2qpJ92dZqAg="
 
   /// The content of the style element, to the byte.
   static let source = """
@@ -94,7 +94,9 @@ enum HTMLStyle {
     .beside dd { overflow-wrap: anywhere }
     .since { margin-top: 1rem; padding: .45rem .8rem; border-radius: .4rem; background: var(--soft); font-size: .9375rem }
     .since b { font-weight: 600 }
-    .fixed { max-height: 12rem; overflow-y: auto; margin: .4rem .8rem 0; list-style: none; font-size: .875rem }
+    .fixed { margin: .35rem .8rem 0; font-size: .875rem }
+    .fixed summary { color: var(--good); cursor: pointer }
+    .fixed ul { max-height: 12rem; overflow-y: auto }
     .good { color: var(--good) }
     header.good { color: inherit }
     nav { display: flex; flex-wrap: wrap; gap: .2rem 1.25rem; margin-top: 1.5rem; font-size: .875rem }
@@ -102,6 +104,12 @@ enum HTMLStyle {
     nav + section { margin-top: 1.5rem }
 
     /* Failures by kind. */
+    .new {
+      display: inline-block; margin-right: .5rem; padding: 0 .4rem; border-radius: .25rem; background: var(--bad); color: var(--on);
+      font-size: .6875rem; font-weight: 650; line-height: 1.5; letter-spacing: .03em; text-transform: uppercase; vertical-align: .08em;
+    }
+    .known { margin: 1.5rem 0 .4rem; color: var(--dim) }
+    .worst { overflow-wrap: anywhere }
     .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.25rem; margin-bottom: .5rem }
     .head h2 { margin: 0 }
     .head .button { margin-left: auto }
@@ -109,7 +117,7 @@ enum HTMLStyle {
     .kind { border-top: 1px solid var(--line) }
     .kind:last-of-type { border-bottom: 1px solid var(--line) }
     .kind > summary {
-      display: grid; grid-template-columns: 1rem minmax(8rem, 15.5rem) 3.6rem 7rem 1fr; gap: 0 .75rem; align-items: center;
+      display: grid; grid-template-columns: 1rem minmax(8rem, 15.5rem) 3.6rem 7rem minmax(0, 1fr); gap: 0 .75rem; align-items: center;
       padding: .3rem .25rem; cursor: pointer; list-style: none;
     }
     summary::-webkit-details-marker { display: none }
@@ -119,22 +127,32 @@ enum HTMLStyle {
     }
     .kind[open] > summary::before { transform: rotate(45deg) }
     .kind > summary:hover { background: var(--soft) }
-    .kind .title { font-weight: 550 }
+    .kind .title { margin-right: .5rem; font-weight: 550 }
+    .kind > summary .message { grid-column: 2/-1; color: var(--dim) }
+    .part { margin-left: 2rem }
+    .part > summary {
+      display: flex; gap: .5rem 1rem; justify-content: space-between; padding: .25rem 0; cursor: pointer; overflow-wrap: anywhere;
+    }
+    .part > summary .place::before { content: "▸ "; color: var(--dim) }
+    .part[open] > summary .place::before { content: "▾ " }
+    .part > summary b { font-weight: 600 }
+    .kind .part ol { padding-left: 1rem }
     .kind summary b { text-align: right; color: var(--bad); font-weight: 600 }
     .kind summary svg { width: 100%; height: .5rem; color: var(--failed); opacity: .75 }
     .kind .hosts { color: var(--dim); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
     .kind[open] .hosts { white-space: normal; overflow-wrap: anywhere }
     .kind ol { padding: .1rem 0 .75rem 2rem }
-    .kind > .message { padding: .1rem 0 .4rem 2rem; color: var(--dim) }
-    .kind li { display: flex; gap: 1rem; padding: .5rem 0; border-top: 1px dashed var(--line) }
-    .kind li:first-child { border-top: 0 }
-    .kind li img {
-      flex: none; max-width: 6rem; max-height: 4.5rem; width: auto; height: auto; object-fit: contain;
-      align-self: flex-start;
+    .kind > .curl, .kind > .message { padding-left: 2rem }
+    .kind > .message { color: var(--dim) }
+    .kind li {
+      padding: .4rem 0; border-top: 1px dashed var(--line); content-visibility: auto; contain-intrinsic-size: auto 3.4rem;
     }
-    .kind li > div { display: flex; flex-wrap: wrap; gap: 0 .9rem; min-width: 0; flex: 1 }
-    .kind li .url, .kind li .message, .kind li .curl[open] { flex: 1 0 100% }
-    .kind li .facts { min-width: 0 }
+    .kind li:first-child { border-top: 0 }
+    .pictured::after { content: ""; display: block; clear: both }
+    .kind li img { float: left; max-width: 6rem; max-height: 4.5rem; width: auto; height: auto; margin: .2rem 1rem .3rem 0 }
+    button.curl { all: unset; color: var(--link); cursor: pointer }
+    button.curl:hover { text-decoration: underline }
+    button.curl:focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
     .kind .more { margin: 0 0 1rem 2rem }
     .message { font-size: .875rem; overflow-wrap: anywhere }
     .line { display: flex; gap: .5rem; align-items: flex-start; margin: .3rem 0; min-width: 0 }
@@ -159,6 +177,7 @@ enum HTMLStyle {
       font-weight: 600; white-space: nowrap;
     }
     tbody tr:first-child > * { border-top: 0 }
+    .no-hits :is(td, th):nth-child(5) { display: none }
     .n { text-align: right; white-space: nowrap }
     td small { display: block }
     th button { all: unset; cursor: pointer }
@@ -189,7 +208,7 @@ enum HTMLStyle {
     .filters { margin-bottom: .9rem; font-size: .875rem }
     .filters summary { color: var(--dim); cursor: pointer }
     .chips > div { display: flex; flex-wrap: wrap; gap: .3rem .4rem; align-items: center; margin-top: .4rem }
-    .chips span { flex: 0 0 2.6rem; color: var(--dim) }
+    .chips span { flex: 0 0 3rem; color: var(--dim) }
     .chip {
       max-width: 100%; padding: .1rem .65rem; font: inherit; color: var(--ink); background: var(--card);
       border: 1px solid var(--line); border-radius: 1rem; cursor: pointer; overflow-wrap: anywhere;
@@ -214,6 +233,10 @@ enum HTMLStyle {
     .numbers summary { color: var(--dim); cursor: pointer }
     .numbers table { width: auto; font-size: .8125rem }
     .numbers td, .numbers th { min-width: 0; white-space: nowrap; padding: .1rem .75rem .1rem 0; border: 0; text-align: right }
+
+    .findings { margin-bottom: 1.25rem }
+    .findings ul { margin: .2rem 0 0 1.25rem }
+    .findings li { padding: .35rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere }
 
     /* Pictures. */
     .placeholders li { display: flex; gap: 1rem; padding: .6rem 0; border-top: 1px solid var(--line) }
@@ -266,9 +289,10 @@ enum HTMLStyle {
       .kind > summary { grid-template-columns: 1rem minmax(0, 1fr) auto; padding: .22rem 0 }
       .kind summary svg, .kind .hosts { display: none }
       .kind[open] .hosts { display: block; grid-column: 2/-1 }
-      .kind ol, .kind .more, .kind > .message { padding-left: 1.25rem }
+      .kind ol, .kind .more, .kind > .curl, .kind > .message { padding-left: 1.25rem }
       .kind .more { margin-left: 0 }
-      .kind li { gap: .75rem }
+      .part { margin-left: 1.25rem }
+      .kind .part ol { padding-left: .5rem }
       .kind li img { max-width: 4.5rem; height: auto }
       .frame table, .frame thead, .frame tbody { display: block }
       .frame tr { display: flex; flex-wrap: wrap; gap: .1rem .9rem; padding: .5rem .75rem; border-top: 1px solid var(--line) }

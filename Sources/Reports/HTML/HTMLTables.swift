@@ -73,8 +73,8 @@ extension Totals {
   /// The title of a column whose hits include entries that the server revalidated with 304.
   fileprivate var hitsTitle: String { revalidated > 0 ? "#Hits and 304" : "#Hits" }
 
-  /// The class of a table with that column.
-  fileprivate var hitsStyle: String? { revalidated > 0 ? "with-304" : nil }
+  /// The class of a table with that column, which is hidden if there are no hits.
+  fileprivate var hitsStyle: String? { revalidated > 0 ? "with-304" : hits > 0 ? nil : "no-hits" }
 }
 
 extension HTMLPage {
@@ -123,8 +123,8 @@ extension HTMLPage {
         page.fact("From the cache", traffic.cachedBytes > 0 ? byteCount(Double(traffic.cachedBytes)) : nil)
         let formats = report.formats.map { "\(grouped($0.count)) \($0.format.name)" }
         page.fact("Formats", formats.isEmpty ? nil : formats.joined(separator: ", "))
-        page.fact("Bottleneck", end.bottleneck)
-        page.fact("Time held up by", end.bottleneckPhrase)
+        page.fact("Bottleneck", report.isLong ? end.bottleneck : nil)
+        page.fact("Time held up by", report.isLong ? end.bottleneckPhrase : nil)
         page.fact("Peak memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
         page.fact("Unfinished by workers", count: end.outstanding)
         page.fact("Lists read", end.areManifestsRead ? nil : "not to the end")

@@ -222,6 +222,7 @@ extension FailureGroup: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     try json.field("kind", &kind)
     try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.field("message", &message, isOmitted: true)
     try json.field("failed", &failed)
     try json.field("blacklisted", &blacklisted)
     try json.field("counting", &counting)
@@ -267,6 +268,16 @@ extension FailureRecord: JSONSection {
   }
 }
 
+extension TrendPoint: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("finished_at", &finishedAt)
+    try json.field("urls", &urls)
+    try json.field("bad", &bad)
+    try json.field("new", &new)
+    try json.field("duration_seconds", &duration, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+  }
+}
+
 extension LintSummary: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     try json.field("rule", &rule, isRequired: true)
@@ -274,7 +285,17 @@ extension LintSummary: JSONSection {
     try json.field("count", &count)
     try json.field("saved_bytes", &savedBytes)
     try json.field("unjudged", &unjudged)
+    try json.field("hosts", &hosts, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [] })
     try json.list("examples", &examples)
+  }
+}
+
+extension LintHost: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try json.field("count", &count)
+    try json.field("message", &message, isOmitted: true)
+    try json.field("first_url", &firstURL)
   }
 }
 

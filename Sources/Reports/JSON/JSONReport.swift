@@ -19,7 +19,9 @@ import ImagePrimitives
 ///   broken rule, and `standings` says how many failures counted, and how many were known.
 /// - `baseline` compares the run with an earlier one: how many of its failures are still bad, fixed or not seen, and the first fixed
 ///   entries.
-/// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
+/// - `failure_groups` are failures by kind, status and message with their first examples, the largest group first; in a `message`, an ellipsis
+///   stands for parts that differ.
+/// - `trend`, if the baseline is a JSON report, has the last runs, this one at the end.
 /// - `bounded_by` is the main bottleneck and its remedy; `bound_shares` says for how much of the run each part was the bottleneck, the
 ///   largest first. The rest of the run had none.
 /// - `outcomes` has the share of each outcome in `bytes.downloaded` and `latency_ms`, and how many of its entries `shared` the request of
@@ -112,15 +114,14 @@ extension FinishedReport: JSONSection {
     try json.list("hosts", &hosts, .lines)
     try json.field("hosts_omitted", &hostsOmitted)
     try json.list("failure_groups", &failureGroups, .lines)
-    // A text report may list more failures than a JSON report should.
+    // With `--failures all`, a report may list more failures than a JSON report should.
     var listed = Fields.isReading ? [] : Array(failures.prefix(FailureRecord.listedLimit))
     try json.list("failures", &listed, .lines)
     if Fields.isReading { failures = listed }
     json.derived("failures_omitted", totals.bad - Swift.min(totals.bad, UInt64(listed.count)))
     try json.list("placeholders", &placeholders, .lines)
-    var lint: LintList? = self.lint.isEmpty ? nil : LintList(summaries: self.lint)
-    try json.field("lint", &lint, isOmitted: true)
-    self.lint = lint?.summaries ?? []
+    try json.field("lint", &lint, isOmitted: true, as: { OptionalList($0) }, from: { $0?.elements ?? [] })
+    try json.field("trend", &trend, isOmitted: true, as: { OptionalList($0) }, from: { $0?.elements ?? [] })
     try json.list("requests", &requests, .lines)
     // Users copy such lines, and a report may come from anyone.
     if Fields.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
@@ -146,14 +147,17 @@ extension FinishedReport: JSONSection {
 }
 
 /// A list that is missing if it is empty.
-private struct LintList: JSONCodable {
-  var summaries: [LintSummary]
+private struct OptionalList<Element: JSONCodable>: JSONCodable {
+  var elements: [Element]
 
-  init(summaries: [LintSummary]) { self.summaries = summaries }
+  init?(_ elements: [Element]) {
+    if elements.isEmpty { return nil }
+    self.elements = elements
+  }
 
-  init(json: JSONValue) throws(JSONError) { summaries = try [LintSummary](json: json) }
+  init(json: JSONValue) throws(JSONError) { elements = try [Element](json: json) }
 
-  func write(to json: inout JSONWriter) { json.array(summaries, .lines) { $1.write(to: &$0) } }
+  func write(to json: inout JSONWriter) { json.array(elements, .lines) { $1.write(to: &$0) } }
 }
 
 /// The sums that must agree in a report, so that forms may add and subtract without overflow.
@@ -197,6 +201,11 @@ extension JSONReport {
       let listed = group.hosts + [HostCount(host: "", count: group.elsewhere)]
       try checkSum(listed, \.count, atMost: group.count, "has a group with more failures by host than in total")
     }
+    try check(report.trend.count <= TrendPoint.limit, "has a trend of more than \(TrendPoint.limit) runs")
+    try check(
+      report.trend.allSatisfy { $0.bad <= $0.urls && $0.new <= $0.bad },
+      "has a run in its trend with more failures than entries"
+    )
     guard let timeline = report.timeline else { return }
     let steps = timeline.steps
     try check(steps.count <= Timeline.maximumSteps, "has a timeline of more than \(Timeline.maximumSteps) steps")

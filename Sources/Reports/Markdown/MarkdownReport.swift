@@ -86,7 +86,7 @@ extension OutputBuffer {
 
 /// The lists of a Markdown report: each has a limit, and counts the omitted rows.
 extension OutputBuffer {
-  private static let groupLimit = 30
+  private static let groupLimit = 60
   private static let groupHostLimit = 3
   private static let exampleLimit = 10
   private static let hostLimit = 10
@@ -98,8 +98,13 @@ extension OutputBuffer {
     guard !report.failureGroups.isEmpty else { return }
     appendLiteral("\n### Failures\n\n| Failure | URLs | Hosts |\n|:--|--:|:--|\n")
     for group in report.failureGroups.prefix(Self.groupLimit) {
-      let known = report.knownPhrase(of: group).map { " (\($0))" } ?? ""
-      append("| \(group.title) | \(grouped(group.count))\(known) | ")
+      let known = report.knownPhrase(of: group).map { group.counting > 0 ? " (**\($0)**)" : " (\($0))" } ?? ""
+      append("| \(group.title)")
+      if let message = group.message, group.kind != .httpStatus {
+        appendLiteral(": ")
+        appendCode(message)
+      }
+      append(" | \(grouped(group.count))\(known) | ")
       for (index, host) in group.hosts.prefix(Self.groupHostLimit).enumerated() {
         if index > 0 { appendLiteral(", ") }
         appendCode(host.host)
@@ -113,6 +118,13 @@ extension OutputBuffer {
     if !others.isEmpty {
       append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n")
     }
+    let places = report.placeSentences { text in
+      var code = OutputBuffer()
+      code.appendCode(text)
+      return code.text
+    }
+    if !places.isEmpty { appendLiteral("\n") }
+    for place in places { append("- \(place)\n") }
   }
 
   /// How the failures differ from those of the baseline.
@@ -121,6 +133,7 @@ extension OutputBuffer {
     appendLiteral("\nBaseline: ")
     appendCode(difference)
     appendLiteral("\n")
+    if let trend = report.trendPhrase { append("\nTrend: \(trend)\n") }
     let (shown, more) = baseline.fixedEntries()
     guard !shown.isEmpty else { return }
     appendLiteral("\nFixed:\n\n")
@@ -137,17 +150,22 @@ extension OutputBuffer {
     for group in report.failureGroups.prefix(Self.groupLimit) where !group.examples.isEmpty {
       // Between tags, Markdown begins again after a blank line only; titles contain no text from outside.
       append("\n<details><summary>\(group.title): \(counted(group.count, "URL"))</summary>\n\n")
+      if let message = group.message, group.kind != .httpStatus {
+        appendCode(message)
+        appendLiteral("\n\n")
+      }
       let examples = group.examples.filter { $0.standing == .counts } + group.examples.filter { $0.standing != .counts }
       for example in examples.prefix(Self.exampleLimit) {
         appendLiteral("- ")
-        appendCode(example.url)
+        if report.baseline != nil, example.standing == .counts { appendLiteral("**NEW** ") }
+        appendCode(example.url, link: example.url)
         if let variant = example.variant.title {
           appendLiteral(" as ")
           appendCode(variant)
         }
         appendLiteral(" in ")
-        appendCode(example.location)
-        if let message = example.failure?.message, !message.isEmpty {
+        appendCode(example.location, link: example.manifest)
+        if let message = example.failure?.message, !message.isEmpty, message != group.message || group.kind == .httpStatus {
           appendLiteral(": ")
           appendCode(message)
         }
@@ -201,6 +219,17 @@ extension OutputBuffer {
       if let example = summary.examples.first { appendCode(example.url) }
       appendLiteral(" |\n")
     }
+    let hosts = report.lint.flatMap { summary in summary.hosts.prefix(Self.hostLimit).map { (summary.rule, $0) } }
+    if !hosts.isEmpty { appendLiteral("\n") }
+    for (rule, host) in hosts {
+      append("- \(rule.name) on ")
+      appendCode(host.host)
+      appendLiteral(": ")
+      appendCode(host.phrase(rule))
+      appendLiteral(", first ")
+      appendCode(host.firstURL, link: host.firstURL)
+      appendLiteral("\n")
+    }
   }
 
   mutating func appendMarkdownWarnings(_ report: FinishedReport) {
@@ -242,6 +271,15 @@ extension OutputBuffer {
       if isPadded { append(UInt8(ascii: " ")) }
       append(fence)
     }
+  }
+
+  /// Appends a code span that is a link if following `link` requests exactly that URL.
+  mutating func appendCode(_ text: String, link: String) {
+    // These would end the link's target (GFM, section 6.6), or a cell.
+    guard link.isSafeLink, !link.contains(where: { "<>|".contains($0) }) else { return appendCode(text) }
+    appendLiteral("[")
+    appendCode(text)
+    append("](<\(link.replacing("&", with: "&amp;"))>)")
   }
 
   /// Appends a sentence of prewarm with its punctuation escaped.

@@ -9,21 +9,27 @@ public struct CurlCommand: Sendable, Hashable {
   public init(options: [String]) { self.options = options }
 
   /// The line for a URL as reports show it, in the form in which it is requested.
-  public func line(for url: String) -> String {
+  public func line(for url: String) -> String { "\(prefix) \(word(for: url))" }
+
+  /// The words that don't depend on the URL.
+  private var prefix: String { (["curl"] + options).map(shellQuoted).joined(separator: " ") }
+
+  private func word(for url: String) -> String {
     let sent = sentForm(of: url)
-    var words = ["curl"] + options
-    if hasPattern(sent) { words.append("--globoff") }
     // Text that isn't a URL must not become an option.
-    if sent.hasPrefix("-") { words.append("--url") }
+    let words = (hasPattern(sent) ? ["--globoff"] : []) + (sent.hasPrefix("-") ? ["--url"] : [])
     return (words + [sent]).map(shellQuoted).joined(separator: " ")
   }
 
   /// The line for a failure; nil if there was no request, such as for an invalid line, or if the line would request something else than
   /// it shows: URL or options contain invisible characters, or the URL wasn't UTF-8.
-  func line(of failure: FailureRecord) -> String? {
+  func line(of failure: FailureRecord) -> String? { parts(of: failure).map { "\($0.prefix) \($0.word)" } }
+
+  /// The same line in two parts, of which the first is the same for all failures of a kind and status.
+  func parts(of failure: FailureRecord) -> (prefix: String, word: String)? {
     guard failure.failure?.kind != .invalidURL, isWebAddress(failure.url) else { return nil }
     guard (options + [failure.url]).allSatisfy(showsItself) else { return nil }
-    return failed(failure.failure).line(for: failure.url)
+    return (failed(failure.failure).prefix, word(for: failure.url))
   }
 
   /// The command for the request that failed: a plain GET confirms failures of HEAD and ranges, except those that depend on neither.

@@ -12,8 +12,8 @@ struct FailureLog {
   private struct Group {
     var summary: FailureGroup
     var hosts: [Int: UInt64] = [:]
-
-    init(_ key: FailureGroup.Key) { summary = FailureGroup(kind: key.kind, status: key.status) }
+    /// What the messages so far have in common; nil if nothing.
+    var pattern: MessagePattern?
 
     mutating func count(_ outcome: LoadOutcome, host: Int?) {
       if outcome == .failed { summary.failed += 1 } else { summary.blacklisted += 1 }
@@ -24,19 +24,41 @@ struct FailureLog {
         summary.elsewhere += 1
       }
     }
+
+    mutating func note(_ other: MessagePattern) {
+      guard let pattern, pattern != other else { return }
+      if pattern.words == other.words { self.pattern!.keepCommonParts(with: other) } else { self.pattern = nil }
+    }
+  }
+
+  /// The failure before, since failures with one message mostly follow each other.
+  private struct Last {
+    var kind: FailureKind?
+    var status: Int?
+    var message: String
+    var host: Int?
+    var key: FailureGroup.Key
   }
 
   /// How many entries are kept completely.
   var listedLimit = FailureRecord.listedLimit
-  private(set) var records: [FailureRecord] = []
+  private var new: [FailureRecord] = []
+  private var known: [FailureRecord] = []
+  private var recordBytesLeft = FailureRecord.listedBytes
   private(set) var standings = FailureStandings()
   private var groups: [FailureGroup.Key: Group] = [:]
+  /// How many groups a kind has, by the key for its other messages.
+  private var groupCounts: [FailureGroup.Key: Int] = [:]
   private var exampleBytesLeft = FailureLog.exampleBytes
   /// Further locations of failing images, by ``ReportedEntry/imageKey``, of as many images as a report lists at most.
   private var locations: [UInt64: [String]] = [:]
+  private var last: Last?
   private var lastKey: FailureGroup.Key?
   /// The URL of the last failure, in memory that is reused, since there may be millions of failures.
   private var lastURL: [UInt8] = []
+
+  /// The entries that are kept; those that count come before known ones.
+  var records: [FailureRecord] { new + known }
 
   /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil if the table doesn't have it.
   mutating func record(
@@ -47,11 +69,12 @@ struct FailureLog {
     variant: RequestVariant,
     standing: FailureStanding
   ) {
-    let key = FailureGroup.Key(result.failure)
+    let failure = result.failureWithRedirect
+    let key = group(of: failure, entry, host: host)
     // Those that count replace known ones.
     let isNew = standing == .counts && standings.known > 0
-    let isExample = groups[key].map { $0.summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew) } ?? true
-    let isRecorded = records.hasRoom(listedLimit, isNew: isNew)
+    let isExample = groups[key]!.summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew)
+    let isRecorded = recordBytesLeft > 0 && (new.count + known.count < listedLimit || standing == .counts && !known.isEmpty)
     if isExample || isRecorded {
       let record = FailureRecord(
         url: String(decoding: entry.url, as: UTF8.self),
@@ -60,7 +83,7 @@ struct FailureLog {
         priority: entry.priority,
         variant: variant,
         outcome: result.outcome,
-        failure: result.failureWithRedirect,
+        failure: failure,
         attempts: result.attempts,
         remoteCache: result.remoteCache,
         isBlacklisted: result.outcome == .blacklisted || result.details?.isBlacklisted == true,
@@ -71,13 +94,10 @@ struct FailureLog {
         pages: entry.note?.pages ?? 0,
         imageKey: entry.imageKey
       )
-      if isRecorded {
-        records.removeKnown(ifOver: listedLimit)
-        records.append(record)
-      }
+      if isRecorded { keep(record) }
       if isExample {
-        groups[key]?.summary.examples.removeKnown(ifOver: FailureGroup.exampleLimit)
-        groups[key, default: Group(key)].summary.examples.add(record, within: &exampleBytesLeft)
+        groups[key]!.summary.examples.removeKnown(ifOver: FailureGroup.exampleLimit)
+        groups[key]!.summary.examples.add(record, within: &exampleBytesLeft)
       }
     }
     groups[key]!.count(result.outcome, host: host)
@@ -108,6 +128,32 @@ struct FailureLog {
     return record
   }
 
+  private mutating func keep(_ record: FailureRecord) {
+    if new.count + known.count >= listedLimit { known.removeLast() }
+    // A user who asks for all failures gets all.
+    if listedLimit <= FailureRecord.listedLimit { recordBytesLeft -= record.exampleBytes }
+    if record.standing == .known { known.append(record) } else { new.append(record) }
+  }
+
+  /// Returns the key of a failure's group, which is added if it is missing.
+  private mutating func group(of failure: ImageFailure?, _ entry: ReportedEntry, host: Int?) -> FailureGroup.Key {
+    let (kind, status, message) = (failure?.kind, failure?.status, failure?.message ?? "")
+    if let last, last.kind == kind, last.status == status, last.host == host, last.message == message { return last.key }
+    // As readers of the records see it.
+    let name = String(decoding: entry.url, as: UTF8.self).hostAndPort
+    var key = FailureGroup.Key(failure, host: name)
+    if groups[key] == nil, groupCounts[key.ofOthers, default: 0] >= FailureGroup.messageLimit { key = key.ofOthers }
+    let pattern = MessagePattern(message, host: name)
+    if groups[key] == nil {
+      groups[key] = Group(summary: FailureGroup(kind: key.kind, status: key.status), pattern: pattern)
+      groupCounts[key.ofOthers, default: 0] += 1
+    } else {
+      groups[key]!.note(pattern)
+    }
+    last = Last(kind: kind, status: status, message: message, host: host, key: key)
+    return key
+  }
+
   /// The last entry that failed in this run, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
   var lastFailure: String? { lastKey.map { "\($0.title) \(String(decoding: lastURL, as: UTF8.self))" } }
 
@@ -124,6 +170,7 @@ struct FailureLog {
     groups.values.map { group in
       var summary = group.summary
       summary.examples = summary.examples.map(located)
+      summary.message = group.pattern.map(\.text).flatMap { $0.isEmpty ? nil : $0 }
       summary.list(group.hosts.map { HostCount(host: hosts.name($0.key), count: $0.value) })
       return summary
     }.sorted { $0.isBefore($1) }
@@ -131,11 +178,11 @@ struct FailureLog {
 }
 
 extension EntryResult {
-  /// The failure, whose message names the URL that redirects led to.
+  /// The failure, whose message names the URL that redirects led to, with grouped digits.
   var failureWithRedirect: ImageFailure? {
-    guard let finalURL else { return failure }
     var failure = failure
-    failure?.message += ", after a redirect to \(finalURL)"
+    if let message = failure?.message { failure?.message = groupingDigits(in: message) }
+    if let finalURL { failure?.message += ", after a redirect to \(finalURL)" }
     return failure
   }
 }
@@ -155,10 +202,14 @@ extension [FailureRecord] {
   /// Adds the first example always, and further ones while they fit into `bytesLeft`.
   fileprivate mutating func add(_ record: FailureRecord, within bytesLeft: inout Int) {
     if !isEmpty {
-      let bytes = record.url.utf8.count + (record.failure?.message.utf8.count ?? 0)
-      guard bytes <= bytesLeft else { return }
-      bytesLeft -= bytes
+      guard record.exampleBytes <= bytesLeft else { return }
+      bytesLeft -= record.exampleBytes
     }
     append(record)
   }
+}
+
+extension FailureRecord {
+  /// The bytes of its long texts.
+  fileprivate var exampleBytes: Int { url.utf8.count + (failure?.message.utf8.count ?? 0) }
 }

@@ -3,7 +3,9 @@ public import ImagePrimitives
 /// A failed or blacklisted entry, as the report lists it.
 public struct FailureRecord: Sendable, Equatable {
   /// How many a report lists by default; a JSON report never lists more.
-  public static let listedLimit = 1000
+  public static let listedLimit = 10_000
+  /// The limit of their URLs and messages in bytes.
+  static let listedBytes = 16 << 20
 
   /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
   public var url = ""
@@ -54,22 +56,32 @@ extension FailureRecord {
   var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
 }
 
-/// Entries with the same kind of failure and, for `http-status`, the same status.
+/// Entries with the same kind of failure and the same message, whose numbers, URLs, quoted texts and host may differ; for `http-status`, those
+/// with the same status.
 public struct FailureGroup: Sendable, Equatable {
   /// How many examples a report has of each; those that count come before known ones.
   static let exampleLimit = 10
   /// How many hosts a report names of each.
   static let hostLimit = 8
+  /// How many different messages of a kind have groups; the others share one.
+  static let messageLimit = 16
 
   struct Key: Hashable {
     var kind: FailureKind?
     var status: Int?
+    /// The words that their messages share; an ellipsis for any message.
+    var words = "…"
+
+    /// The key of the group for messages that have none of their own.
+    var ofOthers: Key { Key(kind: kind, status: status) }
   }
 
   /// Nil for blacklisted entries whose reason is unknown.
   public var kind: FailureKind?
   /// The HTTP status, for the kind `http-status` only.
   public var status: Int?
+  /// The message of each, in which an ellipsis stands for parts that differ; nil if messages differ in their words.
+  public var message: String?
   /// How many failed in this run.
   public var failed: UInt64 = 0
   /// How many weren't requested since they were blacklisted for this reason.
@@ -85,15 +97,17 @@ public struct FailureGroup: Sendable, Equatable {
 
   public var count: UInt64 { failed + blacklisted }
 
-  var key: Key { Key(kind: kind, status: status) }
+  var key: Key { Key(kind, status, message: message ?? "", host: hosts.count == 1 ? hosts[0].host : nil) }
 
-  /// The order of reports: hosts that are down come first, then the largest groups, then by name.
+  /// The order of reports: failures that count come before known ones, hosts that are down before other kinds, then the largest groups,
+  /// then by name.
   func isBefore(_ other: FailureGroup) -> Bool {
+    if (counting > 0) != (other.counting > 0) { return counting > 0 }
     if (kind == .hostDown) != (other.kind == .hostDown) { return kind == .hostDown }
-    return (other.count, sortingName) < (count, other.sortingName)
+    return (other.counting, other.count, sortingName) < (counting, count, other.sortingName)
   }
 
-  private var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
+  private var sortingName: String { "\(kind?.name ?? "") \(status ?? 0) \(message ?? "")" }
 
   /// Lists the hosts with most failures; failures of the others count as elsewhere.
   mutating func list(_ counts: [HostCount]) {
@@ -104,9 +118,15 @@ public struct FailureGroup: Sendable, Equatable {
 }
 
 extension FailureGroup.Key {
-  /// The group of a failure.
-  init(_ failure: ImageFailure?) {
-    self.init(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
+  /// The key of a failure of an entry on that host; see ``ofOthers``.
+  init(_ failure: ImageFailure?, host: String?) {
+    self.init(failure?.kind, failure?.kind == .httpStatus ? failure?.status : nil, message: failure?.message ?? "", host: host)
+  }
+
+  init(_ kind: FailureKind?, _ status: Int?, message: String, host: String?) {
+    self.init(kind: kind, status: status)
+    // A status says more than the words around it, which depend on method, protocol and server.
+    if kind != .httpStatus, !message.isEmpty { words = MessagePattern(message, host: host).words }
   }
 }
 

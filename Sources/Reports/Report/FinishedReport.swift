@@ -26,13 +26,15 @@ public struct FinishedReport: Sendable {
   public var hosts: [HostSummary] = []
   /// How many hosts aren't listed; beyond 65,536 hosts, each entry of a further one counts as a host.
   public var hostsOmitted: UInt64 = 0
-  /// Failed and blacklisted entries by kind and status, the largest group first.
+  /// Failed and blacklisted entries by kind, status and message; those that count come first, then the largest groups.
   public var failureGroups: [FailureGroup] = []
-  /// The first failed and blacklisted entries, of which a JSON report lists 1,000.
+  /// The first failed and blacklisted entries, those that count before known ones; a JSON report lists 10,000.
   public var failures: [FailureRecord] = []
   public var standings = FailureStandings()
   /// The difference from an earlier run; nil if there was none to compare with.
   public var baseline: BaselineDifference?
+  /// The last runs, this one at the end; empty if no earlier one is known.
+  public var trend: [TrendPoint] = []
   /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
   public var requests: [ReportedRequest] = []
   /// The progress of the run over time; nil if it wasn't recorded.

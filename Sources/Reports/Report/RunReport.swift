@@ -187,16 +187,19 @@ public final class RunReport {
       baseline: tally.difference,
       duplicates: tally.sameImages.duplicates,
       placeholders: tally.sameImages.placeholders,
-      warnings: end.warnings + tally.warnings.lines
+      warnings: end.warnings.map(groupingDigits) + tally.warnings.lines
     )
     if timeline.timeline != nil {
       var timeline = timeline
       timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: end.duration)
       report.timeline = timeline.timeline
     }
-    report.lint = tally.lint?.all ?? []
+    report.lint = tally.lint?.all(tally.hosts) ?? []
     report.repeats = tally.repeats
     report.verdict = failOn.verdict(of: report)
+    if let trend = tally.judge?.trend, !trend.isEmpty {
+      report.trend = trend.suffix(TrendPoint.limit - 1) + [TrendPoint(report)]
+    }
     return report
   }
 }

@@ -104,20 +104,33 @@ struct Tally {
     if let status = result.remoteCache, let host, !result.isShared, !isRepeat {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
-    if lint != nil { judgeDelivery(result, of: entry, duplicate) }
+    if lint != nil { judgeDelivery(result, of: entry, host: host, duplicate) }
     if let details = result.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }
     return standing
   }
 
-  private mutating func judgeDelivery(_ result: EntryResult, of entry: ReportedEntry, _ duplicate: SameImagesLog.Repetition?) {
+  private mutating func judgeDelivery(
+    _ result: EntryResult,
+    of entry: ReportedEntry,
+    host: Int?,
+    _ duplicate: SameImagesLog.Repetition?
+  ) {
     broken = LintRuleSet()
     if isRepeat { return }
     switch result.outcome {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
       let manifest = manifests[entry.manifest].path
-      broken = lint?.record(result, of: entry, manifest: manifest, repeats: duplicate, in: sameImages) ?? LintRuleSet()
+      broken =
+        lint?.record(
+          result,
+          of: entry,
+          host: host,
+          manifest: manifest,
+          repeats: duplicate,
+          in: sameImages
+        ) ?? LintRuleSet()
     case .failed, .blacklisted, .skipped, .cancelled: break
     }
   }
@@ -195,6 +208,7 @@ struct WarningLog {
 
   mutating func record(_ warnings: [String], of entry: ReportedEntry, manifest: String) {
     for warning in warnings {
+      let warning = groupingDigits(in: warning)
       if sentences[warning] != nil {
         sentences[warning]!.count += 1
       } else if sentences.count < Self.sentenceLimit {

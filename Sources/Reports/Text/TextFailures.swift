@@ -17,8 +17,8 @@ extension TextPage {
     let lists = ListedFailures(report, of: Array(groups), isNewOnly: isQuiet, limit: failureLimit)
     for (index, group) in groups.enumerated() {
       let records = lists.records(index)
-      write(group, records, report, widths)
-      write(records, report)
+      write(group, report, widths)
+      write(records, of: group, report)
       if !records.isEmpty, records.count < (isQuiet ? group.counting : group.count) { line(styled("    …", .detail)) }
     }
     let expected = isQuiet ? report.standings.counting : report.totals.bad
@@ -44,18 +44,13 @@ extension TextPage {
     }
   }
 
-  /// Writes title, count and hosts, and the common reason of all `records`, on the same line if it fits.
-  private mutating func write(
-    _ group: FailureGroup,
-    _ records: ArraySlice<FailureRecord>,
-    _ report: FinishedReport,
-    _ widths: GroupWidths
-  ) {
+  /// Writes title, count and hosts, and the common reason of all failures, on the same line if it fits.
+  private mutating func write(_ group: FailureGroup, _ report: FinishedReport, _ widths: GroupWidths) {
     let count = grouped(group.count).rightAligned(to: widths.count)
     let start = "  \(group.title.padded(to: widths.title)) "
     let known = report.knownPhrase(of: group).map { "   (\($0))" } ?? ""
     let hosts = hostList(group, room: max(16, width - columns(of: start + known) - widths.count - 3))
-    let reason = records.sharedReason
+    let reason = group.reason
     var rest = "   " + hosts + styled(known, .detail)
     var isReasonShown = reason == nil
     if let reason, columns(of: start + count + "   " + hosts + known + reason) + 3 <= width {
@@ -118,7 +113,11 @@ extension FinishedReport {
   /// The failures that the report knows of each group; those that count in the verdict come first.
   func knownFailures(of groups: [FailureGroup]) -> [[FailureRecord]] {
     var listed: [FailureGroup.Key: [FailureRecord]] = [:]
-    for record in failures { listed[FailureGroup.Key(record.failure), default: []].append(record) }
+    let keys = Set(failureGroups.map(\.key))
+    for record in failures {
+      let key = FailureGroup.Key(record.failure, host: record.url.hostAndPort)
+      listed[keys.contains(key) ? key : key.ofOthers, default: []].append(record)
+    }
     return groups.map { group in
       // Both begin with the first of the group; if other groups filled the list, there are more examples.
       let records = listed[group.key] ?? []
@@ -127,32 +126,27 @@ extension FinishedReport {
     }
   }
 
-  /// How many failures of a group don't count, such as `50 known`; nil if all count.
+  /// How many failures of a group don't count, such as `2 new, 50 known`; nil if all count, and no baseline says that they are new.
   func knownPhrase(of group: FailureGroup) -> String? {
-    guard group.count > group.counting else { return nil }
-    return group.counting == 0 ? "all known" : "\(grouped(group.count - group.counting)) known"
+    if group.count <= group.counting { return baseline == nil ? nil : "new" }
+    let known = group.count - group.counting
+    return group.counting == 0 ? "all known" : "\(grouped(group.counting)) new, \(grouped(known)) known"
   }
+
+  /// `new` or `known`; nil if there is no baseline, and for a failure that counts.
+  func standingPhrase(of record: FailureRecord) -> String? { record.standing.phrase ?? (baseline == nil ? nil : "new") }
+}
+
+extension FailureGroup {
+  /// The message of all, which is more specific than the kind; nil if they have none in common, and for the status of a response.
+  fileprivate var reason: String? { message.flatMap { kind != .httpStatus || failed == 0 ? "(\(escapedForTerminal($0)))" : nil } }
 }
 
 extension FailureRecord {
-  /// Its message, which is more specific than the kind; nil if it has none, and for the status of a response, which is as specific.
-  var reason: String? {
+  /// Its message, if that says more than its group's; nil for the status of a response.
+  fileprivate func reason(in group: FailureGroup) -> String? {
     guard let failure, failure.kind != .httpStatus || outcome == .blacklisted, !failure.message.isEmpty else { return nil }
-    return "(\(escapedForTerminal(failure.message)))"
-  }
-}
-
-extension ArraySlice<FailureRecord> {
-  /// The message that all of several have; nil if they differ.
-  var sharedMessage: String? {
-    guard count > 1, let message = first?.failure?.message, !message.isEmpty else { return nil }
-    return allSatisfy { $0.failure?.message == message } ? message : nil
-  }
-
-  /// The reason that all of them have; nil if they differ.
-  var sharedReason: String? {
-    guard let reason = first?.reason, allSatisfy({ $0.failure?.message == first?.failure?.message }) else { return nil }
-    return reason
+    return failure.message == group.message ? nil : "(\(escapedForTerminal(failure.message)))"
   }
 }
 
@@ -167,9 +161,8 @@ extension TextPage {
   }
 
   /// Writes URL and location on one line if both fit, or the location below the URL.
-  fileprivate mutating func write(_ records: ArraySlice<FailureRecord>, _ report: FinishedReport) {
-    let isReasonShared = records.sharedReason != nil
-    let rows = records.map { row($0, report, isReasonShared: isReasonShared) }
+  fileprivate mutating func write(_ records: ArraySlice<FailureRecord>, of group: FailureGroup, _ report: FinishedReport) {
+    let rows = records.map { row($0, of: group, report) }
     let placeWidth = rows.map { columns(of: $0.place) }.max() ?? 0
     let room = width - placeWidth - 6
     let urlWidth = max(min(54, room), rows.map { columns(of: $0.url) }.filter { $0 <= room }.max() ?? 0)
@@ -187,12 +180,12 @@ extension TextPage {
     }
   }
 
-  private func row(_ record: FailureRecord, _ report: FinishedReport, isReasonShared: Bool) -> Row {
+  private func row(_ record: FailureRecord, of group: FailureGroup, _ report: FinishedReport) -> Row {
     let origin = record.origin.map { " \(escapedForTerminal($0))" } ?? ""
-    let place = escapedForTerminal(record.location) + origin + (record.standing.phrase.map { " (\($0))" } ?? "")
+    let place = escapedForTerminal(record.location) + origin + (report.standingPhrase(of: record).map { " (\($0))" } ?? "")
     let variant = record.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
     let curl = detail == .all ? report.curlLine(of: record).map(escapedForTerminal) : nil
     let url = fitted(escapedForTerminal(record.url), to: 3 * width) + variant
-    return Row(url: url, place: place, reason: isReasonShared ? nil : record.reason, curl: curl)
+    return Row(url: url, place: place, reason: record.reason(in: group), curl: curl)
   }
 }

@@ -101,7 +101,10 @@ extension TextPage {
   fileprivate mutating func writeFindings(_ report: FinishedReport, _ order: TextReport.Order) {
     if detail == .failures {
       writeFailures(report)
-      return writeFooter { $0.writeWarnings(report.warnings) }
+      return writeFooter { page in
+        page.writePlaces(report)
+        page.writeWarnings(report.warnings)
+      }
     }
     let isWhole = !report.isAllGood || detail == .all
     if isWhole, order == .verdictFirst { writeOutcomes(report) }
@@ -115,6 +118,7 @@ extension TextPage {
     writeLint(report)
     writeRemoteCaches(report)
     writeFooter { page in
+      page.writePlaces(report)
       page.writeWarnings(report.warnings)
       page.writeDifference(report)
       guard isWhole else { return }
@@ -134,6 +138,13 @@ extension TextPage {
     append(footer)
   }
 
+  /// Writes the hosts and folders of many failures.
+  private mutating func writePlaces(_ report: FinishedReport) {
+    for (index, sentence) in report.placeSentences(escapedForTerminal).enumerated() {
+      paragraph(index == 0 ? "Where" : "", [sentence])
+    }
+  }
+
   private mutating func writeWarnings(_ warnings: [String]) {
     for (index, warning) in warnings.enumerated() {
       paragraph(index == 0 ? "Warnings" : "", [escapedForTerminal(warning)], style: .warning)
@@ -150,6 +161,7 @@ extension TextPage {
       line((index == 0 ? "Fixed" : "").padded(to: 11) + url)
     }
     if more > 0, !shown.isEmpty { line(styled("           … \(grouped(more)) more", .detail)) }
+    if let trend = report.trendPhrase { paragraph("Trend", [trend]) }
   }
 
   private mutating func writeCache(_ end: RunEnd) {

@@ -158,7 +158,12 @@ extension TextPage {
       let style: Style = summary.severity == .fail && summary.count > 0 ? .failure : .plain
       line("  \(styled(summary.rule.name.padded(to: nameWidth), style))  \(summary.phrase)")
       if summary.count > 0 { line(styled("    \(fitted(summary.rule.reason, to: width - 4))", .detail)) }
-      let shown = summary.examples.prefix(detail == .all ? .max : Self.lintExampleLimit)
+      let limit = detail == .all ? Int.max : Self.lintExampleLimit
+      if !summary.hosts.isEmpty {
+        writeHosts(of: summary, limit: limit)
+        continue
+      }
+      let shown = summary.examples.prefix(limit)
       for example in shown {
         line("    \(fitted(escapedForTerminal(example.url), to: 3 * width))")
         let saved = example.savedBytes > 0 ? ", saves \(byteCount(Double(example.savedBytes)))" : ""
@@ -172,6 +177,17 @@ extension TextPage {
   }
 
   private static var lintExampleLimit: Int { 3 }
+
+  /// A line per host, and its first URL.
+  private mutating func writeHosts(of summary: LintSummary, limit: Int) {
+    let shown = summary.hosts.prefix(limit)
+    for host in shown {
+      line("    \(escapedForTerminal(host.host))  \(escapedForTerminal(host.phrase(summary.rule)))")
+      line("      " + styled("first \(fitted(escapedForTerminal(host.firstURL), to: 3 * width))", .detail))
+    }
+    let more = summary.count - min(summary.count, shown.reduce(0) { $0 + $1.count })
+    if more > 0 { line(styled("    … \(grouped(more)) more", .detail)) }
+  }
 
   /// Writes how many URLs returned the same bytes as others.
   mutating func writeDuplicates(_ duplicates: Duplicates?) {

@@ -37,7 +37,7 @@ extension FinishedReport {
     let unfinished = totals.cancelled > 0 ? "\(end.atLeast)\(counted(totals.cancelled, "URL")) not finished" : nil
     if let breakage = end.breakage {
       let rest = bad == nil && unfinished == nil ? counted(totals.urls, "URL") : nil
-      return headline("FAILED", [escapedForTerminal(breakage), bad, unfinished, rest], .failure)
+      return headline("FAILED", [escapedForTerminal(groupingDigits(in: breakage)), bad, unfinished, rest], .failure)
     }
     if !verdict.reasons.isEmpty {
       // The reasons of a report from a file are text from outside.

@@ -11,6 +11,38 @@ package func grouped(_ value: UInt64) -> String {
   return digits
 }
 
+/// A sentence of any part of prewarm, or of a library, with a comma between the thousands of its counts, as in all figures.
+///
+/// Counts stand alone between spaces and punctuation: parts of URLs, paths, times and quoted texts don't, and names that are numbers follow
+/// their noun.
+package func groupingDigits(in sentence: String) -> String {
+  guard sentence.utf8.count <= 4096 else { return sentence }
+  let bytes = Array(sentence.utf8)
+  var (result, start, index) = ([UInt8](), 0, 0)
+  func isDigit(_ index: Int) -> Bool { index < bytes.count && (0x30...0x39).contains(bytes[index]) }
+  func isEnd(_ index: Int) -> Bool {
+    index >= bytes.count || " );".utf8.contains(bytes[index])
+      || ",.:".utf8.contains(bytes[index]) && (index + 1 == bytes.count || bytes[index + 1] == UInt8(ascii: " "))
+  }
+  while index < bytes.count {
+    var end = index
+    while isDigit(end) { end += 1 }
+    let isAlone = index == 0 || " (".utf8.contains(bytes[index - 1])
+    if (4...19).contains(end - index), bytes[index] != UInt8(ascii: "0"), isAlone, isEnd(end), !namesNumber(bytes[..<index]) {
+      result += bytes[start..<index] + grouped(UInt64(String(decoding: bytes[index..<end], as: UTF8.self))!).utf8
+      start = end
+    }
+    index = max(end, index + 1)
+  }
+  return start == 0 ? sentence : String(decoding: result + bytes[start...], as: UTF8.self)
+}
+
+/// Whether the last word is one whose number is a name.
+private func namesNumber(_ bytes: ArraySlice<UInt8>) -> Bool {
+  let word = bytes.split(separator: UInt8(ascii: " ")).last.map { String(decoding: $0, as: UTF8.self).lowercased() }
+  return ["port", "line", "status", "code", "error", "pid", "process", "id", "version", "errno"].contains(word)
+}
+
 /// A count with its noun, such as `1 URL` and `10,000 URLs`.
 package func counted(_ value: UInt64, _ noun: String, plural: String? = nil) -> String {
   "\(grouped(value)) \(value == 1 ? noun : plural ?? noun + "s")"

@@ -81,7 +81,7 @@ extension DownloaderStatistics {
     let seconds = Int64(longest.remaining.inSeconds.rounded(.up))
     let reason = longest.status.map(String.init) ?? longest.failure?.cause ?? "repeated failures"
     let others = pausedHosts.count - 1
-    let state = longest.isDown ? "down" : "paused \(seconds) s"
-    return "\(longest.host) \(state) (\(reason))" + (others > 0 ? " and \(others) more" : "")
+    let state = longest.isDown ? "down" : "paused \(grouped(UInt64(clamping: seconds))) s"
+    return "\(longest.host) \(state) (\(reason))" + (others > 0 ? " and \(grouped(UInt64(others))) more" : "")
   }
 }

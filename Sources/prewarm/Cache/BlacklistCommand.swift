@@ -46,7 +46,7 @@ struct BlacklistCommand: ParsableCommand {
       let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
       let isExpired = head.isExpired(at: TimeSource.system.wall())
       let until = isExpired ? "expired" : head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
-      let cells = [why.padded(to: 16), "\(head.count) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
+      let cells = [why.padded(to: 16), "\(grouped(UInt64(head.count))) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
       return (cells + [escapedForTerminal(String(decoding: record.shownURL, as: UTF8.self))]).joined(separator: "  ") + "\n"
     }
   }

@@ -58,7 +58,7 @@ import Testing
       let bytes = stride(from: 0, to: 64, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16)! }
       #expect(stated == Data(bytes).base64EncodedString(), "write this into \(name).sha256")
     }
-    #expect(HTMLScript.source.utf8.count < 8192)
+    #expect(HTMLScript.source.utf8.count < 10_240)
     #expect(!HTMLStyle.source.contains("</") && !HTMLScript.source.contains("</") && !HTMLStyle.source.contains("url("))
   }
 
@@ -96,7 +96,7 @@ import Testing
         failure: ImageFailure(kind, message: "")
       )
       record.variant = variant
-      return FailureExamples(report).curlLine(of: record)
+      return FailureExamples(report).curl(of: record)?.line
     }
     #expect(line("https://a.example/'x", kind: .connect) == #"curl --head 'https://a.example/'\''x'"#)
     #expect(line("https://a.example/x", variant: edge) == "curl --http2 https://a.example/x")

@@ -85,9 +85,9 @@ enum LargeRun {
     Broken(count: 48, failure: ImageFailure(.truncated, isTransient: true, message: "18,204 of 24,600 bytes came")),
     Broken(count: 33, failure: ImageFailure(.undecodable, message: "the JPEG data breaks off in scan 2")),
     Broken(count: 25, failure: ImageFailure(.dimensions, message: "1 × 1 pixels: less than verify.width.min (64)")),
-    Broken(count: 17, failure: ImageFailure(.tls, message: "the certificate of slow.example.net expired on 2026-10-02")),
+    Broken(count: 17, failure: ImageFailure(.tls, message: "the certificate expired on 2026-10-02")),
     Broken(count: 12, failure: ImageFailure(.redirects, message: "more than 10 redirects")),
-    Broken(count: 8, failure: ImageFailure(.dns, isTransient: true, message: "archive.example.org has no address")),
+    Broken(count: 8, failure: ImageFailure(.dns, isTransient: true, message: "the name has no address")),
     Broken(count: 5, failure: ImageFailure(.invalidURL, message: "'htp' is no scheme of images; use http or https")),
   ]
 

@@ -112,7 +112,7 @@ import Testing
 
   @Test("a JSON report that omits failures is rejected with advice")
   func omittedFailures() throws {
-    writeReport((0..<1001).map { sample("\($0)", .failed) }, to: "old.json")
+    writeReport((0..<10_001).map { sample("\($0)", .failed) }, to: "old.json")
     try folder.writeRows(new, to: "new.jsonl")
     let error = sentence(in: folder) { _ = try compare("old.json", "new.jsonl") }
     expectGolden(error)

@@ -80,7 +80,7 @@ import Testing
 
   @Test("new failures replace known ones where a report lists only the first")
   func newOnesFirst() throws {
-    let names = (0..<1100).map { "known\($0)" }
+    let names = (0..<10_100).map { "known\($0)" }
     try folder.writeRows(names.map { failure($0) }, to: "rows.jsonl")
     let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
     let report = makeRun((names + ["new1", "new2"]).map { failure($0) }, judge: baseline).finish(makeEnd())
@@ -88,7 +88,8 @@ import Testing
     #expect(
       group.examples.count == 10 && group.examples.suffix(2).map(\.url) == ["https://a.example/new1", "https://a.example/new2"]
     )
-    #expect(report.failures.count == 1000 && report.failures.filter { $0.standing == .counts }.count == 2)
+    #expect(report.failures.prefix(2).allSatisfy { $0.standing == .counts })
+    #expect(report.failures.count == 10_000 && report.failures.filter { $0.standing == .counts }.count == 2)
     let annotations = GitHubReport().text(report)
     #expect(annotations.contains("https://a.example/new1") && annotations.contains("https://a.example/new2"))
     #expect(MarkdownReport().text(report).contains("https://a.example/new1"))
@@ -119,7 +120,7 @@ import Testing
 
   @Test("a baseline that omits failures is rejected")
   func incompleteBaseline() {
-    folder.write(JSONReport().text(makeRun((0..<1001).map { failure("\($0)") }).finish(makeEnd())), to: "report.json")
+    folder.write(JSONReport().text(makeRun((0..<10_001).map { failure("\($0)") }).finish(makeEnd())), to: "report.json")
     let error = sentence(in: folder) { _ = try FailureBaseline(path: folder.file("report.json")) }
     expectGolden(error)
   }
@@ -141,7 +142,7 @@ import Testing
     #expect(report.baseline == expected && expected.unseen == 1)
     let page = HTMLReport().text(report)
     #expect(page.contains(">1 new</b>, 3 known, <b class=\"good\">1 fixed</b>, 1 not seen in this run</p>"))
-    #expect(page.contains("<li>fixed: <span class=\"url\">\(url)</span></li>"))
+    #expect(page.contains("<li><span class=\"url\">\(url)</span></li>"))
     #expect(TextReport().text(report).contains("\nFixed      \(url)\n"))
     folder.write(JSONReport().text(report), to: "report.json")
     #expect(try ReportInput(path: folder.file("report.json")).report(words: .plain).baseline == expected)

@@ -8,11 +8,14 @@ public protocol FailureJudge: AnyObject {
   func noteGood(_ entry: EntryKey) -> Bool
   /// The difference from the earlier run so far; nil if there is no earlier run.
   var difference: BaselineDifference? { get }
+  /// The earlier runs, the last one at the end, as far as they are known.
+  var trend: [TrendPoint] { get }
 }
 
 extension FailureJudge {
   public func noteGood(_ entry: EntryKey) -> Bool { false }
   public var difference: BaselineDifference? { nil }
+  public var trend: [TrendPoint] { [] }
 }
 
 /// How the failures of a run differ from those of an earlier one, entry by entry.
@@ -64,6 +67,8 @@ public final class FailureBaseline: FailureJudge {
   public private(set) var isPartial = false
   /// Whether the earlier run had no entries.
   public private(set) var isEmpty = false
+  /// Those of a JSON report; rows don't say when their run ended.
+  public private(set) var trend: [TrendPoint] = []
   private var known = EntryTable(filler: Sighting.none)
   private var goodCount: UInt64 = 0
   private var badCount: UInt64 = 0
@@ -93,6 +98,7 @@ public final class FailureBaseline: FailureJudge {
       let report = try input.report(words: .plain)
       try report.checkThatAllFailuresAreListed(path: path)
       isEmpty = report.totals.urls == 0
+      trend = report.trendWithThisRun
       isPartial = report.totals.cancelled > 0 || !report.end.areManifestsRead
       for record in report.failures where Self.isLasting(record.failure, record.standing) { add(record.key) }
     }

@@ -29,7 +29,7 @@ struct LintJudge {
     var findings: [LintFinding] = []
     func add(_ rule: LintRule, _ finding: @autoclosure () -> (String, UInt64)?) {
       guard lint.isOn(rule), let (message, saved) = finding() else { return }
-      findings.append(LintFinding(rule: rule, message: message, savedBytes: saved))
+      findings.append(LintFinding(rule: rule, message: groupingDigits(in: message), savedBytes: saved))
     }
     if let delivery = result.details?.delivery {
       add(.cacheControl, cacheControl(delivery).map { ($0, 0) })

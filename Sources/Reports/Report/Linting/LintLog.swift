@@ -15,11 +15,22 @@ package struct LintSummary: Sendable, Equatable {
   package var unjudged: UInt64 = 0
   /// Those that would save most first.
   package var examples: [LintExample] = []
+  /// The hosts with most findings, for rules about hosts; empty for others.
+  package var hosts: [LintHost] = []
 
   /// The order of reports: what saves most bytes comes first.
   func isBefore(_ other: LintSummary) -> Bool {
     (other.savedBytes, other.count, rule.rawValue) < (savedBytes, count, other.rule.rawValue)
   }
+}
+
+/// The findings of a rule on a host.
+package struct LintHost: Sendable, Equatable {
+  package var host = ""
+  package var count: UInt64 = 0
+  /// That of each, in which an ellipsis stands for parts that differ; nil if messages differ in their words.
+  package var message: String?
+  package var firstURL = ""
 }
 
 package struct LintExample: Sendable, Equatable {
@@ -43,8 +54,17 @@ struct LintLog {
   /// Entries without a response, and without the image that the server sends.
   private var unjudged: UInt64 = 0
   private var unseen: UInt64 = 0
+  /// By rule, and by index in the host table.
+  private var ofHosts: [LintRule: [Int: OfHost]] = [:]
   /// The hosts whose certificate was reported.
   private var hosts: Set<String> = []
+
+  private struct OfHost {
+    var summary: LintHost
+    /// What the messages have in common; nil if nothing.
+    var pattern: MessagePattern?
+    var lastMessage: String
+  }
 
   init(_ lint: Lint, now: Timestamp) { judge = LintJudge(lint: lint, now: now) }
 
@@ -54,6 +74,7 @@ struct LintLog {
   mutating func record(
     _ result: EntryResult,
     of entry: ReportedEntry,
+    host index: Int?,
     manifest: String,
     repeats duplicate: SameImagesLog.Repetition?,
     in sameImages: SameImagesLog
@@ -82,6 +103,7 @@ struct LintLog {
     let host = { result.finalURL.flatMap(Self.host) ?? String(decoding: entry.host, as: UTF8.self) }
     findings.removeAll { $0.rule == .certificate && !isNew(host()) }
     for finding in findings {
+      if finding.rule.isOfHosts, let index { note(finding, index) { String(decoding: entry.url, as: UTF8.self) } }
       // An example needs memory only if it is kept.
       add(finding.rule, savedBytes: finding.savedBytes) {
         guard finding.rule == .certificate else { return example(finding.message, finding.savedBytes) }
@@ -93,6 +115,23 @@ struct LintLog {
       sizes.add(result) { example("", 0) }
     }
     return findings.reduce(into: LintRuleSet()) { $0.insert($1.rule) }
+  }
+
+  private mutating func note(_ finding: LintFinding, _ host: Int, _ url: () -> String) {
+    guard var known = ofHosts[finding.rule]?[host] else {
+      guard ofHosts[finding.rule]?.count ?? 0 < FailureLog.hostLimit else { return }
+      let summary = LintHost(count: 1, firstURL: url())
+      let pattern = MessagePattern(finding.message)
+      ofHosts[finding.rule, default: [:]][host] = OfHost(summary: summary, pattern: pattern, lastMessage: finding.message)
+      return
+    }
+    known.summary.count += 1
+    if known.lastMessage != finding.message, let pattern = known.pattern {
+      let other = MessagePattern(finding.message)
+      if pattern.words == other.words { known.pattern!.keepCommonParts(with: other) } else { known.pattern = nil }
+      known.lastMessage = finding.message
+    }
+    ofHosts[finding.rule]![host] = known
   }
 
   private mutating func isNew(_ host: String) -> Bool { hosts.count < Self.hostLimit && hosts.insert(host).inserted }
@@ -113,8 +152,16 @@ struct LintLog {
   }
 
   /// The rules with findings, and those that couldn't judge all entries, those that save most bytes first.
-  var all: [LintSummary] {
+  func all(_ table: HostTable) -> [LintSummary] {
     var summaries = summaries
+    for (rule, hosts) in ofHosts {
+      let named = hosts.map { index, known in
+        var summary = known.summary
+        (summary.host, summary.message) = (table.name(index), known.pattern?.text)
+        return summary
+      }
+      summaries[rule]?.hosts = LintHost.largest(named)
+    }
     let excess = sizes.excess
     if excess.count > 0 {
       var summary = summaries[.oversized] ?? LintSummary(rule: .oversized, severity: lint.severity(.oversized))
@@ -166,6 +213,7 @@ extension LintSummary {
       known.count = summary.rule == .certificate ? max(known.count, summary.count) : known.count + summary.count
       known.savedBytes += summary.savedBytes
       known.unjudged += summary.unjudged
+      known.hosts = LintHost.merged(known.hosts + summary.hosts)
       for example in summary.examples { known.add(example.savedBytes) { example } }
       merged[summary.rule] = known
     }
@@ -180,6 +228,25 @@ extension LintSummary {
     if unjudged > 0 { parts.append("\(counted(unjudged, "image")) not judged") }
     return parts.joined(separator: ", ")
   }
+}
+
+extension LintHost {
+  fileprivate static func largest(_ hosts: some Collection<LintHost>) -> [LintHost] {
+    Array(hosts.sorted { ($1.count, $0.host) < ($0.count, $1.host) }.prefix(LintSummary.exampleLimit))
+  }
+
+  fileprivate static func merged(_ hosts: [LintHost]) -> [LintHost] {
+    let merged = Dictionary(hosts.map { ($0.host, $0) }) { one, other in
+      var sum = one
+      sum.count += other.count
+      if one.message != other.message { sum.message = nil }
+      return sum
+    }
+    return largest(merged.values)
+  }
+
+  /// `1,200 URLs: no Cache-Control`.
+  func phrase(_ rule: LintRule) -> String { "\(counted(count, "URL")): \(message ?? rule.summary)" }
 }
 
 extension LintExample {

@@ -61,6 +61,14 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
+  /// Whether its findings follow from the settings of a host, so that one line per host says all.
+  package var isOfHosts: Bool {
+    switch self {
+    case .cacheControl, .noValidator, .varyMissing, .insecure: true
+    case .redirect, .oversized, .metadata, .gifVideo, .duplicate, .certificate, .markup: false
+    }
+  }
+
   /// What it finds, in a few words.
   package var summary: String {
     switch self {

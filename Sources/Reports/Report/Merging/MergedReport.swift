@@ -221,6 +221,7 @@ extension FailureGroup {
   /// Merges groups, the largest first, as in the report of one run. A host that only some reports name counts as elsewhere in the others.
   static func merged(_ groups: [FailureGroup]) -> [FailureGroup] {
     groups.joined(by: \.key) { group, other in
+      group.message = common(group, other)
       group.failed += other.failed
       group.blacklisted += other.blacklisted
       group.counting += other.counting
@@ -234,6 +235,17 @@ extension FailureGroup {
       group.list(group.hosts)
       return group
     }.sorted { $0.isBefore($1) }
+  }
+
+  /// What the messages of two groups have in common.
+  private static func common(_ group: FailureGroup, _ other: FailureGroup) -> String? {
+    guard let message = group.message, let otherMessage = other.message else { return nil }
+    if message == otherMessage { return message }
+    var pattern = MessagePattern(message, host: group.hosts.count == 1 ? group.hosts[0].host : nil)
+    let otherPattern = MessagePattern(otherMessage, host: other.hosts.count == 1 ? other.hosts[0].host : nil)
+    guard pattern.words == otherPattern.words else { return nil }
+    pattern.keepCommonParts(with: otherPattern)
+    return pattern.text
   }
 }
 

@@ -105,7 +105,7 @@ struct ShardGathering {
   var breakage: String? {
     guard !problems.isEmpty else { return nil }
     let more = problems.count - Self.listedLimit
-    return problems.prefix(Self.listedLimit).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+    return problems.prefix(Self.listedLimit).joined(separator: "; ") + (more > 0 ? "; and \(grouped(UInt64(more))) more" : "")
   }
 
   private mutating func add(_ part: ReportPart) {
@@ -207,5 +207,5 @@ struct ShardLists {
 func numbers(of shards: [Int]) -> String {
   let listed = shards.prefix(10)
   let more = shards.count - listed.count
-  return listed.map { "\($0)" }.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+  return listed.map { "\($0)" }.joined(separator: ", ") + (more > 0 ? " and \(grouped(UInt64(more))) more" : "")
 }
