@@ -170,9 +170,8 @@ private func makeBrokenRun() -> RunReport {
     run.record(.failed(ImageFailure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
     run.record(.failed(ImageFailure(.notAnImage, message: "the body is HTML")), line: 3, count: 3)
     let page = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
-    let first = page.firstIndex { $0.hasPrefix("    not a url ") }!
-    #expect(page[first + 1] == "      (no scheme)" && page[first + 3] == "      (neither http nor https)")
-    #expect(page[first + 2].hasPrefix("    ftp://x/y.png "))
+    #expect(page.count { $0.hasPrefix("  invalid-url ") } == 2)
+    #expect(page.count { $0.contains("(neither http nor https)") } == 1)
     #expect(page.count { $0.contains("(no scheme)") } == 1)
     #expect(page.count { $0.hasSuffix("   (the body is HTML)") } == 1)
   }
