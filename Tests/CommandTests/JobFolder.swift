@@ -94,8 +94,6 @@ struct Run {
     let height: Int?
     let bytes: Int?
     let storedBytes: Int?
-    let status: Int?
-    let format: String?
     let transformedFormat: String?
     let transformedWidth: Int?
     let transformedHeight: Int?
