@@ -161,7 +161,7 @@ import Testing
   @Test("a pattern with ids names files, no URL is lost, and nginx serves each URL by the map, query and case included")
   func namesAndMaps() async throws {
     let origin = try Origin()
-    origin.setFallback { .body(SampleImages.jpeg(0) + Array($0.path.utf8), type: "image/jpeg") }
+    origin.setFallback { .body(SampleImages.jpeg(0) + Array($0.target.utf8), type: "image/jpeg") }
     let paths = [
       "/a.jpg", "/A.jpg", "/img?id=7&w=100", "/img?id=7&w=200", "/d%20e.jpg", "/b.jpg", "/q.jpg?x=%22&y=\\z", "/$uri.jpg?",
     ]

@@ -107,9 +107,9 @@ struct Run {
     report = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: any Sendable] ?? [:]
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
-    rows = try (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).map {
-      try decoder.decode(Row.self, from: Data($0))
-    }
+    // The last line of a shard is its end.
+    let lines = (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).filter { !$0.starts(with: Array(#"{"shard":"#.utf8)) }
+    rows = try lines.map { try decoder.decode(Row.self, from: Data($0)) }
   }
 
   struct MissingReport: Error, CustomStringConvertible {

@@ -58,7 +58,7 @@ import Testing
     ),
     Case(
       name: "more messages than groups",
-      failures: (0..<40).map { (.internal, "it is " + String(repeating: "so ", count: $0) + "bad", "a.example") },
+      failures: (0..<40).map { (.undecodable, "it is " + String(repeating: "so ", count: $0) + "bad", "a.example") },
       groups: (0..<16).map { ("it is " + String(repeating: "so ", count: $0) + "bad", 1) } + [(nil, 24)]
     ),
   ]

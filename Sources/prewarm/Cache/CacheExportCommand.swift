@@ -34,7 +34,7 @@ extension CacheCommand {
         EXAMPLES:
           prewarm cache export --to site
           prewarm cache export --job job.yaml --to site --delete
-          prewarm cache export --job job.yaml --to thumbs --name '{id}.{ext}' --map thumbs.jsonl
+          prewarm cache export --to out --nginx-map out.map
 
         Show rare options with 'prewarm cache export --help-hidden'.
         """

@@ -148,7 +148,9 @@ import Testing
     let text = Array(images(origin, 1...2).utf8)
     origin.set("/s.xml", .body(stored(text), headers: ["Content-Encoding": "gzip"]))
     origin.set("/s.xml.gz", .body(stored(text), type: "application/gzip"))
-    #expect(try await run(job(origin.url("/s.xml"), origin.url("/s.xml.gz"))).totals.urls == 4)
+    let report = try await run(job(origin.url("/s.xml"), origin.url("/s.xml.gz")))
+    // Both lists name the same images.
+    #expect(report.totals.urls == 2 && report.repeats.urls == 2)
   }
 
   @Test("credentials are shown nowhere") func credentialsShowNowhere() async throws {
