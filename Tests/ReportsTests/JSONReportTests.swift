@@ -119,7 +119,7 @@ let hostileTexts = [
           "empty": false,
           "outstanding": 0,
           "exit_status": 2,
-          "fail_on": {"failures": 0, "kinds": {}, "latency_ms": {}, "empty": true, "unfinished": true, "evicted": true},
+          "fail_on": {"failures": 0, "known": {"fraction": 0.1}, "kinds": {}, "latency_ms": {}, "empty": true, "unfinished": true, "evicted": true},
           "verdict": {"reasons": ["1 of 10 URLs is bad (limit 0)"]},
           "standings": {"counting": 1, "known": 0, "in_grace": 0, "counting_by_kind": {"http-status": 1}},
           "baseline": null,
