@@ -43,7 +43,8 @@ import Testing
     job.write(urls: bad + imageURLs(origin, 0..<max(0, 10 - count)))
     let next = try await job.runJob("--fail-on", "baseline=last.jsonl")
     #expect(next.status == status && next.section("standings")["known"] as? Int == count, "\(next.result.outputText)")
-    let sentence = "\(count) of \(max(10, count)) URLs are known to be bad (\(count == 2 ? "20.0" : "100.0") %, limit 10 %); check whether"
+    let sentence =
+      "\(count) of \(max(10, count)) URLs are known to be bad (\(count == 2 ? "20.0" : "100.0") %, limit 10 %); check whether"
     #expect(next.result.outputText.contains(sentence) == (status > 0), "\(next.result.outputText)")
     for limit in ["never", "100%", "\(count)"] {
       #expect(try await job.runJob("--fail-on", "baseline=last.jsonl", "--fail-on", "known=\(limit)").status == 0)

@@ -108,7 +108,9 @@ struct Run {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     // The last line of a shard is its end.
-    let lines = (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).filter { !$0.starts(with: Array(#"{"shard":"#.utf8)) }
+    let lines = (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).filter {
+      !$0.starts(with: Array(#"{"shard":"#.utf8))
+    }
     rows = try lines.map { try decoder.decode(Row.self, from: Data($0)) }
   }
 

@@ -28,7 +28,12 @@ let hostileMarkdown = [
       startedAt: nil
     )
     for (index, text) in texts.enumerated() {
-      run.record(.failed(ImageFailure(FailureKind.ofURLs[index % FailureKind.ofURLs.count], message: text)), url: text, host: text, manifest: index)
+      run.record(
+        .failed(ImageFailure(FailureKind.ofURLs[index % FailureKind.ofURLs.count], message: text)),
+        url: text,
+        host: text,
+        manifest: index
+      )
     }
     var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = texts })
     report.placeholders = texts.map { Placeholder(host: $0, checksum: Checksum(high: 0, low: 0), urls: 10, firstURL: $0) }

@@ -32,7 +32,11 @@ extension FinishedReport {
     let bad = totals.bad > 0 ? badPhrase() : nil
     if let interruption = end.interruption {
       let known = counted(totals.urls + end.outstanding, "URL")
-      return headline("INTERRUPTED", ["\(grouped(totals.done)) of \(end.atLeast)\(known) done (\(interruption.signalName))", bad], .failure)
+      return headline(
+        "INTERRUPTED",
+        ["\(grouped(totals.done)) of \(end.atLeast)\(known) done (\(interruption.signalName))", bad],
+        .failure
+      )
     }
     let unfinished = totals.cancelled > 0 ? "\(end.atLeast)\(counted(totals.cancelled, "URL")) not finished" : nil
     if let breakage = end.breakage {

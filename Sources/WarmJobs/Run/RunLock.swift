@@ -17,8 +17,12 @@ final class RunLock {
   /// - Parameter onWait: called before a wait, with the process that it is for; 0 if that is in another container.
   init?(_ job: Job, in cache: ImageCache, onWait: (pid_t) -> Void) {
     guard !job.manifests.contains(where: \.isStandardInput) else { return nil }
-    let number = open("\(cache.path)/runs.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard number >= 0 else { return nil }
+    let opened = open("\(cache.path)/runs.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    guard opened >= 0 else { return nil }
+    // The kernel closes the descriptors of a killed process in order, so the locks of its reports, opened later, must have lower numbers.
+    let moved = fcntl(opened, F_DUPFD_CLOEXEC, 200)
+    if moved >= 0 { close(opened) }
+    let number = moved >= 0 ? moved : opened
     descriptor = FileDescriptor(owning: number)
     let lists = "\(job.manifests.map(\.list.source)) \(job.shard.map { "\($0.index)/\($0.count)" } ?? "")"
     let hash = Array(lists.utf8).withUnsafeBytes { checksum(of: $0) }

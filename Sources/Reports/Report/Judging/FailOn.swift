@@ -65,7 +65,8 @@ extension FailOn {
     let percentiles = Percentile.allCases.filter { latency[$0] != nil }
     let lint = LintRule.allCases.filter { self.lint[$0] != nil && self.lint[$0] != .never }
     let others: [(Rule, Bool)] = [(.empty, empty), (.unfinished, unfinished), (.evicted, evicted)]
-    return (failures == .never ? [] : [.failures]) + (known == .never ? [] : [.known]) + kinds.map(Rule.kind) + percentiles.map(Rule.latency)
+    return (failures == .never ? [] : [.failures]) + (known == .never ? [] : [.known]) + kinds.map(Rule.kind)
+      + percentiles.map(Rule.latency)
       + lint.map(Rule.lint) + others.filter(\.1).map(\.0)
   }
 
