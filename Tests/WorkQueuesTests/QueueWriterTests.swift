@@ -229,7 +229,7 @@ import Testing
     let writer = fixture.writer()
     _ = try writer.begin(.test)
     try writer.add([QueuedManifest(name: "list.txt", file: nil)], from: 0)
-    for (manifest, name) in [(UInt32(0), "list.txt"), (1, "manifest 2")] {
+    for (manifest, name) in [(UInt32(0), "list.txt"), (1, "list 2")] {
       let url = String(repeating: "u", count: QueuedMessage.maximumURLBytes + 1)
       let error = #expect(throws: QueueError.self) { try writer.append(TestEntry(url: url, manifest: manifest, line: 7)) }
       #expect(error == .entryTooLong(manifest: name, line: 7))
