@@ -78,7 +78,7 @@ final class ForwardPass {
     }
   }
 
-  /// Throws if a local sitemap lists only pages, and nobody said what becomes of them.
+  /// Throws if a local sitemap lists only pages, and it isn't known whether to read them.
   private func checkPages(of open: OpenManifest, _ file: ManifestFile) throws(ManifestError) {
     let manifest = manifests[file.manifest]
     guard manifest.sitemapPages == .undecided, open.rows.isSitemap else { return }

@@ -55,7 +55,7 @@ struct ReadingRemarks {
     documents += other.documents.prefix(max(0, Self.maximumDocuments - documents.count))
   }
 
-  /// The error of a sitemap that lists only pages, if nobody said what becomes of them; nil for any other list.
+  /// The error of a sitemap that lists only pages, if it isn't known whether to read them; nil for any other list.
   func unreadPages(of manifest: Manifest, _ name: String) -> ManifestError? {
     guard manifest.sitemapPages == .undecided, entries == 0, pages > 0, !hasOldImages else { return nil }
     let message =

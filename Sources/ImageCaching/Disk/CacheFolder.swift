@@ -266,3 +266,26 @@ enum FolderMarks {
     guard folder.contains(name) else { throw .cannotWrite(path: folder.path, reason: "cannot create \(name)") }
   }
 }
+
+extension ImageCache {
+  private static let sufficientName = "SUFFICIENT"
+
+  /// The `maxSize` that would have been enough for the images of the last run; nil if it evicted none of them.
+  package var sufficientSize: Int? {
+    guard let file = try? environment.folder.open(Self.sufficientName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC),
+      let bytes = readAll(file.number, limit: 20)
+    else { return nil }
+    return Int(String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Keeps ``sufficientSize`` for later commands; a failure is ignored, since only a figure is missing then.
+  package func keep(sufficientSize: Int?) {
+    let folder = environment.folder
+    guard let sufficientSize else {
+      if folder.contains(Self.sufficientName) { try? folder.remove(Self.sufficientName) }
+      return
+    }
+    guard let file = try? folder.open(Self.sufficientName, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC) else { return }
+    _ = Array("\(sufficientSize)".utf8).withUnsafeBytes { writeAll($0, to: file.number) }
+  }
+}

@@ -1,5 +1,4 @@
 public import ImagePrimitives
-import Platform
 
 /// Removes expired entries, then the oldest ones until the rest fits.
 ///
@@ -262,27 +261,6 @@ public struct TrimResult: Sendable, Hashable {
 extension ImageCache {
   /// The totals, read from one record of the index without counting.
   public func totals() throws(CacheError) -> CacheTotals { try storedTotals().shown }
-
-  private static let sufficientName = "SUFFICIENT"
-
-  /// The `maxSize` that would have been enough for the images of the last run; nil if it evicted none of them.
-  package var sufficientSize: Int? {
-    guard let file = try? environment.folder.open(Self.sufficientName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC),
-      let bytes = readAll(file.number, limit: 20)
-    else { return nil }
-    return Int(String(decoding: bytes, as: UTF8.self))
-  }
-
-  /// Keeps ``sufficientSize`` for later commands; a failure is ignored, since only a figure is missing then.
-  package func keep(sufficientSize: Int?) {
-    let folder = environment.folder
-    guard let sufficientSize else {
-      if folder.contains(Self.sufficientName) { try? folder.remove(Self.sufficientName) }
-      return
-    }
-    guard let file = try? folder.open(Self.sufficientName, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC) else { return }
-    _ = Array("\(sufficientSize)".utf8).withUnsafeBytes { writeAll($0, to: file.number) }
-  }
 
   /// The size on disk in bytes: the index with its free pages, and large bodies in whole blocks.
   public func diskBytes() throws(CacheError) -> Int {

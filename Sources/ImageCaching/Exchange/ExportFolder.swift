@@ -112,7 +112,6 @@ struct ExportFolder: ~Copyable {
     where isOther: (String) -> Bool,
     onRemoved: (String) -> Void
   ) throws(CacheError) {
-    if case .pattern = layout { return }
     guard layout == .urlPath else {
       try forEachName(in: descriptor.number, path) { name throws(CacheError) in
         guard FlatFolder.isImageName(name), isOther(name), Self.isImage(name, in: descriptor.number) else { return }

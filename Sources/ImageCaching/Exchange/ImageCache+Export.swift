@@ -30,11 +30,12 @@ extension ImageCache {
   package func export(
     to directory: String,
     layout: ExportLayout,
+    names: NamePattern? = nil,
     images: ExportedImages = .original,
     onEntry: (ExportEvent) -> Void,
     removesOthers: (ExportResult) -> Bool = { _ in false }
   ) throws(CacheError) -> ExportResult {
-    var run = try ExportRun(self, to: directory, layout)
+    var run = try ExportRun(self, to: directory, layout, names)
     try forEachEntry { (record) throws(CacheError) in
       switch images {
       case .original where record.isTransformed: run.skip(record, .transformed, onEntry)
@@ -53,10 +54,11 @@ extension ImageCache {
     _ images: some Sequence<FlatImage>,
     to directory: String,
     layout: ExportLayout,
+    names: NamePattern? = nil,
     onEntry: (ExportEvent) -> Void = { _ in },
     removesOthers: (ExportResult) -> Bool = { _ in false }
   ) throws(CacheError) -> ExportResult {
-    var run = try ExportRun(self, to: directory, layout)
+    var run = try ExportRun(self, to: directory, layout, names)
     for image in images {
       let record = try image.identity.withRawBytes { (identity) throws(CacheError) in
         try entry(CacheKey(identity: identity), identity: identity)
@@ -78,6 +80,8 @@ private struct ExportRun: ~Copyable {
 
   private let cache: ImageCache
   private let layout: ExportLayout
+  /// Names files instead of the layout.
+  private let names: NamePattern?
   private var folder: ExportFolder
   /// The files written so far, by the key of their path.
   private var owners: [CacheKey: Owner] = [:]
@@ -87,7 +91,8 @@ private struct ExportRun: ~Copyable {
   private var missing: Set<CacheKey> = []
   private(set) var result = ExportResult()
 
-  init(_ cache: ImageCache, to directory: String, _ layout: ExportLayout) throws(CacheError) {
+  init(_ cache: ImageCache, to directory: String, _ layout: ExportLayout, _ names: NamePattern?) throws(CacheError) {
+    self.names = names
     self.cache = cache
     self.layout = layout
     folder = try ExportFolder(path: directory)
@@ -113,13 +118,13 @@ private struct ExportRun: ~Copyable {
   /// Exports an entry, unless it was removed meanwhile or was exported before.
   mutating func take(_ record: EntryRecord, id: String? = nil, _ onEntry: (ExportEvent) -> Void) throws(CacheError) {
     if record.shownURL.withUnsafeBytes(hasCredentials) { return skip(record, .hasCredentials, onEntry) }
-    guard var name = ExportName(record, layout, id: id) else {
+    guard var name = names.map({ ExportName(record, $0, id: id) }) ?? ExportName(record, layout) else {
       throw .cannotExport(path: folder.path, reason: "libcrypto refuses to compute MD5, as in FIPS mode")
     }
     var path = CacheKey(path: name.path)
     var owner = owners[path]
     if owner?.entry == record.key { return }
-    if case .pattern(let pattern) = layout {
+    if let names {
       let isRenamed =
         try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != record.shownURL } ?? false
       if isRenamed {
@@ -129,7 +134,7 @@ private struct ExportRun: ~Copyable {
         if owner?.entry == record.key { return }
         result.renamed += 1
       }
-      if pattern.usesIDs, id?.isEmpty ?? true { result.withoutID += 1 }
+      if names.usesIDs, id?.isEmpty ?? true { result.withoutID += 1 }
     }
     guard let (record, body) = try cache.currentBody(of: record) else { return }
     guard case .bytes(let bytes) = body else {
@@ -187,8 +192,19 @@ private struct ExportName {
     return String(path[..<dot])
   }
 
-  init?(_ record: EntryRecord, _ layout: ExportLayout, id: String?) {
-    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.head.format, layout, id: id)
+  init?(_ record: EntryRecord, _ layout: ExportLayout) {
+    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.head.format, layout)
+  }
+
+  /// Nil if MD5 can't be computed.
+  init?(_ record: EntryRecord, _ pattern: NamePattern, id: String?) {
+    let name = record.shownURL.withUnsafeBytes { url in
+      AppFileName.digits(of: url).map {
+        pattern.name(url, digits: $0, id: id, format: record.head.format, isTransformed: record.isTransformed)
+      }
+    }
+    guard let name else { return nil }
+    self.init(folders: name.folders, file: name.file)
   }
 
   private init(folders: [String], file: String) { (self.folders, self.file) = (folders, file) }
@@ -201,7 +217,7 @@ private struct ExportName {
   }
 
   /// Nil if MD5 can't be computed.
-  init?(_ url: [UInt8], isTransformed: Bool, format: ImageFormat?, _ layout: ExportLayout, id: String? = nil) {
+  init?(_ url: [UInt8], isTransformed: Bool, format: ImageFormat?, _ layout: ExportLayout) {
     let name = url.withUnsafeBytes { url -> (folders: [String], file: String)? in
       switch layout {
       case .sdwebimage(withExtension: false): return AppFileName.digits(of: url).map { ([], $0) }
@@ -211,9 +227,6 @@ private struct ExportName {
         // The URL's extension names the original format rather than that of the resized image.
         let name = URLPathName(url: url, digits: digits, format: isTransformed ? format : nil)
         return (name.folders, name.file)
-      case .pattern(let pattern):
-        guard let digits = AppFileName.digits(of: url) else { return nil }
-        return pattern.name(url, digits: digits, id: id, format: format, isTransformed: isTransformed)
       }
     }
     guard let name else { return nil }
@@ -251,8 +264,6 @@ public enum ExportLayout: Sendable, Hashable {
   /// replaced by 32 digits before the extension: MD5 of the URL. A transformed image has its own format's extension: `a.jpg`
   /// becomes `a.webp`.
   case urlPath
-  /// By a pattern with the identifiers of lists. Files of earlier exports can't be recognised, so none is removed.
-  case pattern(NamePattern)
 }
 
 /// The result for one entry of an export, or for a file of its folder.

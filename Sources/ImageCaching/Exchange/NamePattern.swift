@@ -11,7 +11,7 @@ import ImagePrimitives
 /// | `{ext}` | the extension of the image's format |
 ///
 /// Bytes of a value that a name can't have become `_`. A name that another URL has already gets the hash before its extension.
-public struct NamePattern: Sendable, Hashable {
+package struct NamePattern: Sendable, Hashable {
   /// A field, named as in patterns.
   enum Field: String, CaseIterable {
     case id, hash, host, path, ext

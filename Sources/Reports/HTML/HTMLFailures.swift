@@ -1,7 +1,7 @@
 import ImagePrimitives
 
 extension HTMLPage {
-  private static let groupLimit = 200
+  private static let groupLimit = 60
   /// Up to this many failures are visible without opening a group.
   private static let openLimit: UInt64 = 25
 
@@ -88,6 +88,7 @@ extension HTMLPage {
     largest: UInt64,
     isOpen: Bool
   ) {
+    let isOneOfSeveral = report.failureGroups.contains { $0.title == group.title && $0.message != group.message }
     element("details", ["class": "kind", "open": isOpen ? "" : nil]) { page in
       page.element("summary") { page in
         page.element("span", ["class": "name"]) { page in
@@ -102,10 +103,10 @@ extension HTMLPage {
           page.bar(nil, x: 0, y: 0, width: max(Double(group.count) / Double(largest) * 100, 1), height: 8)
         }
         page.element("span", ["class": "hosts"]) { $0.writeHosts(of: group) }
-        // The title says as much as the message of a status.
-        if group.kind != .httpStatus { page.writeMessage(of: group, "span") }
+        // It distinguishes groups; elsewhere it would take the first screen.
+        if isOneOfSeveral { page.writeMessage(of: group, "span") }
       }
-      if group.kind == .httpStatus { page.writeMessage(of: group, "p") }
+      if !isOneOfSeveral { page.writeMessage(of: group, "p") }
       for curl in list.curls {
         page.element("details", ["class": "curl"]) { page in
           page.element("summary", "curl")
@@ -211,7 +212,7 @@ private struct FailureLists {
   /// More items are divided by folders.
   static let flatLimit = 20
   /// 10,000 failures with URLs and paths of common lengths fit.
-  private static let byteLimit = 4_400_000
+  private static let byteLimit = 4_150_000
 
   let examples: FailureExamples
   let namesLists: Bool

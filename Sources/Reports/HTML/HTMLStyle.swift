@@ -3,7 +3,7 @@
 /// No rule loads anything, and no element has a style attribute: the policy forbids both.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
-  static let sha256 = "O30IuVt54zwJ/D1h09XINlkLgdnLNyBo2qpJ92dZqAg="
+  static let sha256 = "+qqWnk1+pYGeNHnPOTIlC0MLZ+6QA4FjMQ/MXXAC2e8="
 
   /// The content of the style element, to the byte.
   static let source = """
@@ -286,7 +286,8 @@ enum HTMLStyle {
       .tools .button { padding: .1rem .4rem }
       header + section, nav + section { margin-top: 1.1rem }
       .head .worst { order: 1; flex-basis: 100% }
-      .kind > summary { grid-template-columns: 1rem minmax(0, 1fr) auto; padding: .22rem 0 }
+      .kind > summary { grid-template-columns: 1rem minmax(0, 1fr) auto; padding: .1rem 0 }
+      .filters { margin-bottom: .3rem }
       .kind summary svg, .kind .hosts { display: none }
       .kind[open] .hosts { display: block; grid-column: 2/-1 }
       .kind ol, .kind .more, .kind > .curl, .kind > .message { padding-left: 1.25rem }

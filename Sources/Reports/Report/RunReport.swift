@@ -97,8 +97,11 @@ public final class RunReport {
   ///
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
   public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
-    var result = result
-    if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true { result.outcome = .cancelled }
+    if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true {
+      var unfinished = result
+      unfinished.outcome = .cancelled
+      return record(unfinished, of: entry, standing: standing)
+    }
     let standing = tally.record(result, of: entry, standing: standing)
     guard tally.lint != nil || tally.isRepeat else {
       for journal in journals { journal.append(result, of: entry, standing: standing) }

@@ -98,7 +98,7 @@ extension Job {
 }
 
 extension Job {
-  /// Lets lists for which nobody decided it read the pages of sitemaps: those of entries that name no image.
+  /// Reads the pages of sitemaps, those of entries that name no image, unless the list says otherwise.
   public mutating func readUndecidedPages() {
     for index in manifests.indices where manifests[index].list.sitemapPages == .undecided {
       manifests[index].list.sitemapPages = .readWithoutImages

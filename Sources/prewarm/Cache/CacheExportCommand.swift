@@ -158,9 +158,8 @@ extension CacheCommand {
       }
     }
 
-    private func exportLayout() throws -> ExportLayout {
-      if let pattern = try pattern() { return .pattern(pattern) }
-      return switch layout {
+    private var exportLayout: ExportLayout {
+      switch layout {
       case .sdwebimage: .sdwebimage(withExtension: withExtension)
       case .urlPath: .urlPath
       // Only that layout has the option of an extension.
@@ -170,11 +169,12 @@ extension CacheCommand {
 
     private func exportCache(_ cache: ImageCache) throws -> Outcome {
       var map = ExportMap()
-      let exportLayout = try exportLayout()
+      let names = try pattern()
       let result = try withCacheErrors { () throws(CacheError) in
         try cache.export(
           to: to,
           layout: exportLayout,
+          names: names,
           images: transformed ? .transformed : .original,
           onEntry: { report($0, &map) },
           removesOthers: { delete && $0.exported > 0 }
@@ -197,13 +197,14 @@ extension CacheCommand {
       }
       defer { manager.shutDown() }
       var map = ExportMap()
-      let exportLayout = try exportLayout()
+      let names = try pattern()
       let result = try withCacheErrors { () throws(CacheError) in
         try images.fetching(with: manager) { () throws(CacheError) in
           try opened.cache.export(
             images,
             to: to,
             layout: exportLayout,
+            names: names,
             onEntry: { report($0, &map) },
             removesOthers: { delete && $0.exported > 0 && images.failure == nil }
           )
