@@ -39,8 +39,7 @@ import Testing
     let suite = nodes.named("testsuite")[0].attributes
     #expect(suite["tests"] == (successes ? "13000" : "5000"))
     #expect(suite["failures"] == "5000")
-    let cut = try #require(nodes.elements.lastIndex { $0.name == "testcase" })
-    #expect(nodes.elements[cut].attributes["name"] == "omitted cases")
+    let cut = try #require(nodes.elements.lastIndex { $0.attributes["name"] == "omitted cases" })
     let sentence = try #require(nodes.children(of: cut).first { $0.name == "failure" }?.attributes["message"])
     let counts = sentence.matches(of: /([\d,]+) more/).compactMap { Int($0.1.replacingOccurrences(of: ",", with: "")) }
     // But for this case itself.
@@ -96,7 +95,7 @@ import Testing
     for writer in writers { try writer.finish(report) }
     let growth = try anonymousBytes() - before
     // JUnit keeps a hash of each name that it lists; a page and a JSON report of 10,000 failures are made in memory.
-    if Self.isLong { #expect(growth < 8_000_000, "\(growth) bytes more") }
+    if Self.isLong { #expect(growth < 16_000_000, "\(growth) bytes more") }
     #expect(report.standings.known > 0 && report.duplicates.map { $0.bodies > 0 } == true)
     for format in formats {
       let count = try #require(folder.read("report.\(format.rawValue)")).count

@@ -37,7 +37,7 @@ extension HTMLPage {
     element("p", ["class": "worst"]) { page in
       let down = report.downHosts
       for (index, host) in down.prefix(3).enumerated() {
-        page.text(index == 0 ? "every URL is bad of " : ", of ")
+        page.text(index == 0 ? "all URLs bad: " : ", ")
         page.element("b", ["class": "host bad"]) { $0.text(host.host, limit: 120) }
         page.text(" (\(grouped(host.totals.bad)))")
       }

@@ -1,3 +1,4 @@
+import Glibc
 import ImageCaching
 import ImageCoding
 import ImageManaging
@@ -49,7 +50,26 @@ public final class PreparedJob {
       now: now,
       cache: stores.writableCache
     )
-    reports = try JobReports(job, options: reportOptions, isDryRun: isDryRun, isStopped: isStopped)
+    reports = try Self.reports(after: lock) { () throws(JobError) in
+      try JobReports(job, options: reportOptions, isDryRun: isDryRun, isStopped: isStopped)
+    }
+  }
+
+  /// The reports, also if the process that this one waited for was killed: the kernel releases its locks one after the other, those of
+  /// its reports a few milliseconds after the run's.
+  private static func reports(
+    after lock: RunLock?,
+    _ open: () throws(JobError) -> JobReports
+  ) throws(JobError) -> JobReports {
+    for _ in 0..<(lock?.hasWaited == true ? 100 : 0) {
+      do throws(JobError) {
+        return try open()
+      } catch {
+        guard case .report(let report) = error, report.step == .lock else { throw error }
+        usleep(20_000)
+      }
+    }
+    return try open()
   }
 
   public var job: Job { stores.job }

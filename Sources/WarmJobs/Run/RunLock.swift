@@ -10,6 +10,8 @@ import Manifests
 /// Runs of one process never wait for each other.
 final class RunLock {
   private let descriptor: FileDescriptor
+  /// Whether another process had it.
+  private(set) var hasWaited = false
 
   /// Waits until no other process runs the lists of `job`; nil if the file system has no such locks, or if a list is standard input,
   /// which no other run reads.
@@ -17,12 +19,8 @@ final class RunLock {
   /// - Parameter onWait: called before a wait, with the process that it is for; 0 if that is in another container.
   init?(_ job: Job, in cache: ImageCache, onWait: (pid_t) -> Void) {
     guard !job.manifests.contains(where: \.isStandardInput) else { return nil }
-    let opened = open("\(cache.path)/runs.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard opened >= 0 else { return nil }
-    // The kernel closes the descriptors of a killed process in order, so the locks of its reports, opened later, must have lower numbers.
-    let moved = fcntl(opened, F_DUPFD_CLOEXEC, 200)
-    if moved >= 0 { close(opened) }
-    let number = moved >= 0 ? moved : opened
+    let number = open("\(cache.path)/runs.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    guard number >= 0 else { return nil }
     descriptor = FileDescriptor(owning: number)
     let lists = "\(job.manifests.map(\.list.source)) \(job.shard.map { "\($0.index)/\($0.count)" } ?? "")"
     let hash = Array(lists.utf8).withUnsafeBytes { checksum(of: $0) }
@@ -32,6 +30,7 @@ final class RunLock {
     (lock.l_start, lock.l_len) = (Int(hash.low >> 2), 1)
     if fcntl(number, F_SETLK, &lock) == 0 { return }
     guard errno == EACCES || errno == EAGAIN else { return nil }
+    hasWaited = true
     var holder = lock
     if fcntl(number, F_GETLK, &holder) == 0, holder.l_type != Int16(F_UNLCK) { onWait(max(0, holder.l_pid)) }
     while fcntl(number, F_SETLKW, &lock) != 0 { if errno != EINTR { return nil } }

@@ -44,6 +44,14 @@ package struct LintExample: Sendable, Equatable {
   package var savedBytes: UInt64 = 0
 }
 
+/// An entry's position in the lists of a run.
+private struct LintPlace: Comparable {
+  var manifest: Int
+  var line: UInt64
+
+  static func < (left: LintPlace, right: LintPlace) -> Bool { (left.manifest, left.line) < (right.manifest, right.line) }
+}
+
 /// The findings of a run, in bounded memory.
 struct LintLog {
   private static let hostLimit = 65_536
@@ -64,6 +72,8 @@ struct LintLog {
     /// What the messages have in common; nil if nothing.
     var pattern: MessagePattern?
     var lastMessage: String
+    /// Where its first URL is.
+    var place: LintPlace
   }
 
   init(_ lint: Lint, now: Timestamp) { judge = LintJudge(lint: lint, now: now) }
@@ -103,7 +113,7 @@ struct LintLog {
     let host = { result.finalURL.flatMap(Self.host) ?? String(decoding: entry.host, as: UTF8.self) }
     findings.removeAll { $0.rule == .certificate && !isNew(host()) }
     for finding in findings {
-      if finding.rule.isOfHosts, let index { note(finding, index) { String(decoding: entry.url, as: UTF8.self) } }
+      if finding.rule.isOfHosts, let index { note(finding, index, entry) }
       // An example needs memory only if it is kept.
       add(finding.rule, savedBytes: finding.savedBytes) {
         guard finding.rule == .certificate else { return example(finding.message, finding.savedBytes) }
@@ -117,15 +127,23 @@ struct LintLog {
     return findings.reduce(into: LintRuleSet()) { $0.insert($1.rule) }
   }
 
-  private mutating func note(_ finding: LintFinding, _ host: Int, _ url: () -> String) {
+  private mutating func note(_ finding: LintFinding, _ host: Int, _ entry: ReportedEntry) {
+    let place = LintPlace(manifest: entry.manifest, line: entry.line)
     guard var known = ofHosts[finding.rule]?[host] else {
       guard ofHosts[finding.rule]?.count ?? 0 < FailureLog.hostLimit else { return }
-      let summary = LintHost(count: 1, firstURL: url())
+      let summary = LintHost(count: 1, firstURL: String(decoding: entry.url, as: UTF8.self))
       let pattern = MessagePattern(finding.message)
-      ofHosts[finding.rule, default: [:]][host] = OfHost(summary: summary, pattern: pattern, lastMessage: finding.message)
+      ofHosts[finding.rule, default: [:]][host] = OfHost(
+        summary: summary,
+        pattern: pattern,
+        lastMessage: finding.message,
+        place: place
+      )
       return
     }
     known.summary.count += 1
+    // The first of the lists, whichever was received first.
+    if place < known.place { (known.place, known.summary.firstURL) = (place, String(decoding: entry.url, as: UTF8.self)) }
     if known.lastMessage != finding.message, let pattern = known.pattern {
       let other = MessagePattern(finding.message)
       if pattern.words == other.words { known.pattern!.keepCommonParts(with: other) } else { known.pattern = nil }
