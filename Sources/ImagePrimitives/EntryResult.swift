@@ -17,14 +17,14 @@ public struct EntryResult: Sendable {
   public var height: UInt32
   /// The number of pictures, as in the image's header; 1 if unknown.
   package var frames: UInt32 = 1
-  /// Whether it is an animation; one whose end wasn't read may count only one picture.
-  package var isAnimated = false
-  /// Properties besides the picture, as far as they are known.
-  public var metadata: ImageMetadata
   /// The HTTP status of the response of this run that brought or confirmed a good image; 0 if there was none.
   package var status: UInt16 = 0
+  /// Whether it is an animation; one whose end wasn't read may count only one picture.
+  package var isAnimated = false
   /// Whether format, size, bytes and checksum are those of a transformed image, since its original is unknown, as for a hit.
   package var isTransformed = false
+  /// Properties besides the picture, as far as they are known.
+  public var metadata: ImageMetadata
   /// Bytes of the image's body; 0 if none was received.
   public var bytes: UInt64
   /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it

@@ -161,8 +161,12 @@ struct BatchLookUp {
   }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
-    var result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
-    result.isTransformed = context.transform != nil
+    let result = EntryResult(
+      .hitMemory,
+      head: remembered.shown,
+      in: context.cache,
+      isTransformed: context.transform != nil
+    )
     let image = context.options.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(result, payload: image.map { LoadPayload(image: $0) })
   }
@@ -352,9 +356,7 @@ extension BatchLookUp {
         if isOwn {
           decide(index, head, key, reader, isTransformed: true)
         } else {
-          var result = EntryResult(.hitDisk, head: head, in: cache)
-          result.isTransformed = true
-          decide(index, as: result)
+          decide(index, as: EntryResult(.hitDisk, head: head, in: cache, isTransformed: true))
         }
         return true
       }

@@ -80,8 +80,7 @@ struct DecidedRequests {
     var next = 0
     for decision in decisions {
       if let head = decision.head {
-        var result = EntryResult(decision.outcome, head: head, in: cache)
-        result.isTransformed = decision.isTransformed
+        let result = EntryResult(decision.outcome, head: head, in: cache, isTransformed: decision.isTransformed)
         report(decision.index, LoadCompletion(result))
       } else {
         report(decision.index, completions[next])

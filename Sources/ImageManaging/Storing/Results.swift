@@ -15,8 +15,9 @@ extension EntryResult {
   init(unfit failure: ImageFailure) { self.init(.failed, details: Details(failure: failure)) }
 
   /// A hit decided by its record, by the rules of `cache`.
-  init(_ outcome: LoadOutcome, head: EntryHead, in cache: ImageCache?) {
+  init(_ outcome: LoadOutcome, head: EntryHead, in cache: ImageCache?, isTransformed: Bool = false) {
     self.init(outcome)
+    self.isTransformed = isTransformed
     format = head.format
     width = head.width
     height = head.height

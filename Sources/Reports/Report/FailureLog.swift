@@ -10,6 +10,7 @@ struct FailureLog {
   static let hostLimit = 1024
 
   private struct Group {
+    let key: FailureGroup.Key
     var summary: FailureGroup
     var hosts: [Int: UInt64] = [:]
     /// What the messages so far have in common; nil if nothing.
@@ -35,9 +36,9 @@ struct FailureLog {
   private struct Last {
     var kind: FailureKind?
     var status: Int?
+    /// As in the entry's result.
     var message: String
-    var host: Int?
-    var key: FailureGroup.Key
+    var group: Int
   }
 
   /// How many entries are kept completely.
@@ -46,14 +47,16 @@ struct FailureLog {
   private var known: [FailureRecord] = []
   private var recordBytesLeft = FailureRecord.listedBytes
   private(set) var standings = FailureStandings()
-  private var groups: [FailureGroup.Key: Group] = [:]
+  private var groups: [Group] = []
+  /// The indices of the groups.
+  private var indices: [FailureGroup.Key: Int] = [:]
   /// How many groups a kind has, by the key for its other messages.
   private var groupCounts: [FailureGroup.Key: Int] = [:]
   private var exampleBytesLeft = FailureLog.exampleBytes
   /// Further locations of failing images, by ``ReportedEntry/imageKey``, of as many images as a report lists at most.
   private var locations: [UInt64: [String]] = [:]
   private var last: Last?
-  private var lastKey: FailureGroup.Key?
+  private var lastGroup: Int?
   /// The URL of the last failure, in memory that is reused, since there may be millions of failures.
   private var lastURL: [UInt8] = []
 
@@ -69,11 +72,10 @@ struct FailureLog {
     variant: RequestVariant,
     standing: FailureStanding
   ) {
-    let failure = result.failureWithRedirect
-    let key = group(of: failure, entry, host: host)
+    let group = group(of: result, entry)
     // Those that count replace known ones.
     let isNew = standing == .counts && standings.known > 0
-    let isExample = groups[key]!.summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew)
+    let isExample = groups[group].summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew)
     let isRecorded = recordBytesLeft > 0 && (new.count + known.count < listedLimit || standing == .counts && !known.isEmpty)
     if isExample || isRecorded {
       let record = FailureRecord(
@@ -83,7 +85,7 @@ struct FailureLog {
         priority: entry.priority,
         variant: variant,
         outcome: result.outcome,
-        failure: failure,
+        failure: result.failureWithRedirect,
         attempts: result.attempts,
         remoteCache: result.remoteCache,
         isBlacklisted: result.outcome == .blacklisted || result.details?.isBlacklisted == true,
@@ -96,18 +98,18 @@ struct FailureLog {
       )
       if isRecorded { keep(record) }
       if isExample {
-        groups[key]!.summary.examples.removeKnown(ifOver: FailureGroup.exampleLimit)
-        groups[key]!.summary.examples.add(record, within: &exampleBytesLeft)
+        groups[group].summary.examples.removeKnown(ifOver: FailureGroup.exampleLimit)
+        groups[group].summary.examples.add(record, within: &exampleBytesLeft)
       }
     }
-    groups[key]!.count(result.outcome, host: host)
+    groups[group].count(result.outcome, host: host)
     if result.outcome == .failed {
-      lastKey = key
+      lastGroup = group
       lastURL.removeAll(keepingCapacity: true)
       lastURL.append(contentsOf: entry.url)
     }
-    if standing == .counts { groups[key]!.summary.counting += 1 }
-    standings.count(standing, kind: key.kind)
+    if standing == .counts { groups[group].summary.counting += 1 }
+    standings.count(standing, kind: groups[group].key.kind)
   }
 
   /// Adds the location of an entry whose image has failed before.
@@ -135,31 +137,34 @@ struct FailureLog {
     if record.standing == .known { known.append(record) } else { new.append(record) }
   }
 
-  /// Returns the key of a failure's group, which is added if it is missing.
-  private mutating func group(of failure: ImageFailure?, _ entry: ReportedEntry, host: Int?) -> FailureGroup.Key {
-    let (kind, status, message) = (failure?.kind, failure?.status, failure?.message ?? "")
-    if let last, last.kind == kind, last.status == status, last.host == host, last.message == message { return last.key }
+  /// Returns the index of a failure's group, which is added if it is missing.
+  private mutating func group(of result: EntryResult, _ entry: ReportedEntry) -> Int {
+    let (kind, status, text) = (result.failure?.kind, result.failure?.status, result.failure?.message ?? "")
+    if let last, last.kind == kind, last.status == status, last.message == text, result.finalURL == nil { return last.group }
+    let failure = result.failureWithRedirect
     // As readers of the records see it.
     let name = String(decoding: entry.url, as: UTF8.self).hostAndPort
     var key = FailureGroup.Key(failure, host: name)
-    if groups[key] == nil, groupCounts[key.ofOthers, default: 0] >= FailureGroup.messageLimit { key = key.ofOthers }
-    let pattern = MessagePattern(message, host: name)
-    if groups[key] == nil {
-      groups[key] = Group(summary: FailureGroup(kind: key.kind, status: key.status), pattern: pattern)
-      groupCounts[key.ofOthers, default: 0] += 1
+    if indices[key] == nil, groupCounts[key.ofOthers, default: 0] >= FailureGroup.messageLimit { key = key.ofOthers }
+    let pattern = MessagePattern(failure?.message ?? "", host: name)
+    let group = indices[key] ?? groups.count
+    if group < groups.count {
+      groups[group].note(pattern)
     } else {
-      groups[key]!.note(pattern)
+      indices[key] = group
+      groups.append(Group(key: key, summary: FailureGroup(kind: key.kind, status: key.status), pattern: pattern))
+      groupCounts[key.ofOthers, default: 0] += 1
     }
-    last = Last(kind: kind, status: status, message: message, host: host, key: key)
-    return key
+    if result.finalURL == nil { last = Last(kind: kind, status: status, message: text, group: group) }
+    return group
   }
 
   /// The last entry that failed in this run, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
-  var lastFailure: String? { lastKey.map { "\($0.title) \(String(decoding: lastURL, as: UTF8.self))" } }
+  var lastFailure: String? { lastGroup.map { "\(groups[$0].key.title) \(String(decoding: lastURL, as: UTF8.self))" } }
 
   /// The most frequent reason why a host can't be reached; nil if there is none.
   var unreachable: FailureReason? {
-    let reasons = groups.values.compactMap { group in
+    let reasons = groups.compactMap { group in
       group.summary.examples.first?.failure?.unreachableReason.map { (reason: $0, count: group.summary.count) }
     }
     return reasons.max { $0.count < $1.count }?.reason
@@ -167,7 +172,7 @@ struct FailureLog {
 
   /// The groups, the largest first, with the names of their hosts.
   func summaries(hosts: HostTable) -> [FailureGroup] {
-    groups.values.map { group in
+    groups.map { group in
       var summary = group.summary
       summary.examples = summary.examples.map(located)
       summary.message = group.pattern.map(\.text).flatMap { $0.isEmpty ? nil : $0 }

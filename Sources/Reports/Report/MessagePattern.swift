@@ -88,7 +88,7 @@ private struct PartScanner {
 
   /// Whether the text is there, in any letter case.
   private func has(_ text: some Collection<UInt8>, at start: Int) -> Bool {
-    guard start + text.count <= bytes.count else { return false }
+    guard start + text.count <= bytes.count, let first = text.first, bytes[start] | 0x20 == first | 0x20 else { return false }
     return zip(text, bytes[start...]).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && isASCIILetter($0)) }
   }
 

@@ -16,7 +16,7 @@ package func grouped(_ value: UInt64) -> String {
 /// Counts stand alone between spaces and punctuation: parts of URLs, paths, times and quoted texts don't, and names that are numbers follow
 /// their noun.
 package func groupingDigits(in sentence: String) -> String {
-  guard sentence.utf8.count <= 4096 else { return sentence }
+  guard sentence.utf8.count <= 4096, hasLongNumber(sentence) else { return sentence }
   let bytes = Array(sentence.utf8)
   var (result, start, index) = ([UInt8](), 0, 0)
   func isDigit(_ index: Int) -> Bool { index < bytes.count && (0x30...0x39).contains(bytes[index]) }
@@ -35,6 +35,16 @@ package func groupingDigits(in sentence: String) -> String {
     index = max(end, index + 1)
   }
   return start == 0 ? sentence : String(decoding: result + bytes[start...], as: UTF8.self)
+}
+
+/// Whether there are four digits in a row.
+private func hasLongNumber(_ sentence: String) -> Bool {
+  var digits = 0
+  for byte in sentence.utf8 {
+    digits = (0x30...0x39).contains(byte) ? digits + 1 : 0
+    if digits == 4 { return true }
+  }
+  return false
 }
 
 /// Whether the last word is one whose number is a name.
