@@ -41,10 +41,9 @@ let package = Package(
       name: "RareFormats",
       description: "Decode TIFF, HEIC and JPEG XL images with libtiff, libheif and libjxl, which are loaded when first needed"
     ),
-    .trait(name: "Queue", description: "The commands enqueue, worker and queue, for job queues on Redis with hiredis"),
     .trait(name: "Observing", description: "The module PrewarmObserving: logs with swift-log, metrics with swift-metrics"),
     .trait(name: "FoundationURLs", description: "Loads by Foundation's URL, besides those by strings"),
-    .default(enabledTraits: ["AVIF", "RareFormats", "Queue"]),
+    .default(enabledTraits: ["AVIF", "RareFormats"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -65,8 +64,6 @@ let package = Package(
     system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
     // Debian's giflib has no pkg-config file; its module map links the library.
     .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
-    // SwiftPM rejects the flags in hiredis' pkg-config file; its headers are found without them.
-    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CPlatform"),
 
     // Calls that start and end in C, since `setjmp` may not cross Swift.
@@ -125,24 +122,11 @@ let package = Package(
         "ImageURLs", "ImagePrimitives", "Reports", "Threads",
       ]
     ),
-    library("RedisClient", ["ImagePrimitives", "CHiredis"]),
-    library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
-    library(
-      "QueuedJobs",
-      [
-        "WarmJobs", "WorkQueues", "RedisClient", "YAMLDocuments", "Manifests", "ImageManaging", "ImageCaching",
-        "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reports", "Threads", "CXXHash",
-      ]
-    ),
     .executableTarget(
       name: "prewarm",
       dependencies: [
         "WarmJobs", "Reports", "Manifests", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
         "ImagePrimitives", "Threads", arguments,
-        .target(name: "QueuedJobs", condition: .when(traits: ["Queue"])),
-        .target(name: "WorkQueues", condition: .when(traits: ["Queue"])),
-        .target(name: "RedisClient", condition: .when(traits: ["Queue"])),
       ],
       swiftSettings: strict
     ),
@@ -202,8 +186,6 @@ let package = Package(
       "GuideTests",
       ["PrewarmImages", "TestOrigin"]
     ),
-    tests("RedisClientTests", ["RedisClient", "ImagePrimitives"]),
-    tests("WorkQueuesTests", ["WorkQueues", "RedisClient", "ImagePrimitives", "Threads"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportsTests", ["Reports", "ImagePrimitives", "ImageURLs"]),
@@ -215,8 +197,7 @@ let package = Package(
         "TestOrigin",
       ]
     ),
-    tests("QueuedJobsTests", ["QueuedJobs", "WarmJobs", "WorkQueues", "ImagePrimitives", "ImageManaging", "ImageURLs"]),
-    tests("CommandTests", ["ImageCaching", "ImagePrimitives", "RedisClient", "WorkQueues", "prewarm", "TestOrigin"]),
+    tests("CommandTests", ["ImageCaching", "ImagePrimitives", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]
 )
@@ -226,7 +207,7 @@ if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageURLs", "ImageCoding", "Manifests", "Reports", "WorkQueues"],
+      dependencies: ["ImagePrimitives", "ImageURLs", "ImageCoding", "Manifests", "Reports"],
       path: "Tests/Fuzzing",
       swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
     )

@@ -84,16 +84,6 @@ struct ReportDisplayOptions: ParsableArguments {
   var display: Display { Display(isQuiet: quiet.quiet, isVerbose: verbose.verbose, color: color.color) }
 }
 
-/// The display options of workers; `--verbose` is accepted without an effect.
-struct WorkerDisplayOptions: ParsableArguments {
-  @OptionGroup var quiet: QuietFlag
-  @OptionGroup var color: ColorOption
-  @OptionGroup var progress: ProgressOption
-  @OptionGroup(visibility: .private) var verbose: VerboseFlag
-
-  var display: Display { Display(isQuiet: quiet.quiet, color: color.color, progress: progress.progress) }
-}
-
 /// The display options of commands that only check files; `--verbose` and `--progress` are accepted without an effect.
 struct CheckedFileDisplayOptions: ParsableArguments {
   @OptionGroup var quiet: QuietFlag

@@ -23,18 +23,10 @@ import WarmJobs
     groupedSubcommands: [
       CommandGroup(
         name: "More",
-        subcommands: [ValidateCommand.self, BlacklistCommand.self] + queueCommands + [SchemaCommand.self]
+        subcommands: [ValidateCommand.self, BlacklistCommand.self, SchemaCommand.self]
       )
     ]
   )
-
-  private static var queueCommands: [any ParsableCommand.Type] {
-    #if Queue
-    [EnqueueCommand.self, WorkerCommand.self, QueueCommand.self]
-    #else
-    []
-    #endif
-  }
 
   func run() throws {
     writeToStandardError(Self.arranged(Self.helpMessage()) + "\n")

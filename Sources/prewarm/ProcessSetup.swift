@@ -14,7 +14,7 @@ enum SignalWatcher {
   /// How long the process may wait for anything but a run after the first signal, such as a pipe without a reader.
   private static let patience = Duration.milliseconds(800)
 
-  /// How long transfers and Redis commands may take to end after the first signal.
+  /// How long transfers may take to end after the first signal.
   private static let grace = Duration.seconds(10)
 
   /// Prepares the process for work that signals can stop. Call it before any thread starts.
@@ -23,15 +23,8 @@ enum SignalWatcher {
   /// stops the control. Afterwards the process also ends if it waits while nothing runs that ends by itself: then a file or a pipe
   /// blocks it, and no other thread could wake it. Whatever was committed stays valid.
   ///
-  /// - Parameters:
-  ///   - isEnding: whether something runs that ends by itself soon after the first signal.
-  ///   - announces: whether the stop is announced.
   /// - Throws: if the system can't start a thread; without it, all signals would be ignored.
-  static func setUp(
-    _ display: Display,
-    isEnding: @escaping @Sendable (RunControl) -> Bool = { _ in true },
-    announces: @escaping @Sendable (RunControl) -> Bool
-  ) throws(CommandError) -> (control: RunControl, progress: ProgressPrinter) {
+  static func setUp(_ display: Display) throws(CommandError) -> (control: RunControl, progress: ProgressPrinter) {
     var set = signalSet()
     pthread_sigmask(SIG_BLOCK, &set, nil)
     OpenFiles.raiseLimit()
@@ -40,10 +33,10 @@ enum SignalWatcher {
     do {
       _ = try WorkerThread(name: "signals") {
         watch {
-          isEnding(control)
+          control.isRunning
         } onFirst: { signal in
           control.stop(signal: signal)
-          if announces(control) { progress.note("stopping: transfers have 5 s to finish; a second signal ends at once") }
+          if control.isRunning { progress.note("stopping: transfers have 5 s to finish; a second signal ends at once") }
         }
       }
     } catch {

@@ -84,10 +84,4 @@ import Testing
     #expect(try await job.runJob().failuresByKind == ["expectation": 1])
   }
 
-  @Test("a queue refuses lists that say more than it carries") func queue() async throws {
-    let job = job(["https://img.example.com/a.jpg,,,1,,"])
-    let server = try await RedisServer()
-    let result = try await job.prewarm("enqueue", "job.yaml", "--queue", server.url)
-    #expect(result.status == 1 && result.errorText.contains("expects"), "\(result.errorText)")
-  }
 }

@@ -52,7 +52,7 @@ import Testing
     "an unknown command gets a suggestion",
     arguments: [
       ["chekc", "urls.txt"], ["cache", "lst"], ["report", "shwo"], ["job.yaml"], ["https://h.example/1.jpg"], ["frobnicate"],
-      ["queue", "stauts"],
+      ["report", "shwo"],
     ]
   )
   func misspeltCommands(arguments: [String]) async throws {

@@ -12,14 +12,6 @@ enum SoakCounts {
   static let images = count("PREWARM_SOAK_IMAGES", default: 300)
   /// URLs of a check.
   static let urls = count("PREWARM_SOAK_URLS", default: 1200)
-  /// The duration for which workers share a rate.
-  static let rateSeconds = count("PREWARM_SOAK_SECONDS", default: 60)
-  /// Entries of a queue.
-  static let entries = count("PREWARM_SOAK_ENTRIES", default: 800)
-  /// Killed workers of a queue.
-  static let workerKills = count("PREWARM_SOAK_WORKER_KILLS", default: 3)
-  /// Restarts of a queue's server.
-  static let redisRestarts = count("PREWARM_SOAK_REDIS_RESTARTS", default: 1)
   /// The seed of random moments; a failing test prints it.
   static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
 

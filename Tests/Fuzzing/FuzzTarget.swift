@@ -2,16 +2,14 @@ import Glibc
 import ImageCoding
 import ImagePrimitives
 
-/// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, that of queue
-/// messages and rows in Redis, or that of pages, stylesheets and lists.
+/// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, or that
+/// of pages, stylesheets and lists.
 ///
 /// One program has all targets, so that the coders are built with sanitizers only once; `PREWARM_FUZZ_TARGET` selects one.
 enum FuzzTarget {
   case coder(any ImageCoder, ImageFormat)
   case header
   case report
-  case queueMessage
-  case queueRows
   case html
   case css
   case list
@@ -23,8 +21,6 @@ enum FuzzTarget {
     switch name {
     case "header": return .header
     case "report": return .report
-    case "queue-message": return .queueMessage
-    case "queue-rows": return .queueRows
     case "html": return .html
     case "css": return .css
     case "list": return .list
@@ -41,8 +37,6 @@ enum FuzzTarget {
     case .coder(let coder, let format): CoderChecks(coder, format, bytes).run()
     case .header: HeaderChecks(bytes).run()
     case .report: ReportChecks(bytes).run()
-    case .queueMessage: QueueMessageChecks(bytes).run()
-    case .queueRows: QueueRowChecks(bytes).run()
     case .html: PageChecks(bytes).runPage()
     case .css: PageChecks(bytes).runStylesheet()
     case .list: ListChecks(bytes).run()
@@ -52,8 +46,6 @@ enum FuzzTarget {
   /// The initial inputs besides the fixtures, written by prewarm itself.
   private var seeds: [[UInt8]] {
     switch self {
-    case .queueMessage: QueueMessageChecks.seeds
-    case .queueRows: QueueRowChecks.seeds
     case .html: PageChecks.pageSeeds
     case .css: PageChecks.stylesheetSeeds
     case .list: ListChecks.seeds
@@ -82,8 +74,8 @@ enum FuzzTarget {
       let length = byLibrary()
       Mending.mend(UnsafeMutableRawBufferPointer(rebasing: bytes[..<length]), as: format)
       return length
-    case .report, .queueRows: return JSONMutation.mutate(bytes, count: count, seed: seed) ?? byLibrary()
-    case .header, .queueMessage, .html, .css, .list: return byLibrary()
+    case .report: return JSONMutation.mutate(bytes, count: count, seed: seed) ?? byLibrary()
+    case .header, .html, .css, .list: return byLibrary()
     }
   }
 }

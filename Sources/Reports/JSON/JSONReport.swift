@@ -14,7 +14,7 @@ import ImagePrimitives
 /// - `signal` is the name of the signal that interrupted the run; `breakage` is a sentence on why it couldn't finish.
 /// - `totals` counts an image once, however many lists name it, and so do all counts but those of `manifests`; `repeated` counts the
 ///   further entries with the same image and the same result. `also_in` of a failure has their locations.
-/// - `outstanding` counts entries of a queue that workers hadn't finished when the wait for them ended.
+/// - `outstanding` counts entries of shards that a merge of a plan lacks.
 /// - `fail_on` has the rules: a limit is a count, `{"fraction": 0.01}`, or null if the rule is off. `verdict` has a sentence for each
 ///   broken rule, and `standings` says how many failures counted, and how many were known.
 /// - `baseline` compares the run with an earlier one: how many of its failures are still bad, fixed or not seen, and the first fixed

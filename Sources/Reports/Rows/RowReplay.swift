@@ -25,11 +25,6 @@ public final class RowReplay {
   private var claimedBytes: UInt64 = 0
   private var claimedWaits: UInt64 = 0
 
-  /// Identifies the image of a normalised URL, see ``ReportedEntry/imageHash``; nil: the URL identifies it.
-  public var imageHash: ((UnsafeRawBufferPointer, URLParts) -> UInt64)?
-  /// The remarks of ``DetailedRows``.
-  public private(set) var remarks = RemarkCounts()
-
   /// Creates a report on a job of that name; `journals` get every row again.
   package convenience init(
     version: String,
@@ -52,29 +47,6 @@ public final class RowReplay {
 
   /// Counts rows for `report`, which its owner finishes. It must not have manifests or variants yet.
   public init(into report: RunReport) { self.report = report }
-
-  /// Adds a manifest that rows name by `key`; see ``RunReport/addManifest(_:file:)``.
-  public func addManifest(_ path: String, file: String?, key: String) {
-    manifests[key] = report.addManifest(path, file: file)
-    lastManifest = nil
-  }
-
-  /// Whether rows may name a manifest by `key`.
-  public func knowsManifest(_ key: String) -> Bool { manifests[key] != nil }
-
-  /// Counts ``DetailedRows`` from `origin`; an invalid row throws, after the ones before it were counted.
-  public func add(_ rows: UnsafeRawBufferPointer, from origin: String) throws(ReportReadingError) {
-    for line in rows.split(separator: UInt8(ascii: "\n")) {
-      do throws(JSONError) {
-        let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: line))
-        let row = ReportRow(value: document.root)
-        try record(row, try row.detailedResult())
-        remarks.add(try row.remarks())
-      } catch {
-        throw ReportReadingError(path: origin, message: error.message)
-      }
-    }
-  }
 
   /// Counts the rows of a file; passing a JSON report is a programmer error and traps.
   public func add(_ input: ReportInput) throws(ReportReadingError) {
@@ -142,9 +114,8 @@ public final class RowReplay {
     return stem ?? file
   }
 
-  private func record(_ row: ReportRow) throws(JSONError) { try record(row, try row.result()) }
-
-  private func record(_ row: ReportRow, _ result: EntryResult) throws(JSONError) {
+  private func record(_ row: ReportRow) throws(JSONError) {
+    let result = try row.result()
     try claim(result)
     let url = try row.url()
     let variant = try variant(of: row)
@@ -155,10 +126,9 @@ public final class RowReplay {
     let isRepeated = try row.read(.repeated) ?? false
     let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
-      let hasImage = (result.bodyIdentity != nil || report.identifiesImages) && parts != .empty
-      var hash = hasImage ? imageHash?(bytes, parts) : nil
+      var hash: UInt64?
       // The locations of a failing image are found by its normal form, whatever its spelling.
-      if hash == nil, result.failure != nil, parts != .empty {
+      if result.failure != nil, parts != .empty {
         hash = DuplicateIndex.hash(UnsafeRawBufferPointer(rebasing: bytes[..<parts.count]))
       }
       var reported = ReportedEntry(
@@ -234,21 +204,5 @@ public final class RowReplay {
     let index = report.addVariant(variant)
     variants[variant] = index
     return index
-  }
-}
-
-/// The number of entries with each of ``DetailedRows/Remarks``.
-public struct RemarkCounts: Sendable, Hashable {
-  /// Rows of entries that passed `include` and `exclude`.
-  public var kept: UInt64 = 0
-  /// Failures that added URLs to the blacklist.
-  public var joinedBlacklist: UInt64 = 0
-  /// Successes that removed URLs from it.
-  public var leftBlacklist: UInt64 = 0
-
-  mutating func add(_ remarks: DetailedRows.Remarks) {
-    if !remarks.isLeftOut { kept += 1 }
-    if remarks.joinedBlacklist { joinedBlacklist += 1 }
-    if remarks.leftBlacklist { leftBlacklist += 1 }
   }
 }

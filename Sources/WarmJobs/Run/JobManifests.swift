@@ -1,13 +1,13 @@
-package import ImageCaching
-package import ImageDownloading
-package import ImagePrimitives
-package import Manifests
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import Manifests
 import ImageManaging
 import Reports
 
 /// A job's open manifests, to be read in the job's order.
-package final class JobManifests {
-  package let reader: ManifestReader
+final class JobManifests {
+  let reader: ManifestReader
   /// Fetches manifests by URL; nil if no requests are made.
   private let fetcher: JobManifestFetcher?
   private let copies: ListCopies?
@@ -20,7 +20,7 @@ package final class JobManifests {
   ///   - makesRequests: if false, a manifest with a URL throws.
   ///   - now: the time from which `newer-than` counts.
   ///   - cache: keeps copies of fetched lists; nil: none are kept.
-  package init(
+  init(
     _ job: Job,
     spoolDirectory: String,
     makesRequests: Bool,
@@ -46,13 +46,13 @@ package final class JobManifests {
   }
 
   /// Warnings about the manifests so far, one sentence each.
-  package var warnings: [String] {
+  var warnings: [String] {
     let warnings = isOfCommandLine ? reader.warnings.map(Job.namingOptions) : reader.warnings
     return warnings + [copies?.failure].compactMap(\.self)
   }
 
   /// Lets `downloader` fetch manifests while `body` reads them.
-  package func fetching<Result, Failure: Error>(
+  func fetching<Result, Failure: Error>(
     with downloader: ImageDownloader,
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -82,7 +82,7 @@ extension Job {
 extension ManifestReader {
   /// The absolute path of the file with the entries of a manifest, which is `jobFile` for inline ones; nil if they
   /// aren't in a file.
-  package func file(ofManifest index: Int, jobFile: String?) -> String? {
+  func file(ofManifest index: Int, jobFile: String?) -> String? {
     switch location(ofManifest: index) {
     case .file(let path): JobPath(path, in: "/").normalized
     case .inline: jobFile
@@ -114,5 +114,5 @@ extension Job {
   }
 
   /// The absolute path of the job file; nil if there is none.
-  package var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
+  var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
 }

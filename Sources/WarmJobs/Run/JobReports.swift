@@ -4,11 +4,11 @@ public import Reports
 public final class JobReports {
   private let job: Job
   /// The failures of an earlier run, which don't count; nil if all count.
-  package let baseline: FailureBaseline?
+  let baseline: FailureBaseline?
   /// Warnings for the report, one sentence each.
   public let warnings: [String]
   /// The maximum number of failures in reports.
-  package let listedFailures: Int
+  let listedFailures: Int
   /// The job's reports, in order.
   let writers: [any ReportWriter]
 
@@ -53,7 +53,7 @@ public final class JobReports {
   }
 
   /// The reports that record a row for each entry.
-  package var journals: [any ReportJournal] { writers.compactMap(\.journal) }
+  var journals: [any ReportJournal] { writers.compactMap(\.journal) }
 
   /// The reports, one sentence each, for logs.
   var notes: [String] {
@@ -61,7 +61,7 @@ public final class JobReports {
   }
 
   /// Writes the rows that `report` has counted so far; an error is recorded as the breakage of `end`.
-  package func flushJournals(of report: RunReport, _ end: inout RunEnd) {
+  func flushJournals(of report: RunReport, _ end: inout RunEnd) {
     do throws(ReportError) {
       try report.flushJournals()
     } catch {

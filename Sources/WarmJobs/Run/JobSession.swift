@@ -1,16 +1,16 @@
 import Glibc
-package import ImageCaching
-package import ImageDownloading
-package import ImageManaging
-package import ImagePrimitives
-package import Reports
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Reports
 
-/// A running job over a shared manager, for any source of entries: applies the job's rules, and measures the run.
-package final class JobSession {
-  package let context: LoadContext
+/// A running job over a shared manager: applies the job's rules, and measures the run.
+final class JobSession {
+  let context: LoadContext
   let startedAt: Timestamp
   /// The downloader's limits since the start of the session.
-  package let limits: DownloadLimits
+  let limits: DownloadLimits
   private(set) var peakMemoryBytes: UInt64 = 0
 
   private let stores: JobStores
@@ -20,21 +20,19 @@ package final class JobSession {
   private let waitsBefore: BottleneckTimes
 
   /// The parts of a session that don't follow from its job.
-  package struct Surroundings {
+  struct Surroundings {
     /// The memory layer; nil if the job has none.
-    package var memory: ImageMemory?
+    var memory: ImageMemory?
     /// Receives every fetched image.
     var observer: (any ImageObserver)?
     var files = OpenFileBudget()
     /// A dry run makes no requests.
     var isDryRun = false
-    package var time = TimeSource.system
-
-    package init(isDryRun: Bool = false, time: TimeSource = .system) { (self.isDryRun, self.time) = (isDryRun, time) }
+    var time = TimeSource.system
   }
 
   /// Starts a session: from now on the manager's downloader uses the limits of the job.
-  package init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
+  init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
     self.stores = stores
     self.manager = manager
     time = surroundings.time
@@ -62,30 +60,29 @@ package final class JobSession {
     waitsBefore = manager.downloader.pipeline.times
   }
 
-  package var job: Job { stores.job }
+  var job: Job { stores.job }
 
-  package var elapsed: Duration { time.monotonic().since(start) }
+  var elapsed: Duration { time.monotonic().since(start) }
 
   /// Loads all entries of `delegate` by the job's rules until `control` stops it.
-  package func load(
+  func load(
     _ delegate: some PrefetchDelegate,
-    window: Int = PrefetchRun.largestWindow,
     deadline: Duration?,
     _ control: RunControl
   ) -> PrefetchRun.Summary {
-    let prefetch = PrefetchRun(manager: manager, context: context, window: window, deadline: deadline, time: time)
+    let prefetch = PrefetchRun(manager: manager, context: context, deadline: deadline, time: time)
     let summary = control.running(prefetch) { prefetch.run(delegate) }
     context.endLookUps()
     sampleMemory()
     return summary
   }
 
-  package func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
+  func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
 
-  package func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
+  func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
 
   /// A note about the host that is paused now; nil if none is.
-  package var pauseNote: String? { manager.downloader.statistics.pauseNote }
+  var pauseNote: String? { manager.downloader.statistics.pauseNote }
 
   /// The bottleneck so far.
   ///
@@ -104,7 +101,7 @@ package final class JobSession {
   ///
   /// - Parameter isWhole: whether each image was requested successfully or is permanently bad. Otherwise expired images are kept as
   ///   long as there is room, since an outage must not empty the cache.
-  package func trim(isWhole: Bool) {
+  func trim(isWhole: Bool) {
     guard let cache = stores.writableCache else { return }
     do throws(CacheError) {
       let result = try cache.trim(
@@ -125,7 +122,7 @@ package final class JobSession {
   /// The cache and its blacklist as they are now, for a report; nil if there is none.
   ///
   /// - Parameter freshUntil: the time until which all good entries of the run are fresh.
-  package func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
+  func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
     guard let cache = stores.cache else { return nil }
     let totals = try cache.totals()
     var summary = CacheSummary(

@@ -28,7 +28,7 @@ public final class JobStores {
   }
 
   /// The cache, if this run may write it.
-  package var writableCache: ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
+  var writableCache: ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
 
   /// The caches, one sentence each, for logs.
   var notes: [String] {

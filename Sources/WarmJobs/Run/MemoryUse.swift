@@ -1,9 +1,9 @@
 import Glibc
 
 /// The private memory of this process: anonymous and shared pages, without the page cache that LMDB maps.
-package enum MemoryUse {
+enum MemoryUse {
   /// The sum of `RssAnon` and `RssShmem` in `/proc/self/status`, in bytes; 0 if the system doesn't report them.
-  package static func current() -> UInt64 {
+  static func current() -> UInt64 {
     let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }
     defer { close(descriptor) }

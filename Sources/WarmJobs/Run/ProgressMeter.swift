@@ -1,9 +1,9 @@
 import ImageDownloading
-package import ImagePrimitives
+import ImagePrimitives
 public import Reports
 
 /// Measures the speed of a run and estimates its remaining time.
-package final class ProgressMeter {
+final class ProgressMeter {
   /// The least time between two updates.
   static let interval = Duration.milliseconds(100)
   /// The window of rates: long enough that they don't flicker.
@@ -21,21 +21,21 @@ package final class ProgressMeter {
   private var samples: [Sample]
   private var nextDue: MonotonicInstant
 
-  package init(jobName: String, start: MonotonicInstant) {
+  init(jobName: String, start: MonotonicInstant) {
     self.jobName = jobName
     samples = [Sample(moment: start, done: 0, bytes: 0)]
     nextDue = start.advanced(by: Self.interval)
   }
 
   /// Returns whether progress is due, and schedules the next update if it is.
-  package func isDue(now: MonotonicInstant) -> Bool {
+  func isDue(now: MonotonicInstant) -> Bool {
     guard now >= nextDue else { return false }
     nextDue = now.advanced(by: Self.interval)
     return true
   }
 
   /// Returns the state of the run, with rates over the last seconds.
-  package func snapshot(
+  func snapshot(
     totals: Totals,
     receivedBytes: UInt64,
     expected: Int?,

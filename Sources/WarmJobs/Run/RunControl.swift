@@ -34,7 +34,7 @@ public final class RunControl: Sendable {
 
   /// Requests the end of the current run, which has become useless: no requests are started, those in flight get their
   /// grace period.
-  package func endRun() {
+  func endRun() {
     let run = state.withLock { $0.run }
     run?.stop(gracefully: true)
   }

@@ -5,19 +5,6 @@ import WarmJobs
 /// The title of options that only `--help-hidden` shows.
 let rareOptions = "Rare options"
 
-/// Options that set keys of a job; they override the job file.
-struct KeyOptions: ParsableArguments {
-  @OptionGroup var requests: RequestOptions
-
-  @OptionGroup var cache: CacheKeyOptions
-
-  @OptionGroup(title: "Job")
-  var settings: SettingOptions<AllKeys>
-
-  /// What the options set; `--set` comes last and wins.
-  func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() + settings.overrides() }
-}
-
 /// Options that set keys of a job other than those of cache and blacklist.
 struct RequestOptions: ParsableArguments {
   @OptionGroup(title: "Requests")

@@ -120,7 +120,7 @@ struct JobsRun {
 
   /// Opens everything that the jobs of `load` need, runs them, and throws the worst exit status.
   func run(_ load: () throws -> [Job]) throws {
-    let (control, progress) = try SignalWatcher.setUp(display, isEnding: \.isRunning, announces: \.isRunning)
+    let (control, progress) = try SignalWatcher.setUp(display)
     let jobs = try load()
     let prepared = try prepare(jobs, control)
     let manager: ImageManager

@@ -17,8 +17,7 @@ import Testing
       ["cache", "get"],
       ["cache", "remove"], ["cache", "trim"], ["cache", "clear"], ["cache", "verify"], ["cache", "compact"],
       ["cache", "export"], ["cache", "import"], ["blacklist"], ["blacklist", "list"], ["blacklist", "remove"],
-      ["blacklist", "clear"], ["report"], ["report", "show"], ["report", "merge"], ["report", "diff"], ["enqueue"],
-      ["worker"], ["queue"], ["queue", "status"], ["schema"],
+      ["blacklist", "clear"], ["report"], ["report", "show"], ["report", "merge"], ["report", "diff"], ["schema"],
     ]
   )
   func help(command: [String]) async throws {

@@ -12,14 +12,11 @@ struct ExampleSite {
   private let certificates: Certificates
   private let nginx: Nginx
   private let proxy: TestProxy
-  private let redis: RedisServer?
 
-  /// - Parameter hasQueue: Whether examples use Redis.
-  init(hasQueue: Bool) async throws {
+  init() async throws {
     certificates = try await Certificates(hosts: ["*.example.com"])
     nginx = try await Nginx(serving: served.path, logsRequests: false, tls: .init(certificates))
     proxy = TestProxy(target: nginx.port)
-    redis = hasQueue ? try await RedisServer() : nil
     for (path, fixture) in Self.images { served.write(Fixtures.bytes("images/\(fixture)"), to: path) }
     served.write(sitemap, to: "sitemap.xml")
     served.write(page, to: "index.html")
@@ -33,8 +30,7 @@ struct ExampleSite {
       """
       #!/bin/sh
       case $1 in
-      run | check | worker) set -- "$@" --progress none \(options) ;;
-      enqueue) set -- "$@" --progress none ;;
+      run | check) set -- "$@" --progress none \(options) ;;
       esac
       exec '\(BuiltCommand.path)' "$@"
 
@@ -54,7 +50,7 @@ struct ExampleSite {
     variables["COLUMNS"] = "96"
     let command = try Command(
       "/bin/bash",
-      ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", "exec 2>&1\n" + local(script)],
+      ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", "exec 2>&1\n" + script],
       environment: variables,
       workingDirectory: work.path
     )
@@ -62,15 +58,9 @@ struct ExampleSite {
     return (result.status, global(result.outputText))
   }
 
-  /// A text with this machine's addresses in place of those of the guides.
-  func local(_ text: String) -> String {
-    redis.map { text.replacing("queue.example.com", with: $0.host) } ?? text
-  }
-
   /// An output with the guides' addresses, without a line feed at its end.
   private func global(_ output: String) -> String {
     var text = output.replacing(work.path, with: "/home/me")
-    if let redis { text = text.replacing("\(redis.host):6379", with: "queue.example.com:6379") }
     while text.last?.isNewline == true { text.removeLast() }
     return text
   }

@@ -8,7 +8,7 @@ import Testing
   @Test("the examples of each page run and print what it shows", arguments: GuidePage.all)
   func examples(path: String) async throws {
     let page = try GuidePage(path)
-    let site = try await ExampleSite(hasQueue: page.lines.contains { $0.contains("queue.example.com") })
+    let site = try await ExampleSite()
     var outputs: [(GuidePage.Block, String)] = []
     for block in page.blocks where block.isRun {
       let place = "\(path):\(block.lines.lowerBound)"
@@ -38,7 +38,7 @@ import Testing
     if !text.contains("version: 1\n") { job = "version: 1\nname: example\n\(text)" }
     if !text.contains("manifests:") { job += "\nmanifests: [{path: urls.txt}]" }
     let name = text.firstMatch(of: #/^# ([\w-]+\.yaml)\n/#).map { String($0.output.1) } ?? "example.yaml"
-    site.work.write(site.local(job) + "\n", to: name)
+    site.work.write(job + "\n", to: name)
     do {
       let result = try await site.run("prewarm validate \(name)")
       // A reader has the lists that an example names.

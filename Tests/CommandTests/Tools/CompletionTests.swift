@@ -20,7 +20,7 @@ import Testing
   /// A typed line, and something that has no effect there and isn't offered.
   static let omissions: [(line: String, omission: String)] = [
     ("prewarm check --set ", "cache.mode=only"), ("prewarm check --set ", "blacklist.enabled=true"),
-    ("prewarm worker --set ", "prefetch.order=lifo"), ("prewarm worker --", "--verbose"), ("prewarm validate --", "--progress"),
+    ("prewarm validate --", "--progress"),
   ]
 
   init() async throws {
