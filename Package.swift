@@ -113,7 +113,7 @@ let package = Package(
       ]
     ),
     library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson", heap]),
     library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
     library(
       "WarmJobs",

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/file.h>
@@ -90,6 +91,9 @@ static inline void system_limit_silence(int socket, unsigned int milliseconds) {
 
 // Names the calling thread; longer names than 15 bytes are truncated.
 static inline void system_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// Kills this process when the thread ends that started it (prctl(2), PR_SET_PDEATHSIG).
+static inline void system_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 
 // Limits how many separate heaps the threads allocate from (mallopt(3)). Other C libraries than GNU's have one, or none to set.
 static inline void system_limit_heaps(int count) {
@@ -205,6 +209,8 @@ static inline void system_limit_silence(int socket, unsigned int milliseconds) {
 }
 
 static inline void system_name_thread(const char *name) { pthread_setname_np(name); }
+
+static inline void system_end_with_parent(void) {}
 
 static inline void system_limit_heaps(int count) { (void)count; }
 

@@ -97,25 +97,10 @@ public final class ManifestReader {
     counts = Array(repeating: Counts(), count: manifestNames.count)
   }
 
-  /// Appends at most `maximum` entries, blocking while a pipe is empty; returns false at the end, with nothing
-  /// appended.
+  /// Appends at most `maximum` entries without waiting for a pipe or the network.
   ///
   /// If manifests, or sitemaps of an index, can't be read, or not to their end, the first such error is thrown after the entries of all
   /// others were returned; the ``warnings`` have the others.
-  public func next(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Bool {
-    let before = batch.entries.count
-    while true {
-      let status = try nextAvailable(&batch, maximum: maximum)
-      if batch.entries.count > before { return true }
-      switch status {
-      case .more: break
-      case .end: return false
-      case .waiting: wait()
-      }
-    }
-  }
-
-  /// Appends at most `maximum` entries without waiting for a pipe or the network. Throws as ``next(_:maximum:)`` does.
   public func nextAvailable(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
     defer { addNames() }
     if let failure, case .ended = phase { throw failure }
@@ -178,13 +163,6 @@ public final class ManifestReader {
     guard manifestNames.count < pass.files.count else { return }
     manifestNames += pass.files[manifestNames.count...].map(\.name)
     counts += repeatElement(Counts(), count: manifestNames.count - counts.count)
-  }
-
-  private func wait() {
-    guard let descriptor = waitDescriptor else { return }
-    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // After an interruption the caller just calls again.
-    _ = Glibc.poll(&poll, 1, -1)
   }
 
   private func prepare() -> Status {

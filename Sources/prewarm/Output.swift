@@ -77,6 +77,15 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   bytes.withUnsafeBytes { ImagePrimitives.writeAll($0, to: descriptor) }
 }
 
+/// The target of an option that writes a file.
+enum LocalTarget {
+  /// Throws status 3 for a URL: prewarm writes files only.
+  static func check(_ path: String, option: String) throws {
+    guard let sentence = JobPath.remoteTarget(path) else { return }
+    throw CommandError(.misused, "\(option)\(named(path)): \(sentence)")
+  }
+}
+
 /// The width of the terminal behind a descriptor; nil if it isn't a terminal.
 func terminalWidth(of descriptor: Int32) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }

@@ -23,7 +23,7 @@ import WarmJobs
     groupedSubcommands: [
       CommandGroup(
         name: "More",
-        subcommands: [ValidateCommand.self, BlacklistCommand.self, SchemaCommand.self]
+        subcommands: [ValidateCommand.self, BlacklistCommand.self, ShardsCommand.self, SchemaCommand.self]
       )
     ]
   )

@@ -76,7 +76,7 @@ extension BatchLookUp {
         if request.revalidation != nil, rules.prefersOwnCopy, !rules.refreshes || !context.options.delivery.isEmpty {
           serveAsItIs(request)
         } else {
-          decide(index, as: EntryResult(knownBad: known))
+          decide(index, as: context.result(forKnownBad: known))
         }
       } else if context.mode.usesNetwork {
         undecided.append(request)

@@ -221,7 +221,7 @@ struct BatchLookUp {
     _ reader: borrowing CacheReader,
     isTransformed: Bool = false
   ) {
-    decided.append(index, .hitDisk, head, isTransformed: isTransformed)
+    decided.append(index, context.outcome(ofHit: head), head, isTransformed: isTransformed)
     if context.used != nil { used.append(head.revision) }
     if rules.writesDisk && reader.needsTouch(head) {
       staleTouches.append(EntryTouch(key, head))

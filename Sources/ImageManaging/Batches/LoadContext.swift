@@ -148,6 +148,19 @@ package final class LoadContext: Sendable {
     notes.withLock { $0.warnings + ($0.furtherWarnings > 0 ? ["\($0.furtherWarnings) further warnings of this kind"] : []) }
   }
 
+  /// The outcome of a cached image: an earlier attempt of this run downloaded what was stored since its start.
+  @inline(__always)
+  func outcome(ofHit head: EntryHead) -> LoadOutcome {
+    guard let start = options.earlierAttempt else { return .hitDisk }
+    return head.storedAt >= start && head.storedAt < startedAt ? .downloaded : .hitDisk
+  }
+
+  /// The result for a blacklisted URL: a failure, if an earlier attempt of this run requested it.
+  func result(forKnownBad known: BlacklistHead) -> EntryResult {
+    guard let start = options.earlierAttempt, known.lastAt >= start, known.lastAt < startedAt else { return EntryResult(knownBad: known) }
+    return EntryResult(failedBefore: known)
+  }
+
   /// Ends reading ahead: the run has no further look-ups.
   package func endLookUps() { readAhead?.end() }
 

@@ -24,6 +24,9 @@ package struct LoadOptions: Sendable {
   package var servesExpired: Bool
   /// Whether the loads belong to a run that begins with the context, the reference of ages. False by default.
   package var isOfRun: Bool
+  /// When a run began that these loads try again; nil (the default): they are no further attempt. Images stored since then count as
+  /// downloaded, and failures as new, as if this attempt had requested them.
+  package var earlierAttempt: Timestamp?
   /// Whether images are served that the server allows to be used during revalidation (`stale-while-revalidate`, RFC 5861); the caller must
   /// then revalidate them. False by default.
   package var servesWhileRevalidating: Bool
@@ -70,6 +73,7 @@ package struct LoadOptions: Sendable {
     verifiesHits: Bool = false,
     servesExpired: Bool = false,
     isOfRun: Bool = false,
+    earlierAttempt: Timestamp? = nil,
     servesWhileRevalidating: Bool = false,
     delivery: LoadDelivery = [],
     decoding: DecodingOptions = DecodingOptions(),
@@ -95,6 +99,7 @@ package struct LoadOptions: Sendable {
     self.verifiesHits = verifiesHits
     self.servesExpired = servesExpired
     self.isOfRun = isOfRun
+    self.earlierAttempt = earlierAttempt
     self.servesWhileRevalidating = servesWhileRevalidating
     self.delivery = delivery
     self.decoding = decoding

@@ -6,9 +6,14 @@ import ImageURLs
 extension EntryResult {
   /// The result for a blacklisted URL that wasn't requested.
   init(knownBad known: BlacklistHead) {
-    let why = known.status.map { "the server responded with \($0)" } ?? known.kind.name
-    let failure = ImageFailure(known.kind, status: known.status, message: "blacklisted, not requested: \(why)")
+    let failure = ImageFailure(known.kind, status: known.status, message: "blacklisted, not requested: \(known.reason)")
     self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
+  }
+
+  /// The result for a URL that an earlier attempt of the run has requested.
+  init(failedBefore known: BlacklistHead) {
+    let failure = ImageFailure(known.kind, status: known.status, message: known.reason)
+    self.init(.failed, details: Details(failure: failure, isBlacklisted: true))
   }
 
   /// The result for a cached image that the job can't use.
@@ -201,4 +206,8 @@ extension NewProof {
       hasWarnings: verified.hasDecoderWarnings
     )
   }
+}
+
+extension BlacklistHead {
+  fileprivate var reason: String { status.map { "the server responded with \($0)" } ?? kind.name }
 }

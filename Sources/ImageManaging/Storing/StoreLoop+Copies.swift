@@ -97,7 +97,9 @@ extension StoreLoop {
       // The look-up doesn't know the bytes of a file in a flat folder.
       requestInstead(number, flight)
     case .good(let processed, let body, let sha256):
-      let result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body, sha256: sha256)
+      var outcome = LoadOutcome.hitDisk
+      if case .entry(_, _, _, let head, true) = copy.source { outcome = flight.context.outcome(ofHit: head) }
+      let result = EntryResult(outcome, copy: copy, verified: processed.verified, body: body, sha256: sha256)
       settle(number, flight, copy, response, processed, result)
     case .abandoned:
       finish(Committed(number, flight, EntryResult(.cancelled)))
@@ -169,7 +171,7 @@ extension StoreLoop {
   /// Requests the image of a bad cached copy, like a miss, unless the URL is blacklisted or nothing may start.
   private func requestInstead(_ number: UInt64, _ flight: Flight) {
     if let known = flight.known, !flight.context.retriesBlacklisted {
-      finish(Committed(number, flight, EntryResult(knownBad: known)))
+      finish(Committed(number, flight, flight.context.result(forKnownBad: known)))
     } else if !flight.context.mode.usesNetwork || !flight.mayBeDownloaded {
       finish(Committed(number, flight, EntryResult(.skipped)))
     } else if isClosing || flight.stop != .no {

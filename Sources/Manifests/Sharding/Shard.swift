@@ -117,6 +117,9 @@ public struct ListFingerprint: Sendable, Hashable {
   /// Creates the fingerprint of no entries.
   init() {}
 
+  /// Creates a fingerprint that was computed before.
+  package init(entries: UInt64, sum: UInt64) { (self.entries, self.sum) = (entries, sum) }
+
   /// Counts an entry with that hash. The hash is mixed and added, since two copies of one entry would cancel out under
   /// exclusive or.
   @inline(__always)

@@ -20,6 +20,8 @@ struct RowTrailer {
     if row.note?.origin != nil { original = row.original.map { String(decoding: $0, as: UTF8.self) } }
   }
 
+  init(note: EntryNote) { self.note = note }
+
   var encoded: [UInt8] {
     var writer = Writer()
     writer.put(problem, maximum: Self.maximumProblemBytes)

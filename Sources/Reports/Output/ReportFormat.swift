@@ -44,7 +44,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   /// unchanged.
   package func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
     switch self {
-    case .jsonl: try JSONLinesJournal(path: path)
+    case .jsonl: try JSONLinesJournal(path: path, growsInPlace: options.rowsGrowInPlace)
     case .text: FormWriter(path == "-" ? options.terminal : options.terminal.forFile, file: try ReportFile(path: path))
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
     case .csv: CSVJournal(file: try ReportFile(path: path))
@@ -66,6 +66,8 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 public struct ReportOptions: Sendable {
   /// The layout of a text report on standard output; in a file it has 80 columns and no colours.
   public var terminal = TextReport()
+  /// Whether rows in JSON Lines are visible during the run, the default; otherwise the file gets its name at the end.
+  public var rowsGrowInPlace = true
   /// Whether a JUnit report lists good entries, too; no by default.
   public var listsSuccesses = false
   /// The file of a GitHub step's summary, to which a report for GitHub appends; nil if there is none.

@@ -9,7 +9,9 @@ final class JSONLinesJournal: ReportWriter, ReportJournal {
   private var hasEnd = false
 
   /// Opens the report at `path` and creates the folders above it; an existing report stays unchanged.
-  init(path: String) throws(ReportError) { output = RowOutput(file: try ReportFile(path: path, growsInPlace: true)) }
+  init(path: String, growsInPlace: Bool = true) throws(ReportError) {
+    output = RowOutput(file: try ReportFile(path: path, growsInPlace: growsInPlace))
+  }
 
   var journal: (any ReportJournal)? { self }
 

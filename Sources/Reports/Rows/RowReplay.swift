@@ -1,5 +1,5 @@
 import ImagePrimitives
-public import ImageURLs
+import ImageURLs
 
 /// Counts the rows of JSON Lines reports, with the same totals, hosts, failures and latencies as the runs that wrote them.
 ///

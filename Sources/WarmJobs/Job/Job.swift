@@ -1,4 +1,5 @@
 public import ImageManaging
+import ImagePrimitives
 public import Manifests
 public import Reports
 
@@ -30,6 +31,8 @@ public struct Job: Sendable {
   public var shardBy = Shard.Rule.url
   /// The shard whose entries are fetched. Default: nil, which means all. See ``sharded(_:)``.
   public var shard: Shard?
+  /// The shard's entries, if a plan has divided them; nil: the lists are read.
+  var plannedEntries: PlannedEntries?
   /// The rules for the delivery of good images.
   package var lint = Lint()
   /// The limits beyond which the exit status is 2.
@@ -77,6 +80,19 @@ extension Job {
   }
 }
 
+extension Job {
+  /// The entries of a shard in a file of their own.
+  struct PlannedEntries: Sendable {
+    var path: String
+    var lists: [ShardPlan.List]
+    var count: Int
+    /// Those of all shards.
+    var all: ReportedList
+    /// Images that were stored since then are those of an earlier attempt.
+    var plannedAt: Timestamp
+  }
+}
+
 /// A path as the user wrote it, and the folder that it is relative to.
 public struct JobPath: Sendable, Hashable {
   /// The path as written.
@@ -88,6 +104,14 @@ public struct JobPath: Sendable, Hashable {
   public init(_ written: String, in folder: String) {
     self.written = written
     self.folder = folder
+  }
+
+  /// Why a path that something is written to is wrong, with what to do: it is a URL; nil if it isn't.
+  public static func remoteTarget(_ path: String) -> String? {
+    guard let colon = path.firstRange(of: "://"), path[..<colon.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
+      path.first?.isLetter == true
+    else { return nil }
+    return "prewarm writes files, not URLs; write a file, and copy it in the next step, as with aws s3 cp or gsutil cp"
   }
 
   /// The absolute path. For a pattern, only `written` may be read as one: the folder's name may contain `*` itself.

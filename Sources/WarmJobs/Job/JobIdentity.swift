@@ -2,20 +2,25 @@ import ImageCaching
 import ImageDownloading
 import ImagePrimitives
 public import ImageURLs
-import Manifests
+package import Manifests
 public import Reports
 
 extension Job {
-  /// Returns the job as one of its shards runs it: with the shard's entries, and slower if all shards request the same
-  /// hosts.
+  /// Returns the job as one of its shards runs it: with the shard's entries, and slower if shards that run at the same time request
+  /// the same hosts.
   ///
-  /// Rates are divided by the number of shards: `rate` always, `per-host-rate` if shards are divided by URL. If they
+  /// Rates are divided by the number of shards at once: `rate` always, `per-host-rate` if shards are divided by URL. If they
   /// are divided by host, all requests to a host come from one shard.
-  public func sharded(_ number: ShardNumber) -> Job {
+  ///
+  /// - Parameters:
+  ///   - rule: the key that divides entries; nil: that of the job.
+  ///   - atOnce: how many shards run at the same time; nil: all.
+  package func sharded(_ number: ShardNumber, by rule: Shard.Rule? = nil, atOnce: Int? = nil) -> Job {
     var job = self
-    job.shard = Shard(index: number.index, count: number.count, by: shardBy)
-    job.prefetch.limits.rate = prefetch.limits.rate.map { $0 / Double(number.count) }
-    if shardBy == .url { job.prefetch.limits.perHostRate = prefetch.limits.perHostRate.map { $0 / Double(number.count) } }
+    let (rule, atOnce) = (rule ?? shardBy, Double(min(atOnce ?? number.count, number.count)))
+    job.shard = Shard(index: number.index, count: number.count, by: rule)
+    job.prefetch.limits.rate = prefetch.limits.rate.map { $0 / atOnce }
+    if rule == .url { job.prefetch.limits.perHostRate = prefetch.limits.perHostRate.map { $0 / atOnce } }
     return job
   }
 

@@ -85,12 +85,18 @@ extension JobReader {
     for node in nodes.dropFirst() { errors.add("standard input can be read only once; another entry reads it", at: node) }
   }
 
-  /// Rejects two reports with the same target.
+  /// Rejects URLs as targets, and two reports with the same target.
   private func checkReports() {
+    if let node = given["cache.directory"], let path = node.scalar?.text, let sentence = JobPath.remoteTarget(path) {
+      errors.add("'directory' is a URL: \(sentence)", at: node)
+    }
     var writers: [String: String] = [:]
     for (index, report) in job.reports.enumerated() {
       let path = "report[\(index)].\(report.format.rawValue)"
       guard let node = given[path], node.mapping == nil || given["\(path).path"] != nil else { continue }
+      if case .file(let path) = report.destination, let sentence = JobPath.remoteTarget(path.written) {
+        errors.add("'\(path.written)' is a URL: \(sentence)", at: node)
+      }
       let (target, name) =
         switch report.destination {
         case .standardOutput: ("-", "standard output")

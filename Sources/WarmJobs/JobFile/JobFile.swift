@@ -23,13 +23,16 @@ public enum JobFile {
   }
 
   /// Reads and checks the text of the job file `path`; see ``load(path:overrides:environment:)``.
+  ///
+  /// - Parameter folder: where relative paths start; nil: the file's folder.
   public static func parse(
     _ text: some Collection<UInt8>,
     path: String,
+    folder: String? = nil,
     overrides: [JobOverride] = [],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let folder = folder ?? path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let document = try document(text, name: path)
     let absolute = folder == "." ? currentFolder() : JobPath(folder, in: currentFolder()).absolute
     return try job(document.root, file: path, folder: absolute, overrides: overrides, environment: environment)

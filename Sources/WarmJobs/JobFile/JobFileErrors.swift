@@ -57,6 +57,9 @@ public struct JobFileErrors: Error, Sendable, CustomStringConvertible {
     self.errors = errors
   }
 
+  /// Creates the error of a whole file.
+  init(_ path: String, _ message: String) { self.init([JobFileError(location: .path(path), message: message, secrets: [])]) }
+
   /// All errors for a terminal, each with its line and carets, and their number; ends with a newline.
   ///
   /// - Parameter color: whether the carets are red.

@@ -7,7 +7,7 @@ import Reports
 
 /// A job's open manifests, to be read in the job's order.
 final class JobManifests {
-  let reader: ManifestReader
+  let source: any EntrySource
   /// Fetches manifests by URL; nil if no requests are made.
   private let fetcher: JobManifestFetcher?
   private let copies: ListCopies?
@@ -27,12 +27,18 @@ final class JobManifests {
     now: Timestamp,
     cache: ImageCache? = nil
   ) throws(JobError) {
+    isOfCommandLine = job.file == nil
+    if let planned = job.plannedEntries {
+      (fetcher, copies) = (nil, nil)
+      source = try Self.open(planned)
+      return
+    }
     // With cookies, a response depends on earlier ones.
     copies = job.request.download.handlesCookies ? nil : cache.map { ListCopies(in: $0) }
     let options = job.manifestDownloadOptions
     fetcher = makesRequests ? JobManifestFetcher(options, spoolDirectory: spoolDirectory, copies: copies) : nil
     do throws(ManifestError) {
-      reader = try ManifestReader(
+      source = try ManifestReader(
         job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },
         order: job.prefetch.order,
         spoolDirectory: spoolDirectory,
@@ -42,12 +48,24 @@ final class JobManifests {
     } catch {
       throw .manifest(job.namingOptions(in: error))
     }
-    isOfCommandLine = job.file == nil
+  }
+
+  private static func open(_ planned: Job.PlannedEntries) throws(JobError) -> ShardEntries {
+    do throws(ManifestError) {
+      return try ShardEntries(
+        path: planned.path,
+        lists: planned.lists.map { ($0.name, $0.file) },
+        count: planned.count,
+        list: ListFingerprint(entries: planned.all.entries, sum: planned.all.fingerprint)
+      )
+    } catch {
+      throw .manifest(error)
+    }
   }
 
   /// Warnings about the manifests so far, one sentence each.
   var warnings: [String] {
-    let warnings = isOfCommandLine ? reader.warnings.map(Job.namingOptions) : reader.warnings
+    let warnings = isOfCommandLine ? source.warnings.map(Job.namingOptions) : source.warnings
     return warnings + [copies?.failure].compactMap(\.self)
   }
 
@@ -79,7 +97,7 @@ extension Job {
   }
 }
 
-extension ManifestReader {
+extension EntrySource {
   /// The absolute path of the file with the entries of a manifest, which is `jobFile` for inline ones; nil if they
   /// aren't in a file.
   func file(ofManifest index: Int, jobFile: String?) -> String? {

@@ -8,7 +8,7 @@ import Reports
 ///
 /// It stores nothing per entry; the entry comes back with its result.
 final class JobRun: PrefetchDelegate {
-  private let reader: ManifestReader
+  private let reader: any EntrySource
   /// The number of the context's variants, each requested instead of the plain one; 0 if it has none.
   private let variants: Int
   private let report: RunReport
@@ -34,7 +34,7 @@ final class JobRun: PrefetchDelegate {
   private(set) var blacklistRemoved: UInt64 = 0
 
   init(
-    reader: ManifestReader,
+    reader: any EntrySource,
     jobFile: String?,
     variants: Int,
     report: RunReport,

@@ -39,7 +39,7 @@ public final class JobRunner {
     onMiss: ((UnsafeRawBufferPointer) -> Void)? = nil
   ) -> FinishedReport {
     let job = prepared.job
-    let reader = prepared.manifests.reader
+    let reader = prepared.manifests.source
     let variants = job.requestVariants
     var surroundings = JobSession.Surroundings(isDryRun: onMiss != nil, time: time)
     let sheet = onMiss == nil ? job.makeContactSheet(manager.configuration, openFiles: surroundings.files.limit) : nil

@@ -46,6 +46,7 @@ extension Job {
       keyRule: cache.key,
       verifiesHits: cache.verifiesHits,
       isOfRun: true,
+      earlierAttempt: plannedEntries?.plannedAt,
       transformer: transform?.resize.transformer,
       encoding: transform?.encoding,
       variants: loadVariants,

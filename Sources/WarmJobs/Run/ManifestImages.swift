@@ -66,7 +66,7 @@ package final class ManifestImages: Sequence, IteratorProtocol {
   }
 
   /// Warnings about the manifests, one sentence each.
-  package var warnings: [String] { manifests.reader.warnings }
+  package var warnings: [String] { manifests.source.warnings }
 
   /// Returns the next image; nil at the end, or if reading the manifests failed.
   package func next() -> FlatImage? {
@@ -89,7 +89,7 @@ package final class ManifestImages: Sequence, IteratorProtocol {
     batch.removeAll()
     index = 0
     do throws(ManifestError) {
-      return try manifests.reader.next(&batch, maximum: Self.batchEntryCount)
+      return try manifests.source.next(&batch, maximum: Self.batchEntryCount)
     } catch {
       failure = .manifest(error)
       return false

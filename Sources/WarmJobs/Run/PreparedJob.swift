@@ -76,14 +76,14 @@ public final class PreparedJob {
 
   /// The opened files, one sentence each, for logs.
   public var notes: [String] {
-    ["lists \(manifests.reader.manifestNames.joined(separator: ", "))"] + stores.notes + reports.notes
+    ["lists \(manifests.source.manifestNames.joined(separator: ", "))"] + stores.notes + reports.notes
   }
 
   /// Warnings that don't prevent a run, one sentence each; the report has them, too.
   public var warnings: [String] { reports.warnings }
 
   /// How many pages of sitemaps the run has read, one sentence each.
-  public var pageNotes: [String] { manifests.reader.notes }
+  public var pageNotes: [String] { manifests.source.notes }
 
   /// Finishes the reports; returns the errors of those that couldn't be written.
   public func writeReports(_ report: FinishedReport) -> [ReportError] { reports.write(report) }

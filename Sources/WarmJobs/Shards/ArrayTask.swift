@@ -38,16 +38,7 @@ struct ArrayTask {
 
   /// Creates the task of the one scheduler whose variable is set; throws if there are none or several.
   init(environment: [String: String]) throws(ShardError) {
-    let variables = environment.filter { !$0.value.isEmpty }
-    let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }
-    guard let scheduler = found.first else {
-      let names = Scheduler.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ShardError("--shard auto: cannot find the index of this task: none of \(names) is set; write the shard as 2/5")
-    }
-    guard found.count == 1 else {
-      let names = found.map(\.rawValue).joined(separator: " and ")
-      throw ShardError("--shard auto: \(names) are both set, so the scheduler is ambiguous; write the shard as 2/5")
-    }
+    let (scheduler, variables) = try Self.scheduler(environment)
     self =
       switch scheduler {
       case .kubernetes, .gnuParallel:
@@ -56,6 +47,33 @@ struct ArrayTask {
       case .gitLab: try Self.counted(scheduler.rawValue, from: 1, countVariable: "CI_NODE_TOTAL", variables)
       case .slurm: try Self.slurm(variables)
       }
+  }
+
+  /// The number of the plan's shard for this task: that of the task, counted from 1. So an array may name some shards only, such as
+  /// Slurm's `--array=3,7`.
+  static func number(inPlan environment: [String: String]) throws(ShardError) -> Int {
+    let (scheduler, variables) = try scheduler(environment)
+    let number = try number(scheduler.rawValue, variables)
+    switch scheduler {
+    case .kubernetes, .awsBatch: return number + 1
+    case .gitLab, .gnuParallel: return number
+    case .slurm: return variables["SLURM_ARRAY_TASK_MIN"] == "0" ? number + 1 : number
+    }
+  }
+
+  /// The one scheduler whose variable is set, and the variables with a value.
+  private static func scheduler(_ environment: [String: String]) throws(ShardError) -> (Scheduler, [String: String]) {
+    let variables = environment.filter { !$0.value.isEmpty }
+    let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }
+    guard let scheduler = found.first else {
+      let names = Scheduler.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ShardError("cannot find the index of this task: none of \(names) is set; write the shard's number")
+    }
+    guard found.count == 1 else {
+      let names = found.map(\.rawValue).joined(separator: " and ")
+      throw ShardError("\(names) are both set, so the scheduler is ambiguous; write the shard's number")
+    }
+    return (scheduler, variables)
   }
 
   private init(variable: String, index: Int, count: Count?) {
@@ -67,17 +85,17 @@ struct ArrayTask {
   /// Returns the task's shard of `count`, by default of as many as the scheduler sets.
   func shard(of count: Int?) throws(ShardError) -> ShardNumber {
     if let count, let own = self.count, own.number != count {
-      throw ShardError("--shard auto/\(count): \(own.variable) is \(own.number); both must be equal")
+      throw ShardError("\(own.variable) is \(own.number); both must be equal")
     }
     guard let count = count ?? self.count.flatMap({ $0.isExplicit ? $0.number : nil }) else {
-      throw ShardError("--shard auto: \(variable) doesn't show the number of shards; write it as auto/5")
+      throw ShardError("\(variable) doesn't show the number of shards; write it as auto/5")
     }
     guard (1...Shard.maximumCount).contains(count) else {
-      throw ShardError("--shard auto: there are \(count) tasks, but a job may have 1 to \(Shard.maximumCount) shards")
+      throw ShardError("there are \(count) tasks, but a job may have 1 to \(Shard.maximumCount) shards")
     }
     guard index <= count else {
       throw ShardError(
-        "--shard auto/\(count): this is task \(index) by \(variable), more than \(count); use a larger number of shards"
+        "this is task \(index) by \(variable), more than \(count); use a larger number of shards"
       )
     }
     return ShardNumber(index: index, count: count)
@@ -90,7 +108,7 @@ struct ArrayTask {
     _ variables: [String: String]
   ) throws(ShardError) -> ArrayTask {
     let index = try number(variable, variables)
-    guard index >= first else { throw ShardError("--shard auto: \(variable) is \(index), but tasks are numbered from \(first)") }
+    guard index >= first else { throw ShardError("\(variable) is \(index), but tasks are numbered from \(first)") }
     var count: Count?
     if let countVariable, variables[countVariable] != nil {
       count = Count(number: try number(countVariable, variables), variable: countVariable)
@@ -114,16 +132,15 @@ struct ArrayTask {
     var isRegular = step > 0 && task >= first && (task - first) % step == 0
     if let last, let count { isRegular = isRegular && task <= last && last == first + (count.number - 1) * step }
     guard isRegular else {
-      let message = "task \(task) isn't in a regular array from \(first) with step \(step); write the shard as 2/5"
-      throw ShardError("--shard auto: \(message)")
+      throw ShardError("task \(task) isn't in a regular array from \(first) with step \(step); write the shard's number")
     }
     return ArrayTask(variable: name, index: (task - first) / step + 1, count: count)
   }
 
   private static func number(_ name: String, _ variables: [String: String]) throws(ShardError) -> Int {
-    guard let text = variables[name] else { throw ShardError("--shard auto: \(name) isn't set; write the shard as 2/5") }
+    guard let text = variables[name] else { throw ShardError("\(name) isn't set; write the shard's number") }
     guard let number = decimal(text) else {
-      throw ShardError("--shard auto: \(name) is '\(text.prefix(40))', which isn't a number; write the shard as 2/5")
+      throw ShardError("\(name) is '\(text.prefix(40))', which isn't a number; write the shard's number")
     }
     return number
   }

@@ -17,7 +17,7 @@ public enum ShardRequest: Sendable, Hashable {
     }
     guard let count, isNumber(parts[0]) else { throw Self.unreadable(text) }
     guard let index = decimal(parts[0]), (1...count).contains(index) else {
-      throw ShardError("--shard \(text): shards are numbered from 1 to \(count)")
+      throw ShardError("shards are numbered from 1 to \(count)")
     }
     self = .numbered(ShardNumber(index: index, count: count))
   }
@@ -33,14 +33,14 @@ public enum ShardRequest: Sendable, Hashable {
   private static func count(_ part: Substring, of text: String) throws(ShardError) -> Int {
     guard isNumber(part) else { throw unreadable(text) }
     guard let count = decimal(part), (1...Shard.maximumCount).contains(count) else {
-      throw ShardError("--shard \(text): a job may have 1 to \(Shard.maximumCount) shards")
+      throw ShardError("a job may have 1 to \(Shard.maximumCount) shards")
     }
     return count
   }
 
   private static func unreadable(_ text: String) -> ShardError {
     ShardError(
-      "--shard \(text): write it as 2/5, as auto/5, or as auto if the scheduler sets the number of tasks"
+      "write it as 2/5, as auto/5, or as auto if the scheduler sets the number of tasks"
     )
   }
 }
@@ -55,6 +55,14 @@ public struct ShardNumber: Sendable, Hashable {
   init(index: Int, count: Int) {
     self.index = index
     self.count = count
+  }
+
+  /// The shard of a plan with that number, or for `auto` that of this task of an array; nil for a task beyond the last shard.
+  public init?(_ text: String, ofPlan count: Int, environment: [String: String]) throws(ShardError) {
+    let index = text == "auto" ? try ArrayTask.number(inPlan: environment) : decimal(text) ?? 0
+    if text == "auto", index > count { return nil }
+    guard (1...count).contains(index) else { throw ShardError("shards are numbered from 1 to \(count)") }
+    self.init(index: index, count: count)
   }
 }
 

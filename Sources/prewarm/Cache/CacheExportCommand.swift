@@ -111,6 +111,7 @@ extension CacheCommand {
     }
 
     func run() throws {
+      try LocalTarget.check(to, option: "--to ")
       let opened = try options.open(.readOnly)
       let outcome = options.job == nil ? try exportCache(opened.cache) : try exportJob(opened)
       let result = outcome.result

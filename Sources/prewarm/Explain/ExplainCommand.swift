@@ -41,7 +41,7 @@ struct ExplainCommand: ParsableCommand {
   }
 
   func run() throws {
-    let number = try shards.shard.map { try ShardOptions.number($0) }
+    let number = try shards.shard.map { try ShardOptions.number($0, named: "--shard \($0)") }
     let opened = try options.openIfThere()
     let normalized: BaseURL
     let ways: [EntryRequest]

@@ -23,9 +23,9 @@ struct ReportOutputs: ParsableArguments {
     var path: String
   }
 
-  /// The reports to write; errors end the command with status 3.
-  func targets() throws -> [Target] {
-    var targets: [Target] = []
+  /// The reports to write, `usual` ones without options; errors end the command with status 3.
+  func targets(usual: [Target] = []) throws -> [Target] {
+    var targets = report.isEmpty ? usual : []
     for text in report {
       guard let equals = text.firstIndex(of: "="), equals != text.indices.last else {
         let format = ReportFormat(rawValue: text) ?? .json
@@ -37,6 +37,7 @@ struct ReportOutputs: ParsableArguments {
         let advice = "only prewarm run and check accept options of a report; write --report \(format.rawValue)=FILE"
         throw CommandError(.misused, "--report \(format.rawValue)=\(named(path)): \(advice)")
       }
+      try LocalTarget.check(path, option: "--report \(format.rawValue)=")
       targets.append(Target(format: format, path: path))
     }
     let paths = targets.map(\.path)

@@ -305,19 +305,25 @@ struct ShardOptions: ParsableArguments {
   )
   var shard: String?
 
+  @Option(help: ArgumentHelp("Divide rates by this many shards at once (default: all)", valueName: "count"))
+  var atOnce: Int?
+
   /// The jobs, each with the entries of the chosen shard; unchanged without `--shard`.
   func parts(of jobs: [Job]) throws -> [Job] {
+    if let atOnce, shard == nil || atOnce < 1 {
+      throw CommandError(.misused, "--at-once \(atOnce): use a number from 1 with --shard, such as --shard 3/64 --at-once 16")
+    }
     guard let shard else { return jobs }
-    let number = try Self.number(shard)
-    return jobs.map { $0.sharded(number) }
+    let number = try Self.number(shard, named: "--shard \(shard)")
+    return jobs.map { $0.sharded(number, atOnce: atOnce) }
   }
 
-  /// The shard that `text` means in this environment; an invalid one ends the command with status 3.
-  static func number(_ text: String) throws -> ShardNumber {
+  /// The shard that `text` means in this environment; an invalid one ends the command with status 3 and a sentence with that name.
+  static func number(_ text: String, named name: String) throws -> ShardNumber {
     do throws(ShardError) {
       return try ShardRequest(text).number(environment: JobLoading.environment())
     } catch {
-      throw CommandError(.misused, "\(error)")
+      throw CommandError(.misused, "\(name): \(error)")
     }
   }
 }

@@ -109,6 +109,15 @@ struct RunCommand: ParsableCommand {
   }
 }
 
+/// A manager with the usual settings; an error ends the command with status 1.
+func makeManager() throws -> ImageManager {
+  do {
+    return try ImageManager(ImageManager.Configuration())
+  } catch {
+    throw CommandError(.couldNotFinish, "\(error)")
+  }
+}
+
 /// Runs jobs one after another over one shared manager.
 struct JobsRun {
   let display: Display
@@ -117,28 +126,33 @@ struct JobsRun {
   var isDryRun = false
   /// The order of text reports.
   var order = TextReport.Order.verdictFirst
+  /// Whether rows are visible during the run.
+  var rowsGrowInPlace = true
 
   /// Opens everything that the jobs of `load` need, runs them, and throws the worst exit status.
-  func run(_ load: () throws -> [Job]) throws {
+  ///
+  /// - Parameters:
+  ///   - isDone: whether a job needn't run, asked when all are prepared.
+  ///   - finish: writes the reports of a job and returns its exit status; nil: all are written, and the report decides.
+  func run(
+    _ load: () throws -> [Job],
+    unless isDone: () -> Bool = { false },
+    finishing finish: ((PreparedJob, FinishedReport) throws -> ExitStatus)? = nil
+  ) throws {
     let (control, progress) = try SignalWatcher.setUp(display)
     let jobs = try load()
     let prepared = try prepare(jobs, control)
-    let manager: ImageManager
-    do {
-      manager = try ImageManager(ImageManager.Configuration())
-    } catch {
-      throw CommandError(.couldNotFinish, "\(error)")
-    }
+    let manager = try makeManager()
     defer { manager.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
-    for job in prepared {
+    for job in prepared where !isDone() {
       if let interruption = control.interruption {
         Note.error("\(job.job.name): not started: interrupted by \(interruption.signalName)")
         worst = max(worst, interruption.exitStatus)
         continue
       }
-      worst = max(worst, isDryRun ? try listMisses(job, runner) : warm(job, runner, progress))
+      worst = max(worst, isDryRun ? try listMisses(job, runner) : try warm(job, runner, progress, finish))
     }
     throw ExitCode(worst.rawValue)
   }
@@ -156,7 +170,8 @@ struct JobsRun {
     var prepared: [PreparedJob] = []
     for job in jobs {
       do throws(JobError) {
-        let options = display.reportOptions(text, order)
+        var options = display.reportOptions(text, order)
+        options.rowsGrowInPlace = rowsGrowInPlace
         prepared.append(
           try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, isStopped: { control.signal != nil }) { sentence in
             if !display.isQuiet { Note.plain("\(job.name): \(sentence)") }
@@ -171,7 +186,12 @@ struct JobsRun {
     return prepared
   }
 
-  private func warm(_ prepared: PreparedJob, _ runner: JobRunner, _ progress: ProgressPrinter) -> ExitStatus {
+  private func warm(
+    _ prepared: PreparedJob,
+    _ runner: JobRunner,
+    _ progress: ProgressPrinter,
+    _ finish: ((PreparedJob, FinishedReport) throws -> ExitStatus)?
+  ) throws -> ExitStatus {
     let report = runner.run(prepared, progress: progress)
     var status = report.exitStatus
     if !display.isQuiet { prepared.pageNotes.forEach { Note.plain($0) } }
@@ -180,6 +200,7 @@ struct JobsRun {
       Note.plain("\(report.job.name): exits with \(report.exitStatus.rawValue)")
       for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
     }
+    if let finish { return try finish(prepared, report) }
     for error in prepared.writeReports(report) {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)

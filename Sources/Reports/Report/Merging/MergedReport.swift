@@ -16,6 +16,14 @@ extension FinishedReport {
   /// An empty list of reports is a programmer error and traps.
   public init(merging reports: [FinishedReport]) {
     trap(unless: !reports.isEmpty, "no report to merge")
+    var parts = MergedParts()
+    for report in reports { parts.add(report) }
+    self.init(merging: parts)
+  }
+
+  init(merging parts: MergedParts) {
+    var parts = parts
+    let reports = parts.reports
     let ends = reports.map(\.end)
     self.init(
       version: reports.map(\.version).distinct.joined(separator: ", "),
@@ -25,7 +33,7 @@ extension FinishedReport {
         description: reports.common(\.job.description) ?? "",
         digest: reports.common(\.job.digest).flatMap { $0 }
       ),
-      words: reports[0].words,
+      words: reports.first?.words ?? .plain,
       startedAt: reports.compactMap(\.startedAt).min(),
       end: RunEnd(merging: ends),
       totals: reports.reduce(into: Totals()) { $0.add($1.totals) }
@@ -38,15 +46,15 @@ extension FinishedReport {
     formats = Dictionary(reports.flatMap(\.formats).map { ($0.format, $0.count) }, uniquingKeysWith: +)
       .map { FormatCount(format: $0, count: $1) }
       .sorted { $0.isBefore($1) }
-    manifests = ManifestSummary.merged(reports.flatMap(\.manifests))
-    let allHosts = HostSummary.merged(reports.flatMap(\.hosts))
-    hosts = Array(allHosts.prefix(RunReport.reportedHostLimit))
-    hostsOmitted = reports.reduce(UInt64(allHosts.count - hosts.count)) { $0 + $1.hostsOmitted }
-    failureGroups = FailureGroup.merged(reports.flatMap(\.failureGroups))
-    failures = reports.flatMap(\.failures)
-    lint = LintSummary.merged(reports.flatMap(\.lint))
-    placeholders = Placeholder.merged(reports.flatMap(\.placeholders))
-    requests = reports[0].requests.filter { request in reports.allSatisfy { $0.requests.contains(request) } }
+    parts.reduce(hosts: RunReport.reportedHostLimit, failures: .max)
+    manifests = parts.manifests
+    hosts = parts.hosts
+    hostsOmitted = reports.reduce(parts.hostsOmitted) { $0 + $1.hostsOmitted }
+    failureGroups = parts.failureGroups
+    failures = parts.failures
+    lint = parts.lint
+    placeholders = Placeholder.merged(parts.placeholders)
+    requests = (reports.first?.requests ?? []).filter { request in reports.allSatisfy { $0.requests.contains(request) } }
     let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }
     end.breakage = breakages.isEmpty ? nil : breakages.joined(separator: "; ")
     verdict = joinedVerdict(of: reports)
@@ -57,6 +65,51 @@ extension FinishedReport {
     let judged = reports.common(\.failOn).map { $0.verdict(of: self) }
     if let judged, judged.exitStatus != .withinLimits { return judged }
     return RunVerdict(reasons: reports.sentences { $0.verdict.reasons })
+  }
+}
+
+/// Reports to merge: their long lists are merged as they come, so that memory hardly grows with the number of reports.
+struct MergedParts {
+  /// Merging costs time for all elements, and memory is limited: some megabytes.
+  private static let limit = 16_384
+
+  /// Without the lists below.
+  private(set) var reports: [FinishedReport] = []
+  private(set) var manifests: [ManifestSummary] = []
+  private(set) var hosts: [HostSummary] = []
+  /// Hosts that were left out, the smallest so far.
+  private(set) var hostsOmitted: UInt64 = 0
+  private(set) var failureGroups: [FailureGroup] = []
+  private(set) var failures: [FailureRecord] = []
+  private(set) var lint: [LintSummary] = []
+  private(set) var placeholders: [Placeholder] = []
+
+  mutating func add(_ report: FinishedReport) {
+    var report = report
+    manifests += report.manifests
+    hosts += report.hosts
+    failureGroups += report.failureGroups
+    failures += report.failures
+    lint += report.lint
+    placeholders += report.placeholders
+    (report.manifests, report.hosts, report.failureGroups, report.failures) = ([], [], [], [])
+    (report.lint, report.placeholders, report.trend, report.thumbnails, report.timeline) = ([], [], [], [], nil)
+    reports.append(report)
+    guard [manifests.count, hosts.count, failureGroups.count, failures.count].contains(where: { $0 > 2 * Self.limit }) else { return }
+    reduce(hosts: Self.limit, failures: FailureRecord.listedLimit)
+  }
+
+  /// Merges equal elements, and keeps the hosts with most entries and the first failures.
+  mutating func reduce(hosts hostLimit: Int, failures failureLimit: Int) {
+    manifests = ManifestSummary.merged(manifests)
+    let all = HostSummary.merged(hosts)
+    hosts = Array(all.prefix(hostLimit))
+    hostsOmitted += UInt64(all.count - hosts.count)
+    failureGroups = FailureGroup.merged(failureGroups)
+    lint = LintSummary.merged(lint)
+    guard failures.count > failureLimit else { return }
+    let new = failures.filter { $0.standing == .counts }, known = failures.filter { $0.standing != .counts }
+    failures = Array((new + known).prefix(failureLimit))
   }
 }
 

@@ -16,13 +16,47 @@ extension FinishedReport {
   /// have read the same lists. The first of two reports of a shard counts; reports of other jobs or without a shard are omitted.
   public init?(mergingShards parts: [ReportPart]) {
     guard let gathering = ShardGathering(parts) else { return nil }
-    let reports = gathering.reports
-    self.init(merging: reports)
+    var merged = MergedParts()
+    for report in gathering.reports { merged.add(report) }
+    self.init(merging: merged, ofShards: gathering.breakage)
+  }
+
+  /// Merges the reports of a plan's shards, as ``init(mergingShards:)`` does; entries of missing shards are ``RunEnd/outstanding``.
+  ///
+  /// - Parameter read: returns the report of the shard with that number, nil if there is none. They aren't in memory together.
+  public init(merging plan: ShardPlan, _ read: (Int) throws(ReportReadingError) -> FinishedReport?) {
+    var (merged, missing, problems, outstanding) = (MergedParts(), [Int](), [String](), UInt64(0))
+    for (index, part) in plan.shards.enumerated() {
+      do throws(ReportReadingError) {
+        if let report = try read(index + 1) {
+          guard let difference = plan.difference(of: report, from: index + 1) else {
+            merged.add(report)
+            continue
+          }
+          problems.append("the report of shard \(index + 1) \(difference)")
+        } else {
+          missing.append(index + 1)
+        }
+      } catch {
+        problems.append("\(error)")
+      }
+      outstanding += part.rows
+    }
+    if !missing.isEmpty { problems.insert(missingSentence(missing, of: plan.shards.count), at: 0) }
+    self.init(merging: merged, ofShards: listed(problems))
+    if merged.reports.isEmpty { (job.name, job.file, job.digest, version) = (plan.job.name, plan.job.file, plan.job.digest, plan.version) }
+    end.outstanding = outstanding
+    warnings = plan.warnings + warnings
+  }
+
+  private init(merging parts: MergedParts, ofShards breakage: String?) {
+    let reports = parts.reports
+    self.init(merging: parts)
     let durations = reports.map(\.end.duration)
     end.duration = durations.contains(.zero) ? .zero : durations.max() ?? .zero
     end.interruption = nil
-    end.breakage = gathering.breakage
-    placeholders = Placeholder.merged(reports.flatMap(\.placeholders), adding: +)
+    end.breakage = breakage
+    placeholders = Placeholder.merged(parts.placeholders, adding: +)
     verdict = verdict(evicted: reports.compactMap(\.end.cache).sum(\.evictedFromThisRun))
     end.cache = nil
     end.blacklist = nil
@@ -78,9 +112,6 @@ struct ShardGathering {
     }
   }
 
-  /// The limit of sentences in a breakage.
-  private static let listedLimit = 10
-
   private let kin: Kin
   /// By the number of the shard.
   private var taken: [Int: (name: String, report: FinishedReport)] = [:]
@@ -102,11 +133,7 @@ struct ShardGathering {
   var reports: [FinishedReport] { taken.sorted { $0.key < $1.key }.map(\.value.report) }
 
   /// Why the reports aren't the complete job; nil if they are.
-  var breakage: String? {
-    guard !problems.isEmpty else { return nil }
-    let more = problems.count - Self.listedLimit
-    return problems.prefix(Self.listedLimit).joined(separator: "; ") + (more > 0 ? "; and \(grouped(UInt64(more))) more" : "")
-  }
+  var breakage: String? { listed(problems) }
 
   private mutating func add(_ part: ReportPart) {
     switch part.content {
@@ -142,19 +169,25 @@ struct ShardGathering {
 
   private mutating func addMissing() {
     let missing = (1...kin.count).filter { taken[$0] == nil }
-    guard let first = missing.first else { return }
-    guard missing.count > 1 else {
-      problems.append("shard \(first) of \(kin.count) is missing")
-      return
-    }
-    problems.append("shards \(numbers(of: missing)) of \(kin.count) are missing")
+    if !missing.isEmpty { problems.append(missingSentence(missing, of: kin.count)) }
   }
+}
+
+/// The first problems in one sentence; nil if there is none.
+private func listed(_ problems: [String]) -> String? {
+  let limit = 10, more = problems.count - limit
+  if problems.isEmpty { return nil }
+  return problems.prefix(limit).joined(separator: "; ") + (more > 0 ? "; and \(grouped(UInt64(more))) more" : "")
+}
+
+private func missingSentence(_ missing: [Int], of count: Int) -> String {
+  missing.count == 1 ? "shard \(missing[0]) of \(count) is missing" : "shards \(numbers(of: missing)) of \(count) are missing"
 }
 
 extension RunEnd {
   /// Why the run didn't finish, as it follows the run's name; nil if it finished or reached the job's deadline, which has a rule of
   /// its own.
-  fileprivate var problem: String? {
+  package var problem: String? {
     if let interruption { return "was interrupted by \(interruption.signalName)" }
     if let breakage { return "couldn't finish: \(breakage)" }
     return areManifestsRead || isPastDeadline ? nil : "didn't read its lists to the end"
@@ -204,7 +237,7 @@ struct ShardLists {
 }
 
 /// Numbers of shards in a sentence, at most ten of them.
-func numbers(of shards: [Int]) -> String {
+package func numbers(of shards: [Int]) -> String {
   let listed = shards.prefix(10)
   let more = shards.count - listed.count
   return listed.map { "\($0)" }.joined(separator: ", ") + (more > 0 ? " and \(grouped(UInt64(more))) more" : "")
