@@ -157,7 +157,9 @@ package final class LoadContext: Sendable {
 
   /// The result for a blacklisted URL: a failure, if an earlier attempt of this run requested it.
   func result(forKnownBad known: BlacklistHead) -> EntryResult {
-    guard let start = options.earlierAttempt, known.lastAt >= start, known.lastAt < startedAt else { return EntryResult(knownBad: known) }
+    guard let start = options.earlierAttempt, known.lastAt >= start, known.lastAt < startedAt else {
+      return EntryResult(knownBad: known)
+    }
     return EntryResult(failedBefore: known)
   }
 

@@ -71,7 +71,11 @@ package final class ShardDivision {
       let hash = problem == nil ? entry.withRequestURL { Shard.hash($0) } : Shard.hash(line: entry.line, ofManifest: name)
       list.add(hash)
       guard let line = ShardEntries.line(of: entry, problem: problem) else {
-        throw ManifestError(manifest: name, line: entry.line, message: "the entry is too long for a plan; leave it out with exclude")
+        throw ManifestError(
+          manifest: name,
+          line: entry.line,
+          message: "the entry is too long for a plan; leave it out with exclude"
+        )
       }
       let group = group(of: entry, hash)
       withUnsafeBytes(of: (group, UInt32(line.count))) { unwritten += $0 }
@@ -115,7 +119,9 @@ package final class ShardDivision {
   package func write(_ size: Size, to folder: String, duration: (Part) -> Double) throws(ManifestError) -> [Part] {
     try flush()
     let (parts, shards) = pack(size)
-    let order = parts.indices.sorted { (duration(parts[$1]), parts[$1].entries, $0) < (duration(parts[$0]), parts[$0].entries, $1) }
+    let order = parts.indices.sorted {
+      (duration(parts[$1]), parts[$1].entries, $0) < (duration(parts[$0]), parts[$0].entries, $1)
+    }
     var places = Array(repeating: 0, count: parts.count)
     for (place, part) in order.enumerated() { places[part] = place }
     try sort(into: folder, count: parts.count) { places[shards[$0]] }

@@ -108,7 +108,8 @@ public struct JobPath: Sendable, Hashable {
 
   /// Why a path that something is written to is wrong, with what to do: it is a URL; nil if it isn't.
   public static func remoteTarget(_ path: String) -> String? {
-    guard let colon = path.firstRange(of: "://"), path[..<colon.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
+    guard let colon = path.firstRange(of: "://"),
+      path[..<colon.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
       path.first?.isLetter == true
     else { return nil }
     return "prewarm writes files, not URLs; write a file, and copy it in the next step, as with aws s3 cp or gsutil cp"

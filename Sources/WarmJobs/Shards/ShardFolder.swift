@@ -57,7 +57,10 @@ public struct ShardFolder: Sendable {
     var job = try read(overrides: overrides, environment: environment)
     guard job.digest == plan.job.digest else {
       let names = overrides.map(\.label).joined(separator: ", ")
-      throw JobFileErrors(jobPath, "\(names): this changes the lists or the verdict of a planned job; change the job and plan again")
+      throw JobFileErrors(
+        jobPath,
+        "\(names): this changes the lists or the verdict of a planned job; change the job and plan again"
+      )
     }
     job = job.sharded(number, by: Shard.Rule(rawValue: plan.rule) ?? .host, atOnce: plan.workers)
     job.file = plan.job.file
@@ -88,7 +91,9 @@ public struct ShardFolder: Sendable {
     )
   }
 
-  fileprivate static func name(ofBaseline path: JobPath) -> String { path.written.hasSuffix(".jsonl") ? "baseline.jsonl" : "baseline.json" }
+  fileprivate static func name(ofBaseline path: JobPath) -> String {
+    path.written.hasSuffix(".jsonl") ? "baseline.jsonl" : "baseline.json"
+  }
 }
 
 /// Divides a job into shards.
@@ -251,7 +256,7 @@ public struct ShardPlanner {
     if entries > 0, hosts * Double(limits.perHost) < Double(limits.concurrency) {
       let running = max(1, Int(hosts * Double(limits.perHost)))
       advice.append(
-        "a shard has \((hosts * 10).rounded() / 10) hosts on average, so about \(running) requests run at once (per-host \(limits.perHost)), not "
+        "a shard has about \(counted(UInt64(max(1, hosts.rounded())), "host")), so about \(running) requests run at once (per-host \(limits.perHost)), not "
           + "\(limits.concurrency) (concurrency); use fewer shards"
       )
     }

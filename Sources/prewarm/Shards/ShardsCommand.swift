@@ -14,7 +14,7 @@ struct ShardsCommand: ParsableCommand {
     abstract: "Divide a job, run its parts on many machines, merge their reports",
     discussion: """
       EXAMPLES:
-        prewarm shards plan catalog.yaml --shards 64 --workers 4 --output plan
+        prewarm shards plan job.yaml --shards 64 --output plan
         prewarm shards run plan 1
         prewarm shards merge plan
       """,
@@ -53,15 +53,18 @@ extension ShardsCommand {
 
         EXIT STATUS:
           0    the plan is written
-          1    a list can't be read to its end, or the folder can't be written
+          1    a list can't be read, or the plan can't be written
           3    invalid job or command line
 
         EXAMPLES:
-          prewarm shards plan catalog.yaml --shards 64 --workers 4 --output plan
+          prewarm shards plan job.yaml --shards 64 --output plan
         """
     )
 
-    @Argument(help: ArgumentHelp("Divide the job of this file", valueName: "job"), completion: .file(extensions: ["yaml", "yml"]))
+    @Argument(
+      help: ArgumentHelp("Divide the job of this file", valueName: "job"),
+      completion: .file(extensions: ["yaml", "yml"])
+    )
     var job: String
 
     @Option(help: ArgumentHelp("Make this many shards", valueName: "count"))
@@ -89,7 +92,7 @@ extension ShardsCommand {
         case (.some, nil): throw CommandError(.misused, "--shards: a job may have 1 to \(Shard.maximumCount) shards")
         case (nil, let count?) where count > 0: return .entries(count)
         case (nil, .some): throw CommandError(.misused, "--entries: a shard has at least one entry")
-        default: throw CommandError(.misused, "name the size of shards with --shards 64 or --entries 10000")
+        default: throw CommandError(.misused, "name the size of shards with --shards 64 or --entries 500")
         }
       }
     }
@@ -119,7 +122,9 @@ extension ShardsCommand {
       if display.isQuiet { return }
       let hosts = plan.shards.reduce(0) { $0 + $1.hosts }
       let parts = [counted(plan.list.entries, "entry", plural: "entries")] + (hosts > 0 ? ["of \(counted(hosts, "host"))"] : [])
-      Note.plain("\(plan.job.name): \(parts.joined(separator: " ")) in \(counted(UInt64(plan.shards.count), "shard")), in \(output)")
+      Note.plain(
+        "\(plan.job.name): \(parts.joined(separator: " ")) in \(counted(UInt64(plan.shards.count), "shard")), in \(output)"
+      )
       for warning in plan.warnings + advice { Note.plain("\(plan.job.name): \(warning)") }
     }
   }
@@ -130,11 +135,11 @@ extension ShardsCommand {
       abstract: "Run one shard of a plan, and commit its report",
       discussion: """
         Writes done/I.jsonl and done/I.json in the plan's folder, both by rename. If they are there, it exits with 0 at once, so the same \
-        command resumes.
+        command resumes. The merge judges the images.
 
         EXIT STATUS:
-          0         the report is committed, whatever its images; the merge judges
-          3         invalid plan, job or command line; stop all shards
+          0         committed, whatever its images
+          3         stop all: invalid plan, job or command line
           others    run it again, best on another machine
 
         EXAMPLES:

@@ -51,59 +51,67 @@ import Testing
     left.filter { right[$0.key] != $0.value }.map { "\($0.key): \($0.value) | \(right[$0.key] ?? "")" }.joined(separator: "\n")
   }
 
-  @Test("shards 1 to 5 of 5 by GNU parallel merge into one run of the whole job", arguments: ["url", "host"])
-  func fiveShardsAreTheWholeJob(rule: String) async throws {
+  @Test("the shards of a plan by GNU parallel merge into one run of the whole job", arguments: ["url", "host"])
+  func plannedShardsAreTheWholeJob(rule: String) async throws {
     let origin = try makeImageOrigin(hosts: 3)
-    let job = makeJob(origin, "shard-by: \(rule)")
+    let job = makeJob(origin)
     let whole = try await job.prewarm("run", "job.yaml", "--cache-directory", "whole", "--report", "json=whole.json")
     #expect(whole.status == 2, "\(whole.errorText)")
 
+    let planned = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "5", "--by", rule, "--output", "plan")
+    let count = rule == "host" ? 3 : 5
+    #expect(planned.status == 0 && planned.errorText.contains("in \(count) shards"), "\(planned.errorText)")
     let path = "\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
     let merged = try await Command(
       "\(Repository.path)/scripts/recipes/shards-parallel",
-      ["job.yaml", "5", "--cache-directory", "shards"],
+      ["job.yaml", "5", "2", "plan", "--cache-directory", "shards"],
       environment: job.environment.merging(["PATH": path, "HOME": job.folder.path]) { $1 },
       workingDirectory: job.folder.path
     ).wait()
     #expect(merged.status == 2 && merged.outputText.contains(" URLs are bad"), "\(merged.outputText)\(merged.errorText)")
-    let found = try difference(counts("reports/all.json", in: job), counts("whole.json", in: job))
+    let found = try difference(counts("plan/all.json", in: job), counts("whole.json", in: job))
     #expect(found == "", "\(found)")
     // Each shard ran its own entries only.
     var latencies = 0
-    let totals = try (1...5).map { index -> Int in
-      let report = try #require(job.folder.read("reports/shard-\(index).json"))
+    let totals = try (1...count).map { index -> Int in
+      let report = try #require(job.folder.read("plan/done/\(index).json"))
       let object = try #require(try JSONSerialization.jsonObject(with: Data(report)) as? [String: Any])
       let shard = try #require((object["job"] as? [String: Any])?["shard"] as? [String: Any])
-      #expect(shard["index"] as? Int == index && shard["count"] as? Int == 5 && shard["by"] as? String == rule)
+      #expect(shard["index"] as? Int == index && shard["count"] as? Int == count && shard["by"] as? String == rule)
       latencies += try #require((object["latency_ms"] as? [String: Any])?["count"] as? Int)
       return try #require((object["totals"] as? [String: Int])?["urls"])
     }
-    #expect(totals.reduce(0, +) == 85 && totals.count { $0 < 85 } == 5)
-    let all = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("reports/all.json")))) as? [String: Any]
+    #expect(totals.reduce(0, +) == 85 && totals.count { $0 < 85 } == count)
+    let all = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("plan/all.json")))) as? [String: Any]
     #expect((all?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
     let unsharded = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("whole.json")))) as? [String: Any]
     #expect((unsharded?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
-    // A dry run of a shard prints the images that the shard would fetch.
-    let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5", "--cache-directory", "none")
-    let others = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-directory", "none")
+  }
+
+  @Test("a dry run of a shard prints the images that the shard would fetch") func dryRun() async throws {
+    let origin = try makeImageOrigin(hosts: 3)
+    let job = makeJob(origin)
+    let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5")
+    let others = try await job.prewarm("run", "job.yaml", "--dry-run")
     let (mine, everyones) = (listed.outputText.split(separator: "\n"), others.outputText.split(separator: "\n"))
-    #expect(listed.status == 0 && Set(mine).isSubset(of: everyones))
-    // By host, one shard may have all entries that can be requested.
-    if rule == "url" { #expect(mine.count < everyones.count) }
+    #expect(listed.status == 0 && Set(mine).isSubset(of: everyones) && mine.count < everyones.count && !mine.isEmpty)
   }
 
   /// Runs the commands of sbatch(1) at once, with the variables that it sets.
   private static let sbatch = """
     #!/bin/bash
-    for argument; do [[ $argument == --array=* ]] && array=${argument#--array=}; done
-    script=${!#}
-    if [[ -z ${array:-} ]]; then exec bash -c "$script"; fi
+    while (($#)); do
+      case $1 in
+      --array=*) array=${1#--array=} array=${array%%%*} ;;
+      --wrap) script=$2 ;;
+      esac
+      shift
+    done
     export SLURM_ARRAY_TASK_MIN=${array%-*} SLURM_ARRAY_TASK_MAX=${array#*-}
     export SLURM_ARRAY_TASK_STEP=1 SLURM_ARRAY_TASK_COUNT=${array#*-}
     for ((task = SLURM_ARRAY_TASK_MIN; task <= SLURM_ARRAY_TASK_MAX; task++)); do
       SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=$((4711 + task)) bash -c "$script" >&2
     done
-    echo "4711;cluster"
 
     """
 
@@ -117,12 +125,12 @@ import Testing
     let path = "\(job.folder.file("bin")):\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
     let merged = try await Command(
       "\(Repository.path)/scripts/recipes/shards-slurm",
-      ["job.yaml", "4"],
+      ["job.yaml", "4", "2", "plan"],
       environment: job.environment.merging(["PATH": path, "SLURM_TMPDIR": job.folder.path]) { $1 },
       workingDirectory: job.folder.path
     ).wait()
     #expect(merged.status == 2 && merged.outputText.contains(" URLs are bad"), "\(merged.outputText)\(merged.errorText)")
-    let found = try difference(counts("reports/all.json", in: job), counts("whole.json", in: job))
+    let found = try difference(counts("plan/all.json", in: job), counts("whole.json", in: job))
     #expect(found == "", "\(found)")
   }
 

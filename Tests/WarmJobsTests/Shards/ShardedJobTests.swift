@@ -21,6 +21,15 @@ import Testing
     #expect(shard.shard == Shard(index: 2, count: 5, by: .host) && shard.identity.title == "homepage, shard 2 of 5")
   }
 
+  @Test("rates are divided by the shards that run at once", arguments: [(1, 100.0, 10.0), (2, 50, 5), (5, 20, 2), (16, 20, 2)])
+  func atOnce(count: Int, rate: Double, perHostRate: Double) throws {
+    let job = try job(shortestJob + rates)
+    let byURL = job.sharded(ShardNumber(index: 2, count: 5), atOnce: count).prefetch.limits
+    #expect(byURL.rate == rate && byURL.perHostRate == perHostRate)
+    let byHost = job.sharded(ShardNumber(index: 2, count: 5), by: .host, atOnce: count).prefetch.limits
+    #expect(byHost.rate == rate && byHost.perHostRate == 10)
+  }
+
   @Test("the shards of one job share a digest") func shardsOfOneJobAreKnownByTheirDigest() throws {
     let whole = try job(shortestJob)
     #expect(whole.digest.count == 32 && whole.sharded(ShardNumber(index: 1, count: 2)).digest == whole.digest)

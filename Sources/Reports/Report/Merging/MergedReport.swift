@@ -95,7 +95,9 @@ struct MergedParts {
     (report.manifests, report.hosts, report.failureGroups, report.failures) = ([], [], [], [])
     (report.lint, report.placeholders, report.trend, report.thumbnails, report.timeline) = ([], [], [], [], nil)
     reports.append(report)
-    guard [manifests.count, hosts.count, failureGroups.count, failures.count].contains(where: { $0 > 2 * Self.limit }) else { return }
+    guard [manifests.count, hosts.count, failureGroups.count, failures.count].contains(where: { $0 > 2 * Self.limit }) else {
+      return
+    }
     reduce(hosts: Self.limit, failures: FailureRecord.listedLimit)
   }
 

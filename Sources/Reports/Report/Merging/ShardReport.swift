@@ -44,7 +44,9 @@ extension FinishedReport {
     }
     if !missing.isEmpty { problems.insert(missingSentence(missing, of: plan.shards.count), at: 0) }
     self.init(merging: merged, ofShards: listed(problems))
-    if merged.reports.isEmpty { (job.name, job.file, job.digest, version) = (plan.job.name, plan.job.file, plan.job.digest, plan.version) }
+    if merged.reports.isEmpty {
+      (job.name, job.file, job.digest, version) = (plan.job.name, plan.job.file, plan.job.digest, plan.version)
+    }
     end.outstanding = outstanding
     warnings = plan.warnings + warnings
   }

@@ -1,0 +1,256 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A job that a plan divides.
+@Suite struct ShardPlanTests {
+  /// A plan of the job in `plan`, with its file as JSON.
+  private func plan(_ job: JobFolder, _ options: String...) async throws -> [String: any Sendable] {
+    let result = try await job.start(["shards", "plan", "job.yaml", "--output", "plan"] + options).wait()
+    try #require(result.status == 0, "\(result.errorText)")
+    return try object("plan/plan.json", in: job)
+  }
+
+  private func object(_ path: String, in job: JobFolder) throws -> [String: any Sendable] {
+    try #require(try JSONSerialization.jsonObject(with: Data(job.folder.read(path) ?? [])) as? [String: any Sendable])
+  }
+
+  private func sizes(_ plan: [String: any Sendable]) -> [Int] {
+    (plan["shards"] as? [[String: Int]])?.compactMap { $0["entries"] } ?? []
+  }
+
+  private func totals(_ shard: Int, in job: JobFolder) throws -> [String: Int] {
+    try #require(try object("plan/done/\(shard).json", in: job)["totals"] as? [String: Int])
+  }
+
+  /// The entries of hosts, the options, and the sizes of shards.
+  static let packings: [(hosts: [Int], options: [String], sizes: [Int])] = [
+    ([10, 6, 5, 4, 3, 2], ["--shards", "3"], [10, 11, 9]),
+    ([10, 6, 5, 4, 3, 2], ["--entries", "15"], [16, 14]),
+    ([40, 1, 1, 1], ["--shards", "2"], [40, 3]),
+    ([5, 5], ["--shards", "64"], [5, 5]),
+    ([9], ["--shards", "3"], [9]),
+    ([], ["--shards", "3"], [0]),
+    // The host that takes longest comes first, whatever the size of its shard.
+    ([30, 4, 4, 4, 4, 4, 4, 4, 4], ["--shards", "2"], [30, 32]),
+  ]
+
+  @Test("hosts are packed, the largest first, and stay whole", arguments: packings)
+  func packing(hosts: [Int], options: [String], sizes expected: [Int]) async throws {
+    let urls = hosts.enumerated().flatMap { host, count in (0..<count).map { "https://h\(host).example/\($0).jpg" } }
+    let job = JobFolder(urls: urls, keys: "fail-on: {empty: false}")
+    let result = try await job.start(["shards", "plan", "job.yaml", "--output", "plan"] + options).wait()
+    #expect(result.status == 0)
+    expectGolden(result.errorText, for: "\(hosts) \(options.joined(separator: " "))")
+    #expect(sizes(try object("plan/plan.json", in: job)) == expected)
+    var shards: [Substring: Int] = [:]
+    var found: [Substring] = []
+    for shard in 1...expected.count {
+      let rows = try await Command.run("/bin/gzip", ["-dc", job.folder.file("plan/entries/\(shard).tsv.gz")]).outputText
+      let lines = rows.split(separator: "\n").dropFirst()
+      #expect(lines.count == expected[shard - 1])
+      for line in lines {
+        let url = line.split(separator: "\t")[0]
+        found.append(url)
+        let host = url.split(separator: "/")[1]
+        #expect(shards.updateValue(shard, forKey: host) ?? shard == shard)
+      }
+    }
+    #expect(found.map(String.init).sorted() == urls.sorted())
+  }
+
+  @Test("a large host is named with its time, and hosts that can't fill the concurrency") func advice() async throws {
+    let urls = (0..<200).map { "https://large.example/\($0).jpg" } + (0..<20).map { "https://h\($0).example/a.jpg" }
+    let job = JobFolder(urls: urls, keys: "prefetch: {per-host-rate: 2/s, per-host: 2}")
+    let result = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "8", "--output", "plan")
+    #expect(result.status == 0)
+    expectGolden(result.errorText)
+  }
+
+  @Test("entries keep list, line, priority, identifier, expectation and credentials, and lists aren't read again")
+  func entries() async throws {
+    let origin = try makeImageOrigin()
+    let url = { (path: String) in origin.url(path).replacing("//", with: "//me:secret@", maxReplacements: 1) }
+    let job = JobFolder("manifests: [{path: a.csv, priority: high, exclude: [\"*7.jpg\"]}, {path: b.txt}]")
+    job.folder.write(
+      "id,url,width\nsku 1,\(url("/images/1.jpg")),16\nsku 2,\(url("/images/2.jpg")),99\n,\(url("/images/7.jpg")),\n",
+      to: "a.csv"
+    )
+    job.folder.write("\(origin.url("/images/3.jpg"))\nno url here\n\(origin.url("/images/9.jpg"))\n", to: "b.txt")
+    let whole = try await job.runJob("--cache-directory", "whole")
+    _ = try await plan(job, "--shards", "2", "--by", "url")
+    for list in ["a.csv", "b.txt"] { try FileManager.default.removeItem(atPath: job.folder.file(list)) }
+    for shard in 1...2 {
+      let run = try await job.prewarm("shards", "run", "plan", "\(shard)", "--cache-directory", "cache-\(shard)")
+      #expect(run.status == 0 && !run.outputText.contains("secret"), "\(run.outputText)\(run.errorText)")
+    }
+    let merged = try await job.prewarm("shards", "merge", "plan", "--report", "jsonl=rows.jsonl", "--report", "json=report.json")
+    #expect(merged.status == 2, "\(merged.errorText)")
+    let run = try job.finishedRun(merged)
+    func rows(_ run: Run) -> [String] {
+      run.rows.map { "\($0.manifest):\($0.line ?? 0) \($0.url) \($0.priority) \($0.outcome) \($0.message ?? "")" }.sorted()
+    }
+    #expect(rows(run) == rows(whole))
+    let text = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    #expect(text.contains("sku 1") && !text.contains("secret"))
+  }
+
+  @Test("a shard that is done isn't run again, and its status is 0 whatever its images") func done() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/missing.jpg")])
+    _ = try await plan(job, "--shards", "1")
+    #expect(try await job.prewarm("shards", "run", "plan", "1").status == 0)
+    let requests = origin.requests.count
+    let again = try await job.prewarm("shards", "run", "plan", "1")
+    #expect(again.status == 0 && again.outputText.isEmpty && origin.requests.count == requests)
+    expectGolden(again.errorText)
+    #expect(try await job.prewarm("shards", "merge", "plan").status == 2)
+  }
+
+  @Test("a killed shard's retry reports what the shard did, not hits of its own") func retry() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let urls = (0..<30).map { $0.isMultiple(of: 3) ? origin.url("/missing/\($0).jpg") : origin.url("/images/\($0).jpg") }
+    let job = JobFolder(urls: urls, keys: "prefetch: {concurrency: 4, per-host: 4}\nrequest: {timeout: 10m, stall-timeout: 10m}")
+    _ = try await plan(job, "--shards", "1")
+    let first = try job.start(["shards", "run", "plan", "1"])
+    try await gate.waitForWaiting(4)
+    gate.step(20)
+    // Most of them are committed; the rest is requested again.
+    var cached = 0
+    for _ in 0..<500 where cached < 8 { cached = try await job.prewarm("cache", "list").outputText.split(separator: "\n").count }
+    first.kill()
+    _ = try await first.wait()
+    #expect(job.folder.read("plan/done/1.json") == nil && job.folder.read("plan/done/1.jsonl") == nil)
+    gate.open()
+    let second = try await job.prewarm("shards", "run", "plan", "1")
+    #expect(second.status == 0, "\(second.errorText)")
+    let totals = try totals(1, in: job)
+    #expect(
+      totals["downloaded"] == 20 && totals["failed"] == 10 && totals["hit_disk"] == 0 && totals["blacklisted"] == 0,
+      "\(totals)"
+    )
+    #expect(origin.requests.count < 50)
+  }
+
+  @Test("a shard ends when the process that started it is killed") func exitWithParent() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "request: {timeout: 10m, stall-timeout: 10m}")
+    _ = try await plan(job, "--shards", "1")
+    let shell = try Command(
+      "/bin/sh",
+      ["-c", "'\(BuiltCommand.path)' shards run plan 1 --exit-with-parent & echo $! >&2; wait"],
+      environment: job.environment,
+      workingDirectory: job.folder.path
+    )
+    try await gate.waitForWaiting(4)
+    let child = try #require(pid_t(shell.errorText.prefix { $0.isNumber }))
+    #expect(kill(child, 0) == 0)
+    shell.kill()
+    // It ends when nothing has its output open, the shard included.
+    _ = try await shell.wait()
+  }
+
+  @Test("a shard's status says whether to stop or to try again") func statuses() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    _ = try await plan(job, "--shards", "1")
+    job.folder.write("", to: "file")
+    let cases: [([String], Int)] = [
+      (["run", "plan", "2"], 3), (["run", "plan", "x"], 3), (["run", "none", "1"], 3), (["run", "plan", "auto"], 3),
+      (["run", "plan", "1", "--set", "fail-on.failures=7"], 3), (["run", "plan", "1", "--cache-directory", "file/cache"], 1),
+      (["plan", "job.yaml", "--shards", "2", "--output", "plan"], 3), (["plan", "job.yaml", "--output", "other"], 3),
+      (["plan", "job.yaml", "--shards", "2", "--output", "s3://bucket/plan"], 3), (["merge", "plan"], 1),
+      (["status", "plan"], 0),
+    ]
+    for (arguments, status) in cases {
+      let result = try await job.start(["shards"] + arguments).wait()
+      #expect(result.status == status, "\(arguments): \(result.outputText)\(result.errorText)")
+      if !result.errorText.isEmpty { expectGolden(result.errorText, for: arguments.joined(separator: " ")) }
+    }
+    job.folder.write("version: 1\nname: test\nmanifests: [{path: others.txt}]\n", to: "plan/job.yaml")
+    let changed = try await job.prewarm("shards", "run", "plan", "1")
+    #expect(changed.status == 3)
+    expectGolden(changed.errorText, for: "changed")
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("tasks of arrays run the shard of their number, and further ones nothing") func arrays() async throws {
+    let origin = try makeImageOrigin(hosts: 2)
+    let job = JobFolder(urls: imageURLs(origin, 0..<4) + imageURLs(origin, 0..<2, host: 1))
+    _ = try await plan(job, "--shards", "2")
+    let tasks: [([String: String], Int?)] = [
+      (["JOB_COMPLETION_INDEX": "0"], 1), (["SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "2"], 2),
+      (["AWS_BATCH_JOB_ARRAY_INDEX": "7", "AWS_BATCH_JOB_ARRAY_SIZE": "8"], nil),
+    ]
+    for (variables, shard) in tasks {
+      let environment = job.environment.merging(variables.mapValues { $0 }) { $1 }
+      let run = try await Command(
+        BuiltCommand.path,
+        ["shards", "run", "plan", "auto"],
+        environment: environment,
+        workingDirectory: job.folder.path
+      ).wait()
+      #expect(run.status == 0, "\(run.errorText)")
+      if let shard { #expect(job.folder.read("plan/done/\(shard).json") != nil) } else { expectGolden(run.errorText) }
+    }
+    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+  }
+
+  @Test("a merge names missing, foreign and cut reports, and counts what is outstanding") func merges() async throws {
+    let origin = try makeImageOrigin(hosts: 3)
+    let job = JobFolder(urls: (0..<3).flatMap { imageURLs(origin, 0..<(4 + $0), host: $0) })
+    _ = try await plan(job, "--shards", "3")
+    for shard in 1...3 { #expect(try await job.prewarm("shards", "run", "plan", "\(shard)", "-q").status == 0) }
+    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+    let report = String(decoding: try #require(job.folder.read("plan/done/2.json")), as: UTF8.self)
+    let cases: [(String, String?)] = [
+      ("missing", nil), ("cut", String(report.prefix(900))), ("empty", ""),
+      ("other plan", report.replacing(#/"fingerprint": ?"[0-9a-f]{16}"/#, with: #""fingerprint":"00000000000000ff""#)),
+    ]
+    for (name, text) in cases {
+      if let text { job.folder.write(text, to: "plan/done/2.json") } else { unlink(job.folder.file("plan/done/2.json")) }
+      let merged = try await job.prewarm("shards", "merge", "plan", "--report", "json=all.json")
+      #expect(merged.status == 1)
+      expectGolden(merged.errorText, for: name)
+      #expect(try object("all.json", in: job)["outstanding"] as? Int == 5)
+      let status = try await job.prewarm("shards", "status", "plan")
+      #expect(status.status == 0)
+      expectGolden(status.outputText.replacing(#/about .* with/#, with: "about TIME with"), for: name)
+    }
+    let kept = try await job.prewarm("shards", "merge", "plan", "--report", "json=plan/done/1.json")
+    #expect(kept.status == 3)
+    expectGolden(kept.errorText, for: "overwrite")
+  }
+
+  @Test("a merge writes the reports of the job, unless options name others") func reportsOfTheJob() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<2), keys: "report: [{text: \"-\"}, {csv: rows.csv}]")
+    _ = try await plan(job, "--shards", "1")
+    #expect(try await job.prewarm("shards", "run", "plan", "1").status == 0)
+    #expect(job.folder.read("rows.csv") == nil)
+    #expect(try await job.prewarm("shards", "merge", "plan", "--report", "markdown=all.md").status == 0)
+    #expect(job.folder.read("rows.csv") == nil && job.folder.read("all.md") != nil)
+    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+    #expect(job.folder.read("rows.csv").map { $0.count { $0 == UInt8(ascii: "\n") } } == 3)
+  }
+
+  @Test(
+    "a URL as the target of a file is refused",
+    arguments: [
+      ["run", "urls.txt", "--report", "json=s3://bucket/r.json"], ["run", "urls.txt", "--set", "cache.directory=gs://bucket/c"],
+      ["check", "urls.txt", "-o", "https://example.com/r.html"],
+      ["report", "show", "r.json", "--report", "html=s3://bucket/r.html"],
+      ["cache", "export", "--to", "s3://bucket/site"],
+    ]
+  )
+  func remoteTargets(arguments: [String]) async throws {
+    let job = JobFolder(urls: ["https://img.example.com/a.jpg"])
+    let result = try await job.start(arguments).wait()
+    #expect(result.status == 3)
+    expectGolden(result.errorText, for: arguments.joined(separator: " "))
+    #expect(job.folder.read("s3:/bucket/r.json") == nil)
+  }
+}
