@@ -126,7 +126,7 @@ let package = Package(
       name: "prewarm",
       dependencies: [
         "WarmJobs", "Reports", "Manifests", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
-        "ImagePrimitives", "Threads", arguments,
+        "ImagePrimitives", "Threads", "Platform", arguments,
       ],
       swiftSettings: strict
     ),

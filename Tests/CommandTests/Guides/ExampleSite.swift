@@ -31,6 +31,7 @@ struct ExampleSite {
       #!/bin/sh
       case $1 in
       run | check) set -- "$@" --progress none \(options) ;;
+      shards) if [ "$2" = run ]; then set -- "$@" --progress none \(options); fi ;;
       esac
       exec '\(BuiltCommand.path)' "$@"
 

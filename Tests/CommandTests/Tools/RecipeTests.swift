@@ -32,11 +32,10 @@ import Testing
 
   @Test("the recipes' command lines are valid") func theCommandLinesAreRight() async throws {
     let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 11)
+    #expect(lines.count == 10)
     for line in lines {
       // Remove options that `validate` doesn't have.
-      let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing("catalog", with: "kubernetes-shards")
-        .replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(separator: " ").map { String($0) }
+      let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(separator: " ").map { String($0) }
       let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
       let result = try await Command.run(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path)
       #expect(["run", "check"].contains(words[0]) && result.status == 0, "\(line): \(result.errorText)")
@@ -114,35 +113,9 @@ import Testing
     #expect(try await push(to: "github", branch: "change", checkout))
   }
 
-  // MARK: Pods
-
-  /// The command of a shard's pod, with a stand-in for prewarm.
-  private func startPod(_ standIn: String) throws -> Command {
-    folder.write("#!/bin/bash\n\(standIn)\n", to: "bin/prewarm")
-    chmod(folder.file("bin/prewarm"), 0o755)
-    let command = String(decoding: folder.read("kubernetes-shards.sh") ?? [], as: UTF8.self)
-    return try Command("/bin/sh", ["-c", command], environment: ["PATH": "\(folder.file("bin")):/usr/bin:/bin"])
-  }
-
-  @Test("a pod exits like its shard, except for bad images", arguments: [(0, 0), (1, 1), (2, 0), (3, 3), (143, 143)])
-  func aPodEndsAsItsShardButForBadImages(shard: Int, pod: Int) async throws {
-    #expect(try await startPod("exit \(shard)").wait().status == pod)
-  }
-
-  @Test("a terminated pod lets its shard end cleanly", arguments: [(143, 143), (2, 0), (130, 130)])
-  func aPodThatIsEndedLetsItsShardEndInOrder(shard: Int, pod: Int) async throws {
-    let command = try startPod(
-      "trap 'kill $!; echo stopped; exit \(shard)' TERM; sleep infinity & echo started >&2; wait"
-    )
-    try await command.waitForError("started")
-    command.send(SIGTERM)
-    let ended = try await command.wait()
-    #expect(ended.outputText == "stopped\n" && ended.status == pod)
-  }
-
   @Test("shellcheck accepts the recipes") func shellcheckFindsNothing() async throws {
     let scripts = try files(ending: ".sh")
-    #expect(scripts.count == 13)
+    #expect(scripts.count == 11)
     let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.outputText)")
   }
