@@ -6,6 +6,8 @@ public import Reports
 public enum JobError: Error, Sendable, CustomStringConvertible {
   case cache(CacheError)
   case manifest(ManifestError)
+  /// The entries of a plan can't be read to their end, or not be written.
+  case plan(ManifestError)
   case report(ReportError)
   /// The report of `fail-on.baseline`.
   case baseline(ReportReadingError)
@@ -20,7 +22,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .cache(let error): error.jobSentence
-    case .manifest(let error): "\(error)"
+    case .manifest(let error), .plan(let error): "\(error)"
     case .report(let error): "\(error)"
     case .baseline(let error): "fail-on.baseline: \(error)"
     case .unreadable(let key, let path, let reason): "\(key): cannot read \(path): \(reason)"

@@ -152,7 +152,7 @@ public struct ShardPlanner {
       let parts = try division.write(size, to: "\(folder)/entries", duration: seconds)
       return (try finish(parts, division.list, manifests, to: folder, version: version, at: now), advice(about: parts))
     } catch {
-      throw .manifest(job.namingOptions(in: error))
+      throw .plan(job.namingOptions(in: error))
     }
   }
 
@@ -200,12 +200,12 @@ public struct ShardPlanner {
   }
 
   private func makeFolder(_ folder: String) throws(JobError) {
-    let unusable = { (reason: String) in JobError.manifest(ManifestError(manifest: folder, message: reason)) }
     if access("\(folder)/plan.json", F_OK) == 0 {
-      throw unusable("has a plan already; run it, or write the new plan to another folder")
+      let message = "the folder has a plan already; run it, or write the new one to another folder"
+      throw .manifest(ManifestError(manifest: folder, message: message))
     }
     for path in [folder, "\(folder)/entries"] where mkdir(path, 0o777) != 0 && errno != EEXIST {
-      throw unusable("cannot make the folder: \(errorSentence())")
+      throw .plan(ManifestError(manifest: folder, message: "cannot make the folder: \(errorSentence())"))
     }
   }
 

@@ -96,6 +96,20 @@ import Testing
     #expect(text.contains("sku 1") && !text.contains("secret"))
   }
 
+  @Test("fetched lists are requested once, and a plan of a list that can't be fetched is none") func fetchedLists() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/list.txt", .body(Array(imageURLs(origin, 0..<6).joined(separator: "\n").utf8), type: "text/plain"))
+    let job = JobFolder("manifests: [{url: \"\(origin.url("/list.txt"))\"}]")
+    _ = try await plan(job, "--shards", "3", "--by", "url")
+    for shard in 1...3 { #expect(try await job.prewarm("shards", "run", "plan", "\(shard)").status == 0) }
+    #expect(origin.requests.count { $0.path == "/list.txt" } == 1 && origin.requests.count == 7)
+    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+    origin.set("/list.txt", .status(404))
+    let failed = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "3", "--output", "other")
+    #expect(failed.status == 1 && job.folder.read("other/plan.json") == nil)
+    expectGolden(failed.errorText.replacing(#/127\.0\.0\.1:\d+/#, with: "HOST"))
+  }
+
   @Test("a shard that is done isn't run again, and its status is 0 whatever its images") func done() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/missing.jpg")])
