@@ -193,7 +193,9 @@ extension ShardsCommand {
         },
         // Another process may have finished it while this one waited.
         unless: { folder.isDone(number.index) },
-        finishing: { prepared, report in try commit(report, of: prepared, display) }
+        finishing: { prepared, report in
+          try commit(report, of: prepared, folder.plan.difference(of: report, from: number.index), display)
+        }
       )
     }
 
@@ -207,13 +209,20 @@ extension ShardsCommand {
     }
 
     /// Writes the reports of a shard that finished; returns the status of this command.
-    private func commit(_ report: FinishedReport, of prepared: PreparedJob, _ display: Display) throws -> ExitStatus {
+    ///
+    /// - Parameter problem: why the report isn't that of the whole shard; nil if it is.
+    private func commit(
+      _ report: FinishedReport,
+      of prepared: PreparedJob,
+      _ problem: String?,
+      _ display: Display
+    ) throws -> ExitStatus {
       try ReportOutputs.finish(
         try ReportOutputs.open([.init(format: .text, path: "-")], text, display),
         report
       )
-      if let problem = report.end.problem {
-        Note.error("\(report.job.title) \(problem); run it again")
+      if let problem {
+        Note.error("\(report.job.title) isn't done: it \(problem); run it again")
         return max(report.exitStatus, .couldNotFinish)
       }
       let errors = prepared.writeReports(report)

@@ -35,7 +35,9 @@ import Testing
     #expect(lines.count == 10)
     for line in lines {
       // Remove options that `validate` doesn't have.
-      let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(separator: " ").map { String($0) }
+      let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(
+        separator: " "
+      ).map { String($0) }
       let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
       let result = try await Command.run(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path)
       #expect(["run", "check"].contains(words[0]) && result.status == 0, "\(line): \(result.errorText)")

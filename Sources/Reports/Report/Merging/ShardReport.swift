@@ -189,7 +189,7 @@ private func missingSentence(_ missing: [Int], of count: Int) -> String {
 extension RunEnd {
   /// Why the run didn't finish, as it follows the run's name; nil if it finished or reached the job's deadline, which has a rule of
   /// its own.
-  package var problem: String? {
+  var problem: String? {
     if let interruption { return "was interrupted by \(interruption.signalName)" }
     if let breakage { return "couldn't finish: \(breakage)" }
     return areManifestsRead || isPastDeadline ? nil : "didn't read its lists to the end"
