@@ -35,6 +35,7 @@ import WarmJobs
 
   /// Runs a subcommand and exits with a documented status.
   static func main() {
+    if CommandLine.arguments.contains("--exit-with-parent") { ParentWatch.start() }
     // Writing to a closed pipe is an error, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     if isAskedForVersionAlone {

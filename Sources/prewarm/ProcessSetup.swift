@@ -1,5 +1,6 @@
 import Glibc
 import ImagePrimitives
+import Platform
 import Reports
 import Threads
 import WarmJobs
@@ -91,5 +92,16 @@ enum OpenFiles {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}
+
+/// Ends this process when its parent ends, for `--exit-with-parent`.
+enum ParentWatch {
+  /// Must be called at the start of the process. A parent that names itself in PREWARM_PARENT is noticed even if it has ended before:
+  /// then this process has another parent already.
+  static func start() {
+    let parent = getenv("PREWARM_PARENT").flatMap { pid_t(String(cString: $0)) } ?? getppid()
+    system_end_with_parent()
+    if getppid() != parent { _exit(ExitStatus.couldNotFinish.rawValue) }
   }
 }

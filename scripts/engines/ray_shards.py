@@ -4,7 +4,7 @@
   prewarm shards plan JOB.yaml --shards 256 --workers 16 --output PLAN
   RAY_ADDRESS=HOST:6379 python3 ray_shards.py PLAN [--report FORMAT=FILE]… [-- OPTION OF 'prewarm shards run'…]
 
-Without RAY_ADDRESS, Ray takes the cluster of this machine, or starts one on it. A shard needs one CPU of a node.
+Without RAY_ADDRESS, Ray uses this machine's cluster, or starts one on it. A shard needs one CPU of a node.
 """
 import ray
 
@@ -15,13 +15,10 @@ def connect(common):
     ray.init(logging_level="ERROR", log_to_driver=False)
     ray.cloudpickle.register_pickle_by_value(shards)  # workers don't have this file
     files = ray.put(common)
-
     # SPREAD starts a retry on another node, if one has a free CPU.
     @ray.remote(num_cpus=1, max_retries=shards.ATTEMPTS - 1, retry_exceptions=[shards.ShardError], scheduling_strategy="SPREAD")
     def run(common, task):
-        # No public function returns the number of the attempt; it is only shown.
-        worker = ray._private.worker.global_worker.core_worker
-        return shards.run_shard(common, task, getattr(worker, "get_current_task_attempt_number", int)())
+        return shards.run_shard(common, task)
 
     return lambda task: ray.get(run.remote(files, task))
 

@@ -9,7 +9,6 @@ import os
 import queue
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -42,12 +41,13 @@ def run_shard(common, task, attempt=0):
             write(folder / name, data)
         # This thread waits, since Linux reports the end of a parent when the thread that forked ends.
         command = [prewarm, "shards", "run", str(folder), shard, "--exit-with-parent", "--quiet", *task["options"]]
-        run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        message = run.stderr.decode(errors="replace").strip()
-        if run.returncode == 3:
+        parent = {**os.environ, "PREWARM_PARENT": str(os.getpid())}  # which may end before prewarm can watch it
+        run = subprocess.run(command, env=parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        status, message = run.returncode, run.stderr.decode(errors="replace").strip()
+        if status == 3:
             return {"stop": f"shard {shard} on {node}: {message}"}
-        if run.returncode:
-            end = f"exited with {run.returncode}" if run.returncode > 0 else f"was killed by {signal.Signals(-run.returncode).name}"
+        if status:
+            end = f"exited with {status}" if status > 0 else f"was killed by signal {-status}"
             raise ShardError(": ".join([f"prewarm {end} on {node}", *message.splitlines()[-1:]]))
         files = {name: (folder / name).read_bytes() for name in (f"done/{shard}.jsonl", f"done/{shard}.json")}
         shutil.rmtree(folder, ignore_errors=True)
@@ -68,18 +68,20 @@ def write(path, data):
 
 
 def launch(description, connect):
-    """Runs the command line and exits. 'connect' gets the files of all shards and returns a call that runs a task on a worker."""
+    """Runs the command line. 'connect' gets the files that all shards need, and returns a call that runs a task on a worker."""
     sys.stdout = sys.stderr  # engines print messages there; standard output is for merged reports
     parser = argparse.ArgumentParser(description=description, epilog="Options after -- are those of 'prewarm shards run'.")
     parser.add_argument("plan", type=Path, help="run this folder of 'prewarm shards plan'")
     parser.add_argument("--prewarm", default="prewarm", help="run this command, here and on workers (default: %(default)s)")
     parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE", help="write a merged report; repeatable")
+    parser.error = lambda message: sys.exit(fail(3, message))  # 2 means too many failures
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     arguments = parser.parse_args(sys.argv[1:end])
     try:
-        sys.exit(run_plan(arguments, sys.argv[end + 1:], connect))
+        status = run_plan(arguments, sys.argv[end + 1:], connect)
     except KeyboardInterrupt:
-        sys.exit(fail(130, "interrupted; run the same command again to resume"))
+        status = fail(130, "interrupted; run the same command again to resume")
+    os._exit(status)  # without waiting for threads whose tasks still run; the engine ends these with their launcher
 
 
 def fail(status, message):
@@ -93,30 +95,27 @@ def run_plan(arguments, options, connect):
         plan = json.loads((folder / "plan.json").read_bytes())
         common = {path.name: path.read_bytes() for name in ("plan.json", "job.yaml", "baseline.*") for path in folder.glob(name)}
     except (OSError, ValueError) as error:
-        return fail(3, f"cannot read plan '{folder}': {error}; make one with 'prewarm shards plan'")
+        return fail(3, f"cannot read plan '{folder}': {getattr(error, 'strerror', error)}; make one with 'prewarm shards plan'")
     if not shutil.which(arguments.prewarm):
         return fail(3, f"cannot find '{arguments.prewarm}'; install prewarm, or give its path with --prewarm")
     sizes = {shard: size["entries"] for shard, size in enumerate(plan["shards"], 1)}
     done = {shard for shard in sizes if (folder / f"done/{shard}.json").exists()}
-    missing, waiting, results = [shard for shard in sizes if shard not in done], queue.SimpleQueue(), queue.SimpleQueue()
-    task = {"plan": re.sub(r"\W", "", plan["job"]["digest"] + plan["fingerprint"]), "prewarm": arguments.prewarm, "options": options}
+    missing, results = [shard for shard in sizes if shard not in done], queue.SimpleQueue()
+    call, waiting = connect(common) if missing else None, iter(missing)
 
-    def work(call):
-        while not waiting.empty():
-            shard = waiting.get()
-            entries = f"entries/{shard}.tsv.gz"
+    def work():
+        for shard in waiting:
             try:
-                results.put((shard, call({**task, "shard": shard, "files": {entries: (folder / entries).read_bytes()}})))
+                files = {f"entries/{shard}.tsv.gz": (folder / f"entries/{shard}.tsv.gz").read_bytes()}
+                task = {"plan": plan["job"]["digest"] + plan["fingerprint"], "shard": shard, "files": files,
+                        "prewarm": arguments.prewarm, "options": options}
+                results.put((shard, call(task)))
             except Exception as error:  # of any engine; the other shards continue
                 results.put((shard, {"failed": str(error)}))
 
-    if missing:
-        call = connect(common)
-        for shard in missing:
-            waiting.put(shard)
-        # No more than the plan's workers at a time, since prewarm divides the job's rates by them.
-        for _ in range(min(plan["workers"], len(missing))):
-            threading.Thread(target=work, args=[call], daemon=True).start()
+    # No more than the plan's workers at a time, since prewarm divides the job's rates by them.
+    for _ in range(plan["workers"]):
+        threading.Thread(target=work, daemon=True).start()
     retried, printed = 0, time.monotonic()
     for left in range(len(missing) - 1, -1, -1):
         shard, result = results.get()
@@ -125,14 +124,13 @@ def run_plan(arguments, options, connect):
         if "failed" in result:
             reason = re.findall("ShardError: (.+)", result["failed"])[-1:] or result["failed"].splitlines()[:1]
             fail(1, f"shard {shard} failed in {ATTEMPTS} attempts: {''.join(reason)}; run the same command to try again")
-            continue
-        for name, data in result["files"].items():  # the rows first: the JSON report marks the shard as done
-            write(folder / name, data)
-        done.add(shard)
-        retried += result["retried"]
+        else:
+            for name, data in result["files"].items():  # the rows first: the JSON report marks the shard as done
+                write(folder / name, data)
+            done.add(shard)
+            retried += result["retried"]
         if not left or time.monotonic() - printed > 5:
-            printed, entries = time.monotonic(), sum(sizes[shard] for shard in done)
-            print(f"{len(done)} of {len(sizes)} shards done, {entries:,} of {plan['entries']:,} entries, {retried:,} retried",
-                  file=sys.stderr)
+            printed, entries = time.monotonic(), f"{sum(sizes[shard] for shard in done):,} of {sum(sizes.values()):,} entries"
+            print(f"{len(done):,} of {len(sizes):,} shards done, {entries}, {retried:,} retried", file=sys.stderr)
     reports = [word for report in arguments.report for word in ("--report", report)]
     return subprocess.run([arguments.prewarm, "shards", "merge", str(folder), *reports]).returncode

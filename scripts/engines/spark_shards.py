@@ -20,7 +20,7 @@ def connect(common):
     conf.set("spark.excludeOnFailure.taskAndStage.enabled", "true").set(exclude + "Executor", half).set(exclude + "Node", half)
     context = SparkContext(conf=conf)
     if context.getConf().get("spark.speculation", "false") == "true":
-        sys.exit(shards.fail(3, "cannot run shards with spark.speculation=true: images would be requested twice; set it to false"))
+        sys.exit(shards.fail(3, "cannot run with spark.speculation=true: images would be requested twice; set it to false"))
     context.setLogLevel("OFF")
     context.addPyFile(shards.__file__)
     files = context.broadcast(common)

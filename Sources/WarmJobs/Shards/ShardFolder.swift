@@ -1,4 +1,5 @@
 import Glibc
+import ImageCaching
 import ImageDownloading
 package import ImageManaging
 import ImagePrimitives
@@ -50,11 +51,14 @@ public struct ShardFolder: Sendable {
     overrides: [JobOverride],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
-    let planned = try read(overrides: [], environment: environment)
-    guard planned.digest == plan.job.digest else {
-      throw JobFileErrors(jobPath, "it isn't the job of the plan: it was changed, or its variables have other values; plan again")
+    let text = try JobFile.read(jobPath)
+    guard text.withRawBytes({ checksum(of: $0) }) == plan.jobHash else {
+      throw JobFileErrors(jobPath, "it was changed since it was planned; plan again")
     }
-    var job = try read(overrides: overrides, environment: environment)
+    guard try read(text, overrides: [], environment: environment).digest == plan.job.digest else {
+      throw JobFileErrors(jobPath, "its variables have other values than when it was planned; set the same ones, or plan again")
+    }
+    var job = try read(text, overrides: overrides, environment: environment)
     guard job.digest == plan.job.digest else {
       let names = overrides.map(\.label).joined(separator: ", ")
       throw JobFileErrors(
@@ -81,9 +85,13 @@ public struct ShardFolder: Sendable {
     return job
   }
 
-  private func read(overrides: [JobOverride], environment: [String: String]) throws(JobFileErrors) -> Job {
+  private func read(
+    _ text: [UInt8],
+    overrides: [JobOverride],
+    environment: [String: String]
+  ) throws(JobFileErrors) -> Job {
     try JobFile.parse(
-      try JobFile.read(jobPath),
+      text,
       path: jobPath,
       folder: plan.folder,
       overrides: overrides,
@@ -167,6 +175,7 @@ public struct ShardPlanner {
     var plan = ShardPlan()
     (plan.version, plan.createdAt, plan.rule, plan.workers) = (version, now, rule.rawValue, workers)
     plan.job = job.identity
+    plan.jobHash = text.withRawBytes { checksum(of: $0) }
     plan.folder = job.absoluteFile.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } } ?? currentFolder()
     plan.list = ReportedList(entries: list.entries, fingerprint: list.sum)
     plan.lists = manifests.source.manifestNames.indices.map { index in

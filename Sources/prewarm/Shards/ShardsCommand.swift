@@ -3,7 +3,6 @@ import Glibc
 import ImageManaging
 import ImagePrimitives
 import Manifests
-import Platform
 import Reports
 import WarmJobs
 
@@ -76,7 +75,7 @@ extension ShardsCommand {
     @Option(help: ArgumentHelp("Run this many shards at once", valueName: "count"))
     var workers = 1
 
-    @Option(help: ArgumentHelp("Divide by host or url (default: host)", valueName: "rule"), completion: .list(["host", "url"]))
+    @Option(help: ArgumentHelp("Divide by host or url", valueName: "rule"), completion: .list(["host", "url"]))
     var by = "host"
 
     @Option(help: ArgumentHelp("Write the plan to this new folder", valueName: "folder"), completion: .directory)
@@ -153,6 +152,7 @@ extension ShardsCommand {
     @Argument(help: ArgumentHelp("Run the shard with this number, or auto in task arrays", valueName: "shard"))
     var shard: String
 
+    // The main function reads it, before anything else.
     @Flag(help: "End at once when the process that started this one ends")
     var exitWithParent = false
 
@@ -169,7 +169,6 @@ extension ShardsCommand {
     var display: DisplayOptions
 
     func run() throws {
-      if exitWithParent { ParentWatch.start() }
       let folder = try ShardsCommand.open(plan.plan, .misused)
       let count = folder.plan.shards.count
       let display = display.display
@@ -343,15 +342,5 @@ extension ShardsCommand {
       }
       _ = try replay.finished()
     }
-  }
-}
-
-/// Ends this process when its parent ends.
-private enum ParentWatch {
-  static func start() {
-    let parent = getppid()
-    system_end_with_parent()
-    // The parent may have ended before.
-    if getppid() != parent { _exit(1) }
   }
 }

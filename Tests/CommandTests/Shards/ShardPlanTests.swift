@@ -165,6 +165,14 @@ import Testing
     shell.kill()
     // It ends when nothing has its output open, the shard included.
     _ = try await shell.wait()
+    // A parent that had ended before the shard began.
+    let late = try await Command(
+      BuiltCommand.path,
+      ["shards", "run", "plan", "1", "--exit-with-parent"],
+      environment: job.environment.merging(["PREWARM_PARENT": "\(shell.processID)"]) { $1 },
+      workingDirectory: job.folder.path
+    ).wait()
+    #expect(late.status == 1 && origin.requests.count == 4)
   }
 
   @Test("a shard's status says whether to stop or to try again") func statuses() async throws {
@@ -190,7 +198,8 @@ import Testing
     #expect(partial.status == 1 && job.folder.read("plan/done/1.json") == nil)
     expectGolden(partial.errorText, for: "cut entries")
     let requests = origin.requests.count
-    job.folder.write("version: 1\nname: test\nmanifests: [{path: others.txt}]\n", to: "plan/job.yaml")
+    let text = try #require(job.folder.read("plan/job.yaml"))
+    job.folder.write(text + Array("prefetch: {per-host: 50}\n".utf8), to: "plan/job.yaml")
     let changed = try await job.prewarm("shards", "run", "plan", "1")
     #expect(changed.status == 3)
     expectGolden(changed.errorText, for: "changed")
@@ -226,8 +235,9 @@ import Testing
     for shard in 1...3 { #expect(try await job.prewarm("shards", "run", "plan", "\(shard)", "-q").status == 0) }
     #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
     let report = String(decoding: try #require(job.folder.read("plan/done/2.json")), as: UTF8.self)
+    let totals = try #require(report.firstRange(of: ": {\"urls\""))
     let cases: [(String, String?)] = [
-      ("missing", nil), ("cut", String(report.prefix(900))), ("empty", ""),
+      ("missing", nil), ("cut", String(report[..<totals.lowerBound])), ("empty", ""),
       ("other plan", report.replacing(#/"fingerprint": ?"[0-9a-f]{16}"/#, with: #""fingerprint":"00000000000000ff""#)),
     ]
     for (name, text) in cases {

@@ -100,17 +100,12 @@ import Testing
   /// Runs the commands of sbatch(1) at once, with the variables that it sets.
   private static let sbatch = """
     #!/bin/bash
-    while (($#)); do
-      case $1 in
-      --array=*) array=${1#--array=} array=${array%%%*} ;;
-      --wrap) script=$2 ;;
-      esac
-      shift
-    done
+    for argument; do [[ $argument == --array=* ]] && array=${argument#--array=} array=${array%%%*}; done
+    script=$(cat)
     export SLURM_ARRAY_TASK_MIN=${array%-*} SLURM_ARRAY_TASK_MAX=${array#*-}
     export SLURM_ARRAY_TASK_STEP=1 SLURM_ARRAY_TASK_COUNT=${array#*-}
     for ((task = SLURM_ARRAY_TASK_MIN; task <= SLURM_ARRAY_TASK_MAX; task++)); do
-      SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=$((4711 + task)) bash -c "$script" >&2
+      SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_JOB_ID=4711 bash -c "$script" >&2
     done
 
     """

@@ -37,6 +37,8 @@ public struct ShardPlan: Sendable {
   /// The version of prewarm that wrote it.
   public var version = ""
   public var job = JobIdentity(name: "", file: nil)
+  /// A hash of the job file.
+  public var jobHash = Checksum(high: 0, low: 0)
   /// The absolute path of the job file's folder, where its relative paths start.
   public var folder = ""
   public var createdAt = Timestamp(milliseconds: 0)
@@ -105,6 +107,7 @@ extension ShardPlan: JSONSection {
     try json.field("prewarm", &version)
     try json.field("created_at", &createdAt)
     try json.field("job", &job, isRequired: true)
+    try json.field("job_hash", &jobHash, isRequired: true)
     try json.field("folder", &folder)
     try json.field("by", &rule, isRequired: true)
     var workers = UInt64(clamping: workers)
