@@ -13,8 +13,8 @@ func system(_ name: String, pkgConfig: String, debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func library(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -114,7 +114,11 @@ let package = Package(
     ),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson", heap]),
-    library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
+    library(
+      "Reports",
+      ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"],
+      resources: [.embedInCode("HTML/page.css"), .embedInCode("HTML/page.js")]
+    ),
     library(
       "WarmJobs",
       [

@@ -19,11 +19,30 @@ struct HTMLReport: ReportForm {
           page.writeContents(sections.contents)
           page.append(sections)
         }
-        page.element("script") { $0.markup(verbatim: HTMLScript.source) }
+        page.element("script") { $0.markup(verbatim: EmbeddedPart.script.source) }
       }
     }
     page.markup("\n")
     page.output.withUnsafeBytes { output.append($0) }
+  }
+}
+
+/// A file beside this one, which is a part of each page.
+struct EmbeddedPart {
+  /// One column, light and dark, for wide and narrow screens and for paper. No rule loads anything, and no element has a style attribute:
+  /// the policy forbids both.
+  static let style = EmbeddedPart(PackageResources.page_css)
+  /// Sorts and filters tables, filters failures by chips, copies URLs and curl lines. It reads only the page and creates its controls
+  /// itself, so that a page without JavaScript has no dead controls.
+  static let script = EmbeddedPart(PackageResources.page_js)
+
+  let source: String
+  /// Its hash as the page's policy names it.
+  let policy: String
+
+  private init(_ bytes: [UInt8]) {
+    source = String(decoding: bytes, as: UTF8.self)
+    policy = "'sha256-\(String(decoding: bytes.withUnsafeBytes { sha256(of: $0) }.base64, as: UTF8.self))'"
   }
 }
 
@@ -64,13 +83,13 @@ extension HTMLPage {
       page.element("title") { $0.text("\(report.job.title) \(report.headline.sentence)", limit: 200) }
       // Without it, browsers request an icon from the page's server.
       page.open("link", ["rel": "icon", "href": "data:,"])
-      page.element("style") { $0.markup(verbatim: HTMLStyle.source) }
+      page.element("style") { $0.markup(verbatim: EmbeddedPart.style.source) }
     }
   }
 
   /// Allows only this page's own style and script, by their hashes, and pictures within it.
   private static var securityPolicy: String {
-    "default-src 'none'; style-src 'sha256-\(HTMLStyle.sha256)'; script-src 'sha256-\(HTMLScript.sha256)'; img-src data:; "
+    "default-src 'none'; style-src \(EmbeddedPart.style.policy); script-src \(EmbeddedPart.script.policy); img-src data:; "
       + "base-uri 'none'; form-action 'none'"
   }
 }
