@@ -127,8 +127,11 @@ package final class ShardEntries: EntrySource {
       batch.bytes.append(contentsOf: url)
     } else {
       if fields[4].elementsEqual("filtered".utf8) { entry.state = .filtered } else if !fields[4].isEmpty { return false }
-      guard let parts = try? normalizer.normalize(url, relativeTo: nil, into: &batch.bytes) else { return false }
-      entry.parts = parts
+      do throws(InvalidURL) {
+        entry.parts = try normalizer.normalize(url, relativeTo: nil, into: &batch.bytes)
+      } catch {
+        return false
+      }
       entry.requestRange = start..<batch.bytes.count
       entry.writtenRange = entry.requestRange
       if !batch.bytes[entry.requestRange].elementsEqual(url) {
