@@ -59,7 +59,8 @@ final class JobManifests {
         list: ListFingerprint(entries: planned.all.entries, sum: planned.all.fingerprint)
       )
     } catch {
-      throw .manifest(error)
+      // Another machine may have the file.
+      throw .plan(error)
     }
   }
 

@@ -21,8 +21,6 @@ public struct ShardFolder: Sendable {
     plan = try ShardPlan(path: "\(path)/plan.json")
   }
 
-  private init(_ path: String, _ plan: ShardPlan) { (self.path, self.plan) = (path, plan) }
-
   /// The report of a shard, whose presence means that it is done.
   public func reportPath(_ number: Int) -> String { "\(path)/done/\(number).json" }
   /// The rows of a shard.
