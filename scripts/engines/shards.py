@@ -4,6 +4,7 @@ The plan, the job and the entries travel to a worker with its task, and its rows
 share no folder; they need only prewarm. Finished shards aren't run again: repeat the command to resume.
 """
 import argparse
+import hashlib
 import json
 import os
 import queue
@@ -107,7 +108,7 @@ def run_plan(arguments, options, connect):
         for shard in waiting:
             try:
                 files = {f"entries/{shard}.tsv.gz": (folder / f"entries/{shard}.tsv.gz").read_bytes()}
-                task = {"plan": plan["job"]["digest"] + plan["fingerprint"], "shard": shard, "files": files,
+                task = {"plan": hashlib.sha256(common["plan.json"]).hexdigest(), "shard": shard, "files": files,
                         "prewarm": arguments.prewarm, "options": options}
                 results.put((shard, call(task)))
             except Exception as error:  # of any engine; the other shards continue

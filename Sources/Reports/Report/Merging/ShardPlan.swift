@@ -94,7 +94,7 @@ public struct ShardPlan: Sendable {
     guard report.job.digest == job.digest, report.job.shard == reported(number) else { return "is from another plan" }
     if let problem = report.end.problem { return problem }
     let (rows, expected) = (report.totals.urls + report.repeats.urls, shards[number - 1].rows)
-    guard rows < expected, !report.end.isPastDeadline else { return nil }
+    guard rows != expected, rows > expected || !report.end.isPastDeadline else { return nil }
     return "has \(grouped(rows)) of \(counted(expected, "row"))"
   }
 }
