@@ -7,7 +7,7 @@ import Testing
 /// its pixels from those in the file next to it.
 @Suite("agreement with another decoder", .enabled(if: Agreement.folder != nil, "run by scripts/agreement"))
 struct AgreementTests {
-  @Test("the coders' verdict on each file is written to a report") func writesWhatTheCodersSayOfEachFile() throws {
+  @Test func `the coders' verdict on each file is written to a report`() throws {
     let folder = try #require(Agreement.folder)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     let encoder = JSONEncoder()

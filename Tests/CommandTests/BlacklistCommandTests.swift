@@ -4,7 +4,7 @@ import Testing
 
 /// `prewarm blacklist` over a cache that a run has filled.
 @Suite struct BlacklistCommandTests {
-  @Test("blacklist entries can be listed, removed and cleared") func theBlacklistIsListedTakenOffAndCleared() async throws {
+  @Test func `blacklist entries can be listed, removed and cleared`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let urls = JobFolder.badPaths.map { origin.url($0) }

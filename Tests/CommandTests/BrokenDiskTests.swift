@@ -6,12 +6,11 @@ import Testing
 /// A disk that becomes full, and a cache that is deleted, during a run.
 @Suite struct BrokenDiskTests {
   @Test(
-    "on a full disk the run stops, and the cache stays readable",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount"),
     arguments: [20_000, 300_000],
     [4, 100]
   )
-  func aFullDiskStopsTheRun(padding: Int, concurrency: Int) async throws {
+  func `on a full disk the run stops, and the cache stays readable`(padding: Int, concurrency: Int) async throws {
     let mount = try TemporaryMount(byteCount: 1 << 20)
     let origin = try makeImageOrigin()
     origin.setFallback { request in
@@ -39,8 +38,7 @@ import Testing
     #expect(got.output == SampleImages.jpeg(number, padding: padding))
   }
 
-  @Test("if the cache is deleted during a run, it stops with a message, and the next run recreates it")
-  func aCacheDeletedInARunStopsIt() async throws {
+  @Test func `if the cache is deleted during a run, it stops with a message, and the next run recreates it`() async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<50), keys: "prefetch: {concurrency: 4, per-host: 4}")

@@ -14,8 +14,7 @@ import Testing
     let supersededEntries: Int
   }
 
-  @Test("an export uses the file names that an app looks for", arguments: [false, true])
-  func exportsHaveTheNamesOfApps(withExtension: Bool) async throws {
+  @Test(arguments: [false, true]) func `an export uses the file names that an app looks for`(withExtension: Bool) async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let options = withExtension ? ["--with-extension"] : ["--layout", "sdwebimage"]
@@ -31,8 +30,7 @@ import Testing
     #expect(Set(try FileManager.default.contentsOfDirectory(atPath: job.folder.file("out/images"))) == names)
   }
 
-  @Test("the URL as first written names the file, not the normalised one")
-  func theURLAsWrittenNamesTheFile() async throws {
+  @Test func `the URL as first written names the file, not the normalised one`() async throws {
     let origin = try makeImageOrigin()
     let written = "HTTP://127.0.0.1:\(origin.port)/images/1.jpg#top"
     let job = JobFolder(urls: [written])
@@ -41,7 +39,7 @@ import Testing
     #expect(job.folder.read("out/\(try await md5(written))") == SampleImages.jpeg(1))
   }
 
-  @Test("images are laid out like their URLs by default") func imagesLieAsTheirURLsSay() async throws {
+  @Test func `images are laid out like their URLs by default`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let result = try await job.prewarm("cache", "export", "--to", "out")
@@ -52,8 +50,7 @@ import Testing
     }
   }
 
-  @Test("images that cannot be exported are reported, and the rest is exported")
-  func whatCannotBeExportedIsToldAndTheRestIsThere() async throws {
+  @Test func `images that cannot be exported are reported, and the rest is exported`() async throws {
     let origin = try makeImageOrigin()
     let secret = "http://user:geheim@127.0.0.1:\(origin.port)/images/7.jpg"
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + [secret])
@@ -83,8 +80,7 @@ import Testing
     return (origin, job)
   }
 
-  @Test("resized images are exported by their job, or by --transformed, with the extension of their format")
-  func resizedImagesHaveTheirExtension() async throws {
+  @Test func `resized images are exported by their job, or by --transformed, with the extension of their format`() async throws {
     let (origin, job) = try await resizing(["photo.jpg", "rgb.png"])
     let expected = ["photo.webp", "rgb.webp"].map { "127.0.0.1:\(origin.port)/\($0)" }
     for (folder, options) in [
@@ -104,7 +100,7 @@ import Testing
     expectGolden(refused.errorText)
   }
 
-  @Test("two URLs with one path are reported, and exit with 1") func collisionsAreReported() async throws {
+  @Test func `two URLs with one path are reported, and exit with 1`() async throws {
     let (_, job) = try await resizing(["photo.jpg", "photo.png"])
     let result = try await job.prewarm("cache", "export", "--to", "out", "--job", "job.yaml")
     #expect(result.status == 1 && result.outputText.hasPrefix("1 image"), "\(result.outputText)")
@@ -114,8 +110,7 @@ import Testing
     #expect(try job.folder.files(below: "out").count == 1)
   }
 
-  @Test("--job exports the URLs of that job's lists only, fetched lists too, and --delete follows the lists")
-  func aJobExportsItsOwnURLs() async throws {
+  @Test func `--job exports the URLs of that job's lists only, fetched lists too, and --delete follows the lists`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     origin.set(
@@ -148,7 +143,7 @@ import Testing
     #expect(try job.folder.files(below: "out").count == 3)
   }
 
-  @Test("an image that isn't cached counts once, even if two lists name it") func missingImagesCountOnce() async throws {
+  @Test func `an image that isn't cached counts once, even if two lists name it`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: urls.txt}, {path: more.txt}]")
     for list in ["urls.txt", "more.txt"] { job.write(urls: imageURLs(origin, 0..<1), to: list) }
@@ -158,8 +153,9 @@ import Testing
     #expect(result.outputText.contains("; 2 images of the job not cached"), "\(result.outputText)")
   }
 
-  @Test("a pattern with ids names files, no URL is lost, and nginx serves each URL by the map, query and case included")
-  func namesAndMaps() async throws {
+  @Test func `a pattern with ids names files, no URL is lost, and nginx serves each URL by the map, query and case included`()
+    async throws
+  {
     let origin = try Origin()
     origin.setFallback { .body(SampleImages.jpeg(0) + Array($0.target.utf8), type: "image/jpeg") }
     let paths = [
@@ -214,7 +210,7 @@ import Testing
     }
   }
 
-  @Test("a symbolic link in the folder is rejected") func linksAreRefused() async throws {
+  @Test func `a symbolic link in the folder is rejected`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write("", to: "outside/x")
@@ -228,7 +224,7 @@ import Testing
     #expect(try job.folder.files(below: "outside") == ["x"])
   }
 
-  @Test("nothing is exported if the folder can't be created") func whereTheFolderCannotBeMadeNothingIsExported() async throws {
+  @Test func `nothing is exported if the folder can't be created`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write("in the way", to: "out")

@@ -15,7 +15,7 @@ import Testing
     let urlsNotFound: Int
   }
 
-  @Test("images imported from another cache need no download") func anotherCacheIsTakenOver() async throws {
+  @Test func `images imported from another cache need no download`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
     #expect(try await job.runJob("--cache-directory", "other").totals["downloaded"] == 6)
@@ -30,7 +30,7 @@ import Testing
     expectGolden(again.outputText)
   }
 
-  @Test("the newest image of two caches wins") func theNewestWins() async throws {
+  @Test func `the newest image of two caches wins`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")
     origin.set("/changing.jpg", .sequence((1...2).map { .body(SampleImages.jpeg($0), type: "image/jpeg") }))
@@ -42,8 +42,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 1)
   }
 
-  @Test("exported files are imported by their URLs, and other files are skipped")
-  func aFlatFolderIsTakenOverByItsURLs() async throws {
+  @Test func `exported files are imported by their URLs, and other files are skipped`() async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<5)
     let job = JobFolder(urls: urls)
@@ -64,7 +63,7 @@ import Testing
     #expect(run.totals["hit_disk"] == 4 && run.totals["downloaded"] == 1)
   }
 
-  @Test("a job's manifests can provide the URLs") func theManifestsOfAJobNameTheURLsToo() async throws {
+  @Test func `a job's manifests can provide the URLs`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     #expect(try await job.runJob().status == 0)
@@ -78,7 +77,7 @@ import Testing
     #expect(row2.importedEntries == 0 && row2.notNewerEntries == 3 && row2.urlsNotFound == 1)
   }
 
-  @Test("damaged images of the other cache are skipped and reported") func damagedImagesAreLeftBehind() async throws {
+  @Test func `damaged images of the other cache are skipped and reported`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     try job.flipByte(of: SampleImages.jpeg(3))
@@ -89,9 +88,7 @@ import Testing
     #expect(try await job.expectTrueTotals("--directory", "copy").count == 4)
   }
 
-  @Test("an impossible import is reported before anything is imported") func whatCannotBeImportedIsSaidBeforeAnythingIs()
-    async throws
-  {
+  @Test func `an impossible import is reported before anything is imported`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write(SampleImages.jpeg(1), to: "app/\(try await md5("http://a/b.jpg"))")

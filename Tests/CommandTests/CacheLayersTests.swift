@@ -5,7 +5,7 @@ import Testing
 
 /// `cache.read-only`, `cache.memory`, `cache.key` and `cache.verify-hits`.
 @Suite struct CacheLayersTests {
-  @Test("an image in a read-only cache is a hit without a request") func aReadOnlyCacheIsLookedInto() async throws {
+  @Test func `an image in a read-only cache is a hit without a request`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "cache: {read-only: [shared]}")
     #expect(try await job.runJob("--cache-directory", "shared", "--set", "cache.read-only=[]").totals["downloaded"] == 4)
@@ -21,8 +21,7 @@ import Testing
     #expect(later.totals["downloaded"] == 6, "\(later.totals)")
   }
 
-  @Test("an app's files are hits, with and without an extension", arguments: [false, true])
-  func aFlatFolderIsLookedInto(hasExtension: Bool) async throws {
+  @Test(arguments: [false, true]) func `an app's files are hits, with and without an extension`(hasExtension: Bool) async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<3)
     let job = JobFolder(urls: urls, keys: "cache: {read-only: [app]}")
@@ -34,8 +33,7 @@ import Testing
     #expect(origin.requests.map(\.path) == ["/images/2.jpg"])
   }
 
-  @Test("a missing read-only cache stops the run before the first request")
-  func aReadOnlyCacheThatIsNotThereStopsTheRunBeforeTheFirstRequest() async throws {
+  @Test func `a missing read-only cache stops the run before the first request`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2), keys: "cache: {read-only: [missing]}")
     let result = try await job.prewarm("run", "job.yaml")
@@ -43,7 +41,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("jobs of one run with equal limits share the memory layer") func theSecondJobHitsMemory() async throws {
+  @Test func `jobs of one run with equal limits share the memory layer`() async throws {
     let origin = try makeImageOrigin()
     let reports = "report: [{json: report.json}, {jsonl: rows.jsonl}]"
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "cache: {memory: {max-cost: 8MiB}}\n\(reports)")
@@ -63,9 +61,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("dropped query parameters aren't part of the identity") func parametersThatDoNotCountMakeNoOtherImage()
-    async throws
-  {
+  @Test func `dropped query parameters aren't part of the identity`() async throws {
     let origin = try makeImageOrigin()
     let base = origin.url("/images/1.jpg")
     let same = ["\(base)?w=1&utm_source=mail", "\(base)?utm_source=push&w=1", "\(base)?w=1"]
@@ -82,9 +78,7 @@ import Testing
     #expect(try await job.statistics("--namespace", "other").entries == 1)
   }
 
-  @Test("verify-hits finds a changed byte, reports it and fetches the image again") func verifyHitsFindsAChangedByte()
-    async throws
-  {
+  @Test func `verify-hits finds a changed byte, reports it and fetches the image again`() async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<4)
     let job = JobFolder(urls: urls)

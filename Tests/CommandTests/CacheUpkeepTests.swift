@@ -17,7 +17,7 @@ import Testing
     let diskBytes: Int
   }
 
-  @Test("verify reads everything and reports a good cache") func aGoodCacheIsVerified() async throws {
+  @Test func `verify reads everything and reports a good cache`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let bytes = (0..<5).reduce(0) { $0 + SampleImages.jpeg($1).count }
@@ -28,8 +28,7 @@ import Testing
     expectGolden(text.outputText.timeless)
   }
 
-  @Test("verify removes damaged entries and missing files, and the next run fetches them again")
-  func whatIsDamagedIsRemovedAndFetchedAgain() async throws {
+  @Test func `verify removes damaged entries and missing files, and the next run fetches them again`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
     let urls = imageURLs(origin, 0..<4) + [origin.url("/large.jpg")]
@@ -54,7 +53,7 @@ import Testing
     #expect(again.totals["hit_disk"] == 3 && again.totals["downloaded"] == 2)
   }
 
-  @Test("compact reclaims the space of removed images") func compactGivesTheSpaceOfWhatWasRemovedBack() async throws {
+  @Test func `compact reclaims the space of removed images`() async throws {
     let origin = try makeImageOrigin()
     origin.setFallback { _ in .body(SampleImages.jpeg(1, padding: 60_000), type: "image/jpeg") }
     let urls = imageURLs(origin, 0..<40)

@@ -11,8 +11,7 @@ import Testing
     case interrupt, terminate, twice, deadline
   }
 
-  @Test("every stopped run ends by itself, reports each entry once, and leaves nothing in flight")
-  func everyStoppedRunEndsAndTellsEachEntryOnce() async throws {
+  @Test func `every stopped run ends by itself, reports each entry once, and leaves nothing in flight`() async throws {
     var random = SeededRandom(seed: SoakCounts.seed)
     let job = JobFolder("manifests: [{path: urls.txt}]\nfail-on: {failures: never}")
     var stopped = 0

@@ -9,8 +9,7 @@ import Testing
   /// The requested paths, without duplicates.
   private func paths(_ origin: Origin) -> [String] { Set(origin.requests.map(\.path)).sorted() }
 
-  @Test("--json prints a JSON report, -o writes reports by extension, and -j sets the concurrency")
-  func shortOptions() async throws {
+  @Test func `--json prints a JSON report, -o writes reports by extension, and -j sets the concurrency`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + [origin.url("/gone.jpg")])
     let result = try await job.prewarm(
@@ -34,8 +33,7 @@ import Testing
     #expect(other.status == 3 && other.errorText.contains("concurrency"))
   }
 
-  @Test("a failure to reach a host names the proxy of the environment that wasn't used")
-  func unusedProxy() async throws {
+  @Test func `a failure to reach a host names the proxy of the environment that wasn't used`() async throws {
     let port = RefusedPort()
     let url = "http://127.0.0.1:\(port.port)/a.jpg"
     let job = JobFolder(urls: [url, "http://unresolvable.invalid/b.jpg"])
@@ -51,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("--quiet prints failures only") func quiet() async throws {
+  @Test func `--quiet prints failures only`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     let good = try await job.prewarm("check", "urls.txt", "--quiet")
@@ -65,7 +63,7 @@ import Testing
     #expect(!allowed.outputText.contains("check:"))
   }
 
-  @Test("variables of the environment are defaults, below options") func variables() async throws {
+  @Test func `variables of the environment are defaults, below options`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
     let environment = job.environment.merging(["PREWARM_USER_AGENT": "bot/1"]) { $1 }
@@ -81,7 +79,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["User-Agent"] } == ["bot/1", "bot/2"])
   }
 
-  @Test("check probes URLs and stores nothing") func urlsAreProbedAndNothingIsKept() async throws {
+  @Test func `check probes URLs and stores nothing`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     let result = try await job.start(["check"] + imageURLs(origin, 0..<3)).wait()
@@ -92,7 +90,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
   }
 
-  @Test("check needs neither a cache nor a home folder") func noCacheIsNeededNorAHome() async throws {
+  @Test func `check needs neither a cache nor a home folder`() async throws {
     let origin = try makeImageOrigin()
     let command = try Command(
       BuiltCommand.path,
@@ -103,23 +101,22 @@ import Testing
   }
 
   @Test(
-    "a deep check fetches whole images",
     arguments: [["--decode", "full"], ["--set", "verify.strict=true"], ["--method", "get"]]
   )
-  func aDeepCheckFetchesWholeImages(options: [String]) async throws {
+  func `a deep check fetches whole images`(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").start(["check", origin.url("/images/1.jpg")] + options).wait()
     #expect(result.status == 0, "\(result.errorText)")
     #expect(origin.requests.map { $0.headers["Range"] } == [nil])
   }
 
-  @Test("the option sets the method") func theMethodIsWhatTheOptionSays() async throws {
+  @Test func `the option sets the method`() async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), "--method", "head")
     #expect(result.status == 0 && origin.requests.map(\.method) == ["HEAD"], "\(result.errorText)")
   }
 
-  @Test("every kind of source is read") func everyKindOfSourceIsRead() async throws {
+  @Test func `every kind of source is read`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     let sitemap = { (number: Int) in
@@ -147,7 +144,7 @@ import Testing
     #expect(paths(origin) == (1...7).map { "/images/\($0).jpg" } + ["/sitemap.xml"])
   }
 
-  @Test("job files are checked as separate jobs and store nothing") func jobFilesAreJobsOfTheirOwnAndKeepNothing() async throws {
+  @Test func `job files are checked as separate jobs and store nothing`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")],
@@ -172,8 +169,7 @@ import Testing
     #expect(job.folder.read("report.json") == Array("of last night".utf8))
   }
 
-  @Test("check writes the reports of its options, and none of the job file's") func onlyReportsOfOptionsAreWritten() async throws
-  {
+  @Test func `check writes the reports of its options, and none of the job file's`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")],
@@ -192,7 +188,7 @@ import Testing
 
   // MARK: Cache and blacklist
 
-  @Test("check requests cached and blacklisted images") func cacheAndBlacklistAreNotRead() async throws {
+  @Test func `check requests cached and blacklisted images`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: imageURLs(origin, 0..<3) + [origin.url("/new.jpg")],
@@ -212,21 +208,20 @@ import Testing
   }
 
   @Test(
-    "check rejects options of cache and blacklist",
     arguments: [
       ["--cache-mode", "use"], ["--cache-directory", "cache"], ["--freshness", "http"], ["--min-fresh", "1h"], ["--verify-hits"],
       ["--namespace", "n"], ["--retry-blacklisted"], ["--set", "cache.mode=use"], ["--set", "cache={mode: use}"],
       ["--set", "blacklist.retry=true"], ["--set", "transform.format=webp"],
     ]
   )
-  func optionsOfTheCacheAreRejected(options: [String]) async throws {
+  func `check rejects options of cache and blacklist`(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").start(["check", origin.url("/images/1.jpg")] + options).wait()
     #expect(result.status == 3 && result.output.isEmpty && origin.requests.isEmpty, "\(result.outputText)")
     expectGolden(result.errorText, for: options.joined(separator: " "))
   }
 
-  @Test("a job file's method is kept") func theMethodOfAJobFileStays() async throws {
+  @Test func `a job file's method is kept`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1), keys: "request: {method: head}")
     #expect(try await job.prewarm("check", "job.yaml").status == 0)
@@ -235,7 +230,7 @@ import Testing
     #expect(origin.requests.last?.method == "GET" && origin.requests.last?.headers["Range"] == nil)
   }
 
-  @Test("check reports a remote cache's status") func aRemoteCacheIsAskedForItsAnswer() async throws {
+  @Test func `check reports a remote cache's status`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/hit.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["X-Cache": "HIT"]))
     let result = try await JobFolder("").prewarm("check", origin.url("/hit.jpg"), "--set", "verify.remote-cache=hit")
@@ -243,7 +238,7 @@ import Testing
     #expect(result.outputText.contains("1 of 1 hit"))
   }
 
-  @Test("failures come first and the verdict last") func failuresComeFirstAndTheVerdictLast() async throws {
+  @Test func `failures come first and the verdict last`() async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), origin.url("/missing.jpg"))
     #expect(result.status == 2)
@@ -252,7 +247,7 @@ import Testing
     expectGolden(lines.last.map(String.init)?.timeless)
   }
 
-  @Test("on a terminal the verdict is the last line") func onATerminalTheVerdictIsTheLastLine() async throws {
+  @Test func `on a terminal the verdict is the last line`() async throws {
     let origin = try makeImageOrigin()
     let command = try JobFolder("").start(
       ["check", origin.url("/images/1.jpg"), origin.url("/missing.jpg")],
@@ -268,7 +263,6 @@ import Testing
   // MARK: Errors
 
   @Test(
-    "an invalid source exits with 3 before anything is fetched",
     arguments: [
       "missing.txt",
       "ftp://img.example.com/a.jpg",
@@ -279,7 +273,7 @@ import Testing
       "missing.yaml",
     ]
   )
-  func aWrongSourceEndsInThree(source: String) async throws {
+  func `an invalid source exits with 3 before anything is fetched`(source: String) async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), source)
     #expect(result.status == 3, "\(result.errorText)")
@@ -287,8 +281,7 @@ import Testing
     #expect(origin.requests.isEmpty && result.output.isEmpty && !result.errorText.contains("secret"))
   }
 
-  @Test("the error for a long source quotes its beginning", arguments: ["check", "explain"])
-  func longSourcesAreCut(command: String) async throws {
+  @Test(arguments: ["check", "explain"]) func `the error for a long source quotes its beginning`(command: String) async throws {
     for source in [
       "http://[\(String(repeating: "a", count: 100_000))", "http://user:secret@\(String(repeating: "b", count: 100_000))",
     ] {
@@ -299,8 +292,7 @@ import Testing
     }
   }
 
-  @Test("reports show URLs of the command line as such")
-  func urlsOfTheCommandLineAreNamed() async throws {
+  @Test func `reports show URLs of the command line as such`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     let result = try await job.prewarm("check", origin.url("/no.jpg"), "--report", "github=-", "--report", "jsonl=rows.jsonl")
@@ -310,7 +302,7 @@ import Testing
     expectGolden(result.outputText.timeless.lines(with: "command line"))
   }
 
-  @Test("all errors are reported at once") func allMistakesAreToldAtOnce() async throws {
+  @Test func `all errors are reported at once`() async throws {
     let job = JobFolder("manifests: [{urls: []}]\nprefetch: {order: sideways}\n")
     job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")
     let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", "https://")
@@ -324,7 +316,7 @@ import Testing
     #expect(try await job.prewarm("check").status == 3)
   }
 
-  @Test("a dry run makes no request") func aDryRunAsksForNothing() async throws {
+  @Test func `a dry run makes no request`() async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").start(["check", "--dry-run"] + imageURLs(origin, 0..<2)).wait()
     #expect(result.status == 0 && origin.requests.isEmpty)

@@ -4,8 +4,8 @@ import Testing
 
 /// A wrong or jumping clock: nothing is lost, no time is negative, and no wait is endless.
 @Suite struct ClockTests {
-  @Test("a clock that was set back or forward loses no image", arguments: [-2 * 86_400, -120, 120, 2 * 86_400])
-  func aCalendarThatWasSetLosesNoImage(offset: Int) async throws {
+  @Test(arguments: [-2 * 86_400, -120, 120, 2 * 86_400])
+  func `a clock that was set back or forward loses no image`(offset: Int) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5))
     #expect(try await job.runJob().totals["downloaded"] == 5)
@@ -20,8 +20,8 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 10)
   }
 
-  @Test("images and failures from the future count as expired, with a warning, until they are requested again")
-  func theFuture() async throws {
+  @Test func `images and failures from the future count as expired, with a warning, until they are requested again`() async throws
+  {
     let origin = try makeImageOrigin()
     origin.set("/gone.jpg", .status(404))
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/gone.jpg")], keys: "cache: {max-age: 7d}")
@@ -40,7 +40,7 @@ import Testing
     #expect(last.totals["hit_disk"] == 6 && last.report["warnings"] as? [String] == [])
   }
 
-  @Test("trimming removes images and failures from the future") func trimmedFuture() async throws {
+  @Test func `trimming removes images and failures from the future`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/gone.jpg", .status(404))
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/gone.jpg")], keys: "cache: {max-age: 7d}")
@@ -51,8 +51,7 @@ import Testing
     #expect(try await job.prewarm("blacklist", "list", "--job", "job.yaml").output.isEmpty)
   }
 
-  @Test("a clock that jumps during the run changes neither outcomes nor durations")
-  func aCalendarThatJumpsChangesNothing() async throws {
+  @Test func `a clock that jumps during the run changes neither outcomes nor durations`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let urls = imageURLs(origin, 0..<50) + [origin.url("/stall.jpg")]

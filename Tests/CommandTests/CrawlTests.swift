@@ -16,7 +16,7 @@ import Testing
     return origin
   }
 
-  @Test("a crawl requests each image once, and reports its first page and the number of pages") func crawl() async throws {
+  @Test func `a crawl requests each image once, and reports its first page and the number of pages`() async throws {
     let origin = try makeSite()
     let job = JobFolder("manifests: [{page: \(origin.url("/")), crawl: {depth: 1}}]")
     let run = try await job.runJob()
@@ -26,7 +26,7 @@ import Testing
     #expect(verbose.outputText.contains("Lists with failures") && verbose.outputText.contains("img src, on 2 pages"))
   }
 
-  @Test("pages obey robots.txt, and the rules for addresses") func limits() async throws {
+  @Test func `pages obey robots.txt, and the rules for addresses`() async throws {
     let origin = try makeSite()
     let page = "manifests: [{page: \(origin.url("/")), crawl: {depth: 1}}]\n"
     let polite = try await JobFolder("\(page)request: {robots: respect}\nfail-on: {failures: 1}").runJob()
@@ -36,7 +36,7 @@ import Testing
     #expect(outside.status == 1 && outside.errorText.contains("isn't a public address"), "\(outside.errorText)")
   }
 
-  @Test("cycles end, and a trap of endless pages ends at the number of pages") func traps() async throws {
+  @Test func `cycles end, and a trap of endless pages ends at the number of pages`() async throws {
     let origin = try makeImageOrigin()
     let images = origin.url("/images/")
     origin.setFallback { request in

@@ -59,16 +59,14 @@ import Testing
     return (run.map(\.element), Array(said[before...]), lines)
   }
 
-  @Test("the curl line uses the same method", arguments: ["get", "head", "probe"]) func theMethodIsTheSame(method: String)
-    async throws
-  {
+  @Test(arguments: ["get", "head", "probe"]) func `the curl line uses the same method`(method: String) async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/missing.jpg?a=1&b='2'%20$x")
     let (run, curl, lines) = try await repeated(["check", url, "--method", method], in: JobFolder(""), origin)
     #expect(run == curl && run.count == 1, "\(lines): \(run) \(curl)")
   }
 
-  @Test("the curl line sends the URL as the run did") func aURLIsSentAsTheRunSentIt() async throws {
+  @Test func `the curl line sends the URL as the run did`() async throws {
     let origin = try makeImageOrigin()
     let written = ["/a b/ü.jpg", "/100%.jpg", "/x[1]{2}|3.jpg", "/a/./b/../c.jpg", "/q?x=a b&y=[1]#fragment", "/$(id)`id`\\.jpg"]
     let job = JobFolder(urls: written.map { origin.url($0) })
@@ -76,7 +74,7 @@ import Testing
     #expect(Set(run.map(\.target)) == Set(curl.map(\.target)) && run.count == written.count, "\(lines): \(run) \(curl)")
   }
 
-  @Test("the curl line follows redirects") func redirectsAreFollowed() async throws {
+  @Test func `the curl line follows redirects`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/from.jpg", .redirect(to: "/missing.jpg"))
     let (run, curl, _) = try await repeated(["check", origin.url("/from.jpg")], in: JobFolder(""), origin)
@@ -85,7 +83,7 @@ import Testing
     #expect(none.curl.map(\.target) == ["/from.jpg"])
   }
 
-  @Test("the curl line keeps a redirect's cookies") func cookiesOfARedirectAreKept() async throws {
+  @Test func `the curl line keeps a redirect's cookies`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/from.jpg", .status(302, headers: ["Location": "/missing.jpg", "Set-Cookie": "id=1"]))
     let arguments = ["check", origin.url("/from.jpg"), "--set", "request.cookies=true"]
@@ -94,7 +92,7 @@ import Testing
     #expect(run.last?.headers.contains("cookie: id=1") == true, "\(lines): \(run) \(curl)")
   }
 
-  @Test("the curl line sends headers and shows no secrets") func headersAreSentAndSecretsAreNotShown() async throws {
+  @Test func `the curl line sends headers and shows no secrets`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: [origin.url("/missing.jpg")],
@@ -115,14 +113,14 @@ import Testing
     #expect(Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } == "o'neil:***")
   }
 
-  @Test("the curl line masks a URL's credentials") func credentialsOfAURLAreMasked() async throws {
+  @Test func `the curl line masks a URL's credentials`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/missing.jpg").replacing("http://", with: "http://user:secret@")
     let (run, curl, lines) = try await repeated(["check", url], in: JobFolder(""), origin, masked: ["authorization"])
     #expect(run == curl && lines.allSatisfy { !$0.contains("secret") && $0.contains("http://***@") }, "\(lines): \(run) \(curl)")
   }
 
-  @Test("variants and edges have their own curl lines") func variantsAndEdgesHaveLinesOfTheirOwn() async throws {
+  @Test func `variants and edges have their own curl lines`() async throws {
     let origin = try makeImageOrigin(hosts: 2)
     let job = JobFolder(
       urls: ["http://img.example.com/missing.jpg"],
@@ -137,7 +135,7 @@ import Testing
     #expect(Set(lines).count == 4 && run.allSatisfy { $0.headers.contains("host: img.example.com") })
   }
 
-  @Test("the curl line connects to the configured server") func anotherServerIsConnectedTo() async throws {
+  @Test func `the curl line connects to the configured server`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: ["http://img.example.com/missing.jpg", "http://img.example.com:81/missing.jpg"],
@@ -147,7 +145,7 @@ import Testing
     #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == 2, "\(lines): \(run) \(curl)")
   }
 
-  @Test("the curl line names a proxy without its secret") func aProxyIsNamedWithoutItsSecret() async throws {
+  @Test func `the curl line names a proxy without its secret`() async throws {
     let origin = try makeImageOrigin()
     let proxy = TestProxy()
     let job = JobFolder(
@@ -160,7 +158,7 @@ import Testing
     #expect(proxy.log.count == 2)
   }
 
-  @Test("the curl line uses the job's certificates") func certificatesAreThoseOfTheJob() async throws {
+  @Test func `the curl line uses the job's certificates`() async throws {
     let job = JobFolder(
       urls: ["https://127.0.0.1:1/a.jpg"],
       keys: """

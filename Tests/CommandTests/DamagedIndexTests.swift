@@ -20,8 +20,8 @@ import Testing
     case metaPages, records
   }
 
-  @Test("wrong bytes in meta pages or records end no command by a signal", arguments: Part.allCases)
-  func noSignals(part: Part) async throws {
+  @Test(arguments: Part.allCases)
+  func `wrong bytes in meta pages or records end no command by a signal`(part: Part) async throws {
     let job = try await JobFolder.filled(from: try makeImageOrigin())
     let whole = try #require(job.folder.read(Self.name))
     let places: [Range<Int>] =
@@ -45,9 +45,7 @@ import Testing
     }
   }
 
-  @Test("records of bodies of 2^62 bytes are hits whose bytes don't overflow, and verify finds them") func impossibleSizes()
-    async throws
-  {
+  @Test func `records of bodies of 2^62 bytes are hits whose bytes don't overflow, and verify finds them`() async throws {
     let job = try await JobFolder.filled(from: try makeImageOrigin())
     var index = try #require(job.folder.read(Self.name))
     // Bytes 24…31 of a record are the size of its body.

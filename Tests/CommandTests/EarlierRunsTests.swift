@@ -9,8 +9,7 @@ import Testing
     imageURLs(origin, 0..<3) + bad.map { origin.url("/\($0).jpg") }
   }
 
-  @Test("only failures that the baseline lacks count")
-  func newFailures() async throws {
+  @Test func `only failures that the baseline lacks count`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: urls(origin, bad: ["a", "b"]),
@@ -33,8 +32,8 @@ import Testing
     #expect(third.totals["failed"] == 1 && third.totals["blacklisted"] == 2)
   }
 
-  @Test("known failures have a limit of their own, with a sentence", arguments: [(1, 0), (2, 2), (20, 2)])
-  func knownFailures(count: Int, status: Int) async throws {
+  @Test(arguments: [(1, 0), (2, 2), (20, 2)])
+  func `known failures have a limit of their own, with a sentence`(count: Int, status: Int) async throws {
     let origin = try makeImageOrigin()
     let bad = (0..<count).map { origin.url("/gone\($0).jpg") }
     let job = JobFolder(urls: bad, keys: "report: [{text: '-'}]")
@@ -51,8 +50,7 @@ import Testing
     }
   }
 
-  @Test("a baseline that is unreadable or omits failures ends the job before anything is fetched")
-  func unreadableBaseline() async throws {
+  @Test func `a baseline that is unreadable or omits failures ends the job before anything is fetched`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: last.json}")
     job.folder.write("no report\n", to: "last.json")
@@ -63,8 +61,7 @@ import Testing
     #expect(job.folder.read("report.json") == nil)
   }
 
-  @Test("a missing baseline is reported in every form, and on standard error even with --quiet")
-  func missingBaseline() async throws {
+  @Test func `a missing baseline is reported in every form, and on standard error even with --quiet`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: no.jsonl}\ndescription: What the shop shows <b>")
     let forms = ["text", "json", "junit", "markdown", "html", "github"]
@@ -79,8 +76,8 @@ import Testing
     }
   }
 
-  @Test("a baseline of a run that stopped early triggers a warning", arguments: ["rows.jsonl", "report.json"])
-  func partialBaseline(name: String) async throws {
+  @Test(arguments: ["rows.jsonl", "report.json"])
+  func `a baseline of a run that stopped early triggers a warning`(name: String) async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(urls: [origin.url("/a.jpg"), origin.url("/stall.jpg")])
@@ -95,8 +92,8 @@ import Testing
     expectGolden(warning)
   }
 
-  @Test("a baseline of a run without entries triggers a warning", arguments: ["rows.jsonl", "report.json"])
-  func emptyBaseline(name: String) async throws {
+  @Test(arguments: ["rows.jsonl", "report.json"])
+  func `a baseline of a run without entries triggers a warning`(name: String) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: [])
     #expect(try await job.runJob().status == 2)
@@ -107,8 +104,8 @@ import Testing
     expectGolden((next.report["warnings"] as? [String])?.first)
   }
 
-  @Test("a status that the job counts as permanent isn't retried, and becomes known", arguments: [500, 503])
-  func permanentStatus(status: Int) async throws {
+  @Test(arguments: [500, 503])
+  func `a status that the job counts as permanent isn't retried, and becomes known`(status: Int) async throws {
     let origin = try makeImageOrigin()
     origin.set("/a.jpg", .status(status))
     let job = JobFolder(urls: urls(origin, bad: ["a"]), keys: "blacklist: {statuses: [404, 500-503]}")
@@ -120,8 +117,7 @@ import Testing
     #expect(second.status == 0 && second.totals["blacklisted"] == 1 && second.section("standings")["known"] as? Int == 1)
   }
 
-  @Test("a dry run doesn't count invalid lines that the baseline has")
-  func dryRuns() async throws {
+  @Test func `a dry run doesn't count invalid lines that the baseline has`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: ["a"]) + ["no url"], keys: "fail-on: {baseline: last.jsonl, known: never}")
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 2)

@@ -6,8 +6,7 @@ import Testing
 /// Text from servers and manifests is shown, but never interpreted: its control characters, escape sequences and
 /// changes of text direction reach no terminal, and every report stays well-formed.
 @Suite struct EscapingTests {
-  @Test("no report shows user and password, even of invalid or nested URLs")
-  func credentials() async throws {
+  @Test func `no report shows user and password, even of invalid or nested URLs`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: [
       origin.url("/no.jpg?to=http://user:geheim@h/"),
@@ -54,8 +53,8 @@ import Testing
     ),
   ]
 
-  @Test("text from servers is escaped in every output", arguments: behaviours.keys.sorted(), [false, true])
-  func whatServersSayIsEscapedInEveryOutput(place: String, isTerminal: Bool) async throws {
+  @Test(arguments: behaviours.keys.sorted(), [false, true])
+  func `text from servers is escaped in every output`(place: String, isTerminal: Bool) async throws {
     let origin = try Origin(["/fault.jpg": Self.behaviours[place]!])
     let job = JobFolder(urls: [origin.url("/fault.jpg")], keys: "request: {retries: 0}")
     let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]
@@ -73,7 +72,7 @@ import Testing
     }
   }
 
-  @Test("text from manifests is escaped in every output") func whatManifestsSayIsEscapedInEveryOutput() async throws {
+  @Test func `text from manifests is escaped in every output`() async throws {
     let origin = try Origin()
     let job = JobFolder(urls: ["\(origin.base)/\(Self.nasty).jpg", "http://\(Self.nasty)/", "gopher://\(Self.nasty)", Self.nasty])
     let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]

@@ -20,8 +20,7 @@ import Testing
     Dictionary(run.rows.map { ($0.url, $0.kind ?? $0.outcome) }, uniquingKeysWith: { "\($0) \($1)" })
   }
 
-  @Test("images that differ fail as expectation, fetched or cached, and stay in the cache")
-  func fetchedAndCached() async throws {
+  @Test func `images that differ fail as expectation, fetched or cached, and stay in the cache`() async throws {
     let origin = try makeImageOrigin()
     let (good, other) = (SampleImages.jpeg(1), SampleImages.jpeg(2))
     let urls = imageURLs(origin, 0..<6)
@@ -40,7 +39,7 @@ import Testing
     #expect(origin.requests.count == 6 && other.count > 0)
   }
 
-  @Test("a check fetches images with a SHA-256 whole, and probes the others") func check() async throws {
+  @Test func `a check fetches images with a SHA-256 whole, and probes the others`() async throws {
     let origin = try makeImageOrigin()
     let large = SampleImages.jpeg(7, padding: 2_000_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))
@@ -53,7 +52,7 @@ import Testing
     #expect(try await changed.prewarm("check", "list.csv").status == 2)
   }
 
-  @Test("rows of the same URL are judged each by its own expectation") func sameURL() async throws {
+  @Test func `rows of the same URL are judged each by its own expectation`() async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let url = origin.url("/images/1.jpg")
@@ -65,7 +64,7 @@ import Testing
     #expect(run.status == 2 && run.totals["failed"] == 1 && run.totals["urls"] == 3)
   }
 
-  @Test("an image that changed is found by a refresh, and a 304 confirms the cached one") func refresh() async throws {
+  @Test func `an image that changed is found by a refresh, and a 304 confirms the cached one`() async throws {
     let origin = try makeImageOrigin()
     let bytes = SampleImages.jpeg(1)
     origin.set(

@@ -15,7 +15,7 @@ import Testing
     explanation["ways"] as? [[String: any Sendable]] ?? []
   }
 
-  @Test("explain prints a cached image's record") func aCachedImageIsToldWithItsRecord() async throws {
+  @Test func `explain prints a cached image's record`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     origin.set("/images/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\"", "Vary": "Accept"]))
@@ -40,7 +40,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("explain prints the pages or pictures of an image and its metadata") func pagesAndMetadata() async throws {
+  @Test func `explain prints the pages or pictures of an image and its metadata`() async throws {
     let origin = try makeImageOrigin()
     let files = ["tiff/pages.tif", "ico/mixed.ico", "good/animation.gif", "jxl/located.jxl"]
     for file in files { origin.set("/\(file)", .body(Fixtures.bytes("images/\(file)"))) }
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("explain names the file of a large body") func aLargeBodyHasItsFile() async throws {
+  @Test func `explain names the file of a large body`() async throws {
     let origin = try makeImageOrigin()
     let image = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)
     origin.set("/large.jpg", .body(image, type: "image/jpeg"))
@@ -64,7 +64,7 @@ import Testing
     #expect(FileManager.default.contents(atPath: entry["file"] as? String ?? "") == Data(image), "\(entry)")
   }
 
-  @Test("explain prints a blacklisted URL's history") func aBlacklistedURLHasItsHistory() async throws {
+  @Test func `explain prints a blacklisted URL's history`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/missing.jpg")
     let job = JobFolder(urls: [url])
@@ -77,7 +77,7 @@ import Testing
     #expect((way["blacklist"] as? [String: any Sendable])?["count"] as? Int == 2 && way["next_run"] as? String == "blacklisted")
   }
 
-  @Test("explain says that an expired image would be requested again") func whatIsTooOldIsAskedForAgain() async throws {
+  @Test func `explain says that an expired image would be requested again`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     let job = JobFolder(urls: [url])
@@ -87,7 +87,7 @@ import Testing
     expectGolden(text.lines(with: "run now"), for: "run now")
   }
 
-  @Test("explain says from when a job with min-fresh requests a fresh image again") func minFresh() async throws {
+  @Test func `explain says from when a job with min-fresh requests a fresh image again`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     let job = JobFolder(urls: [url], keys: "cache: {max-age: 10h, min-fresh: 9h}")
@@ -104,7 +104,7 @@ import Testing
     #expect(((way["entries"] as? [[String: any Sendable]])?.first)?["expired"] as? Bool == false)
   }
 
-  @Test("explain says that the job skips a URL that all of its lists filter out") func filteredURLs() async throws {
+  @Test func `explain says that the job skips a URL that all of its lists filter out`() async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 1..<4)
     let job = JobFolder(
@@ -120,7 +120,7 @@ import Testing
     expectGolden(text.lines(with: "run now"), for: "run now")
   }
 
-  @Test("explain and a dry run show that a cached SVG can't be resized") func unresizable() async throws {
+  @Test func `explain and a dry run show that a cached SVG can't be resized`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/a.svg", .body(Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), type: "image/svg+xml"))
     let job = JobFolder(urls: [origin.url("/a.svg"), origin.url("/images/1.jpg")], keys: "transform: {resize: {width: 8}}")
@@ -134,7 +134,7 @@ import Testing
     #expect(run.status == 2 && run.totals["failed"] == 1 && run.totals["hit_disk"] == 1 && origin.requests.count == 2)
   }
 
-  @Test("explain exits with 0 for an unknown URL") func aURLOfWhichNothingIsKnownEndsInZero() async throws {
+  @Test func `explain exits with 0 for an unknown URL`() async throws {
     let job = JobFolder("")
     let none = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")
     #expect(none.status == 0, "\(none.outputText)")
@@ -151,17 +151,14 @@ import Testing
   }
 
   @Test(
-    "explain exits with 3 for an invalid URL",
     arguments: ["img.example.com/a.jpg", "ftp://img.example.com/a.jpg", "", "https://user:secret@"]
   )
-  func whatIsNoURLEndsInThree(text: String) async throws {
+  func `explain exits with 3 for an invalid URL`(text: String) async throws {
     let result = try await JobFolder("").prewarm("explain", text)
     #expect(result.status == 3 && result.output.isEmpty && !result.errorText.contains("secret"), "\(result.errorText)")
   }
 
-  @Test("explain prints each variant and its transforms separately") func eachVariantAndWhatWasMadeOfItIsToldByItself()
-    async throws
-  {
+  @Test func `explain prints each variant and its transforms separately`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     let job = JobFolder(

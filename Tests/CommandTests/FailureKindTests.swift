@@ -17,8 +17,7 @@ import Testing
     ("/403.jpg", .status(403), "http-status", false),
   ]
 
-  @Test("each failure has its kind, and only permanent ones are remembered and not requested again")
-  func eachFailureHasItsOwnKind() async throws {
+  @Test func `each failure has its kind, and only permanent ones are remembered and not requested again`() async throws {
     let origin = try makeImageOrigin()
     for row in Self.cases { origin.set(row.path, row.behaviour) }
     let refusedPort = RefusedPort()
@@ -47,7 +46,7 @@ import Testing
   }
 
   /// In its own job, since on a busy machine every response may take longer than this job's timeout.
-  @Test("a server that doesn't respond is stalled and requested again") func whatDoesNotAnswerIsStalled() async throws {
+  @Test func `a server that doesn't respond is stalled and requested again`() async throws {
     let origin = try Origin(["/stall.jpg": .stall])
     let job = JobFolder(urls: [origin.url("/stall.jpg")], keys: "request: {retries: 0, stall-timeout: 1s}")
     for _ in 1...2 {
@@ -57,7 +56,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a transient failure that a retry fixes isn't a failure") func retriesHeal() async throws {
+  @Test func `a transient failure that a retry fixes isn't a failure`() async throws {
     let origin = try makeImageOrigin()
     let good = Behaviour.body(SampleImages.jpeg(5), type: "image/jpeg")
     origin.set("/flaky.jpg", .sequence([.status(503), .status(500), good]))
@@ -67,9 +66,7 @@ import Testing
     #expect(run.section("attempts")["retried"] as? Int == 2)
   }
 
-  @Test("a large body is streamed into the cache and a hit afterwards") func aLargeBodyIsStreamedIntoTheCacheAndAHitAfterwards()
-    async throws
-  {
+  @Test func `a large body is streamed into the cache and a hit afterwards`() async throws {
     let origin = try makeImageOrigin()
     let large = SampleImages.jpeg(3, padding: 3_000_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))

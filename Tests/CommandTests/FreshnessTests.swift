@@ -6,7 +6,6 @@ import Testing
 /// `cache.freshness`, `cache.min-fresh`, and a response's `Vary`.
 @Suite struct FreshnessTests {
   @Test(
-    "under HTTP freshness a cached image is fresh, revalidated or not kept as the server says",
     arguments: [
       (["Cache-Control": "max-age=3600"], "hit_disk"),
       (["Cache-Control": "public, s-maxage=0, max-age=3600"], "hit_disk"),
@@ -20,7 +19,10 @@ import Testing
       (["Cache-Control": "no-store"], "checked"),
     ] as [(HeaderFields, String)]
   )
-  func theServersWordCounts(headers: HeaderFields, second: String) async throws {
+  func `under HTTP freshness a cached image is fresh, revalidated or not kept as the server says`(
+    headers: HeaderFields,
+    second: String
+  ) async throws {
     let origin = try Origin()
     origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: headers) }
     let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {freshness: http}")
@@ -32,7 +34,7 @@ import Testing
     #expect(origin.requests.count == (second == "hit_disk" ? 3 : 6))
   }
 
-  @Test("under the age rule the server's lifetime is ignored") func byAgeTheServersWordDoesNotCount() async throws {
+  @Test func `under the age rule the server's lifetime is ignored`() async throws {
     let origin = try Origin()
     origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: ["Cache-Control": "no-store, max-age=0"]) }
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
@@ -41,7 +43,7 @@ import Testing
     #expect(try await job.runJob("--freshness", "http").totals["hit_disk"] == 0)
   }
 
-  @Test("the report says until when all entries are fresh") func theReportSaysUntilWhenAllIsFresh() async throws {
+  @Test func `the report says until when all entries are fresh`() async throws {
     let origin = try makeImageOrigin()
     for (path, seconds) in [("/short.jpg", 3600), ("/long.jpg", 90_000)] {
       let headers: HeaderFields = ["Cache-Control": "max-age=\(seconds)"]
@@ -64,9 +66,7 @@ import Testing
     #expect(never.totals["hit_disk"] == 1 && never.section("cache")["fresh_until"] is NSNull)
   }
 
-  @Test("an image that would expire within min-fresh is fetched again") func whatWouldExpireSoonerIsFetchedAgain()
-    async throws
-  {
+  @Test func `an image that would expire within min-fresh is fetched again`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {max-age: 10h}")
     #expect(try await job.runJob().totals["downloaded"] == 3)
@@ -80,7 +80,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 3)
   }
 
-  @Test("other values of the Vary headers are a miss") func otherValuesOfVaryAreAMiss() async throws {
+  @Test func `other values of the Vary headers are a miss`() async throws {
     let origin = try Origin()
     origin.setFallback { request in
       let number = request.headers["X-Language"] == "de" ? 1 : 2
@@ -99,8 +99,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("an image with Vary: * is requested each time, except under the age rule")
-  func whatVariesOnEverythingIsAMiss() async throws {
+  @Test func `an image with Vary: * is requested each time, except under the age rule`() async throws {
     let origin = try Origin()
     origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Vary": "*"]) }
     let job = JobFolder(urls: [origin.url("/a.jpg")])

@@ -6,10 +6,9 @@ import Testing
 /// A full or read-only disk for anything but the cache, which ``BrokenDiskTests`` covers.
 @Suite(.enabled("needs the right to mount") { TemporaryMount.isAllowed }) struct FullDiskTests {
   @Test(
-    "a full disk for a report exits with 1 and a message, and fetched images are stored",
     arguments: ["json", "jsonl", "text"]
   )
-  func aFullDiskForAReportEndsInOne(format: String) async throws {
+  func `a full disk for a report exits with 1 and a message, and fetched images are stored`(format: String) async throws {
     let mount = try TemporaryMount(byteCount: 4096)
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<100))
@@ -25,9 +24,7 @@ import Testing
     #expect(mount.directory.read(name) == nil || format == "jsonl")
   }
 
-  @Test("a full disk for the spool exits with 1 and a message, and the cache stays") func aFullDiskForTheSpoolEndsInOne()
-    async throws
-  {
+  @Test func `a full disk for the spool exits with 1 and a message, and the cache stays`() async throws {
     let mount = try TemporaryMount(byteCount: 600 << 10)
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5), keys: "cache: {directory: \(mount.directory.path)}")
@@ -46,8 +43,8 @@ import Testing
     #expect(left == ["default"], "\(left)")
   }
 
-  @Test("trim and clear free space on a full disk", arguments: [(20_000, "200kB"), (300_000, "3MB")])
-  func trimAndClearFreeSpaceOnAFullDisk(padding: Int, size: String) async throws {
+  @Test(arguments: [(20_000, "200kB"), (300_000, "3MB")])
+  func `trim and clear free space on a full disk`(padding: Int, size: String) async throws {
     let mount = try TemporaryMount(byteCount: 24 << 20)
     let origin = try makeImageOrigin()
     origin.setFallback { request in
@@ -77,8 +74,7 @@ import Testing
     #expect(cleared.entries == 0 && cleared.bodyBytes == 0 && cleared.blacklistEntries == 1)
   }
 
-  @Test("clear replaces an index without free pages on a full disk, and keeps the blacklist") func clearOnAFullDisk() async throws
-  {
+  @Test func `clear replaces an index without free pages on a full disk, and keeps the blacklist`() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<20) + [origin.url("/gone.jpg")]
@@ -94,8 +90,7 @@ import Testing
     #expect(again.totals["urls"] == 21 && again.totals["blacklisted"] == 1)
   }
 
-  @Test("a read-only folder ends a run with 1 before the first request, and serves hits")
-  func aReadOnlyFolderEndsInOneAndServesHits() async throws {
+  @Test func `a read-only folder ends a run with 1 before the first request, and serves hits`() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5), keys: "cache: {directory: \(mount.directory.path)}")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct HostDownSoakTests {
-  @Test("a closed port fails within its retries, and its other URLs without a request") func aDeadHostIsGivenUp() async throws {
+  @Test func `a closed port fails within its retries, and its other URLs without a request`() async throws {
     let port = RefusedPort()
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: (0..<200).map { port.url("/\($0).jpg") } + imageURLs(origin, 0..<20), keys: "request: {retries: 1}")

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 @Suite struct InterruptionTests {
-  @Test("the first signal lets transfers in flight finish, and a re-run resumes", arguments: [SIGINT, SIGTERM])
-  func theFirstSignalFinishesWhatIsInFlight(signal: Int32) async throws {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `the first signal lets transfers in flight finish, and a re-run resumes`(signal: Int32) async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<100), keys: "prefetch: {concurrency: 4, per-host: 4}")
@@ -24,8 +24,7 @@ import Testing
     #expect(again.status == 0 && again.totals["hit_disk"] == 4 && again.totals["downloaded"] == 96)
   }
 
-  @Test("a job that a signal prevented from starting has no report, and its name is printed")
-  func laterJobs() async throws {
+  @Test func `a job that a signal prevented from starting has no report, and its name is printed`() async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
@@ -41,7 +40,7 @@ import Testing
     expectGolden(result.errorText.lines(with: "thumbs"))
   }
 
-  @Test("a signal that arrives twice at once counts as one") func aSignalThatComesTwiceAtOnceIsOne() async throws {
+  @Test func `a signal that arrives twice at once counts as one`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/stall.jpg")])
@@ -53,9 +52,7 @@ import Testing
     #expect(job.folder.read("report.json") != nil)
   }
 
-  @Test("a second signal ends the run at once, and committed images stay") func aSecondSignalEndsAtOnceAndWhatWasCommittedStays()
-    async throws
-  {
+  @Test func `a second signal ends the run at once, and committed images stay`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/stall.jpg")])
@@ -74,14 +71,15 @@ import Testing
   }
 
   @Test(
-    "a signal ends a run that waits for a job, a list, a baseline or a report's reader",
     arguments: [
       ["run", "pipe.yaml"], ["run", "pipe"], ["run", "/dev/stdin"], ["check", "pipe"], ["check", "-"],
       ["run", "job.yaml", "--set", "fail-on.baseline=pipe"],
     ],
     [SIGINT, SIGTERM]
   )
-  func aSignalEndsEachWait(_ arguments: [String], signal: Int32) async throws {
+  func `a signal ends a run that waits for a job, a list, a baseline or a report's reader`(_ arguments: [String], signal: Int32)
+    async throws
+  {
     let job = JobFolder(urls: [])
     for name in ["pipe", "pipe.yaml"] { #expect(mkfifo(job.folder.file(name), 0o600) == 0) }
     let command = try job.start(arguments, input: .open)
@@ -90,7 +88,7 @@ import Testing
     #expect(try await command.wait().status == 128 + Int(signal))
   }
 
-  @Test("a signal ends a run whose report isn't read any more") func aSignalEndsAReportThatNobodyReadsOn() async throws {
+  @Test func `a signal ends a run whose report isn't read any more`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     let pipe = job.folder.file("pipe")
@@ -109,7 +107,7 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 10)
   }
 
-  @Test("a report to a pipe without a reader is rejected before anything is fetched") func aPipeWithoutAReader() async throws {
+  @Test func `a report to a pipe without a reader is rejected before anything is fetched`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     #expect(mkfifo(job.folder.file("pipe"), 0o600) == 0)
@@ -119,7 +117,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("the deadline cancels the rest and exits with 2") func theDeadlineCancelsWhatIsLeftAndEndsInTwo() async throws {
+  @Test func `the deadline cancels the rest and exits with 2`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(
@@ -135,8 +133,7 @@ import Testing
     #expect(try await job.runJob("--fail-on", "unfinished=false").status == 0)
   }
 
-  @Test("a manifest that breaks off exits with 1 and a report that says so")
-  func aManifestThatBreaksMidwayEndsInOneWithAReportThatSaysSo() async throws {
+  @Test func `a manifest that breaks off exits with 1 and a report that says so`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: urls.txt.gz}]")
     job.write(urls: imageURLs(origin, 0..<2000))
@@ -150,8 +147,7 @@ import Testing
     #expect(run.totals["urls"] == run.sumOfTotals)
   }
 
-  @Test("a missing list exits with 3 before anything is fetched")
-  func aMissingListEndsInThreeBeforeAnythingIsFetched() async throws {
+  @Test func `a missing list exits with 3 before anything is fetched`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: urls.txt}, {path: missing.txt}]")
     job.write(urls: imageURLs(origin, 0..<5))

@@ -9,8 +9,7 @@ import Testing
 /// has written a random number of rows. Each round requests many new URLs; the cache has a limit, so that rounds also
 /// trim earlier images, and kills may hit that, too.
 @Suite(.serialized) struct KillSoakTests {
-  @Test("after a kill reported images exist, totals are correct, and the files don't grow without limit")
-  func theCacheSurvivesKillsAtRandomMoments() async throws {
+  @Test func `after a kill reported images exist, totals are correct, and the files don't grow without limit`() async throws {
     var random = SeededRandom(seed: SoakCounts.seed)
     let images = try await ImagesToKill(count: SoakCounts.images)
     let job = images.makeJob()

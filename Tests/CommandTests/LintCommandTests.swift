@@ -30,7 +30,7 @@ import Testing
     return origin
   }
 
-  @Test("check --lint lists findings by the bytes that they waste") func text() async throws {
+  @Test func `check --lint lists findings by the bytes that they waste`() async throws {
     let origin = try makeSite()
     let job = JobFolder("")
     let result = try await job.prewarm("check", origin.url("/"), "--lint", "--set", "lint.insecure=off", "-o", "report.html")
@@ -40,7 +40,7 @@ import Testing
     #expect(page.contains("Worth fixing first") && page.contains("srcset says 64w, but the image is 32 pixels wide"))
   }
 
-  @Test("rows name the rules, and the element, attribute and pages of an image") func rows() async throws {
+  @Test func `rows name the rules, and the element, attribute and pages of an image`() async throws {
     let origin = try makeSite()
     let job = JobFolder("")
     _ = try await job.prewarm("check", origin.url("/"), "--lint", "-o", "rows.jsonl")
@@ -49,7 +49,7 @@ import Testing
     #expect(row.contains(#""element":"img","attribute":"srcset","pages":1,"lint":["insecure","markup"]"#), "\(row)")
   }
 
-  @Test("a rule that fails, or a limit that is exceeded, exits with 2") func verdict() async throws {
+  @Test func `a rule that fails, or a limit that is exceeded, exits with 2`() async throws {
     let origin = try makeSite()
     for (options, status) in [
       (["--set", "lint.no-validator=fail"], 2), (["--fail-on", "lint={no-validator: 0}"], 2),
@@ -69,7 +69,7 @@ import Testing
     #expect(off.status == 3 && off.errorText.contains("lint.metadata is off"), "\(off.errorText)")
   }
 
-  @Test("cached images are counted as not judged, and a rule about responses can't fail on them") func cached() async throws {
+  @Test func `cached images are counted as not judged, and a rule about responses can't fail on them`() async throws {
     let origin = try makeSite()
     let job = JobFolder(urls: [origin.url("/plain.jpg")], keys: "lint: {no-validator: warn}")
     #expect(try await job.runJob().result.outputText.contains("no-validator  1 URL"))
@@ -81,7 +81,7 @@ import Testing
     #expect(refreshed.status == 2)
   }
 
-  @Test("a redirect is found in each run, also before a 304") func redirectBefore304() async throws {
+  @Test func `a redirect is found in each run, also before a 304`() async throws {
     let origin = try makeSite()
     let headers: HeaderFields = ["ETag": "\"1\""]
     origin.set(
@@ -97,7 +97,7 @@ import Testing
     #expect(again.status == 2 && again.totals["revalidated"] == 1)
   }
 
-  @Test("a fresh immutable image is requested to judge its delivery") func immutable() async throws {
+  @Test func `a fresh immutable image is requested to judge its delivery`() async throws {
     let origin = try makeImageOrigin()
     let headers: HeaderFields = ["Cache-Control": "max-age=31536000, immutable", "ETag": "\"1\""]
     origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers))
@@ -108,13 +108,13 @@ import Testing
     }
   }
 
-  @Test("a repeated URL counts each time, whether its request is shared or not") func repetitions() async throws {
+  @Test func `a repeated URL counts each time, whether its request is shared or not`() async throws {
     let origin = try makeSite()
     let job = JobFolder(urls: Array(repeating: origin.url("/good.jpg"), count: 3), keys: "lint: {insecure: warn}")
     for _ in 1...2 { #expect(try await job.runJob().result.outputText.contains("insecure  3 URLs")) }
   }
 
-  @Test("a rule that can't judge all images can't fail") func rulesWithoutImages() async throws {
+  @Test func `a rule that can't judge all images can't fail`() async throws {
     let origin = try makeSite()
     for (keys, reason) in [
       ("request: {method: head}\ncache: {mode: refresh}", "method: head"), ("verify: {decode: none}", "decode: none"),

@@ -16,8 +16,8 @@ import Testing
     "192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] \"GET \(path) HTTP/1.1\" 200 5120 \"-\" \"Mozilla/5.0\"\n"
   }
 
-  @Test("--format, --base-url, --include and --exclude apply to every list", arguments: ["check", "run"])
-  func listsAreReadByTheOptions(command: String) async throws {
+  @Test(arguments: ["check", "run"])
+  func `--format, --base-url, --include and --exclude apply to every list`(command: String) async throws {
     job.folder.write("url,size\n/images/1.jpg,9\n/images/2.jpg,9\n/images/30.jpg,9\n", to: "one.list")
     job.folder.write("url\n/images/4.jpg\n/other.jpg\n", to: "two.list")
     let result = try await job.prewarm(
@@ -39,9 +39,7 @@ import Testing
     #expect(paths == ["/images/1.jpg", "/images/4.jpg"])
   }
 
-  @Test("nothing is requested for a file that isn't a list", arguments: ["check", "run"]) func otherFiles(command: String)
-    async throws
-  {
+  @Test(arguments: ["check", "run"]) func `nothing is requested for a file that isn't a list`(command: String) async throws {
     let files = [
       "style.css": "body {\n  background: url(/images/1.jpg);\n}\n", "README.md": "# Title\n\nA page.\n\n![one](/images/1.jpg)\n",
       "app.js": "const one = '/images/1.jpg';\nexport default one;\n", "data.parquet": "PAR1\u{0}\u{15}/images/1.jpg",
@@ -61,7 +59,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("of a folder, the pages are read; of a list with other lines, only the URLs are requested") func folders() async throws {
+  @Test func `of a folder, the pages are read; of a list with other lines, only the URLs are requested`() async throws {
     job.folder.write("<img src=images/1.jpg><img src=/images/2.jpg>", to: "dist/index.html")
     job.folder.write("<img src=../images/3.jpg>", to: "dist/blog/a.html")
     let pages = try await job.prewarm("check", "dist/", "--base-url", origin.url("/"))
@@ -72,8 +70,7 @@ import Testing
     #expect(paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg", "/images/4.jpg"])
   }
 
-  @Test("an access log is recognized in a file, compressed or not, and on standard input")
-  func accessLogsAreRecognized() async throws {
+  @Test func `an access log is recognized in a file, compressed or not, and on standard input`() async throws {
     let text = line("/images/1.jpg") + line("/images/2.jpg") + line("/images/2.jpg") + line("/page")
     job.folder.write(text, to: "access.log")
     let packed = try await Command("/usr/bin/gzip", ["-c"], input: .bytes(Array(text.utf8))).wait().output
@@ -97,7 +94,7 @@ import Testing
     expectGolden(result.errorText)
   }
 
-  @Test("--header sends a header and never shows its value") func headersAreSent() async throws {
+  @Test func `--header sends a header and never shows its value`() async throws {
     let url = origin.url("/images/1.jpg")
     let result = try await job.prewarm(
       "check",
@@ -126,7 +123,6 @@ import Testing
   }
 
   @Test(
-    "an option that has no effect on a source is rejected",
     arguments: [
       ["urls.txt", "--set", "manifests.1.limit=1"], ["urls.txt", "--set", "manifests=[{urls: []}]"],
       ["urls.txt", "--set", "manifests.path=a.txt"], ["job.yaml", "--include", "/a"], ["urls.csv", "--format", "csv", "--pages"],
@@ -137,7 +133,7 @@ import Testing
       ["urls.txt", "--format", "cvs"], ["urls.txt", "--base-url", "/a"], ["urls.txt", "--exclude", "re:("],
     ]
   )
-  func optionsWithoutEffectAreRejected(arguments: [String]) async throws {
+  func `an option that has no effect on a source is rejected`(arguments: [String]) async throws {
     job.write(urls: imageURLs(origin, 0..<3))
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
     job.folder.write("id,image\n1,/a.jpg\n", to: "urls.csv")
@@ -149,8 +145,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("--set changes one list or all of them, of the command line and of job files")
-  func settingsOfManifests() async throws {
+  @Test func `--set changes one list or all of them, of the command line and of job files`() async throws {
     job.write(urls: imageURLs(origin, 0..<3))
     job.write(urls: imageURLs(origin, 3..<6), to: "more.txt")
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}, {path: more.txt}]\n", to: "job.yaml")
@@ -163,8 +158,7 @@ import Testing
     }
   }
 
-  @Test("options read columns, nested fields, sitemaps, their pages and links without a job") func listsWithoutAJob() async throws
-  {
+  @Test func `options read columns, nested fields, sitemaps, their pages and links without a job`() async throws {
     let image = { (number: Int) in origin.url("/images/\(number).jpg") }
     job.folder.write("sku,photo\na1,\(image(1))\n", to: "list.csv")
     job.folder.write("{\"sku\": \"b2\", \"photo\": \"\(image(2))\"}\n", to: "list.jsonl")
@@ -192,9 +186,7 @@ import Testing
     #expect(try await urls("run", origin.url("/map.xml"), "--set", "manifests.pages=true") == ["4.jpg"])
   }
 
-  @Test("check reads the pages of a sitemap within limits that it prints; run and jobs fail until told") func pagesOfSitemaps()
-    async throws
-  {
+  @Test func `check reads the pages of a sitemap within limits that it prints; run and jobs fail until told`() async throws {
     origin.set("/1", .body(Array("<img src=/images/1.jpg>".utf8), type: "text/html"))
     origin.set("/2", .body(Array("<img src=/gone.jpg>".utf8), type: "text/html"))
     let sitemap = "<urlset><url><loc>\(origin.url("/1"))</loc></url><url><loc>\(origin.url("/2"))</loc></url></urlset>"
@@ -221,12 +213,11 @@ import Testing
   }
 
   @Test(
-    "a list that can't be read ends validate and run before the first request with 3",
     arguments: [
       "{path: missing.txt}", "{path: 'missing/*.txt'}", "{path: 'missing*'}", "{path: empty/}", "{path: urls.parquet}",
     ]
   )
-  func unreadableLists(manifest: String) async throws {
+  func `a list that can't be read ends validate and run before the first request with 3`(manifest: String) async throws {
     job.write(urls: imageURLs(origin, 0..<1))
     job.folder.write("PAR1\u{0}", to: "urls.parquet")
     job.folder.write("", to: "empty/.keep")
@@ -239,7 +230,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("a line of standard input is named so") func standardInput() async throws {
+  @Test func `a line of standard input is named so`() async throws {
     let result = try await job.prewarm("check", "-", input: .bytes(Array("\(origin.url("/images/1.jpg"))\nnot a URL\n".utf8)))
     #expect(result.outputText.contains("stdin:2"), "\(result.outputText)")
   }

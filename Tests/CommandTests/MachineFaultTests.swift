@@ -6,10 +6,11 @@ import Testing
 /// Faults of this machine: they say nothing about a URL, come first, end with status 1, and aren't remembered.
 @Suite struct MachineFaultTests {
   @Test(
-    "on a full disk each night exits with 1 and says so first, whatever the baseline, and requests no more than it began",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
   )
-  func fullDisk() async throws {
+  func `on a full disk each night exits with 1 and says so first, whatever the baseline, and requests no more than it began`()
+    async throws
+  {
     let mount = try TemporaryMount(byteCount: 1 << 20)
     let origin = try makeImageOrigin()
     origin.setFallback { request in
@@ -35,8 +36,8 @@ import Testing
     #expect(shown.status == 1 && shown.outputText.contains(sentence), "\(shown.outputText)")
   }
 
-  @Test("a baseline doesn't know URLs whose images couldn't be written", arguments: ["cache-write", "internal"])
-  func otherReports(kind: String) async throws {
+  @Test(arguments: ["cache-write", "internal"])
+  func `a baseline doesn't know URLs whose images couldn't be written`(kind: String) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: [origin.url("/gone.jpg")], keys: "fail-on: {known: never}")
     for outcome in ["failed", "cancelled"] {
@@ -48,10 +49,9 @@ import Testing
   }
 
   @Test(
-    "without a network the run stops, says so first, and exits with 1",
     .enabled(if: isolates, "needs the right to unshare")
   )
-  func noNetwork() async throws {
+  func `without a network the run stops, says so first, and exits with 1`() async throws {
     let job = JobFolder(urls: (0..<500).map { "http://shop\($0).example/\($0).jpg" })
     for arguments in [["check", "urls.txt"], ["run", "job.yaml"]] {
       let command = try Command(
@@ -67,8 +67,9 @@ import Testing
     }
   }
 
-  @Test("if no name server answers, the run exits with 1; if one host responds or a name doesn't exist, with 2")
-  func noNameServer() async throws {
+  @Test func `if no name server answers, the run exits with 1; if one host responds or a name doesn't exist, with 2`()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let (down, good) = (["a.down", "b.down", "c.broken", "d.down"].map { "http://\($0)/0.jpg" }, imageURLs(origin, 0..<1))
     let cases = [
@@ -85,8 +86,8 @@ import Testing
   private static let isolates =
     (try? Command("/usr/bin/unshare", ["-rn", "/bin/true"]).wait().status) == 0
 
-  @Test("a source that can't be read exits with 1, whatever the baseline", arguments: [404, 403, 500])
-  func unreadableSource(status: Int) async throws {
+  @Test(arguments: [404, 403, 500])
+  func `a source that can't be read exits with 1, whatever the baseline`(status: Int) async throws {
     let origin = try makeImageOrigin()
     origin.setFallback { _ in .status(status) }
     let job = JobFolder(urls: [])

@@ -6,14 +6,13 @@ import Testing
 /// Errors of `prewarm cache` and `prewarm blacklist`.
 @Suite struct ManagementMistakeTests {
   @Test(
-    "without a cache nothing is created",
     arguments: [
       ["cache", "stats"], ["cache", "list"], ["cache", "get", "http://a/b.jpg"], ["cache", "remove", "http://a/b.jpg"],
       ["cache", "trim"], ["cache", "clear"], ["blacklist", "list"], ["blacklist", "remove", "http://a/b.jpg"],
       ["blacklist", "clear"], ["cache", "verify"], ["cache", "compact"], ["cache", "export", "--to", "out"],
     ]
   )
-  func whereNoCacheIsNothingIsMade(arguments: [String]) async throws {
+  func `without a cache nothing is created`(arguments: [String]) async throws {
     let job = JobFolder("")
     let result = try await job.start(arguments).wait()
     #expect(result.status == 1 && result.output.isEmpty)
@@ -21,7 +20,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
   }
 
-  @Test("a missing or damaged image exits with 1") func anImageThatIsNotThereOrDamagedEndsInOne() async throws {
+  @Test func `a missing or damaged image exits with 1`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     for options in [[], ["--json"]] {
@@ -41,7 +40,6 @@ import Testing
   }
 
   @Test(
-    "an invalid command line exits with 3",
     arguments: [
       ["cache"], ["blacklist"], ["cache", "get"], ["cache", "remove"], ["cache", "polish"], ["cache", "get", "ftp://a/b.jpg"],
       ["cache", "remove", "not a url"], ["cache", "trim", "--max-size", "much"], ["cache", "stats", "--namespace", "../x"],
@@ -50,7 +48,7 @@ import Testing
       ["cache", "export", "--to", "out", "--layout", "url-path", "--with-extension"],
     ]
   )
-  func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
+  func `an invalid command line exits with 3`(arguments: [String]) async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let result = try await job.start(arguments).wait()
@@ -58,7 +56,7 @@ import Testing
     #expect(try await job.statistics().entries == 5)
   }
 
-  @Test("a password is never shown") func aPasswordIsNeverShown() async throws {
+  @Test func `a password is never shown`() async throws {
     let origin = try makeImageOrigin()
     let url = "http://user:geheim@127.0.0.1:\(origin.port)/images/1.jpg"
     let job = JobFolder(urls: [url, url.replacing("images", with: "missing")])
@@ -76,10 +74,9 @@ import Testing
   }
 
   @Test(
-    "a read-only folder is read, and every change is rejected with a message",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
   )
-  func aReadOnlyFolderIsReadAndNotChanged() async throws {
+  func `a read-only folder is read, and every change is rejected with a message`() async throws {
     let mount = try TemporaryMount(byteCount: 8 << 20)
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<5)

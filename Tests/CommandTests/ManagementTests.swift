@@ -6,7 +6,7 @@ import Testing
 @Suite struct ManagementTests {
   // MARK: Reading
 
-  @Test("stats prints the number and size of images") func statsSaysHowMuchThereIs() async throws {
+  @Test func `stats prints the number and size of images`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin, keys: "cache: {max-size: 1MiB}")
     let statistics = try await job.statistics()
@@ -24,7 +24,7 @@ import Testing
     expectGolden(lines.first { $0.hasSuffix(" 2 URLs") }.map(String.init), for: "blacklist")
   }
 
-  @Test("stats counts expired images") func statsOfExpiredImages() async throws {
+  @Test func `stats counts expired images`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let fresh = try await job.statistics()
@@ -37,7 +37,7 @@ import Testing
     expectGolden(try await job.prewarm("cache", "stats", "--job", "job.yaml").outputText.lines(with: "fresh"), for: "expired")
   }
 
-  @Test("list prints each image") func listNamesEachImage() async throws {
+  @Test func `list prints each image`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let listed = try await job.expectTrueTotals()
@@ -52,7 +52,7 @@ import Testing
     #expect(lines.allSatisfy { $0.contains("32x24") && $0.contains("http://") })
   }
 
-  @Test("get prints the bytes or the record") func getGivesTheBytesOrTheRecord() async throws {
+  @Test func `get prints the bytes or the record`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let url = imageURLs(origin, 3..<4)[0]
@@ -66,7 +66,7 @@ import Testing
 
   // MARK: Changing
 
-  @Test("remove removes images and reports missing ones") func removeTakesImagesAndTellsWhichWereNotThere() async throws {
+  @Test func `remove removes images and reports missing ones`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let urls = imageURLs(origin, 0..<5)
@@ -82,7 +82,7 @@ import Testing
     #expect(run.totals["downloaded"] == 3 && run.totals["hit_disk"] == 2)
   }
 
-  @Test("trim removes expired images, then the oldest above the limit") func trimKeepsTheLimit() async throws {
+  @Test func `trim removes expired images, then the oldest above the limit`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let size = SampleImages.jpeg(0).count
@@ -96,7 +96,7 @@ import Testing
     #expect(try await job.expectTrueTotals().isEmpty)
   }
 
-  @Test("clear removes every image and keeps the blacklist") func clearRemovesEveryImageAndKeepsTheBlacklist() async throws {
+  @Test func `clear removes every image and keeps the blacklist`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
@@ -117,7 +117,7 @@ import Testing
 
   // MARK: Which cache
 
-  @Test("the cache is chosen by folder, namespace or job") func theCacheIsChosen() async throws {
+  @Test func `the cache is chosen by folder, namespace or job`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin, keys: "cache: {directory: elsewhere, namespace: shop}")
     let elsewhere = job.folder.file("elsewhere")
@@ -131,7 +131,7 @@ import Testing
     #expect(try await job.prewarm("blacklist", "clear", "--job", "job.yaml").outputText.hasPrefix("2 URLs"))
   }
 
-  @Test("cache stats lists the namespaces if none is named") func statisticsOfAllNamespaces() async throws {
+  @Test func `cache stats lists the namespaces if none is named`() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin, keys: "cache: {namespace: shop}")
     let one = try await job.prewarm("cache", "stats")

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct ManyImagesSoakTests {
-  @Test("the second run over many images has only hits and makes no request", arguments: ["fifo", "lifo"], [1, 8])
-  func theSecondRunOverManyImagesAsksForNothing(order: String, threads: Int) async throws {
+  @Test(arguments: ["fifo", "lifo"], [1, 8])
+  func `the second run over many images has only hits and makes no request`(order: String, threads: Int) async throws {
     let count = SoakCounts.images
     let folder = TemporaryDirectory()
     let paths = SampleImages.writeTree(count, in: folder)

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct MistakeTests {
-  @Test("ten errors in a job are all located, and nothing is fetched") func tenMistakesAreTenLocatedErrorsAndNothingIsFetched()
-    async throws
-  {
+  @Test func `ten errors in a job are all located, and nothing is fetched`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     job.folder.write(
@@ -34,14 +32,13 @@ import Testing
   }
 
   @Test(
-    "an invalid command line exits with 3",
     arguments: [
       ["run"], ["run", "job.yaml", "--order"], ["fetch"], ["run", "job.yaml", "--unknown"], ["run", "missing.yaml"],
       ["run", "job.yaml", "--set", "nothing"], ["run", "job.yaml", "--set", "prefetch.ordr=lifo"],
       ["run", "job.yaml", "--report", "json"], ["run", "job.yaml", "--concurrency", "none"], ["cache"], [],
     ]
   )
-  func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
+  func `an invalid command line exits with 3`(arguments: [String]) async throws {
     let job = JobFolder(urls: [])
     let result = try await job.start(arguments).wait()
     #expect(result.status == 3, "\(result.outputText)\(result.errorText)")
@@ -49,42 +46,37 @@ import Testing
   }
 
   @Test(
-    "an unknown command gets a suggestion",
     arguments: [
       ["chekc", "urls.txt"], ["cache", "lst"], ["report", "shwo"], ["job.yaml"], ["https://h.example/1.jpg"], ["frobnicate"],
       ["report", "shwo"],
     ]
   )
-  func misspeltCommands(arguments: [String]) async throws {
+  func `an unknown command gets a suggestion`(arguments: [String]) async throws {
     let result = try await JobFolder(urls: []).start(arguments).wait()
     #expect(result.status == 3 && result.output.isEmpty)
     expectGolden(result.errorText, for: arguments.joined(separator: " "))
   }
 
   @Test(
-    "an unknown report format gets a suggestion",
     arguments: [
       ["--report", "xml=out.xml"], ["--report", "jsn=a"], ["--report", "pdf=a"], ["-o", "report.pdf"], ["-o", "-"],
     ]
   )
-  func misspeltFormats(options: [String]) async throws {
+  func `an unknown report format gets a suggestion`(options: [String]) async throws {
     let result = try await JobFolder(urls: []).start(["run", "job.yaml"] + options).wait()
     #expect(result.status == 3)
     expectGolden(result.errorText, for: options.joined(separator: " "))
   }
 
   @Test(
-    "help goes to standard output and exits with 0",
     arguments: [["--help"], ["--version"], ["run", "--help"], ["cache", "--help"], ["validate", "--list-keys"]]
   )
-  func helpGoesToStandardOutputAndEndsInZero(arguments: [String]) async throws {
+  func `help goes to standard output and exits with 0`(arguments: [String]) async throws {
     let result = try await JobFolder("").start(arguments).wait()
     #expect(result.status == 0 && !result.output.isEmpty && result.error.isEmpty)
   }
 
-  @Test("an unwritable report exits with 1 before the first request") func anUnwritableReportEndsInOneBeforeTheFirstRequest()
-    async throws
-  {
+  @Test func `an unwritable report exits with 1 before the first request`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     job.folder.write("", to: "file")
@@ -93,14 +85,14 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("a report on a full device exits with 1") func aReportOnAFullDeviceEndsInOne() async throws {
+  @Test func `a report on a full device exits with 1`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     let result = try await job.prewarm("run", "job.yaml", "--report", "jsonl=/dev/full")
     #expect(result.status == 1 && result.errorText.contains("/dev/full"))
   }
 
-  @Test("a folder that isn't a prewarm cache is rejected with a message") func aForeignFolderIsRefused() async throws {
+  @Test func `a folder that isn't a prewarm cache is rejected with a message`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     job.folder.write("99\n", to: "cache/default/VERSION")

@@ -34,24 +34,24 @@ import Testing
     }
   }
 
-  @Test("FIFO keeps the manifest's order within each priority, and higher priorities go first", arguments: Form.allCases)
-  func fifoKeepsTheOrderOfTheManifest(form: Form) async throws {
+  @Test(arguments: Form.allCases)
+  func `FIFO keeps the manifest's order within each priority, and higher priorities go first`(form: Form) async throws {
     let origin = try makeImageOrigin()
     let (job, byClass) = try await makeJob(form, origin, order: "fifo")
     #expect(try await job.runJob().status == 0)
     #expect(origin.requests.map { origin.url($0.path) } == byClass.flatMap { $0 })
   }
 
-  @Test("LIFO reverses the order within each priority, and higher priorities go first", arguments: Form.allCases)
-  func lifoReversesTheOrderOfTheManifest(form: Form) async throws {
+  @Test(arguments: Form.allCases)
+  func `LIFO reverses the order within each priority, and higher priorities go first`(form: Form) async throws {
     let origin = try makeImageOrigin()
     let (job, byClass) = try await makeJob(form, origin, order: "lifo")
     #expect(try await job.runJob().status == 0)
     #expect(origin.requests.map { origin.url($0.path) } == byClass.flatMap { $0.reversed() })
   }
 
-  @Test("eight transfers run at once and never more, in both orders, until fewer are left", arguments: ["fifo", "lifo"])
-  func theConcurrencyIsUsedInFullAndNotExceeded(order: String) async throws {
+  @Test(arguments: ["fifo", "lifo"])
+  func `eight transfers run at once and never more, in both orders, until fewer are left`(order: String) async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<40), keys: "prefetch: {order: \(order), concurrency: 8, per-host: 8}")
@@ -67,7 +67,7 @@ import Testing
     #expect(origin.peakInFlight == 8)
   }
 
-  @Test("two transfers run at once to one host while others are used") func aHostHasItsOwnLimit() async throws {
+  @Test func `two transfers run at once to one host while others are used`() async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let gate = origin.holdAll()
     let urls = (0..<3).flatMap { imageURLs(origin, 0..<12, host: $0) }
@@ -79,7 +79,7 @@ import Testing
     for host in 0..<3 { #expect(origin.peakInFlight(host: host) == 2) }
   }
 
-  @Test("a pipe starts before its end") func aPipeStartsBeforeItsEnd() async throws {
+  @Test func `a pipe starts before its end`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: '-'}]")
     let command = try job.startJob(input: .open)

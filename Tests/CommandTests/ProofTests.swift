@@ -20,7 +20,7 @@ import Testing
     JobFolder(urls: names.map { origin.url("/\($0)") }, keys: keys)
   }
 
-  @Test("a probe fetches the first bytes of each image and stores none") func probe() async throws {
+  @Test func `a probe fetches the first bytes of each image and stores none`() async throws {
     let job = job(["photo.jpg", "rgb.png", "animation.gif"], "request: {method: probe}")
     let run = try await job.runJob()
     #expect(run.status == 0 && run.totals["checked"] == 3)
@@ -31,7 +31,7 @@ import Testing
     #expect(try await job.runJob("--set", "verify.width.min=1000").status == 2)
   }
 
-  @Test("HEAD fetches no bytes and is judged by type and length") func head() async throws {
+  @Test func `HEAD fetches no bytes and is judged by type and length`() async throws {
     let run = try await job(["photo.jpg"], "request: {method: head}\nverify: {bytes: {max: 100}}").runJob()
     #expect(run.status == 2 && run.rows[0].kind == "size")
     let good = try await job(["photo.jpg"], "request: {method: head}").runJob()
@@ -39,7 +39,7 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.method == "HEAD" })
   }
 
-  @Test("a decoder's warning is a row's warning, and in strict mode a failure that isn't remembered") func strict() async throws {
+  @Test func `a decoder's warning is a row's warning, and in strict mode a failure that isn't remembered`() async throws {
     let job = job(["without-end.jpg"], "verify: {decode: full}")
     let lax = try await job.runJob()
     #expect(lax.status == 0 && lax.rows[0].warnings?.count == 1)
@@ -49,9 +49,7 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 1)
   }
 
-  @Test("declared types and late parts of a probe are never blacklisted") func notRemembered()
-    async throws
-  {
+  @Test func `declared types and late parts of a probe are never blacklisted`() async throws {
     origin.set("/unknown.jpg", .computed { $0.method == "HEAD" ? .status(200) : .body(SampleImages.jpeg(3), type: "image/jpeg") })
     let unknown = job(["unknown.jpg"], "request: {method: head}")
     let head = try await unknown.runJob()
@@ -67,7 +65,7 @@ import Testing
     #expect(try await job(["late.jpg"], "cache: {mode: bypass}").runJob().totals["checked"] == 1)
   }
 
-  @Test("animated images can be forbidden or required") func animated() async throws {
+  @Test func `animated images can be forbidden or required`() async throws {
     let job = job(["photo.jpg", "animation.gif"], "verify: {formats: [jpeg, gif], animated: forbid}")
     let forbidden = try await job.runJob()
     #expect(forbidden.status == 2 && forbidden.totals["downloaded"] == 1)

@@ -4,7 +4,7 @@ import Testing
 
 /// `cache.mode: refresh`: requests everything, conditionally if it is cached.
 @Suite struct RefreshTests {
-  @Test("refresh sends the ETag, and a 304 keeps the cached image") func anUnchangedImageIsRevalidated() async throws {
+  @Test func `refresh sends the ETag, and a 304 keeps the cached image`() async throws {
     let origin = try makeImageOrigin()
     origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") }
     let job = JobFolder(urls: imageURLs(origin, 0..<20))
@@ -21,8 +21,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 20)
   }
 
-  @Test("without an ETag Last-Modified is used, and without either the image is fetched again")
-  func otherImagesAreAskedForAsFarAsTheyCanBe() async throws {
+  @Test func `without an ETag Last-Modified is used, and without either the image is fetched again`() async throws {
     let origin = try makeImageOrigin()
     let moment = "Sat, 21 Nov 2026 09:00:00 GMT"
     origin.set(
@@ -39,7 +38,7 @@ import Testing
     #expect(refreshed.rows("revalidated").map(\.url) == [origin.url("/dated.jpg")])
   }
 
-  @Test("a changed image replaces the cached one") func aChangedImageIsDownloaded() async throws {
+  @Test func `a changed image replaces the cached one`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")
     origin.set("/changing.jpg", .computed { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") })
@@ -53,9 +52,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\"", "\"v2\""])
   }
 
-  @Test("a failed refresh keeps the cached image, which is served again") func aFailedRefreshTakesNothing()
-    async throws
-  {
+  @Test func `a failed refresh keeps the cached image, which is served again`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/gone.jpg")
     origin.set("/gone.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\""]))
@@ -68,8 +65,9 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 1)
   }
 
-  @Test("a refresh reports a blacklisted URL as bad though an older image is cached, until it requests it again")
-  func aRefreshOfABlacklistedURL() async throws {
+  @Test func `a refresh reports a blacklisted URL as bad though an older image is cached, until it requests it again`()
+    async throws
+  {
     let origin = try makeImageOrigin()
     origin.set("/gone.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\""]))
     let job = JobFolder(urls: [origin.url("/gone.jpg")])
@@ -84,7 +82,7 @@ import Testing
     #expect(try await job.runJob("--cache-mode", "refresh", "--retry-blacklisted").totals["downloaded"] == 1)
   }
 
-  @Test("a dry run of a refresh prints cached images too") func aDryRunOfARefreshPrintsWhatIsCachedToo() async throws {
+  @Test func `a dry run of a refresh prints cached images too`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     #expect(try await job.runJob().status == 0)
@@ -93,8 +91,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("a dry run of a refresh prints what the refresh requests, under HTTP freshness too")
-  func aDryRunOfARefreshAgreesWithTheRefresh() async throws {
+  @Test func `a dry run of a refresh prints what the refresh requests, under HTTP freshness too`() async throws {
     let origin = try makeImageOrigin()
     for (path, headers) in [
       ("/images/0.jpg", ["Cache-Control": "max-age=31536000, immutable"]),

@@ -5,8 +5,7 @@ import Testing
 
 /// `prewarm report`: shows, merges and compares reports of runs.
 @Suite struct ReportCommandTests {
-  @Test("a JSON report shown as JSON has the run's bytes, and as text the run's output")
-  func showingAReport() async throws {
+  @Test func `a JSON report shown as JSON has the run's bytes, and as text the run's output`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
     let run = try await job.runJob()
@@ -16,8 +15,7 @@ import Testing
     #expect(isTheSame)
   }
 
-  @Test("shown rows have the run's counts and are written again unchanged")
-  func showingRows() async throws {
+  @Test func `shown rows have the run's counts and are written again unchanged`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
     let run = try await job.runJob()
@@ -55,8 +53,7 @@ import Testing
     return other
   }
 
-  @Test("a report is read from standard input, and one for standard output replaces the text")
-  func standardStreams() async throws {
+  @Test func `a report is read from standard input, and one for standard output replaces the text`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2))
     _ = try await job.runJob()
@@ -70,8 +67,7 @@ import Testing
     #expect(quiet.status == 0 && quiet.output.isEmpty && quiet.error.isEmpty, "\(quiet.outputText)\(quiet.errorText)")
   }
 
-  @Test("an invalid call exits with 3 and an unreadable file with 1")
-  func mistakes() async throws {
+  @Test func `an invalid call exits with 3 and an unreadable file with 1`() async throws {
     let job = JobFolder(urls: [])
     job.folder.write("{\"schema\": \"prewarm.report/1\", \"totals\": {\"urls\": 0}}", to: "report.json")
     job.folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\n", to: "rows.jsonl")
@@ -104,8 +100,7 @@ import Testing
     #expect(job.folder.read("rows.jsonl") == rows)
   }
 
-  @Test("two merged runs have the sums of both and the worse exit status")
-  func merging() async throws {
+  @Test func `two merged runs have the sums of both and the worse exit status`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     #expect(try await job.runJob().status == 0)
@@ -126,8 +121,7 @@ import Testing
     #expect(try await job.prewarm("report", "merge", "first-report.json", "first-report.json").status == 0)
   }
 
-  @Test("merged rows of a run that read nothing exit with 2, as an empty list does")
-  func mergingNothing() async throws {
+  @Test func `merged rows of a run that read nothing exit with 2, as an empty list does`() async throws {
     let job = JobFolder(urls: [])
     job.folder.write("\n", to: "rows.jsonl")
     let shown = try await job.prewarm("report", "show", "rows.jsonl")
@@ -135,8 +129,7 @@ import Testing
     #expect(try await job.prewarm("report", "merge", "rows.jsonl").status == 2)
   }
 
-  @Test("diff shows people and programs the failures that two runs added and fixed")
-  func comparing() async throws {
+  @Test func `diff shows people and programs the failures that two runs added and fixed`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/sometimes.jpg", .status(500))
     let urls = imageURLs(origin, 0..<3) + [origin.url("/sometimes.jpg")]

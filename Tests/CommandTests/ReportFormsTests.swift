@@ -44,8 +44,7 @@ import Testing
     return places
   }
 
-  @Test("annotations name files of the repository: manifests, or the job file for inline URLs")
-  func annotations() async throws {
+  @Test func `annotations name files of the repository: manifests, or the job file for inline URLs`() async throws {
     let summary = folder.file("summary.md")
     for environment in [[:], ["GITHUB_WORKSPACE": folder.file("repository"), "GITHUB_STEP_SUMMARY": summary]]
       as [[String: String?]]
@@ -62,14 +61,12 @@ import Testing
     #expect(folder.read("summary.md") == folder.read("repository/report.md"))
   }
 
-  @Test("files outside the repository aren't named")
-  func elsewhere() async throws {
+  @Test func `files outside the repository aren't named`() async throws {
     let result = try await run(["github=-"], environment: ["GITHUB_WORKSPACE": folder.file("elsewhere")])
     #expect(result.status == 2 && !result.outputText.contains("file="))
   }
 
-  @Test("a run writes all forms at once")
-  func allForms() async throws {
+  @Test func `a run writes all forms at once`() async throws {
     let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
     let result = try await run(forms.map { "\($0)=out/report.\($0)" }, environment: ["CI_PROJECT_DIR": folder.file("repository")])
     #expect(result.status == 2)

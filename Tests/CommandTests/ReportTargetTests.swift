@@ -36,8 +36,8 @@ import Testing
     "own/default/index.mdb", "own/default/VERSION", "l-own/default/index.mdb", "h-index", "own/default/new", "other/a.jpg",
   ]
 
-  @Test("a report doesn't replace inputs or cached data of the job", arguments: ["json", "jsonl"])
-  func inputs(form: String) async throws {
+  @Test(arguments: ["json", "jsonl"])
+  func `a report doesn't replace inputs or cached data of the job`(form: String) async throws {
     let origin = try makeImageOrigin()
     let job = try makeJob(origin)
     func contents() -> [[UInt8]?] { Self.refused.map { job.folder.read($0) } }
@@ -50,8 +50,7 @@ import Testing
     #expect(contents() == before && origin.requests.isEmpty)
   }
 
-  @Test("a report option accepts a section as in a job file")
-  func sections() async throws {
+  @Test func `a report option accepts a section as in a job file`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
     let written = try await job.prewarm("check", "urls.txt", "--report", "junit={path: a.xml, successes: true}")
@@ -65,8 +64,7 @@ import Testing
     expectGolden(refused.errorText)
   }
 
-  @Test("check replaces none of its sources, standard input among them")
-  func sources() async throws {
+  @Test func `check replaces none of its sources, standard input among them`() async throws {
     let origin = try makeImageOrigin()
     let job = try makeJob(origin)
     for (arguments, target) in [
@@ -78,8 +76,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("two reports of a job can't be written to the same file, by any path")
-  func links() async throws {
+  @Test func `two reports of a job can't be written to the same file, by any path`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
     mkdir(job.folder.file("d"), 0o755)
@@ -97,10 +94,11 @@ import Testing
   }
 
   @Test(
-    "if two runs write the same report, the second exits with 1 before it fetches anything, since the job is right",
     arguments: ["json", "jsonl", "csv"]
   )
-  func twoRuns(form: String) async throws {
+  func `if two runs write the same report, the second exits with 1 before it fetches anything, since the job is right`(
+    form: String
+  ) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let gate = origin.holdAll()

@@ -48,8 +48,8 @@ import Testing
     text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
   }
 
-  @Test("each spelling is requested as browsers do, from each kind of source", arguments: sources.indices)
-  func targets(index: Int) async throws {
+  @Test(arguments: sources.indices)
+  func `each spelling is requested as browsers do, from each kind of source`(index: Int) async throws {
     let all = Self.spellings + Self.undecodable
     let (origin, source) = (try origin(), Self.sources[index])
     origin.set(source.path, .body(Array(source.text(all.map { origin.base + $0.written }).utf8), type: source.type))
@@ -58,8 +58,7 @@ import Testing
     #expect(origin.requests.map(\.target).sorted() == (all.map(\.target) + [source.path]).sorted())
   }
 
-  @Test("each spelling is requested as browsers do after a redirect")
-  func redirects() async throws {
+  @Test func `each spelling is requested as browsers do after a redirect`() async throws {
     let all = Self.spellings + Self.undecodable
     let origin = try origin()
     for (index, spelling) in all.enumerated() where !spelling.written.contains("é") {
@@ -71,8 +70,8 @@ import Testing
     #expect(targets.sorted() == all.map { $0.written.contains("é") ? "" : $0.target }.filter { !$0.isEmpty }.sorted())
   }
 
-  @Test("after a run, a caching server hits for a client that asks as visitors do", arguments: ["nginx", "varnish"])
-  func caches(kind: String) async throws {
+  @Test(arguments: ["nginx", "varnish"])
+  func `after a run, a caching server hits for a client that asks as visitors do`(kind: String) async throws {
     let origin = try origin()
     let folder = TemporaryDirectory()
     let nginx: Nginx?

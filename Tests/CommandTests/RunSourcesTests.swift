@@ -13,7 +13,7 @@ import Testing
     )
   }
 
-  @Test("run warms lists, sitemaps, URLs and standard input without a job file") func sourcesAreWarmed() async throws {
+  @Test func `run warms lists, sitemaps, URLs and standard input without a job file`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/sitemap.xml", sitemap(origin, 2..<4))
     let job = JobFolder("")
@@ -32,8 +32,8 @@ import Testing
     #expect(names == ["run", "test"], "\(second.outputText)")
   }
 
-  @Test("a URL that ends like a list is fetched as a list", arguments: ["/urls.txt", "/urls.csv?v=1", "/urls.txt.gz"])
-  func listsByURL(path: String) async throws {
+  @Test(arguments: ["/urls.txt", "/urls.csv?v=1", "/urls.txt.gz"])
+  func `a URL that ends like a list is fetched as a list`(path: String) async throws {
     let origin = try makeImageOrigin()
     let header = path.contains("csv") ? "url\n" : ""
     let list = Array((header + imageURLs(origin, 0..<3).map { "\($0)\n" }.joined()).utf8)
@@ -44,10 +44,9 @@ import Testing
   }
 
   @Test(
-    "run rejects an invalid source before anything is fetched",
     arguments: ["missing.txt", ".", "ftp://a/b.jpg", "nothing-*.txt"]
   )
-  func invalidSources(source: String) async throws {
+  func `run rejects an invalid source before anything is fetched`(source: String) async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("run", origin.url("/images/1.jpg"), source)
     #expect(result.status == 3 && origin.requests.isEmpty)
@@ -56,9 +55,7 @@ import Testing
 
   // MARK: Dry runs
 
-  @Test("a dry run fetches sitemaps, and no image", arguments: ["check", "run"]) func dryRunsFetchLists(command: String)
-    async throws
-  {
+  @Test(arguments: ["check", "run"]) func `a dry run fetches sitemaps, and no image`(command: String) async throws {
     let origin = try makeImageOrigin()
     let index = "<sitemapindex><sitemap><loc>\(origin.url("/a.xml"))</loc></sitemap></sitemapindex>"
     origin.set("/index.xml", .body(Array(index.utf8), type: "text/xml"))
@@ -74,14 +71,13 @@ import Testing
   }
 
   @Test(
-    "a dry run exits like a run if a list is invalid",
     arguments: [
       "{url: ORIGIN/missing.xml}", "{url: ORIGIN/broken.xml}", "{url: ORIGIN/lost.xml}", "{url: ORIGIN/page}",
       "{path: missing.txt}",
       "{path: bad.txt}", "{path: empty.txt}", "{path: urls.csv, columns: {url: link}}", "{path: good.txt}",
     ]
   )
-  func dryRunsExitAsRuns(manifest: String) async throws {
+  func `a dry run exits like a run if a list is invalid`(manifest: String) async throws {
     let origin = try makeImageOrigin()
     origin.set("/broken.xml", .body(Array("<urlset><url>".utf8), type: "text/xml"))
     let lost = "<sitemapindex><sitemap><loc>\(origin.url("/missing.xml"))</loc></sitemap></sitemapindex>"
@@ -98,8 +94,8 @@ import Testing
     #expect(try await job.prewarm("run", "job.yaml").status == dry.status)
   }
 
-  @Test("a dry run judges invalid lines by fail-on", arguments: [("failures=1", 0), ("failures=30%", 0), ("failures=20%", 2)])
-  func dryRunsJudgeLinesByFailOn(rule: String, status: Int) async throws {
+  @Test(arguments: [("failures=1", 0), ("failures=30%", 0), ("failures=20%", 2)])
+  func `a dry run judges invalid lines by fail-on`(rule: String, status: Int) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + ["no url"])
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run", "--fail-on", rule).status == status)
@@ -114,7 +110,7 @@ import Testing
 
   // MARK: Starting
 
-  @Test("init writes a job that runs, and never overwrites") func initWritesAJob() async throws {
+  @Test func `init writes a job that runs, and never overwrites`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     job.write(urls: imageURLs(origin, 0..<2))
@@ -135,7 +131,7 @@ import Testing
     expectGolden(nowhere.errorText, for: "missing/job.yaml")
   }
 
-  @Test("the job of init has at most ten keys") func theJobOfInitIsShort() async throws {
+  @Test func `the job of init has at most ten keys`() async throws {
     let job = JobFolder("")
     _ = try await job.prewarm("init", "job2.yaml")
     let text = String(decoding: job.folder.read("job2.yaml") ?? [], as: UTF8.self)
@@ -144,13 +140,12 @@ import Testing
   }
 
   @Test(
-    "a source in place of a command gets a hint",
     arguments: [
       ["https://user:secret@img.example.com/a.jpg"], ["urls.txt"], ["job.yaml", "--dry-run"], ["--quiet", "urls"], ["-"],
       ["lists/*"],
     ]
   )
-  func sourcesAreNoCommands(arguments: [String]) async throws {
+  func `a source in place of a command gets a hint`(arguments: [String]) async throws {
     let job = JobFolder("")
     job.folder.write("", to: "urls")
     let result = try await job.start(arguments).wait()
@@ -158,9 +153,7 @@ import Testing
     expectGolden(result.errorText, for: arguments.joined(separator: " "))
   }
 
-  @Test("a misspelt command gets no hint of sources", arguments: ["chek", "--colour"]) func misspeltCommands(argument: String)
-    async throws
-  {
+  @Test(arguments: ["chek", "--colour"]) func `a misspelt command gets no hint of sources`(argument: String) async throws {
     let result = try await JobFolder("").prewarm(argument)
     #expect(result.status == 3 && !result.errorText.contains("warm a cache"), "\(result.errorText)")
   }

@@ -14,14 +14,15 @@ import Testing
   }
 
   @Test(
-    "two jobs that write the same file are rejected before anything is opened or fetched",
     arguments: [
       ("report: [{json: out}]", "report: [{html: ./x/../out}]"),
       ("report: [{jsonl: out}]", "report: [{jsonl: out}]"),
       ("", "report: [{junit: '-'}]"),
     ]
   )
-  func clashes(first: String, second: String) async throws {
+  func `two jobs that write the same file are rejected before anything is opened or fetched`(first: String, second: String)
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = makeJobs(origin, (first, second))
     let result = try await job.prewarm("run", "a.yaml", "b.yaml")
@@ -32,8 +33,7 @@ import Testing
     #expect(job.folder.read("out") == Array("old".utf8))
   }
 
-  @Test("a report option applies to every job and to sources beside them")
-  func options() async throws {
+  @Test func `a report option applies to every job and to sources beside them`() async throws {
     let origin = try makeImageOrigin()
     let job = makeJobs(origin, ("", ""))
     for arguments in [["run", "a.yaml", "b.yaml"], ["run", "a.yaml", "a.yaml"], ["check", "urls.txt", "b.yaml"]] {
@@ -45,13 +45,15 @@ import Testing
   }
 
   @Test(
-    "standard output accepts text, annotations and rows of several jobs, and a device any format",
     arguments: [
       ("", ""), ("report: [{jsonl: '-'}]", "report: [{github: '-'}]"),
       ("report: [{json: /dev/null}]", "report: [{csv: /dev/null}]"),
     ]
   )
-  func streams(first: String, second: String) async throws {
+  func `standard output accepts text, annotations and rows of several jobs, and a device any format`(
+    first: String,
+    second: String
+  ) async throws {
     let result = try await makeJobs(makeImageOrigin(), (first, second)).prewarm("run", "a.yaml", "b.yaml")
     #expect(result.status == 2, "\(result.errorText)")
   }

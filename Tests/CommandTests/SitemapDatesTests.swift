@@ -13,10 +13,11 @@ import Testing
   }
 
   @Test(
-    "an image that was cached before its lastmod is requested again, unless the date is in the future",
     arguments: [false, true]
   )
-  func due(isSpooled: Bool) async throws {
+  func `an image that was cached before its lastmod is requested again, unless the date is in the future`(isSpooled: Bool)
+    async throws
+  {
     let origin = try makeImageOrigin()
     let keys = isSpooled ? "prefetch: {order: lifo}" : ""
     let job = JobFolder("manifests: [{url: \(origin.url("/s.xml")), sitemap-lastmod: true}]\n\(keys)")
@@ -30,7 +31,7 @@ import Testing
     #expect(again.rows("downloaded").map(\.url) == [origin.url("/images/1.jpg")] && again.totals["hit_disk"] == 2)
   }
 
-  @Test("cache clear removes copies of lists, too") func clearedCopies() async throws {
+  @Test func `cache clear removes copies of lists, too`() async throws {
     let origin = try makeImageOrigin()
     let text = "<urlset><url><loc>\(origin.url("/images/0.jpg"))</loc></url></urlset>"
     origin.set("/s.xml", .body(Array(text.utf8), type: "application/xml", headers: ["ETag": "\"1\""]))

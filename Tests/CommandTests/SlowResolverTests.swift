@@ -4,8 +4,7 @@ import Testing
 
 /// A resolver that fails or hangs for some names.
 @Suite struct SlowResolverTests {
-  @Test("a name that never resolves delays no other host and fails as dns within its time limit")
-  func aSleepingResolverHoldsUpNoOtherHost() async throws {
+  @Test func `a name that never resolves delays no other host and fails as dns within its time limit`() async throws {
     let origin = try makeImageOrigin()
     let asleep = (0..<20).map { "http://host\($0).asleep/a.jpg" }
     let down = (0..<20).map { "http://host\($0).down/a.jpg" }
@@ -20,10 +19,10 @@ import Testing
     #expect(run.rows[..<first].count { $0.outcome == "downloaded" } == 100, "an image waited for a name")
   }
 
-  @Test("ten thousand hosts don't each need memory or descriptors", .enabled(if: SoakCounts.isLong))
-  func tenThousandHostsAreBounded() async throws { try await expectBounded(hosts: 10_000) }
+  @Test(.enabled(if: SoakCounts.isLong))
+  func `ten thousand hosts don't each need memory or descriptors`() async throws { try await expectBounded(hosts: 10_000) }
 
-  @Test("many hosts don't each need memory or descriptors") func manyHostsAreBounded() async throws {
+  @Test func `many hosts don't each need memory or descriptors`() async throws {
     try await expectBounded(hosts: 1000)
   }
 

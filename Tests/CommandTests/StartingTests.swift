@@ -30,10 +30,9 @@ import Testing
   }
 
   @Test(
-    "libraries that only some images need aren't loaded",
     arguments: [["--version"], ["--help"], ["schema"], ["validate", "job.yaml"], ["run", "job.yaml", "--dry-run"]]
   )
-  func whatOnlySomeImagesNeedIsNotLoaded(arguments: [String]) async throws {
+  func `libraries that only some images need aren't loaded`(arguments: [String]) async throws {
     let (libraries, result) = try await librariesLoaded(arguments)
     #expect(result.status == 0, "\(result.errorText)")
     #expect(libraries.contains { $0.hasPrefix("libcurl") })
@@ -57,7 +56,7 @@ import Testing
     RareImage(file: "jxl/photo.jxl", type: "image/jxl", library: "libjxl", names: ["libjxl.so.0.7"]),
   ]
 
-  @Test("an image of a rare format loads its library", arguments: rareImages) func loads(image: RareImage) async throws {
+  @Test(arguments: rareImages) func `an image of a rare format loads its library`(image: RareImage) async throws {
     let origin = try Origin()
     origin.set("/1", .body(Fixtures.bytes("images/\(image.file)"), type: image.type))
     let (libraries, result) = try await librariesLoaded(["check", origin.url("/1"), "--decode", "full"])
@@ -65,8 +64,8 @@ import Testing
     #expect(lazyOnes(libraries).contains { $0.hasPrefix("\(image.library).so") })
   }
 
-  @Test("an image without its library names the package to install, and others are good", arguments: rareImages)
-  func missingLibrary(image: RareImage) async throws {
+  @Test(arguments: rareImages)
+  func `an image without its library names the package to install, and others are good`(image: RareImage) async throws {
     let origin = try Origin()
     origin.set("/1", .body(Fixtures.bytes("images/\(image.file)"), type: image.type))
     origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
@@ -83,8 +82,7 @@ import Testing
     #expect(result.outputText.contains(" 1 of "), "\(result.outputText)")
   }
 
-  @Test("a job that writes AVIF without its library names the package before any request")
-  func missingEncoder() async throws {
+  @Test func `a job that writes AVIF without its library names the package before any request`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: [origin.url("/images/1.jpg")], keys: "transform: {format: avif}")
     for name in Self.rareImages[0].names { job.folder.write("no library", to: name) }

@@ -4,7 +4,7 @@ import Testing
 
 /// URLs that a template makes, requested.
 @Suite struct TemplateTests {
-  @Test("images are held against what their URL asks for") func expectations() async throws {
+  @Test func `images are held against what their URL asks for`() async throws {
     let origin = try makeImageOrigin()
     // 32 pixels wide, whatever is asked for.
     for folder in ["32/jpg", "64/jpg", "auto/jpg", "32/webp"] {
@@ -32,7 +32,7 @@ import Testing
     #expect(kinds == Dictionary(uniqueKeysWithValues: expected.map { (origin.url("\($0)/images/1.jpg"), $1) }))
   }
 
-  @Test("signed URLs are requested, and the key is shown nowhere") func signatures() async throws {
+  @Test func `signed URLs are requested, and the key is shown nowhere`() async throws {
     let origin = try makeImageOrigin()
     let (path, signed) = ("300x200/my.server.com/some/path/to/image.jpg", "/8ammJH8D-7tXy6kU3lTvoXlhu4o=/")
     origin.set(signed + path, .body(SampleImages.jpeg(1), type: "image/jpeg"))

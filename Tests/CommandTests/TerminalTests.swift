@@ -14,9 +14,7 @@ import Testing
 
   // MARK: The bar
 
-  @Test("a terminal shows a bar and erases it", arguments: [24, 40, 120]) func onATerminalABarIsDrawnAndErased(columns: Int)
-    async throws
-  {
+  @Test(arguments: [24, 40, 120]) func `a terminal shows a bar and erases it`(columns: Int) async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: columns))
@@ -34,7 +32,7 @@ import Testing
     expectGolden(words)
   }
 
-  @Test("the bar follows the terminal's width") func theBarFollowsTheWidthOfTheTerminal() async throws {
+  @Test func `the bar follows the terminal's width`() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 120))
@@ -50,9 +48,7 @@ import Testing
     #expect(try await command.wait().status == 0 && origin.requests.count == 40)
   }
 
-  @Test("the bar goes to standard error and the report to the pipe") func theBarGoesToStandardErrorAndTheReportToThePipe()
-    async throws
-  {
+  @Test func `the bar goes to standard error and the report to the pipe`() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(takesOutput: false))
@@ -66,7 +62,7 @@ import Testing
     #expect(!screen.text.contains("test") && origin.requests.count == 40, "\(screen.text)")
   }
 
-  @Test("the note about a signal stays above the bar") func theNoteOnASignalStaysAboveTheBar() async throws {
+  @Test func `the note about a signal stays above the bar`() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 100))
@@ -85,10 +81,9 @@ import Testing
   }
 
   @Test(
-    "without a bar a terminal shows only the report",
     arguments: [["--progress", "none"], ["--progress", "lines"]]
   )
-  func withoutABarATerminalShowsTheReportOnly(options: [String]) async throws {
+  func `without a bar a terminal shows only the report`(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     gate.open()
@@ -103,8 +98,8 @@ import Testing
     #expect(origin.requests.count == 40)
   }
 
-  @Test("a quiet run in which all is well prints nothing, on a terminal or elsewhere", arguments: [true, false])
-  func aQuietRunPrintsNothing(isTerminal: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a quiet run in which all is well prints nothing, on a terminal or elsewhere`(isTerminal: Bool) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.start(["run", "job.yaml", "--quiet"], terminal: isTerminal ? Command.Terminal() : nil).wait()
@@ -115,10 +110,9 @@ import Testing
   // MARK: Elsewhere
 
   @Test(
-    "without a terminal a line appears every 10 s, so a short run has none",
     arguments: [[], ["--progress", "lines"]]
   )
-  func aShortRunHasNoProgressElsewhere(options: [String]) async throws {
+  func `without a terminal a line appears every 10 s, so a short run has none`(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.start(["run", "job.yaml"] + options).wait()
@@ -131,7 +125,7 @@ import Testing
     #expect(result.error.isEmpty, "\(result.errorText)")
   }
 
-  @Test("--verbose prints opened files and the end of each job") func verboseSaysWhatIsOpenedAndDone() async throws {
+  @Test func `--verbose prints opened files and the end of each job`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.prewarm("run", "job.yaml", "--verbose")
@@ -151,8 +145,7 @@ import Testing
     (["--color", "never"], nil, true, false), (["--color", "auto"], nil, false, false),
   ]
 
-  @Test("colours appear only if wanted", arguments: colours.indices) func coloursAreThereWhereTheyAreWanted(row: Int) async throws
-  {
+  @Test(arguments: colours.indices) func `colours appear only if wanted`(row: Int) async throws {
     let (options, noColor, isTerminal, isColoured) = Self.colours[row]
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
@@ -171,10 +164,11 @@ import Testing
   // MARK: Closed standard output
 
   @Test(
-    "a closed pipe ends a listing silently; a run whose report it gets ends silently, too, with its own status",
     arguments: [0, 100]
   )
-  func aClosedPipeEndsSilently(bytes: Int) async throws {
+  func `a closed pipe ends a listing silently; a run whose report it gets ends silently, too, with its own status`(bytes: Int)
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3000))
     let dry = try await job.start(["run", "job.yaml", "--dry-run"], output: .closedAfter(bytes: bytes)).wait()
@@ -196,7 +190,7 @@ import Testing
     #expect(try await job.statistics().entries == 1000)
   }
 
-  @Test("a report to a closed pipe exits with 1") func aReportThatNobodyTakesEndsInOne() async throws {
+  @Test func `a report to a closed pipe exits with 1`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.start(["run", "job.yaml"], output: .file("/dev/full")).wait()

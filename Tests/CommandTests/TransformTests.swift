@@ -34,8 +34,7 @@ import Testing
     return found.mapValues { $0.sorted() }
   }
 
-  @Test("resized images are stored and hit without network or coding")
-  func resizedAndHit() async throws {
+  @Test func `resized images are stored and hit without network or coding`() async throws {
     let job = job(["photo.jpg", "rgb.png", "lossy.webp"], "{resize: {width: 100, height: 60}}")
     let first = try await job.runJob()
     #expect(first.status == 0 && first.totals["downloaded"] == 3)
@@ -61,7 +60,7 @@ import Testing
     #expect(made.transformedWidth == 90 && made.transformedFormat == row.transformedFormat)
   }
 
-  @Test("keep-original stores both, and another size needs no network") func keepOriginal() async throws {
+  @Test func `keep-original stores both, and another size needs no network`() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}, keep-original: true}")
     #expect(try await job.runJob().totals["downloaded"] == 1)
     #expect(try cached(job)["photo.jpg"] == ["jpeg 48x32", "jpeg 640x427"])
@@ -73,7 +72,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a transform of a cached original needs no network") func ofTheCachedOriginal() async throws {
+  @Test func `a transform of a cached original needs no network`() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}}")
     #expect(try await job.runJob("--set", "transform=none").totals["downloaded"] == 1)
     let made = try await job.runJob()
@@ -84,8 +83,8 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("another format is another image, whatever the original's format", arguments: ["jpeg", "png", "webp"])
-  func formats(format: String) async throws {
+  @Test(arguments: ["jpeg", "png", "webp"])
+  func `another format is another image, whatever the original's format`(format: String) async throws {
     let job = job(["photo.jpg", "rgba.png", "alpha.webp"], "{format: \(format)}")
     #expect(try await job.runJob().totals["downloaded"] == 3)
     for (name, kept) in try cached(job) { #expect(kept.count == 1 && kept[0].hasPrefix("\(format) "), "\(name)") }
@@ -94,7 +93,7 @@ import Testing
     #expect(origin.requests.count == 6)
   }
 
-  @Test("animations stay animated if the format allows it: a GIF becomes WebP") func animations() async throws {
+  @Test func `animations stay animated if the format allows it: a GIF becomes WebP`() async throws {
     let job = job(["animation.gif", "animated.webp"], "{resize: {width: 10}}")
     #expect(try await job.runJob().totals["downloaded"] == 2)
     let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
@@ -107,14 +106,14 @@ import Testing
     #expect(try cached(job)["animation.gif"]?.contains { $0.hasPrefix("png 10x") } == true)
   }
 
-  @Test("cover and fill give the whole box") func coverAndFill() async throws {
+  @Test func `cover and fill give the whole box`() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 50, height: 50, fit: cover}}")
     #expect(try await job.runJob().status == 0)
     #expect(try await job.runJob("--set", "transform.resize.fit=fill").status == 0)
     #expect(try cached(job)["photo.jpg"] == ["jpeg 50x50", "jpeg 50x50"])
   }
 
-  @Test("verify rules apply to the original") func verifyIsForTheOriginal() async throws {
+  @Test func `verify rules apply to the original`() async throws {
     let job = job(["photo.jpg", "rgb.png"], "{resize: {width: 8}, format: png}\nverify: {formats: [jpeg], width: {min: 100}}")
     let first = try await job.runJob()
     #expect(first.status == 2 && first.totals["downloaded"] == 1 && first.failuresByKind == ["format": 1])
@@ -122,7 +121,7 @@ import Testing
     #expect(second.totals["hit_disk"] == 1 && second.failuresByKind == ["format": 1])
   }
 
-  @Test("a refresh with a kept original is conditional and transforms nothing again") func refreshed() async throws {
+  @Test func `a refresh with a kept original is conditional and transforms nothing again`() async throws {
     origin.set(
       "/photo.jpg",
       .computed { request in
@@ -137,8 +136,7 @@ import Testing
     #expect(refreshed.totals["revalidated"] == 1 && refreshed.rows[0].storedBytes == nil)
   }
 
-  @Test("cache remove also removes transforms, and cache get --job prints one")
-  func removedAndGotten() async throws {
+  @Test func `cache remove also removes transforms, and cache get --job prints one`() async throws {
     let job = job(["photo.jpg", "rgb.png"], "{resize: {width: 48}, keep-original: true}")
     let first = try await job.runJob()
     #expect(first.section("bytes")["stored"] as? Int == first.section("cache")["body_bytes"] as? Int)
@@ -172,7 +170,7 @@ import Testing
     #expect(try cached(job).isEmpty)
   }
 
-  @Test("in only mode a cached original isn't a hit for its transform") func onlyWhatWasMade() async throws {
+  @Test func `in only mode a cached original isn't a hit for its transform`() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}}")
     #expect(try await job.runJob("--set", "transform=none").totals["downloaded"] == 1)
     #expect(try await job.runJob("--cache-mode", "only").totals["skipped"] == 1)

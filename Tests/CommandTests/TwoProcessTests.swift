@@ -14,8 +14,7 @@ import Testing
     return (first, JobFolder(urls: imageURLs(origin, 200..<600), keys: keys))
   }
 
-  @Test("two processes both end well, nothing is lost, and totals stay correct")
-  func bothEndWellAndNothingIsLost() async throws {
+  @Test func `two processes both end well, nothing is lost, and totals stay correct`() async throws {
     let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
     let gate = origin.holdAll()
@@ -35,8 +34,8 @@ import Testing
     #expect(try await second.runJob("--cache-mode", "only").totals["hit_disk"] == 400)
   }
 
-  @Test("one process is killed, and the other continues and loses nothing", arguments: [0, 60, 250])
-  func oneIsKilledWhileTheOtherGoesOn(answers: Int) async throws {
+  @Test(arguments: [0, 60, 250])
+  func `one process is killed, and the other continues and loses nothing`(answers: Int) async throws {
     let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
     let gate = origin.holdAll()
@@ -56,8 +55,9 @@ import Testing
     #expect(try await first.expectTrueTotals().count == 600)
   }
 
-  @Test("a second run of the same lists waits, says for whom, and finds the images and the report of the first")
-  func sameLists() async throws {
+  @Test func `a second run of the same lists waits, says for whom, and finds the images and the report of the first`()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<50))
     let gate = origin.holdAll()
@@ -71,7 +71,7 @@ import Testing
     #expect(run.status == 0 && run.totals["hit_disk"] == 50 && origin.requests.count == 50, "\(run.result.errorText)")
   }
 
-  @Test("a run that waits ends by a signal, and goes on if the first is killed") func waitingRuns() async throws {
+  @Test func `a run that waits ends by a signal, and goes on if the first is killed`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     let gate = origin.holdAll()
@@ -89,7 +89,7 @@ import Testing
     #expect(try job.finishedRun(try await third.wait()).loaded == 10)
   }
 
-  @Test("a cache in use can be read but not cleared") func aCacheThatIsInUseIsReadButNotCleared() async throws {
+  @Test func `a cache in use can be read but not cleared`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     _ = try await job.runJob()

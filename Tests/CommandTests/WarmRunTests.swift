@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct WarmRunTests {
-  @Test("the first run downloads everything, and the second makes no request")
-  func theFirstRunDownloadsEverythingAndTheSecondAsksForNothing() async throws {
+  @Test func `the first run downloads everything, and the second makes no request`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<300))
     let cold = try await job.runJob()
@@ -18,7 +17,7 @@ import Testing
     expectGolden(hot.result.outputText.timeless.lines(with: "test  "))
   }
 
-  @Test("totals add up with duplicates and invalid lines") func theTotalsAddUpWithDuplicatesAndBadLines() async throws {
+  @Test func `totals add up with duplicates and invalid lines`() async throws {
     let origin = try makeImageOrigin()
     let good = imageURLs(origin, 0..<20)
     let job = JobFolder(
@@ -35,8 +34,7 @@ import Testing
     #expect(bad.map(\.line) == [41, 42])
   }
 
-  @Test("a job with one 404 ends alike twice, and after a fix and a retry it is good")
-  func theSameJobWithOneFailureEndsAlikeTwice() async throws {
+  @Test func `a job with one 404 ends alike twice, and after a fix and a retry it is good`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/late.jpg")])
     let first = try await job.runJob()
@@ -54,7 +52,7 @@ import Testing
     #expect(after.status == 0 && after.totals["hit_disk"] == 6)
   }
 
-  @Test("bypass requests every time and stores nothing") func bypassAsksEveryTimeAndKeepsNothing() async throws {
+  @Test func `bypass requests every time and stores nothing`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/missing.jpg")], keys: "cache: {mode: bypass}")
     for round in 1...2 {
@@ -66,7 +64,7 @@ import Testing
     #expect(readFile(job.cacheDirectory + "/default/index.mdb") == nil)
   }
 
-  @Test("in only mode a miss is skipped without a request") func onlyNeverAsks() async throws {
+  @Test func `in only mode a miss is skipped without a request`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     _ = try await job.runJob()
@@ -77,9 +75,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("a dry run prints what would be fetched and fetches nothing") func aDryRunSaysWhatWouldBeFetchedAndFetchesNothing()
-    async throws
-  {
+  @Test func `a dry run prints what would be fetched and fetches nothing`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     let before = try await job.prewarm("run", "job.yaml", "--dry-run")
@@ -93,8 +89,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("a dry run prints what the run would request under the same rules")
-  func aDryRunPrintsWhatTheRunWouldAskForUnderTheSameRules() async throws {
+  @Test func `a dry run prints what the run would request under the same rules`() async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")]
     let job = JobFolder(urls: urls)
@@ -117,8 +112,7 @@ import Testing
     #expect(origin.requests.count == asked + 1)
   }
 
-  @Test("a read-only run spools a sorted list in the temporary folder")
-  func aSortedListOfARunThatOnlyReadsIsSpooledInTheTemporaryFolder() async throws {
+  @Test func `a read-only run spools a sorted list in the temporary folder`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "prefetch: {order: lifo}")
     _ = try await job.runJob()
@@ -137,9 +131,7 @@ import Testing
     expectGolden(failed.errorText)
   }
 
-  @Test("a text report in a file has no colours and 80 columns") func aTextReportInAFileHasNoColoursAndEightyColumns()
-    async throws
-  {
+  @Test func `a text report in a file has no colours and 80 columns`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
     let result = try await job.prewarm("run", "job.yaml", "--color", "always", "--report", "text=report.txt")
@@ -147,8 +139,7 @@ import Testing
     #expect(result.outputText.contains("\u{1B}[") && file.contains("404") && !file.contains("\u{1B}"), "\(file)")
   }
 
-  @Test("a job that cannot be prepared leaves the reports of earlier jobs")
-  func aJobThatCannotBePreparedLeavesTheReportsOfThoseBeforeIt() async throws {
+  @Test func `a job that cannot be prepared leaves the reports of earlier jobs`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2))
     _ = try await job.runJob()
@@ -159,8 +150,7 @@ import Testing
     #expect(rows?.isEmpty == false && job.folder.read("rows.jsonl") == rows)
   }
 
-  @Test("a hit that needs deeper verification is read, verified and upgraded once")
-  func aHitIsProvenOnceAsDeeplyAsTheJobAsks() async throws {
+  @Test func `a hit that needs deeper verification is read, verified and upgraded once`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + [origin.url("/cut.jpg")])
@@ -174,7 +164,7 @@ import Testing
     #expect(origin.requests.count == 5)
   }
 
-  @Test("namespaces don't see each other") func namespacesAreSeparate() async throws {
+  @Test func `namespaces don't see each other`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2))
     #expect(try await job.runJob("--namespace", "one").totals["downloaded"] == 2)
@@ -182,9 +172,7 @@ import Testing
     #expect(try await job.runJob("--namespace", "one").totals["hit_disk"] == 2)
   }
 
-  @Test("several jobs share one cache, and the worst exit status counts") func severalJobsRunOverOneCacheAndTheWorstStatusCounts()
-    async throws
-  {
+  @Test func `several jobs share one cache, and the worst exit status counts`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/no.jpg"))']}]\n", to: "bad.yaml")
@@ -194,8 +182,7 @@ import Testing
     #expect(origin.requests.count == 5)
   }
 
-  @Test("trimming within and after a run keeps the cache below its limit and may exit with 2")
-  func trimmingWhatTheRunStoredIsToldAndJudged() async throws {
+  @Test func `trimming within and after a run keeps the cache below its limit and may exit with 2`() async throws {
     let origin = try makeImageOrigin()
     let size = SampleImages.jpeg(0).count
     let job = JobFolder(urls: imageURLs(origin, 0..<60), keys: "cache: {max-size: \(size * 20), trim-to: 50%}")
@@ -207,7 +194,7 @@ import Testing
     #expect(try await job.runJob("--fail-on", "evicted=false").status == 0)
   }
 
-  @Test("a run whose hits are evicted at its end exits with 2") func evictedHits() async throws {
+  @Test func `a run whose hits are evicted at its end exits with 2`() async throws {
     let origin = try makeImageOrigin()
     let size = SampleImages.jpeg(0).count
     let job = JobFolder(urls: imageURLs(origin, 0..<20))
@@ -217,7 +204,7 @@ import Testing
     #expect((run.section("cache")["evicted_from_this_run"] as? Int ?? 0) > 0)
   }
 
-  @Test("an outage doesn't empty the cache") func outage() async throws {
+  @Test func `an outage doesn't empty the cache`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/images/0.jpg", .body(SampleImages.jpeg(0), type: "image/jpeg"))
     let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "request: {retries: 0}")
@@ -228,7 +215,7 @@ import Testing
     #expect(run.status == 2 && run.totals["failed"] == 3 && run.section("cache")["entries"] as? Int == 3)
   }
 
-  @Test("custom headers reach only the entry's origin") func headersDoNotCrossOrigins() async throws {
+  @Test func `custom headers reach only the entry's origin`() async throws {
     let origin = try makeImageOrigin(hosts: 2)
     origin.set("/away.jpg", .redirect(to: origin.url("/images/7.jpg", host: 1)))
     let job = JobFolder(urls: [origin.url("/away.jpg")], keys: "request: {headers: {X-Token: geheim}}")
@@ -239,8 +226,7 @@ import Testing
     #expect(!(run.result.outputText + run.result.errorText + report).contains("geheim"))
   }
 
-  @Test("credentials in a URL are used and never written to disk") func credentialsInAURLAreUsedAndNeverWrittenDown() async throws
-  {
+  @Test func `credentials in a URL are used and never written to disk`() async throws {
     let origin = try makeImageOrigin()
     let url = "http://user:geheim@127.0.0.1:\(origin.port)/images/1.jpg"
     let job = JobFolder(urls: [url, url.replacing("geheim", with: "anders"), "http://user:geheim@/x"])

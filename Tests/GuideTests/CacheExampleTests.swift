@@ -9,12 +9,12 @@ import Testing
 
   init() throws { site = try ExampleOrigin() }
 
-  @Test("a cache is opened with rules") func aCacheIsOpened() throws {
+  @Test func `a cache is opened with rules`() throws {
     let cache = try openCache(folder: site.folder.file("own"))
     #expect(cache.configuration.expireBy == .access && cache.path.hasSuffix("own/thumbnails"))
   }
 
-  @Test("modes choose between cache and network") func modesChoose() async throws {
+  @Test func `modes choose between cache and network`() async throws {
     let requests = chooseMode(url: site.image(1))
     await #expect(throws: ImageLoadError.notCached) { try await site.manager.response(for: requests[0]) }
     #expect(try await site.manager.response(for: requests[1]).source == .network)
@@ -22,7 +22,7 @@ import Testing
     #expect(try site.manager.isInMemory(site.image(1)) && !site.manager.isOnDisk(site.image(1)))
   }
 
-  @Test("a refresh shows the cached image first, and then requests") func aRefreshShowsFirst() async throws {
+  @Test func `a refresh shows the cached image first, and then requests`() async throws {
     site.origin.set(
       "/page-1.jpg",
       .sequence([
@@ -34,13 +34,13 @@ import Testing
     #expect(preview?.image != nil && final.result.outcome == .revalidated)
   }
 
-  @Test("cached images can be checked, stored and removed") func whatIsThere() throws {
+  @Test func `cached images can be checked, stored and removed`() throws {
     try askWhatIsThere(site.manager, url: site.image(1), file: SampleImages.jpeg(1))
     #expect(try site.manager.isOnDisk(site.image(1)) && !site.manager.isInMemory(site.image(1)))
     #expect(site.origin.requests.isEmpty)
   }
 
-  @Test("an export works as a read-only cache") func exportsAreFound() async throws {
+  @Test func `an export works as a read-only cache`() async throws {
     _ = try await loadImage(site.manager, url: site.image(1))
     let folder = site.folder.file("bundle")
     #expect(try exportAll(site.cache, to: folder).exported == 1)
@@ -50,35 +50,35 @@ import Testing
     #expect(site.origin.requests.count == 1)
   }
 
-  @Test("a cache is trimmed, verified and counted") func cachesAreMaintained() async throws {
+  @Test func `a cache is trimmed, verified and counted`() async throws {
     _ = try await loadImage(site.manager, url: site.image(1))
     #expect(try await maintain(site.cache).entries == 1)
   }
 
-  @Test("the blacklist is listed and cleared") func theBlacklistIsListed() async throws {
+  @Test func `the blacklist is listed and cleared`() async throws {
     for path in ["/a.jpg", "/b.jpg"] { _ = await tellWhy(site.manager, url: site.origin.url(path)) }
     #expect(try readBlacklist(site.cache) == 2)
     #expect(try site.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("managers share memory, and their images stay apart") func managersShareMemory() async throws {
+  @Test func `managers share memory, and their images stay apart`() async throws {
     let other = try ImageCache(ImageCache.Configuration(directory: site.folder.file("other")))
     let managers = try shareMemory(thumbnails: site.cache, photos: other)
     for manager in managers { #expect(try await manager.response(for: ImageRequest(url: site.image(1))).source == .network) }
     #expect(managers[0].configuration.memory?.count == 2)
   }
 
-  @Test("a batch reports its result") func aBatchTells() async throws {
+  @Test func `a batch reports its result`() async throws {
     let result = try await prefetchAll(site.manager, urls: site.images + [site.origin.url("/none.jpg")])
     #expect(result.loaded == 10 && result.failed == 1)
   }
 
-  @Test("a lazy sequence goes to memory") func sequencesGoToMemory() async throws {
+  @Test func `a lazy sequence goes to memory`() async throws {
     #expect(try await prefetchSequence(site.manager, base: site.origin.base).loaded == 10)
     #expect(site.memory.count == 10)
   }
 
-  @Test("a batch is a cancellation token") func aBatchIsAToken() async throws {
+  @Test func `a batch is a cancellation token`() async throws {
     #expect(try await steer(site.manager, urls: site.images).loaded == 10)
   }
 }

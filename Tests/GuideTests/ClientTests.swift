@@ -10,7 +10,7 @@ import Testing
 struct ClientTests {
   private let folder = TemporaryDirectory()
 
-  @Test("a client of the library builds and runs") func aClientOfTheLibraryIsBuiltAndRuns() async throws {
+  @Test func `a client of the library builds and runs`() async throws {
     let origin = try Origin()
     for number in 1...3 { origin.set("/\(number).jpg", .body(SampleImages.jpeg(number), type: "image/jpeg")) }
     let urls = (1...3).map { origin.url("/\($0).jpg") }
@@ -42,10 +42,11 @@ struct ClientTests {
   }
 
   @Test(
-    "the server of the guide builds",
     .enabled(if: ProcessInfo.processInfo.environment["PREWARM_SERVER"] == "1", "PREWARM_SERVER=1 builds it, with Hummingbird")
   )
-  func theServerOfTheGuideBuilds() async throws { _ = try await built("server", "InAServer.swift", Self.serverDependencies) }
+  func `the server of the guide builds`() async throws {
+    _ = try await built("server", "InAServer.swift", Self.serverDependencies)
+  }
 
   /// Builds the file of a fixture as a program that knows only the library products, and returns its path.
   private func built(_ name: String, _ file: String, _ dependencies: [Dependency]) async throws -> String {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CodersAloneExampleTests {
   private let photo = SampleImages.jpeg(1)
 
-  @Test("a thumbnail is a JPEG that fits its box") func aThumbnailFits() throws {
+  @Test func `a thumbnail is a JPEG that fits its box`() throws {
     let header = try ImageCoderRegistry.standard.header(of: thumbnail(of: photo))
     #expect(header.format == .jpeg && header.size == ImageSize(width: 32, height: 24))
     #expect(throws: ImageError.self) {
@@ -13,13 +13,13 @@ import Testing
     }
   }
 
-  @Test("bytes are described") func bytesAreDescribed() {
+  @Test func `bytes are described`() {
     #expect(describe(photo) == "jpeg, 32 x 24 pixels, 0 warnings")
     #expect(describe(Array(photo.dropLast(photo.count / 2))).hasPrefix("broken jpeg: "))
     #expect(describe(Array("hello".utf8)) == "not an image")
   }
 
-  @Test("an avatar is a round PNG") func anAvatarIsRound() throws {
+  @Test func `an avatar is a round PNG`() throws {
     let avatar = try ImageCoderRegistry.standard.decode(makeAvatar(ImageCoderRegistry.standard.decode(photo)))
     // Images aren't enlarged.
     #expect(avatar.header.format == .png && avatar.pixels.size == ImageSize(width: 24, height: 24))

@@ -3,7 +3,7 @@ import Testing
 
 /// Compares the guide with the examples that are compiled and run here.
 @Suite struct GuideTextTests {
-  @Test("every code block of the guide is an example") func everyBlockOfTheGuideIsAnExample() throws {
+  @Test func `every code block of the guide is an example`() throws {
     let examples = try Guide.examples()
     var shown: Set<String> = []
     for article in try Guide.articles() {
@@ -17,8 +17,8 @@ import Testing
     #expect(shown == Set(examples))
   }
 
-  @Test("CONTRIBUTING.md names the packages that the script installs, and the library's guide those of the library")
-  func packages() throws {
+  @Test func `CONTRIBUTING.md names the packages that the script installs, and the library's guide those of the library`() throws
+  {
     let script = try text(of: "scripts/install-dependencies")
     func packages(after mark: String) throws -> [Substring] {
       let start = try #require(script.range(of: mark))

@@ -8,63 +8,63 @@ import Testing
 
   init() throws { site = try ExampleOrigin() }
 
-  @Test("the example with parts of one's own prefetches all images") func gettingStartedWorks() async throws {
+  @Test func `the example with parts of one's own prefetches all images`() async throws {
     let result = try await gettingStarted(folder: site.folder.file("started"), urls: site.images)
     #expect(result.loaded == 10 && result.total == 10)
   }
 
-  @Test("image(for:) returns the pixels") func imageForGivesPixels() async throws {
+  @Test func `image(for:) returns the pixels`() async throws {
     let image = try await loadImage(site.manager, url: site.image(1))
     #expect(image.header.format == .jpeg && image.pixels.size == ImageSize(width: 32, height: 24))
   }
 
-  @Test("a response has the bytes besides the image") func aResponseHasTheBytes() async throws {
+  @Test func `a response has the bytes besides the image`() async throws {
     let first = try await loadResponse(site.manager, url: site.image(1))
     #expect(first.source == .network && first.image != nil && first.data == SampleImages.jpeg(1))
     #expect(try await loadResponse(site.manager, url: site.image(1)).data == SampleImages.jpeg(1))
     #expect(site.origin.requests.count == 1)
   }
 
-  @Test("a lazy request decodes on demand") func lazyRequestsDecodeLater() async throws {
+  @Test func `a lazy request decodes on demand`() async throws {
     #expect(try await loadData(site.manager, url: site.image(1)).pixels.size.width == 32)
     #expect(site.memory.count == 0)
   }
 
-  @Test("a thumbnail fits its box") func aThumbnailFitsItsBox() async throws {
+  @Test func `a thumbnail fits its box`() async throws {
     #expect(try await loadThumbnail(site.manager, url: site.image(1))?.pixels.size == ImageSize(width: 16, height: 12))
   }
 
-  @Test("the file of a thumbnail is the same each time") func filesAreSentOn() async throws {
+  @Test func `the file of a thumbnail is the same each time`() async throws {
     let file = try await sendThumbnail(site.manager, url: site.image(1))
     #expect(file.size == ImageSize(width: 16, height: 12) && file.source == .network)
     #expect(try await sendThumbnail(site.manager, url: site.image(1)).etag == file.etag)
   }
 
-  @Test("a task can be watched to its end") func aTaskCanBeWatched() async throws {
+  @Test func `a task can be watched to its end`() async throws {
     #expect(try await watchTask(site.manager, url: site.image(1)).source == .network)
   }
 
-  @Test("a cancelled task ends as cancelled") func aCancelledTaskEnds() async throws {
+  @Test func `a cancelled task ends as cancelled`() async throws {
     let gate = site.origin.holdAll()
     let task = cancelTask(site.manager, url: site.image(1))
     await #expect(throws: ImageLoadError.cancelled) { try await task.value }
     gate.open()
   }
 
-  @Test("every failure reason is reported") func everyReasonIsTold() async throws {
+  @Test func `every failure reason is reported`() async throws {
     #expect(await tellWhy(site.manager, url: site.image(1)) == "768 pixels")
     #expect(await tellWhy(site.manager, url: site.origin.url("/none.jpg")).hasPrefix("http-status: "))
     expectGolden(await tellWhy(site.manager, url: site.origin.url("/none.jpg")))
     #expect(await tellWhy(site.manager, url: "").hasPrefix("invalid-url: "))
   }
 
-  @Test("a request's options reach the server") func optionsReachTheServer() async throws {
+  @Test func `a request's options reach the server`() async throws {
     let response = try await askOtherwise(site.manager, url: site.image(1), token: "secret")
     #expect(response.source == .network)
     #expect(site.origin.requests[0].headers["Authorization"] == "Bearer secret")
   }
 
-  @Test("hooks decide") func hooksDecide() async throws {
+  @Test func `hooks decide`() async throws {
     let manager = try decideByCode(cache: site.cache)
     await #expect(throws: ImageLoadError.declined) { try await manager.image(for: site.origin.url("/drafts/a.jpg")) }
     _ = try await manager.image(for: site.image(1) + "?width=100")
@@ -73,18 +73,18 @@ import Testing
     #expect(site.origin.count(of: "/none.jpg") == 2)
   }
 
-  @Test("a slot shows the last bound image") func aSlotShowsTheLast() async throws {
+  @Test func `a slot shows the last bound image`() async throws {
     let response = await fillSlot(site.manager, first: site.origin.url("/none.jpg"), second: site.image(2))
     #expect(response?.image != nil)
   }
 
-  @Test("a custom loader responds") func ownLoadersAnswer() async throws {
+  @Test func `a custom loader responds`() async throws {
     site.folder.write(SampleImages.jpeg(1), to: "hero.jpg")
     #expect(try await loadAsset(cache: site.cache, folder: site.folder.path).pixels.size.width == 32)
     #expect(site.origin.requests.isEmpty)
   }
 
-  @Test("a loader reports that nothing has changed") func loadersRevalidate() async throws {
+  @Test func `a loader reports that nothing has changed`() async throws {
     let loader = VersionedLoader(version: "\"7\"", body: SampleImages.jpeg(1))
     let downloads = ImageDownloader.Configuration(loaders: [loader])
     let manager = try ImageManager(ImageManager.Configuration(cache: site.cache, downloader: downloads))
@@ -93,7 +93,7 @@ import Testing
     #expect(try await refresh(manager, url: url).final.result.outcome == .revalidated)
   }
 
-  @Test("a custom transformer makes the image") func ownTransformersWork() async throws {
+  @Test func `a custom transformer makes the image`() async throws {
     let half = try await loadHalf(site.manager, url: site.image(1))
     #expect(half.image?.pixels.size == ImageSize(width: 16, height: 12))
     #expect(try await loadHalf(site.manager, url: site.image(1)).source == .memory)

@@ -20,8 +20,7 @@ import Testing
 
   static var count: Int { ProcessInfo.processInfo.environment["PREWARM_SOAK_IMAGES"].flatMap { Int($0) } ?? 300 }
 
-  @Test("a second process exports, verifies, imports and reads correctly while the first writes")
-  func secondProcess() async throws {
+  @Test func `a second process exports, verifies, imports and reads correctly while the first writes`() async throws {
     let cache = try openCache(directory.path)
     // The other process has entries from the start, and continues until it has seen all.
     try write(cache, 0..<10, round: 0)

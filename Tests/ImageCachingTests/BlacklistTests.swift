@@ -29,7 +29,7 @@ extension ImageCache {
   let directory = TemporaryDirectory()
   let clock = ManualClock()
 
-  @Test("the blacklist persists reason, first and last time, and count") func blacklistPersists() throws {
+  @Test func `the blacklist persists reason, first and last time, and count`() throws {
     let start = clock.source.wall()
     try makeCache(directory, clock: clock).blacklist("bad")
     clock.advance(by: .seconds(60))
@@ -45,13 +45,13 @@ extension ImageCache {
     #expect(try !cache.isBlacklisted("good"))
   }
 
-  @Test("every failure kind survives a round trip", arguments: FailureKind.allCases) func kinds(kind: FailureKind) throws {
+  @Test(arguments: FailureKind.allCases) func `every failure kind survives a round trip`(kind: FailureKind) throws {
     let cache = try makeCache(directory)
     try cache.blacklist("bad", kind)
     #expect(try cache.blacklistHead("bad")?.kind == kind)
   }
 
-  @Test("a blacklist entry expires after its TTL, to the millisecond") func entriesExpire() throws {
+  @Test func `a blacklist entry expires after its TTL, to the millisecond`() throws {
     let cache = try makeCache(directory, blacklistTTL: .milliseconds(1000), clock: clock)
     try cache.blacklist("bad")
     clock.advance(by: .milliseconds(999))
@@ -60,7 +60,7 @@ extension ImageCache {
     #expect(try !cache.isBlacklisted("bad"))
   }
 
-  @Test("an entry without a TTL never expires") func entriesMayStay() throws {
+  @Test func `an entry without a TTL never expires`() throws {
     let cache = try makeCache(directory, blacklistTTL: nil, clock: clock)
     try cache.blacklist("bad")
     clock.advance(by: .seconds(100 * 365 * 86_400))
@@ -68,7 +68,7 @@ extension ImageCache {
     #expect(try cache.blacklistHead("bad")?.expiresAt == nil)
   }
 
-  @Test("trimming removes expired entries and updates the total") func trimRemovesExpired() throws {
+  @Test func `trimming removes expired entries and updates the total`() throws {
     let cache = try makeCache(directory, blacklistTTL: .seconds(10), clock: clock)
     for number in 0..<1500 { if number % 500 == 0 { try cache.blacklist("other \(number)") } }
     try cache.write { (writer) throws(CacheError) in
@@ -91,7 +91,7 @@ extension ImageCache {
     #expect(try cache.totals().blacklistEntries == 0)
   }
 
-  @Test("entries can be listed, removed one by one, and cleared") func listRemoveClear() throws {
+  @Test func `entries can be listed, removed one by one, and cleared`() throws {
     let cache = try makeCache(directory, clock: clock)
     for name in ["a", "b", "c"] { try cache.blacklist(name) }
     #expect(Set(try cache.blacklist(after: nil, limit: 10).map(\.identity)) == [[97], [98], [99]])
@@ -107,7 +107,7 @@ extension ImageCache {
     #expect(try !cache.isBlacklisted("b"))
   }
 
-  @Test("a cached image is found whether or not its URL is blacklisted") func cacheAndBlacklistAreApart() throws {
+  @Test func `a cached image is found whether or not its URL is blacklisted`() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(10))
     try cache.blacklist("a")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct BlobTests {
   let directory = TemporaryDirectory()
 
-  @Test("a body written in parts is verified as one") func aBodyIsWrittenInPartsAndCheckedAsOne() throws {
+  @Test func `a body written in parts is verified as one`() throws {
     let cache = try makeCache(directory)
     let bytes = body(500_000)
     let staged = try cache.stage(bytes, partSize: 7777)
@@ -19,7 +19,7 @@ import Testing
     #expect(try cache.diskBytes() > 500_000)
   }
 
-  @Test("a blob that isn't committed is removed") func whatIsNotStoredIsRemoved() throws {
+  @Test func `a blob that isn't committed is removed`() throws {
     let cache = try makeCache(directory)
     var writer: BlobWriter? = try cache.makeBlobWriter()
     try body(10).withBytes { (bytes) throws(CacheError) in try writer?.append(bytes) }
@@ -33,7 +33,7 @@ import Testing
     #expect(blobs(directory).isEmpty)
   }
 
-  @Test("a failed transaction leaves no blob") func aFailedTransactionLeavesNoBlob() throws {
+  @Test func `a failed transaction leaves no blob`() throws {
     let cache = try makeCache(directory)
     #expect(throws: CacheError.diskFull(path: "")) {
       let staged = try cache.stage(body(400_000))
@@ -46,8 +46,8 @@ import Testing
     #expect(try cache.lookUp("a") == .missing)
   }
 
-  @Test("reading detects a missing, truncated or changed blob", arguments: [nil, 0, 399_999, 400_000, 400_001])
-  func damagedBlob(newSize: Int?) throws {
+  @Test(arguments: [nil, 0, 399_999, 400_000, 400_001])
+  func `reading detects a missing, truncated or changed blob`(newSize: Int?) throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(400_000))
     let name = "default/blobs/" + (try #require(blobs(directory).first))
@@ -63,7 +63,7 @@ import Testing
     #expect(try cache.isFresh("a"), "a plain hit reads only the record")
   }
 
-  @Test("reading detects a changed body in the index") func damagedInlineBody() throws {
+  @Test func `reading detects a changed body in the index`() throws {
     let bytes = body(50_000)
     try makeCache(directory).put("a", bytes)
     var index = try #require(directory.read("default/index.mdb"))
@@ -73,8 +73,7 @@ import Testing
     #expect(try makeCache(directory).cachedBody("a") == .damaged(.wrongChecksum))
   }
 
-  @Test("the body of a replaced record is gone, not damaged", arguments: [10, 400_000])
-  func replacedMeanwhile(size: Int) throws {
+  @Test(arguments: [10, 400_000]) func `the body of a replaced record is gone, not damaged`(size: Int) throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(size))
     let head = try #require(try cache.head("a"))
@@ -85,7 +84,7 @@ import Testing
     #expect(read == nil)
   }
 
-  @Test("a sweep removes only unreferenced blobs") func aSweepRemovesWhatNoRecordNamesAndNothingElse() throws {
+  @Test func `a sweep removes only unreferenced blobs`() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(400_000))
     let kept = try #require(blobs(directory).first)
@@ -102,7 +101,7 @@ import Testing
     #expect(try cache.cachedBody("a") == .bytes(body(400_000)))
   }
 
-  @Test("opening removes the leftovers of a crashed writer") func openingRemovesWhatADeadWriterLeft() throws {
+  @Test func `opening removes the leftovers of a crashed writer`() throws {
     _ = try makeCache(directory)
     directory.write("x", to: "default/blobs/tmp/1-1")
     _ = try makeCache(directory)

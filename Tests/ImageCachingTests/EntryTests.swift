@@ -7,7 +7,7 @@ import Testing
   let directory = TemporaryDirectory()
   let clock = ManualClock()
 
-  @Test("a lookup returns the head without reading the body") func lookUpTellsTheHead() throws {
+  @Test func `a lookup returns the head without reading the body`() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("https://a/1.png", body(1000), proof: .full)
 
@@ -29,7 +29,7 @@ import Testing
     #expect(try cache.lookUp("https://a/2.png") == .missing)
   }
 
-  @Test("bodies of any size come back as stored") func bodiesOfAnySizeComeBackAsStored() throws {
+  @Test func `bodies of any size come back as stored`() throws {
     let cache = try makeCache(directory)
     for size in [0, 1, 5000, ImageCache.maximumInlineBytes, ImageCache.maximumInlineBytes + 1, 1_000_000] {
       try cache.put("\(size)", body(size))
@@ -39,12 +39,12 @@ import Testing
     #expect(blobs(directory).count == 2)
   }
 
-  @Test("an entry stays readable after its cache is released") func anEntryOutlivesItsCache() throws {
+  @Test func `an entry stays readable after its cache is released`() throws {
     try makeCache(directory, clock: clock).put("a", body(10))
     #expect(try makeCache(directory, clock: clock).cachedBody("a") == .bytes(body(10)))
   }
 
-  @Test("namespaces are independent") func namespacesAreSeparate() throws {
+  @Test func `namespaces are independent`() throws {
     let one = try makeCache(directory, namespace: "one")
     let two = try makeCache(directory, namespace: "two")
     try one.put("a", body(10))
@@ -53,7 +53,7 @@ import Testing
     #expect(try two.totals().entries == 0)
   }
 
-  @Test("removing an entry removes its body, and reports whether it existed") func removeOne() throws {
+  @Test func `removing an entry removes its body, and reports whether it existed`() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
     try cache.put("large", body(400_000))
@@ -65,7 +65,7 @@ import Testing
     #expect(try cache.totals() == makeCache(TemporaryDirectory()).totals())
   }
 
-  @Test("clearing removes all images, blobs and the blacklist") func clear() throws {
+  @Test func `clearing removes all images, blobs and the blacklist`() throws {
     let cache = try makeCache(directory)
     for number in 0..<100 { try cache.put("\(number)", body(20_000)) }
     try cache.put("large", body(400_000))
@@ -83,7 +83,7 @@ import Testing
     #expect(try makeCache(directory).isFresh("again"))
   }
 
-  @Test("a hash collision is a miss") func aCollisionOfHashesIsAMiss() throws {
+  @Test func `a hash collision is a miss`() throws {
     let cache = try makeCache(directory)
     let key = try withIdentity("two") { key, _ in key }
     try cache.write { (writer) throws(CacheError) in try writer.put("one", body(10), key: key) }
@@ -96,7 +96,7 @@ import Testing
     #expect(try cache.totals().entries == 1, "one replaces the other")
   }
 
-  @Test("storing again replaces the entry") func storingAgainReplaces() throws {
+  @Test func `storing again replaces the entry`() throws {
     let cache = try makeCache(directory)
     let sizes = [10, 400_000, 300_000, 20, 30]
     for size in sizes {
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("a transaction is all or nothing") func aTransactionIsAllOrNothing() throws {
+  @Test func `a transaction is all or nothing`() throws {
     let cache = try makeCache(directory)
     try cache.put("old", body(10))
     let staged = try cache.stage(body(400_000))
@@ -126,7 +126,7 @@ import Testing
     #expect(try cache.isFresh("next"))
   }
 
-  @Test("records hold all fields and are listed in key order") func recordsTellAllThatIsKnownInTheOrderOfKeys() throws {
+  @Test func `records hold all fields and are listed in key order`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(60), clock: clock)
     let names = (0..<25).map { "https://a/\($0).png" }
     try cache.write { (writer) throws(CacheError) in for name in names { try writer.put(name, body(10)) } }
@@ -146,8 +146,7 @@ import Testing
     #expect(one == seen.first { $0.identity == Array(names[3].utf8) })
   }
 
-  @Test("the URL is stored separately if the identity doesn't start with it")
-  func theURLIsKeptApartWhereTheIdentityDoesNotBeginWithIt() throws {
+  @Test func `the URL is stored separately if the identity doesn't start with it`() throws {
     let cache = try makeCache(directory)
     let url = Array("https://***@a/1.png".utf8)
     try withIdentity("https://1f3c@a/1.png edge") { (key, identity) throws(CacheError) in
@@ -174,7 +173,7 @@ import Testing
     #expect(record.head.format == nil)
   }
 
-  @Test("a proof is raised only on the record that was read") func aProofIsRaisedOnlyOnTheRecordThatWasRead() throws {
+  @Test func `a proof is raised only on the record that was read`() throws {
     let cache = try makeCache(directory, clock: clock)
     let proof = NewProof(depth: .full, format: .webp, width: 1, height: 2, frames: 3)
     func raise(from head: EntryHead) throws -> Bool {
@@ -198,7 +197,7 @@ import Testing
     #expect(try cache.head("a")?.proof == .header)
   }
 
-  @Test("only the record that was read is removed as damaged") func onlyTheRecordThatWasReadIsRemovedAsDamaged() throws {
+  @Test func `only the record that was read is removed as damaged`() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(10))
     let old = try #require(try cache.head("a"))

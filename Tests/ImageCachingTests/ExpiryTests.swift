@@ -7,7 +7,7 @@ import Testing
   let directory = TemporaryDirectory()
   let clock = ManualClock()
 
-  @Test("an entry expires at the maximum age, by default seven days") func age() throws {
+  @Test func `an entry expires at the maximum age, by default seven days`() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("a", body(10))
     clock.advance(by: .seconds(7 * 86_400) - .milliseconds(1))
@@ -17,7 +17,7 @@ import Testing
     #expect(try cache.head("a") != nil, "expired entries aren't missing")
   }
 
-  @Test("without a maximum age nothing expires") func never() throws {
+  @Test func `without a maximum age nothing expires`() throws {
     let cache = try makeCache(directory, maxAge: nil, clock: clock)
     try cache.put("a", body(10))
     clock.advance(by: .seconds(1000 * 365 * 86_400))
@@ -25,7 +25,7 @@ import Testing
     #expect(try cache.freshUntil() == nil)
   }
 
-  @Test("with a maximum age of zero everything expires at once, even if the clock was set back") func atOnce() throws {
+  @Test func `with a maximum age of zero everything expires at once, even if the clock was set back`() throws {
     let cache = try makeCache(directory, maxAge: .zero, clock: clock)
     try cache.put("a", body(10))
     #expect(try !cache.isFresh("a"))
@@ -33,7 +33,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("an entry's own lifetime overrides the cache's rule") func ownLifetime() throws {
+  @Test func `an entry's own lifetime overrides the cache's rule`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     try cache.put("short", body(10), lifetime: .seconds(10))
     try cache.put("long", body(10), lifetime: .seconds(1000))
@@ -46,7 +46,7 @@ import Testing
     #expect(try cache.present(["short", "long"]) == ["long"])
   }
 
-  @Test("expiry by access keeps requested entries and renews their access time at most hourly") func byAccess() throws {
+  @Test func `expiry by access keeps requested entries and renews their access time at most hourly`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(4 * 3600), expireBy: .access, clock: clock)
     let start = clock.source.wall()
     try cache.put("asked", body(10))
@@ -68,7 +68,7 @@ import Testing
     #expect(try cache.present(["asked", "idle"]) == ["asked"])
   }
 
-  @Test("a cache filled by modification can be trimmed by access") func fromModificationToAccess() throws {
+  @Test func `a cache filled by modification can be trimmed by access`() throws {
     let filled = try makeCache(directory, clock: clock)
     for name in ["a", "b", "c"] {
       try filled.put(name, body(1000))
@@ -84,7 +84,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d"]) == ["a"])
   }
 
-  @Test("caches over one folder keep their own rules") func rulesAreTheCaches() throws {
+  @Test func `caches over one folder keep their own rules`() throws {
     let strict = try makeCache(directory, maxAge: .seconds(1), clock: clock)
     let lax = try makeCache(directory, maxAge: nil, clock: clock)
     try strict.put("a", body(10))
@@ -93,7 +93,7 @@ import Testing
     #expect(try lax.isFresh("a"))
   }
 
-  @Test("fresh-until is the time when the oldest entry expires") func freshUntilIsWhenTheOldestExpires() throws {
+  @Test func `fresh-until is the time when the oldest entry expires`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     #expect(try cache.freshUntil() == nil)
     let start = clock.source.wall()

@@ -17,8 +17,8 @@ import Testing
     return try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: 1 << 20) }
   }
 
-  @Test("an export for apps names every image by its URL as first written", arguments: [false, true])
-  func forApps(withExtension: Bool) throws {
+  @Test(arguments: [false, true])
+  func `an export for apps names every image by its URL as first written`(withExtension: Bool) throws {
     let cache = try makeCache(directory, maxAge: .seconds(1), clock: clock)
     let urls = (0..<300).map { "HTTPS://H.example/\($0).png?w=1" }
     try cache.write { (writer) throws(CacheError) in
@@ -37,7 +37,7 @@ import Testing
     for (number, url) in urls.enumerated() { #expect(try find(url) == body(number * 700, seed: UInt8(number % 250))) }
   }
 
-  @Test("exported files get the umask's mode and the storage time, and replace existing ones") func modeAndTime() throws {
+  @Test func `exported files get the umask's mode and the storage time, and replace existing ones`() throws {
     let cache = try makeCache(directory, clock: clock)
     clock.advance(by: .milliseconds(-1_234_567))
     try cache.put("https://h/1.png", body(10))
@@ -70,10 +70,9 @@ import Testing
   }
 
   @Test(
-    "an export skips and reports damaged images",
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
-  func damaged(access: ImageCache.Access) throws {
+  func `an export skips and reports damaged images`(access: ImageCache.Access) throws {
     try makeCache(directory).put("https://h/bad.png", body(400_000))
     directory.damageBlob()
     try makeCache(directory).put("https://h/good.png", body(400_000))
@@ -87,10 +86,9 @@ import Testing
   }
 
   @Test(
-    "an export skips and counts images of URLs with credentials",
     arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
   )
-  func credentials(layout: ExportLayout) throws {
+  func `an export skips and counts images of URLs with credentials`(layout: ExportLayout) throws {
     let cache = try makeCache(directory)
     try cache.put("1", body(10), url: "https://***@h/1.png")
     try cache.put("2", body(10), url: "https://h/2@3x.png")
@@ -100,10 +98,9 @@ import Testing
   }
 
   @Test(
-    "an export contains images replaced during it, and not those removed",
     arguments: [10, 400_000]
   )
-  func replacedMeanwhile(size: Int) throws {
+  func `an export contains images replaced during it, and not those removed`(size: Int) throws {
     let cache = try makeCache(directory)
     let urls = (0..<4).map { "https://h/\($0).png" }
     for url in urls { try cache.put(url, body(size)) }
@@ -126,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("of several images of one URL, the export keeps the newest") func severalOfOneURL() throws {
+  @Test func `of several images of one URL, the export keeps the newest`() throws {
     let cache = try makeCache(directory, clock: clock)
     for number in 0..<12 {
       try cache.put("identity \(number)", body(10 + number), url: "https://h/1.png")
@@ -141,10 +138,9 @@ import Testing
   }
 
   @Test(
-    "a transformed image isn't exported as the image of its URL",
     arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
   )
-  func transformed(layout: ExportLayout) throws {
+  func `a transformed image isn't exported as the image of its URL`(layout: ExportLayout) throws {
     let cache = try makeCache(directory, clock: clock)
     // Several, since the order of their keys must not matter.
     for number in 0..<12 {
@@ -159,7 +155,7 @@ import Testing
     for file in files(below: target) { #expect(directory.read("out/\(file)") == body(10)) }
   }
 
-  @Test("resized images get the extension of their own format, and URLs with one path are reported") func resized() throws {
+  @Test func `resized images get the extension of their own format, and URLs with one path are reported`() throws {
     let cache = try makeCache(directory, clock: clock)
     // All are in PNG format.
     let urls = [
@@ -194,7 +190,7 @@ import Testing
 
   private func images(_ urls: [String]) -> [FlatImage] { urls.map { FlatImage(url: Array($0.utf8), identity: Array($0.utf8)) } }
 
-  @Test("an export of given images writes each once and counts those that aren't cached") func givenImages() throws {
+  @Test func `an export of given images writes each once and counts those that aren't cached`() throws {
     let cache = try makeCache(directory)
     for number in 0..<3 { try cache.put("https://h/\(number).png", body(10)) }
     let result = try cache.export(
@@ -206,8 +202,7 @@ import Testing
     #expect(files(below: target) == ["h/1.png"])
   }
 
-  @Test("removing others keeps the files of given images that aren't cached any more, whatever their format")
-  func keepsUncached() throws {
+  @Test func `removing others keeps the files of given images that aren't cached any more, whatever their format`() throws {
     let cache = try makeCache(directory)
     let urls = ["https://h/1.png", "https://h/2.png", "https://h/3.png"]
     for url in urls { try cache.put(url, png(seed: 1)) }
@@ -225,7 +220,7 @@ import Testing
     #expect(files(below: target) == ["h/1.png", "h/2.png", "h/2.webp"])
   }
 
-  @Test("a file that has the image's bytes already is kept as it is") func keepsUnchanged() throws {
+  @Test func `a file that has the image's bytes already is kept as it is`() throws {
     let cache = try makeCache(directory)
     for number in 0..<2 { try cache.put("https://h/\(number).png", png(seed: UInt8(number))) }
     try cache.export(to: target, layout: .urlPath)
@@ -247,7 +242,7 @@ import Testing
     #expect(directory.read("out/h/1.png") == png(seed: 1))
   }
 
-  @Test("removing others removes only image files that an export would write and this one didn't") func removesOthers() throws {
+  @Test func `removing others removes only image files that an export would write and this one didn't`() throws {
     let cache = try makeCache(directory, access: .readWrite)
     let urls = ["https://h/1.png", "https://h/old/2.png", "https://img.example.com/a/3.png", "https://h/5"]
     for url in urls { try cache.put(url, png(seed: 1)) }
@@ -288,7 +283,7 @@ import Testing
     #expect(directory.read("elsewhere/6.png") == png(seed: 2))
   }
 
-  @Test("removing others spares the file of a damaged image") func sparesDamaged() throws {
+  @Test func `removing others spares the file of a damaged image`() throws {
     try makeCache(directory).put("https://h/bad.png", png(seed: 1) + body(400_000))
     try makeCache(directory).export(to: target, layout: .urlPath)
     directory.damageBlob()
@@ -298,7 +293,7 @@ import Testing
     #expect(files(below: target) == ["h/bad.png", "h/good.png"])
   }
 
-  @Test("in a flat folder, removing others removes only files named by hashes") func removesFlat() throws {
+  @Test func `in a flat folder, removing others removes only files named by hashes`() throws {
     let cache = try makeCache(directory)
     for url in ["https://h/1.png", "https://h/2.png"] { try cache.put(url, png(seed: 1)) }
     try cache.export(to: target, layout: .sdwebimage(withExtension: false))
@@ -317,8 +312,8 @@ import Testing
   /// Bytes that start with PNG's signature.
   private func png(seed: UInt8) -> [UInt8] { [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + body(20, seed: seed) }
 
-  @Test("a symbolic link below the folder is rejected, and nothing is written outside", arguments: ["h", "h/a", "h/a/1.png"])
-  func plantedLink(name: String) throws {
+  @Test(arguments: ["h", "h/a", "h/a/1.png"])
+  func `a symbolic link below the folder is rejected, and nothing is written outside`(name: String) throws {
     let cache = try makeCache(directory)
     try cache.put("https://h/a/1.png", body(10))
     directory.write("theirs", to: "outside/a/1.png")
@@ -339,7 +334,7 @@ import Testing
     #expect(!files(below: target).contains { $0.contains("prewarm-export") })
   }
 
-  @Test("the folder of an export may be a link itself") func linkedTarget() throws {
+  @Test func `the folder of an export may be a link itself`() throws {
     let cache = try makeCache(directory)
     try cache.put("https://h/1.png", body(10))
     directory.write("", to: "real/x")
@@ -348,7 +343,7 @@ import Testing
     #expect(directory.read("real/h/1.png") == body(10))
   }
 
-  @Test("an export names a folder it cannot write to", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(
+  @Test(arguments: ["/proc/none/out", "/dev/null/out"]) func `an export names a folder it cannot write to`(
     path: String
   ) throws {
     let cache = try makeCache(directory)
@@ -362,7 +357,7 @@ import Testing
     }
   }
 
-  @Test("a full disk ends the export with an error and leaves no partial file", .mounting) func fullDisk() throws {
+  @Test(.mounting) func `a full disk ends the export with an error and leaves no partial file`() throws {
     let cache = try makeCache(directory)
     for number in 0..<30 { try cache.put("https://h/\(number).png", body(100_000, seed: UInt8(number))) }
     let mount = try TemporaryMount(byteCount: 1 << 20)
@@ -388,7 +383,6 @@ import Testing
   }
 
   @Test(
-    "a plain URL is exported under its own path",
     arguments: [
       ("https://img.example.com/a/1.jpg", "img.example.com/a/1.jpg"),
       ("https://h/a%20b.png", "h/a%20b.png"),
@@ -415,9 +409,9 @@ import Testing
       ("https://h/a.verylongextension?q", "h/a.verylongextension~q~#"),
     ]
   )
-  func plain(url: String, expected: String) { #expect(path(url) == expected) }
+  func `a plain URL is exported under its own path`(url: String, expected: String) { #expect(path(url) == expected) }
 
-  @Test("two URLs never share an exported file, no file is a folder, and no path leaves the export") func apart() {
+  @Test func `two URLs never share an exported file, no file is a folder, and no path leaves the export`() {
     let hosts = [
       "https://h", "http://h", "https://h:80", "http://h:80", "https://h:443", "http://h:443", "https://H", "HTTPS://h",
       "ftp://h",

@@ -6,7 +6,7 @@ import Testing
 @testable import ImageCaching
 
 @Suite struct FolderTests {
-  @Test("a folder is recognised by any of its paths") func folderIdentity() throws {
+  @Test func `a folder is recognised by any of its paths`() throws {
     let directory = TemporaryDirectory()
     let cache = try openCache(directory.path)
     symlink(directory.path, directory.file("link"))
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("a new folder contains its marker files") func aNewFolderHasItsMarks() throws {
+  @Test func `a new folder contains its marker files`() throws {
     let cache = try makeCache(directory, namespace: "images")
     #expect(cache.path == directory.file("images"))
     #expect(directory.read("images/VERSION") == Array("1\n".utf8))
@@ -40,20 +40,20 @@ import Testing
     #expect(files(below: directory.file("images")) == all)
   }
 
-  @Test("missing parent folders are created") func foldersAboveAreMade() throws {
+  @Test func `missing parent folders are created`() throws {
     let deep = ImageCache.Configuration(directory: directory.file("a/b/c"))
     #expect(try ImageCache(deep).totals().entries == 0)
   }
 
-  @Test("a folder that cannot be created is named with the reason") func aFolderThatCannotBeMadeIsNamedWithItsReason() {
+  @Test func `a folder that cannot be created is named with the reason`() {
     directory.write("in the way", to: "file")
     #expect(throws: CacheError.cannotMake(path: directory.file("file/default"), reason: "Not a directory")) {
       try ImageCache(ImageCache.Configuration(directory: directory.file("file")))
     }
   }
 
-  @Test("a cache of another version is rejected and left alone", arguments: ["0\n", "2\n", "", "one"])
-  func otherVersions(text: String) throws {
+  @Test(arguments: ["0\n", "2\n", "", "one"])
+  func `a cache of another version is rejected and left alone`(text: String) throws {
     _ = try makeCache(directory).put("a", body(10))
     let index = directory.read("default/index.mdb")
     directory.write(text, to: "default/VERSION")
@@ -65,14 +65,14 @@ import Testing
     #expect(directory.read("default/VERSION") == Array(text.utf8))
   }
 
-  @Test("an index without a version is rejected") func noVersion() throws {
+  @Test func `an index without a version is rejected`() throws {
     _ = try makeCache(directory)
     unlink(directory.file("default/VERSION"))
     #expect(rejection() == .wrongVersion(path: directory.file("default"), found: nil, supported: 1))
   }
 
-  @Test("a truncated index is rejected before it is mapped", arguments: [-1, 100, 4096, 8192, 100_000])
-  func cutIndex(length: Int) throws {
+  @Test(arguments: [-1, 100, 4096, 8192, 100_000])
+  func `a truncated index is rejected before it is mapped`(length: Int) throws {
     let cache = try makeCache(directory)
     for number in 0..<20 { try cache.put("\(number)", body(20_000)) }
     let whole = try #require(directory.read("default/index.mdb"))
@@ -90,13 +90,14 @@ import Testing
   }
 
   @Test(
-    "impossible values of a meta page are rejected as damaged before the index is mapped",
     arguments: [
       (40, 0, 4), (40, 3, 4), (40, 1 << 30, 4), (20, 9, 4), (32, 1 << 60, 8), (44, 4, 2), (92, 4, 2), (136, 1 << 60, 8),
     ]
       + [(136, 0, 8), (80, 1, 8), (80, 1 << 40, 8), (128, 0, 8), (128, 1 << 62, 8), (94, 4000, 2)]
   )
-  func impossibleMetaPage(field: (offset: Int, value: Int, byteCount: Int)) throws {
+  func `impossible values of a meta page are rejected as damaged before the index is mapped`(
+    field: (offset: Int, value: Int, byteCount: Int)
+  ) throws {
     try damageMetaPage(ofNewest: true, field.offset, field.value, byteCount: field.byteCount)
     for access in [ImageCache.Access.readOnly, .readWrite] {
       guard case .damaged? = rejection(access: access) else {
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("mixed values of the older meta page, as a failed write leaves them, don't matter") func olderMetaPage() throws {
+  @Test func `mixed values of the older meta page, as a failed write leaves them, don't matter`() throws {
     try damageMetaPage(ofNewest: false, 128, 1 << 40, byteCount: 8)
     #expect(rejection() == nil)
     let cache = try makeCache(directory)
@@ -126,7 +127,7 @@ import Testing
     directory.write(index, to: "default/index.mdb")
   }
 
-  @Test("an index that lacks more pages than its free list can have is truncated", arguments: [24, 34]) func lackingTooMany(
+  @Test(arguments: [24, 34]) func `an index that lacks more pages than its free list can have is truncated`(
     bits: Int
   ) throws {
     do {
@@ -145,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("a file that isn't an index is rejected") func whatIsNoIndexIsRefused() throws {
+  @Test func `a file that isn't an index is rejected`() throws {
     directory.write("1\n", to: "default/VERSION")
     directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")
     guard case .damaged? = rejection() else {
@@ -166,15 +167,12 @@ import Testing
     }
   }
 
-  @Test("an index is never shorter than its header says") func anIndexIsNeverShorterThanItSays() throws {
+  @Test func `an index is never shorter than its header says`() throws {
     try makeIndexWithFreeEnd()
     #expect(try makeCache(directory).isFresh("kept"))
   }
 
-  @Test(
-    "an index that lacks only free pages is complete; one that lacks more is truncated"
-  )
-  func lackingFreePages() throws {
+  @Test func `an index that lacks only free pages is complete; one that lacks more is truncated`() throws {
     try makeIndexWithFreeEnd()
     let whole = try #require(directory.read("default/index.mdb"))
     let pageBytes = 4096
@@ -196,7 +194,7 @@ import Testing
     }
   }
 
-  @Test("after the folder is deleted, reads miss and writes fail with an error") func deletedFolder() throws {
+  @Test func `after the folder is deleted, reads miss and writes fail with an error`() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
     try cache.put("large", body(400_000))
@@ -227,7 +225,7 @@ import Testing
     #expect(try run("/bin/rm", "-rf", directory.file(name)) == 0)
   }
 
-  @Test("network file systems are recognised by their numbers") func networkFileSystemsAreKnownByTheirNumbers() {
+  @Test func `network file systems are recognised by their numbers`() {
     #expect(FileSystemKind.networkName(ofMagic: 0x6969) == "NFS")
     #expect(FileSystemKind.networkName(ofMagic: 0xFF53_4D42) == "CIFS")
     #expect(FileSystemKind.networkName(ofMagic: Int(Int32(bitPattern: 0xFF53_4D42))) == "CIFS", "the number may be sign-extended")
@@ -236,7 +234,7 @@ import Testing
     #expect(FileSystemKind.networkName(of: 0) == nil)
   }
 
-  @Test("a process with our ID in another namespace is detected") func foreignNamespace() throws {
+  @Test func `a process with our ID in another namespace is detected`() throws {
     _ = try makeCache(directory)
     // Simulate such a process: lock the byte of its ID. Locks of an open file description conflict with our own like another
     // process's.
@@ -254,7 +252,7 @@ import Testing
     #expect(rejection() == nil)
   }
 
-  @Test("every error says where it happened and what to do") func everySentenceSaysWhereAndWhatToDo() {
+  @Test func `every error says where it happened and what to do`() {
     let path = "/cache/default"
     let errors: [CacheError] = [
       .cannotMake(path: path, reason: "r"), .cannotOpen(path: path, reason: "r"), .cannotRead(path: path, reason: "r"),

@@ -17,7 +17,7 @@ import Testing
     try makeCache(directory, maxAge: maxAge, expireBy: expireBy, freshness: rule, minFresh: minFresh, clock: clock)
   }
 
-  @Test("the server's lifetime overrides maxAge, shorter or longer") func serversLifetime() throws {
+  @Test func `the server's lifetime overrides maxAge, shorter or longer`() throws {
     let cache = try cache()
     try cache.put("short", body(10), freshness: Freshness(lifetime: .seconds(10)))
     try cache.put("long", body(10), freshness: Freshness(lifetime: .seconds(1000)))
@@ -33,7 +33,7 @@ import Testing
     #expect(try names.filter(cache.isFresh) == [])
   }
 
-  @Test("the age rule ignores the server's lifetime and keeps it") func ageRule() throws {
+  @Test func `the age rule ignores the server's lifetime and keeps it`() throws {
     let said = Freshness(lifetime: .seconds(1), mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .seconds(7))
     try cache(.age).put("a", body(10), freshness: said)
     clock.advance(by: .seconds(99))
@@ -42,7 +42,7 @@ import Testing
     #expect(try cache(.age).head("a")?.freshness == said)
   }
 
-  @Test("no-cache requires revalidation, whatever the lifetime") func noCache() throws {
+  @Test func `no-cache requires revalidation, whatever the lifetime`() throws {
     let cache = try cache(maxAge: nil)
     let freshness = Freshness(lifetime: .seconds(10), mustRevalidate: true, staleWhileRevalidate: .seconds(10))
     try cache.put("a", body(10), freshness: freshness)
@@ -53,7 +53,7 @@ import Testing
     #expect(!cache.isUsableWhileRevalidating(head, at: clock.source.wall()))
   }
 
-  @Test("an entry's own lifetime overrides the server's") func ownLifetime() throws {
+  @Test func `an entry's own lifetime overrides the server's`() throws {
     let cache = try cache()
     try cache.put("a", body(10), lifetime: .seconds(50), freshness: Freshness(lifetime: .seconds(10)))
     clock.advance(by: .seconds(49))
@@ -62,7 +62,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("a lifetime of zero expires at once, even if the clock was set back") func zeroLifetime() throws {
+  @Test func `a lifetime of zero expires at once, even if the clock was set back`() throws {
     let cache = try cache()
     try cache.put("a", body(10), freshness: Freshness(lifetime: .zero))
     #expect(try !cache.isFresh("a"))
@@ -70,8 +70,8 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("entries that would expire within minFresh are expired", arguments: [FreshnessRule.age, .http])
-  func minFresh(rule: FreshnessRule) throws {
+  @Test(arguments: [FreshnessRule.age, .http])
+  func `entries that would expire within minFresh are expired`(rule: FreshnessRule) throws {
     let cache = try cache(rule, minFresh: .seconds(30))
     try cache.put("a", body(10), freshness: rule == .http ? Freshness(lifetime: .seconds(100)) : Freshness())
     clock.advance(by: .milliseconds(69_999))
@@ -83,7 +83,7 @@ import Testing
     #expect(try cache.trim() == TrimResult(), "it isn't removed before it has expired")
   }
 
-  @Test("stale-while-revalidate extends the expiry, by the server's rule only") func staleWhileRevalidate() throws {
+  @Test func `stale-while-revalidate extends the expiry, by the server's rule only`() throws {
     let freshness = Freshness(lifetime: .seconds(10), staleWhileRevalidate: .seconds(5))
     let cache = try cache()
     try cache.put("a", body(10), freshness: freshness)
@@ -96,7 +96,7 @@ import Testing
     #expect(!(try self.cache(.age)).isUsableWhileRevalidating(head, at: head.storedAt))
   }
 
-  @Test("validators, Vary values and freshness survive reopening and a change of the head") func recordsKeepThem() throws {
+  @Test func `validators, Vary values and freshness survive reopening and a change of the head`() throws {
     let freshness = Freshness(lifetime: .seconds(86_400), isImmutable: true, staleWhileRevalidate: .seconds(60))
     let vary = Array("accept: image/webp\n".utf8)
     try cache().put("a", body(10), proof: .none, freshness: freshness, vary: vary)
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("Vary values that are too long match nothing, and the record stays readable") func longVary() throws {
+  @Test func `Vary values that are too long match nothing, and the record stays readable`() throws {
     let cache = try cache()
     let vary = [UInt8](repeating: 65, count: NewEntry.maximumVaryBytes + 1)
     try cache.put("a", body(10), vary: vary)
@@ -133,11 +133,10 @@ import Testing
   }
 
   @Test(
-    "a 304 renews an entry and updates its validators and freshness",
     arguments: [10, 400_000],
     [ExpiryBasis.modification, .access]
   )
-  func revalidated(size: Int, basis: ExpiryBasis) throws {
+  func `a 304 renews an entry and updates its validators and freshness`(size: Int, basis: ExpiryBasis) throws {
     let cache = try cache(.age, expireBy: basis)
     try cache.put("a", body(size), freshness: Freshness(lifetime: .seconds(10), isImmutable: true), vary: [1, 2])
     try cache.put("b", body(size))
@@ -161,10 +160,7 @@ import Testing
     #expect(try cache.freshUntil() == now.storedAt.advanced(by: .seconds(100)), "no rows of its previous times remain")
   }
 
-  @Test("a 304 without freshness keeps the stored one and restarts its lifetime")
-  func revalidatedWithoutAWord()
-    throws
-  {
+  @Test func `a 304 without freshness keeps the stored one and restarts its lifetime`() throws {
     let cache = try cache()
     let freshness = Freshness(lifetime: .seconds(10), isImmutable: true, staleWhileRevalidate: .seconds(3))
     try cache.put("a", body(10), freshness: freshness)
@@ -178,7 +174,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("a 304 for a replaced record changes nothing") func revalidatedTooLate() throws {
+  @Test func `a 304 for a replaced record changes nothing`() throws {
     let cache = try cache()
     try cache.put("a", body(10))
     let head = try #require(try cache.head("a"))
@@ -204,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("a run's trim keeps stale entries younger than maxAge, and entries with longer lifetimes") func trim() throws {
+  @Test func `a run's trim keeps stale entries younger than maxAge, and entries with longer lifetimes`() throws {
     let cache = try cache()
     try cache.put("stale", body(10), freshness: Freshness(lifetime: .seconds(1)))
     try cache.put("no-cache", body(10), freshness: Freshness(mustRevalidate: true))

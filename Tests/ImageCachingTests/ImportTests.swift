@@ -20,8 +20,7 @@ import Testing
     try cache.entries(after: nil, limit: 10_000)
   }
 
-  @Test("an import copies bodies, times, freshness, validators, Vary and proofs, and totals stay correct")
-  func everythingComesOver() throws {
+  @Test func `an import copies bodies, times, freshness, validators, Vary and proofs, and totals stay correct`() throws {
     let source = try cache("source", expireBy: .access)
     let freshness = Freshness(lifetime: .seconds(5), mustRevalidate: true, staleWhileRevalidate: .seconds(6))
     try source.write { (writer) throws(CacheError) in
@@ -63,7 +62,7 @@ import Testing
     #expect(again.imported == 0 && again.notNewer == 700)
   }
 
-  @Test("the newest image of an identity wins, in whichever cache it is") func newestWins() throws {
+  @Test func `the newest image of an identity wins, in whichever cache it is`() throws {
     let (source, target) = (try cache("source"), try cache("target"))
     try source.put("old there", body(1))
     try target.put("old here", body(400_000))
@@ -82,7 +81,7 @@ import Testing
     #expect(files(below: directory.file("target/blobs")).isEmpty, "the replaced body is removed")
   }
 
-  @Test("an import skips and reports damaged images") func damaged() throws {
+  @Test func `an import skips and reports damaged images`() throws {
     let source = try cache("source")
     try source.put("bad", body(400_000))
     directory.damageBlob(namespace: "source")
@@ -96,8 +95,8 @@ import Testing
     #expect(try source.isFresh("bad"))
   }
 
-  @Test("identities with hashed credentials are imported only under the same key", arguments: [false, true])
-  func credentials(haveOneKey: Bool) throws {
+  @Test(arguments: [false, true])
+  func `identities with hashed credentials are imported only under the same key`(haveOneKey: Bool) throws {
     let source = try cache("source")
     try source.put("https://0123456789abcdef0123456789abcdef@h/1.png", body(1), url: "https://***@h/1.png")
     try source.put("https://h/2@3x.png", body(2))
@@ -107,7 +106,7 @@ import Testing
     #expect(result.imported == (haveOneKey ? 2 : 1) && result.foreignCredentials == (haveOneKey ? 0 : 1))
   }
 
-  @Test("a read-only cache rejects imports") func readOnly() throws {
+  @Test func `a read-only cache rejects imports`() throws {
     let source = try cache("source")
     let reader = try cache("source", access: .readOnly)
     #expect(throws: CacheError.readOnly(path: reader.path)) { try reader.importEntries(from: source) }
@@ -134,7 +133,7 @@ import Testing
     return NewProof(depth: .header, format: .webp, width: 7, height: 8, frames: 9)
   }
 
-  @Test("a flat folder's images of the given URLs are imported as the probe verifies them") func flatFolder() throws {
+  @Test func `a flat folder's images of the given URLs are imported as the probe verifies them`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     let written = clock.source.wall().advanced(by: .seconds(-60))
     directory.write(body(10), to: "flat/\(name("HTTPS://H/1.png"))")
@@ -167,7 +166,7 @@ import Testing
     #expect(try cache.trim().expired == 1, "its age counts from the file's modification")
   }
 
-  @Test("in a flat folder the newest image wins too, by file time or by the given time") func newestWins() throws {
+  @Test func `in a flat folder the newest image wins too, by file time or by the given time`() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("https://h/1.png", body(10))
     directory.write(body(20), to: "flat/\(name("https://h/1.png"))")
@@ -185,9 +184,7 @@ import Testing
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(20)))
   }
 
-  @Test("an older imported image doesn't replace one that another process stores meanwhile") func storedMeanwhile()
-    throws
-  {
+  @Test func `an older imported image doesn't replace one that another process stores meanwhile`() throws {
     let cache = try makeCache(directory, clock: clock)
     directory.write(body(20), to: "flat/\(name("https://h/1.png"))")
     let folder = try FlatFolder(path: directory.file("flat"))
@@ -201,8 +198,7 @@ import Testing
     #expect(try cache.totals().bodyBytes == 30)
   }
 
-  @Test("an export for apps can be imported into another cache", arguments: [false, true])
-  func roundTrip(withExtension: Bool) throws {
+  @Test(arguments: [false, true]) func `an export for apps can be imported into another cache`(withExtension: Bool) throws {
     let source = try makeCache(directory, clock: clock)
     try source.write { (writer) throws(CacheError) in
       for number in 0..<50 { try writer.put("https://h/\(number).png?w=\(number)", body(number * 4000)) }

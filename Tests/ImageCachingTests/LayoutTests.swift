@@ -5,7 +5,7 @@ import Testing
 @testable import ImageCaching
 
 @Suite struct LayoutTests {
-  @Test("records of version 1 have these bytes") func entryBytes() throws {
+  @Test func `records of version 1 have these bytes`() throws {
     let identity = Array("https://a/1.png x".utf8)
     let url = Array("https://a/1.png".utf8)
     let head = EntryHead(
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("freshness and Vary values are the last field of a version 1 record") func lastField() throws {
+  @Test func `freshness and Vary values are the last field of a version 1 record`() throws {
     let freshness = Freshness(
       lifetime: .seconds(1),
       mustRevalidate: true,
@@ -82,7 +82,7 @@ import Testing
     #expect(Array(field.prefix(16)).withUnsafeBytes { StoredFreshness(stored: $0) } == StoredFreshness())
   }
 
-  @Test("damaged records are rejected") func damagedRecordsAreNone() {
+  @Test func `damaged records are rejected`() {
     var generator = SystemRandomNumberGenerator()
     for count in [0, 1, 40, 91, 92, 93, 200] {
       for _ in 0..<200 {
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("numbers on disk never change their meaning") func numbersOnDiskStayAsTheyAre() {
+  @Test func `numbers on disk never change their meaning`() {
     let formats = ["jpeg", "png", "gif", "webp", "avif", "heic", "tiff", "bmp", "svg", "ico", "jpeg-xl"]
     for (index, name) in formats.enumerated() { #expect(ImageFormat(name: name)?.storedNumber == UInt8(index + 1)) }
     for format in ImageFormat.allCases { #expect(ImageFormat(storedNumber: format.storedNumber) == format) }
@@ -110,7 +110,7 @@ import Testing
     #expect([ContentTypeMatch.exact, .alias, .generic, .absent, .mismatch].map(\.storedNumber) == [0, 1, 2, 3, 4])
   }
 
-  @Test("encoded times sort like their bytes") func timesAreInTheOrderOfTheirBytes() throws {
+  @Test func `encoded times sort like their bytes`() throws {
     let key = CacheKey(high: 1, low: 2)
     let times: [Int64] = [.min, -1, 0, 1, 255, 256, .max]
     let stored = times.map { TimeKey(Timestamp(milliseconds: $0), key).storedBytes }
@@ -120,7 +120,7 @@ import Testing
 }
 
 @Suite struct HashingTests {
-  @Test("keys and checksums are 128-bit XXH3") func keysAndChecksumsAreXXH3With128Bits() {
+  @Test func `keys and checksums are 128-bit XXH3`() {
     // Values from the xxHash project's own tool: printf '' | xxh128sum; printf 'abc' | xxh128sum
     let empty = checksum(of: UnsafeRawBufferPointer(start: nil, count: 0))
     #expect(empty == Checksum(high: 0x99AA_06D3_0147_98D8, low: 0x6001_C324_468D_497F))
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("credentials are hashed with HMAC-SHA-256, truncated to 128 bits") func credentialsAreHashedByHMACSHA256CutTo128Bits() {
+  @Test func `credentials are hashed with HMAC-SHA-256, truncated to 128 bits`() {
     // RFC 4231, test case 2.
     let digest = Array("what do ya want for nothing?".utf8).withUnsafeBytes {
       CredentialHasher(key: Array("Jefe".utf8)).digest($0)
@@ -140,7 +140,7 @@ import Testing
     [1].withUnsafeBytes { #expect(one.digest($0) != other.digest($0) && one.digest($0) == one.digest($0)) }
   }
 
-  @Test("a folder's key is stable") func aFoldersKeyStays() throws {
+  @Test func `a folder's key is stable`() throws {
     let directory = TemporaryDirectory()
     func digest(_ cache: ImageCache) -> [UInt8] { [1, 2, 3].withUnsafeBytes(cache.credentialHasher.digest) }
     let first = try digest(makeCache(directory))

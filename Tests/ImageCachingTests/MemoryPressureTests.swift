@@ -17,7 +17,7 @@ import Testing
     MemoryPressureSources(stallFiles: [directory.file("no/memory.pressure")], eventFiles: [directory.file("memory.events")])
   }
 
-  @Test("memory pressure calls the closure") func pressureCalls() throws {
+  @Test func `memory pressure calls the closure`() throws {
     directory.write(events(high: 3), to: "memory.events")
     let calls = Watched(0)
     let monitor = try MemoryPressureMonitor(sources: sources) { calls.withLock { $0 += 1 } }
@@ -27,7 +27,7 @@ import Testing
     monitor.stop()
   }
 
-  @Test("a rise of high, max or oom is pressure, and nothing else") func eachCountCounts() throws {
+  @Test func `a rise of high, max or oom is pressure, and nothing else`() throws {
     directory.write(events(high: 5, max: 5, oom: 5), to: "memory.events")
     let calls = Watched(0)
     let monitor = try MemoryPressureMonitor(sources: sources) { calls.withLock { $0 += 1 } }
@@ -42,7 +42,7 @@ import Testing
     #expect(calls.value == 3)
   }
 
-  @Test("a stall trigger's event is pressure") func stallTriggerFires() throws {
+  @Test func `a stall trigger's event is pressure`() throws {
     // Out-of-band data makes a socket ready for POLLPRI, like a file of stall information.
     var ends: [Int32] = [-1, -1]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -68,13 +68,13 @@ import Testing
     #expect(calls.value == 2)
   }
 
-  @Test("the kernel accepts the trigger", .enabled(if: access("/proc/pressure/memory", R_OK | W_OK) == 0))
-  func kernelTakesTheTrigger() throws {
+  @Test(.enabled(if: access("/proc/pressure/memory", R_OK | W_OK) == 0))
+  func `the kernel accepts the trigger`() throws {
     let monitor = try MemoryPressureMonitor(sources: .init(stallFiles: ["/proc/pressure/memory"], eventFiles: [])) {}
     #expect(monitor.watchedFile == "/proc/pressure/memory")
   }
 
-  @Test("if nothing can be watched, the error names each file and the reason") func unavailable() throws {
+  @Test func `if nothing can be watched, the error names each file and the reason`() throws {
     directory.write("populated 1\n", to: "memory.events")
     let error = try #require(throws: MemoryPressureMonitor.Unavailable.self) {
       _ = try MemoryPressureMonitor(sources: sources) {}
@@ -82,7 +82,7 @@ import Testing
     expectGolden(error.description)
   }
 
-  @Test("stop ends the thread and all callbacks", arguments: [true, false]) func stopEnds(explicitly: Bool) throws {
+  @Test(arguments: [true, false]) func `stop ends the thread and all callbacks`(explicitly: Bool) throws {
     final class Token: Sendable {}
     directory.write(events(), to: "memory.events")
     var token: Token? = Token()
@@ -100,7 +100,7 @@ import Testing
     withExtendedLifetime(monitor) {}
   }
 
-  @Test("the closure may release its monitor") func monitorEndsFromItsClosure() throws {
+  @Test func `the closure may release its monitor`() throws {
     directory.write(events(), to: "memory.events")
     let holder = Watched<MemoryPressureMonitor?>(nil)
     let calls = Watched(0)
@@ -118,7 +118,7 @@ import Testing
     #expect(holder.value == nil)
   }
 
-  @Test("memory.events is parsed completely or not at all") func eventsParse() {
+  @Test func `memory.events is parsed completely or not at all`() {
     #expect(MemoryEvents("low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\n") == MemoryEvents(high: 2, max: 3, oom: 4))
     #expect(MemoryEvents("oom 4\nmax 3\nhigh 2") == MemoryEvents(high: 2, max: 3, oom: 4))
     for text in ["", "low 1\nhigh 2\nmax 3\n", "high x\nmax 3\noom 4\n", "high -1\nmax 3\noom 4\n"] {
@@ -129,7 +129,6 @@ import Testing
   }
 
   @Test(
-    "the control group's folder is found",
     arguments: [
       ("0::/system.slice/a.service", "/", "/sys/fs/cgroup/system.slice/a.service"),
       ("0::/", "/", "/sys/fs/cgroup"),
@@ -139,7 +138,7 @@ import Testing
       ("4:memory:/x", "/", nil),
     ]
   )
-  func controlGroupFolder(membership: String, root: String, expected: String?) {
+  func `the control group's folder is found`(membership: String, root: String, expected: String?) {
     let mounts = """
       31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
       35 31 0:32 \(root) /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate

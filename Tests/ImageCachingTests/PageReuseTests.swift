@@ -18,8 +18,7 @@ import Testing
     try #require(try FileManager.default.attributesOfItem(atPath: cache.path + "/index.mdb")[.size] as? Int)
   }
 
-  @Test("a series of commits doesn't reuse the pages that it frees, and others reuse them after its end")
-  func seriesOfCommits() throws {
+  @Test func `a series of commits doesn't reuse the pages that it frees, and others reuse them after its end`() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (series, single) = (try makeCache(one), try makeCache(other))
     let grown = try growth(series, 0..<15, delaysReuse: true)
@@ -29,13 +28,13 @@ import Testing
     #expect(try growth(series, 15..<45, delaysReuse: false) < least)
   }
 
-  @Test("a long series reuses pages, too, so that the index grows by a limited size") func longSeries() throws {
+  @Test func `a long series reuses pages, too, so that the index grows by a limited size`() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let grown = try growth(try makeCache(one), 0..<400, delaysReuse: true)
     #expect(try grown < 2 * growth(try makeCache(other), 0..<400, delaysReuse: false))
   }
 
-  @Test("a series that removes images reuses pages") func removing() throws {
+  @Test func `a series that removes images reuses pages`() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (replacing, adding) = (try makeCache(one), try makeCache(other))
     let grown = try (0..<200).reduce(0) { sum, _ in sum + (try growth(replacing, 0..<1, delaysReuse: true)) }

@@ -30,8 +30,8 @@ final class TemporaryMount {
 }
 
 @Suite struct PermissionTests {
-  @Test("a full disk fails the batch; entries stay readable, and storing resumes once there is room", .mounting)
-  func fullDisk() throws {
+  @Test(.mounting)
+  func `a full disk fails the batch; entries stay readable, and storing resumes once there is room`() throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     let cache = try makeCache(mount.directory)
     let full = CacheError.diskFull(path: mount.directory.file("default"))
@@ -55,7 +55,7 @@ final class TemporaryMount {
     #expect(try cache.isFresh("again"))
   }
 
-  @Test("a read-only mount is read without a lock file", .mounting) func readOnlyMount() async throws {
+  @Test(.mounting) func `a read-only mount is read without a lock file`() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     // Write in a separate process: while a process that other tests start shares this one's writable files, the kernel doesn't make
     // their mount read-only.
@@ -80,10 +80,9 @@ final class TemporaryMount {
   }
 
   @Test(
-    "a user without write permission can read while no process writes",
     .enabled(if: geteuid() == 0, "requires root to switch to the user nobody")
   )
-  func unprivilegedReader() async throws {
+  func `a user without write permission can read while no process writes`() async throws {
     let directory = TemporaryDirectory()
     chmod(directory.path, 0o755)
     var writer: ImageCache? = try openCache(directory.path)
@@ -106,10 +105,9 @@ final class TemporaryMount {
   }
 
   @Test(
-    "an unreadable file of a flat folder is a miss and is reported",
     .enabled(if: geteuid() == 0, "requires root to switch to the user nobody")
   )
-  func unreadableFile() async throws {
+  func `an unreadable file of a flat folder is a miss and is reported`() async throws {
     let directory = TemporaryDirectory()
     chmod(directory.path, 0o755)
     let cache = try openCache(directory.file("cache"))
@@ -133,7 +131,7 @@ final class TemporaryMount {
     }
   }
 
-  @Test("reading creates no files") func readingMakesNothing() throws {
+  @Test func `reading creates no files`() throws {
     let directory = TemporaryDirectory()
     #expect(throws: CacheError.missing(path: directory.file("default"))) { try makeCache(directory, access: .readOnly) }
     #expect(files(below: directory.path).isEmpty)
@@ -142,7 +140,7 @@ final class TemporaryMount {
     #expect(files(below: directory.path).isEmpty)
   }
 
-  @Test("a read-only cache rejects every change") func aCacheForReadingRefusesEveryChange() throws {
+  @Test func `a read-only cache rejects every change`() throws {
     let directory = TemporaryDirectory()
     try makeCache(directory).put("a", body(10))
     let cache = try makeCache(directory, access: .readOnly)

@@ -32,7 +32,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
 @Suite struct ProcessTests {
   let directory = TemporaryDirectory()
 
-  @Test("two processes on one cache lose nothing, and totals stay correct") func twoProcesses() async throws {
+  @Test func `two processes on one cache lose nothing, and totals stay correct`() async throws {
     let cache = try openCache(directory.path)
     let ours = Task.detached { for number in 0..<40 { try cache.put("parent \(number)", body(number * 10_000)) } }
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
@@ -49,8 +49,9 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try cache.counted() == (80, totals.bodyBytes))
   }
 
-  @Test("a process that crashes in a transaction leaves its committed entries and correct totals", arguments: [false, true])
-  func death(whileOpenHere: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `a process that crashes in a transaction leaves its committed entries and correct totals`(whileOpenHere: Bool) async throws
+  {
     let before = whileOpenHere ? try openCache(directory.path) : nil
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
       let cache = try openCache(path)
@@ -77,7 +78,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     withExtendedLifetime(before) {}
   }
 
-  @Test("clearing reports which process has the cache open") func clearWhileInUse() async throws {
+  @Test func `clearing reports which process has the cache open`() async throws {
     let cache = try openCache(directory.path)
     try cache.put("a", body(10))
     await #expect(processExitsWith: .success) { [path = directory.path as String, parent = getpid() as Int32] in
@@ -90,7 +91,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try cache.clear().entries == 1)
   }
 
-  @Test("a cache that another process holds exclusively is in use") func aCacheThatAnotherProcessHasAloneIsInUse() throws {
+  @Test func `a cache that another process holds exclusively is in use`() throws {
     _ = try openCache(directory.path)
     let lock = open(directory.file("default/use.lock"), O_RDWR | O_CLOEXEC)
     #expect(flock(lock, LOCK_EX) == 0)
@@ -105,7 +106,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     _ = try openCache(directory.path)
   }
 
-  @Test("the holders of a lock are read from the kernel's list") func holdersOfALockAreReadFromTheKernelsList() {
+  @Test func `the holders of a lock are read from the kernel's list`() {
     let list = """
       1: POSIX  ADVISORY  WRITE 11 fe:00:1234 0 EOF
       2: FLOCK  ADVISORY  READ 12 fe:00:1234 0 EOF
@@ -117,7 +118,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(UseLock.holders(in: list, device: 0xFE00, inode: 1234) == [12, 16])
   }
 
-  @Test("a map that another process has outgrown is resized") func outgrownMap() async throws {
+  @Test func `a map that another process has outgrown is resized`() async throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
     let small = Environment(
@@ -140,7 +141,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try count() == 41)
   }
 
-  @Test("a full map fails only the batch") func fullMap() throws {
+  @Test func `a full map fails only the batch`() throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
     let small = Environment(
@@ -168,7 +169,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(entries == 3)
   }
 
-  @Test("after a failed write nothing more is stored, and reads continue") func failedWrite() throws {
+  @Test func `after a failed write nothing more is stored, and reads continue`() throws {
     let cache = try openCache(directory.path)
     try cache.put("a", body(10))
     let index = directory.file("default/index.mdb")
@@ -194,14 +195,14 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     }
   }
 
-  @Test("one reader too many is rejected") func oneReaderTooManyIsRefused() throws {
+  @Test func `one reader too many is rejected`() throws {
     let cache = try openCache(directory.path)
     try nestReads(cache, 1022)
     #expect(throws: CacheError.readersFull(path: cache.path)) { try nestReads(cache, 1023) }
     try nestReads(cache, 1022)
   }
 
-  @Test("the slots of crashed readers are reused") func deadReaders() async throws {
+  @Test func `the slots of crashed readers are reused`() async throws {
     let cache = try openCache(directory.path)
     try nestReads(cache, 1)
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
@@ -210,7 +211,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     try nestReads(cache, 1022)
   }
 
-  @Test("a process with little address space gets a smaller map") func littleAddressSpace() async throws {
+  @Test func `a process with little address space gets a smaller map`() async throws {
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       var limit = rlimit(rlim_cur: 8 << 30, rlim_max: 8 << 30)
       #expect(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
@@ -220,9 +221,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     }
   }
 
-  @Test("readers and a writer of one process don't disturb each other") func readersAndAWriterOfOneProcessDoNotDisturbEachOther()
-    async throws
-  {
+  @Test func `readers and a writer of one process don't disturb each other`() async throws {
     let cache = try openCache(directory.path)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 {
@@ -250,7 +249,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     }
   }
 
-  @Test("two paths to one folder share the open cache") func twoPathsToOneFolderShareWhatIsOpen() throws {
+  @Test func `two paths to one folder share the open cache`() throws {
     let cache = try openCache(directory.path)
     symlink(directory.path, directory.file("link"))
     let other = try openCache(directory.file("link"))

@@ -46,7 +46,7 @@ struct BlockedQueries {
   let directory = TemporaryDirectory()
   private let a = Array("https://a/1.png".utf8)
 
-  @Test("a query cancelled before it starts reads nothing") func cancelledBeforeItsTurn() async throws {
+  @Test func `a query cancelled before it starts reads nothing`() async throws {
     let counter = TransactionCounter()
     let cache = try ImageCache(ImageCache.Configuration(directory: directory.path, time: counter.source))
     try cache.storeData(body(10), identity: a, url: a)
@@ -67,7 +67,7 @@ struct BlockedQueries {
     #expect(counter.count == before + (before - cost))
   }
 
-  @Test("a cancelled task sends no query") func cancelledBefore() async throws {
+  @Test func `a cancelled task sends no query`() async throws {
     let counter = TransactionCounter()
     let cache = try ImageCache(ImageCache.Configuration(directory: directory.path, time: counter.source))
     let before = counter.count
@@ -82,7 +82,7 @@ struct BlockedQueries {
     #expect(counter.count == before)
   }
 
-  @Test("every call has both forms with the same effect") func bothForms() async throws {
+  @Test func `every call has both forms with the same effect`() async throws {
     let clock = ManualClock()
     let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 100, clock: clock)
     let asked = cache.asynchronous
@@ -111,7 +111,7 @@ struct BlockedQueries {
     #expect(try await asked.perform { try $0.entries(after: nil, limit: 1) } == [])
   }
 
-  @Test("both forms throw the call's error") func errorsComeThrough() async throws {
+  @Test func `both forms throw the call's error`() async throws {
     _ = try makeCache(directory)
     let cache = try makeCache(directory, access: .readOnly)
     await #expect(throws: CacheError.readOnly(path: cache.path)) {
@@ -119,8 +119,8 @@ struct BlockedQueries {
     }
   }
 
-  @Test("bytes are stored unchanged, with their metadata", arguments: [0, 10, 262_144, 262_145, 300_000])
-  func bytesAsTheyCame(size: Int) throws {
+  @Test(arguments: [0, 10, 262_144, 262_145, 300_000])
+  func `bytes are stored unchanged, with their metadata`(size: Int) throws {
     let cache = try makeCache(directory)
     let bytes = Array(body(size))
     try cache.storeData(
@@ -141,14 +141,14 @@ struct BlockedQueries {
     #expect(record.shownURL == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == Array("\"x\"".utf8))
   }
 
-  @Test("without proof the format is sniffed and nothing counts as verified") func unproven() throws {
+  @Test func `without proof the format is sniffed and nothing counts as verified`() throws {
     let cache = try makeCache(directory)
     try cache.storeData(Array("GIF89a".utf8), identity: a, url: a)
     let head = try #require(try cache.data(forIdentity: a)).head
     #expect(head.format == .gif && head.proof == .none && head.contentTypeMatch == .absent)
   }
 
-  @Test("an image can be stored with its own lifetime") func lifetime() throws {
+  @Test func `an image can be stored with its own lifetime`() throws {
     let clock = ManualClock()
     let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
     try cache.storeData([1], identity: a, url: a, lifetime: .seconds(20))
@@ -158,7 +158,7 @@ struct BlockedQueries {
     #expect(try !cache.contains(identity: a))
   }
 
-  @Test("a query renews the access time at most hourly") func access() throws {
+  @Test func `a query renews the access time at most hourly`() throws {
     let clock = ManualClock()
     let cache = try makeCache(directory, maxAge: .seconds(7200), expireBy: .access, clock: clock)
     try cache.storeData([1], identity: a, url: a)
@@ -170,7 +170,7 @@ struct BlockedQueries {
     #expect(try !cache.contains(identity: a))
   }
 
-  @Test("an existence check doesn't read the body") func existence() throws {
+  @Test func `an existence check doesn't read the body`() throws {
     let cache = try makeCache(directory)
     try cache.storeData(body(400_000), identity: a, url: a)
     for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }
@@ -178,10 +178,9 @@ struct BlockedQueries {
   }
 
   @Test(
-    "a damaged image is a miss and is removed if the cache is writable",
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
-  func damaged(access: ImageCache.Access) throws {
+  func `a damaged image is a miss and is removed if the cache is writable`(access: ImageCache.Access) throws {
     try makeCache(directory).storeData(body(400_000), identity: a, url: a)
     directory.damageBlob()
     let cache = try makeCache(directory, access: access)
@@ -189,7 +188,7 @@ struct BlockedQueries {
     #expect(try cache.contains(identity: a) == (access == .readOnly))
   }
 
-  @Test("after the folder is deleted, a query misses and a store fails with an error") func deletedFolder() async throws {
+  @Test func `after the folder is deleted, a query misses and a store fails with an error`() async throws {
     let cache = try makeCache(directory)
     try cache.storeData(body(10), identity: a, url: a)
     #expect(try run("/bin/rm", "-rf", directory.file("default")) == 0)

@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  @Test("the pages of the records are found, each once, after changes too", arguments: [0, 1, 100, 6000])
-  func leavesAreFound(count: Int) throws {
+  @Test(arguments: [0, 1, 100, 6000])
+  func `the pages of the records are found, each once, after changes too`(count: Int) throws {
     let cache = try makeCache(directory)
     for round in 0..<2 {
       try cache.write { (writer) throws(CacheError) in
@@ -41,8 +41,7 @@ import Testing
     #expect(count < 6000 || found.count > 400)
   }
 
-  @Test("a small index isn't read ahead, a large one is, to its end or until it is released")
-  func readsAhead() throws {
+  @Test func `a small index isn't read ahead, a large one is, to its end or until it is released`() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(10))
     #expect(cache.readAhead() == nil)

@@ -13,7 +13,7 @@ import Testing
 
   private func name(_ url: String) -> String? { Array(url.utf8).withUnsafeBytes { AppFileName.nameWithExtension(forURL: $0) } }
 
-  @Test("file names are the MD5 of the URL as written, as md5sum computes it") func digits() {
+  @Test func `file names are the MD5 of the URL as written, as md5sum computes it`() {
     #expect(
       candidates("https://img.example.com/a/1.jpg") == [
         "f9278e662e52736f9bc5174b00bcad49", "f9278e662e52736f9bc5174b00bcad49.jpg",
@@ -28,7 +28,6 @@ import Testing
   }
 
   @Test(
-    "the file extension is the one that Foundation gives the URL",
     arguments: [
       "https://h/a.jpg", "https://h/a.tar.gz", "https://h/a", "https://h/", "https://h", "https://h.example/", "https://h/.jpg",
       "https://h/..jpg",
@@ -38,20 +37,20 @@ import Testing
       "https://h/%C3%A4.%C3%A4",
     ]
   )
-  func extensions(url: String) throws {
+  func `the file extension is the one that Foundation gives the URL`(url: String) throws {
     let expected = try #require(URL(string: url)).pathExtension
     let found = try #require(name(url))
     #expect(found.dropFirst(32) == (expected.isEmpty ? "" : ".\(expected)"))
   }
 
-  @Test("an extension above the length limit is dropped") func longExtension() {
+  @Test func `an extension above the length limit is dropped`() {
     let fits = String(repeating: "x", count: 222)
     #expect(name("https://h/a.\(fits)")?.dropFirst(32) == ".\(fits)")
     #expect(name("https://h/a.\(fits)x")?.count == 32)
     #expect(candidates("https://h/a.\(fits)x").count == 1)
   }
 
-  @Test("characters that the app's file system rejects are removed from the extension") func sanitized() {
+  @Test func `characters that the app's file system rejects are removed from the extension`() {
     #expect(name("https://h/a.j:p%00g")?.dropFirst(32) == ".jpg")
     #expect(name("https://h/a.b%2Fc")?.count == 32, "no extension leads to another folder")
     #expect(candidates("https://h/a.%FFjpg").allSatisfy { !$0.contains("\u{FFFD}") })
@@ -67,9 +66,7 @@ import Testing
     try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: maximumBytes) }
   }
 
-  @Test("a flat folder is searched without extension, then with the URL's, then by the plain path's") func orderOfNames()
-    throws
-  {
+  @Test func `a flat folder is searched without extension, then with the URL's, then by the plain path's`() throws {
     let url = "https://h/a%2Ejpg.p%6Eg"
     let folder = try FlatFolder(path: directory.path)
     #expect(try find(folder, url) == nil)
@@ -82,7 +79,7 @@ import Testing
     #expect(try find(folder, "https://h/other.png") == nil)
   }
 
-  @Test("in a flat folder only regular files within the size limit count") func regularFilesOnly() throws {
+  @Test func `in a flat folder only regular files within the size limit count`() throws {
     let url = "https://h/1.png"
     let folder = try FlatFolder(path: directory.path)
     directory.write("secret", to: "elsewhere/secret")
@@ -103,7 +100,7 @@ import Testing
     #expect(throws: tooLarge) { try find(folder, url, maximumBytes: 4) }
   }
 
-  @Test("a flat folder lists its images one by one") func enumeration() throws {
+  @Test func `a flat folder lists its images one by one`() throws {
     let name = digits("https://h/1.png")
     directory.write("123", to: name)
     directory.setModified(name, Timestamp(milliseconds: 1_700_000_000_123))
@@ -128,7 +125,7 @@ import Testing
     #expect(count == 1)
   }
 
-  @Test("a path opens as a cache with its namespace, as a namespace's folder, or as a flat folder") func opening() throws {
+  @Test func `a path opens as a cache with its namespace, as a namespace's folder, or as a flat folder`() throws {
     let clock = ManualClock()
     try makeCache(directory, namespace: "pages", clock: clock).put("a", body(10))
     clock.advance(by: .seconds(365 * 86_400))
@@ -156,7 +153,7 @@ import Testing
     #expect(throws: CacheError.self) { try ReadOnlyCache(opening: directory.path, namespace: "pages") }
   }
 
-  @Test("read-only caches are searched in order, and the first match wins") func inOrder() throws {
+  @Test func `read-only caches are searched in order, and the first match wins`() throws {
     let url = Array("https://h/1.png".utf8)
     try makeCache(directory, namespace: "one").storeData([1], identity: Array("identity 1".utf8), url: url)
     try makeCache(directory, namespace: "three").storeData([3], identity: Array("identity 3".utf8), url: url)
@@ -181,7 +178,7 @@ import Testing
     #expect(try first("identity 4", "https://h/2.png", caches) == nil)
   }
 
-  @Test("a damaged image in a read-only cache is a miss") func damaged() throws {
+  @Test func `a damaged image in a read-only cache is a miss`() throws {
     try makeCache(directory).storeData(body(400_000), identity: [1], url: [1])
     directory.damageBlob()
     let cache = try ReadOnlyCache(opening: directory.path, namespace: "default")

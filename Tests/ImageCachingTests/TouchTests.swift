@@ -47,8 +47,7 @@ import Testing
     }
   }
 
-  @Test("pending access times are written in one transaction, whatever their order")
-  func manyAtOnce() throws {
+  @Test func `pending access times are written in one transaction, whatever their order`() throws {
     let cache = try filledCache()
     clock.advance(by: .seconds(3600))
     var asked: Set<String> = []
@@ -82,7 +81,7 @@ import Testing
     #expect(try cache.totals().entries == names.count + 1)
   }
 
-  @Test("an entry replaced or removed since its request gets no access time") func replacedMeanwhile() throws {
+  @Test func `an entry replaced or removed since its request gets no access time`() throws {
     let cache = try makeCache(directory, expireBy: .access, clock: clock)
     for name in ["replaced", "removed", "kept"] { try cache.put(name, body(10)) }
     let touches = try ["replaced", "removed", "kept"].map { try touch($0, in: cache) }
@@ -99,7 +98,7 @@ import Testing
     #expect(try accessRows(cache).count == 2)
   }
 
-  @Test("a trim counts pending access times") func trimWritesFirst() throws {
+  @Test func `a trim counts pending access times`() throws {
     let cache = try makeCache(directory, maxSize: 2000, expireBy: .access, clock: clock)
     for name in ["asked", "idle", "third"] {
       try cache.put(name, body(1000))
@@ -111,7 +110,7 @@ import Testing
     #expect(try cache.present(["asked", "idle", "third"]) == ["asked"])
   }
 
-  @Test("a record of many pages gets its access time too") func longRecord() throws {
+  @Test func `a record of many pages gets its access time too`() throws {
     let cache = try makeCache(directory, expireBy: .access, clock: clock)
     let long = "https://h/" + String(repeating: "x", count: 9000)
     for name in ["https://h/a", long, "https://h/b"] { try cache.put(name, body(10)) }

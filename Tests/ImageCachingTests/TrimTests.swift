@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("four entries of 1 MB with a limit of 3 MB and a target of 50 % leave one") func fourLeaveOne() throws {
+  @Test func `four entries of 1 MB with a limit of 3 MB and a target of 50 % leave one`() throws {
     let cache = try makeCache(directory, maxSize: 3 * megabyte, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: megabyte)
     let result = try cache.trim()
@@ -26,8 +26,8 @@ import Testing
     #expect(blobs(directory).count == 1)
   }
 
-  @Test("nothing is evicted at the limit, and the rest may equal the target", arguments: [10_000, 400_000])
-  func exactLimits(size: Int) throws {
+  @Test(arguments: [10_000, 400_000])
+  func `nothing is evicted at the limit, and the rest may equal the target`(size: Int) throws {
     let cache = try makeCache(directory, maxSize: 4 * size, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: size)
     #expect(try cache.trim() == TrimResult())
@@ -36,13 +36,13 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["d", "e"])
   }
 
-  @Test("without a limit size doesn't matter") func noLimit() throws {
+  @Test func `without a limit size doesn't matter`() throws {
     let cache = try makeCache(directory, clock: clock)
     try fill(cache, ["a", "b"], size: megabyte)
     #expect(try cache.trim() == TrimResult())
   }
 
-  @Test("expired entries are evicted first and may suffice") func expiredFirst() throws {
+  @Test func `expired entries are evicted first and may suffice`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), maxSize: 3000, trimTo: 1, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
     clock.advance(by: .seconds(98))
@@ -52,8 +52,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["c", "d", "e"])
   }
 
-  @Test("all expired entries are evicted first, by any lifetime")
-  func expiredByAnyLifetime() throws {
+  @Test func `all expired entries are evicted first, by any lifetime`() throws {
     let cache = try makeCache(directory, maxAge: nil, maxSize: 3000, trimTo: 0.5, freshness: .http, clock: clock)
     try fill(cache, ["old"], size: 1000)
     try cache.put("own", body(1000), lifetime: .seconds(10))
@@ -68,8 +67,9 @@ import Testing
     #expect(try cache.present(["old", "own", "server", "each", "new"]) == ["old", "new"])
   }
 
-  @Test("if there is room, a run's trim keeps entries for revalidation, and a requested trim removes all expired ones")
-  func roomForRevalidation() throws {
+  @Test func `if there is room, a run's trim keeps entries for revalidation, and a requested trim removes all expired ones`()
+    throws
+  {
     let cache = try makeCache(directory, maxAge: .seconds(100), freshness: .http, clock: clock)
     try cache.put("server", body(10), freshness: Freshness(lifetime: .seconds(10)))
     clock.advance(by: .seconds(10))
@@ -77,7 +77,7 @@ import Testing
     #expect(try cache.trim().expired == 1)
   }
 
-  @Test("a run's trim counts ages up to the run's start") func agesOfARun() throws {
+  @Test func `a run's trim counts ages up to the run's start`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), blacklistTTL: .seconds(100), clock: clock)
     try cache.put("a", body(10))
     try cache.blacklist("bad")
@@ -90,8 +90,8 @@ import Testing
     #expect(try cache.totals().blacklistEntries == 0)
   }
 
-  @Test("this run's entries are evicted last and counted", arguments: [ExpiryBasis.modification, .access])
-  func runGoesLast(basis: ExpiryBasis) throws {
+  @Test(arguments: [ExpiryBasis.modification, .access])
+  func `this run's entries are evicted last and counted`(basis: ExpiryBasis) throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: basis, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
     clock.advance(by: .seconds(3600))
@@ -104,7 +104,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
   }
 
-  @Test("entries that this run found in the cache are evicted last, too, and counted") func usedGoLast() throws {
+  @Test func `entries that this run found in the cache are evicted last, too, and counted`() throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: 1000)
     clock.advance(by: .seconds(3600))
@@ -115,7 +115,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d"]) == ["b"])
   }
 
-  @Test("after an outage expired entries are kept if there is room") func keepsExpired() throws {
+  @Test func `after an outage expired entries are kept if there is room`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 2000, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
     clock.advance(by: .seconds(11))
@@ -126,7 +126,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c"]) == ["c"])
   }
 
-  @Test("trimming by access evicts the longest idle first") func longestIdleFirst() throws {
+  @Test func `trimming by access evicts the longest idle first`() throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
     try fill(cache, ["a", "b", "c"], size: 1000)
     clock.advance(by: .seconds(3600))
@@ -135,7 +135,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c"]) == ["a"])
   }
 
-  @Test("many entries are evicted in several transactions, and nothing is left behind") func manyEntries() throws {
+  @Test func `many entries are evicted in several transactions, and nothing is left behind`() throws {
     let cache = try makeCache(directory, maxSize: 100_000, trimTo: 0.1, clock: clock)
     for batch in 0..<5 {
       try cache.write { (writer) throws(CacheError) in
@@ -150,7 +150,7 @@ import Testing
     #expect(try cache.present(["0/1", "3/1"]) == [])
   }
 
-  @Test("without a size limit only expired entries are evicted, oldest first") func expiredOnly() throws {
+  @Test func `without a size limit only expired entries are evicted, oldest first`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
     try fill(cache, ["a", "b"], size: 10)
     clock.advance(by: .seconds(7))
@@ -160,7 +160,7 @@ import Testing
     #expect(try cache.present(["a", "b"]) == ["a"])
   }
 
-  @Test("exceeding the limit by a fraction is detected without a trim") func beingTooLargeByAPartIsSeenWithoutATrim() throws {
+  @Test func `exceeding the limit by a fraction is detected without a trim`() throws {
     let cache = try makeCache(directory, maxSize: 1000, clock: clock)
     try cache.put("a", body(1000))
     #expect(try !cache.exceedsMaxSize(bySlack: 0))
@@ -172,7 +172,7 @@ import Testing
     #expect(try !makeCache(directory, clock: clock).exceedsMaxSize(bySlack: 0.1))
   }
 
-  @Test("totals equal the sum of the records after any mix of changes") func totalsAreTrue() throws {
+  @Test func `totals equal the sum of the records after any mix of changes`() throws {
     let cache = try makeCache(directory, maxSize: 3_000_000, clock: clock)
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<120 {

@@ -26,7 +26,7 @@ import Testing
     return ["large", "small", "good", "good 0", "good 599"]
   }
 
-  @Test("a verification reads every body, and reports and removes damaged ones") func repairs() throws {
+  @Test func `a verification reads every body, and reports and removes damaged ones`() throws {
     let names = try damage()
     let cache = try makeCache(directory)
     var reported: [String: CachedBody.Damage] = [:]
@@ -42,10 +42,9 @@ import Testing
   }
 
   @Test(
-    "without repair a verification reports damage and removes nothing",
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
-  func onlyTells(access: ImageCache.Access) throws {
+  func `without repair a verification reports damage and removes nothing`(access: ImageCache.Access) throws {
     let names = try damage()
     let cache = try makeCache(directory, access: access)
     let result = try cache.verify(repair: false)
@@ -55,7 +54,7 @@ import Testing
     if access == .readOnly { #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.verify() } }
   }
 
-  @Test("a verification finds missing blobs") func missing() throws {
+  @Test func `a verification finds missing blobs`() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(400_000))
     for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }

@@ -25,8 +25,7 @@ import Testing
     return animation.frames.map { frame in (0..<4).map { Array(frame.pixels.bytes[$0 * 4..<$0 * 4 + 4]) } }
   }
 
-  @Test("frames equal Pillow's, and the first is the still image")
-  func agreesWithPillow() throws {
+  @Test func `frames equal Pillow's, and the first is the still image`() throws {
     let image = try Standard.decode(FixtureImage.named("animated.png").bytes)
     let animation = try #require(image.animation)
     #expect(animation.frames.map(\.duration) == [.milliseconds(100), .milliseconds(200), .milliseconds(300)])
@@ -36,8 +35,7 @@ import Testing
     #expect(image.byteCount == 3 * image.pixels.bytes.count)
   }
 
-  @Test("a frame is kept, is cleared, or restores the previous contents")
-  func disposal() throws {
+  @Test func `a frame is kept, is cleared, or restores the previous contents`() throws {
     let file = animation(3) {
       $0.frame(2, 1, x: 1, disposal: 2)
       $0.data(2, 1, Self.green, by: 5)
@@ -52,8 +50,7 @@ import Testing
     )
   }
 
-  @Test("the first frame restores to transparent")
-  func firstFrameGivesWayToNothing() throws {
+  @Test func `the first frame restores to transparent`() throws {
     var builder = APNGBuilder()
     builder.control(frames: 2)
     builder.frame(4, 2, disposal: 2)
@@ -63,8 +60,7 @@ import Testing
     #expect(try rows(builder.file)[1] == [Self.blue, Self.clear, Self.clear, Self.clear])
   }
 
-  @Test("a frame replaces the canvas or is blended over it")
-  func blending() throws {
+  @Test func `a frame replaces the canvas or is blended over it`() throws {
     let half: [UInt8] = [0, 0, 255, 128]
     let file = animation(3) {
       $0.frame(1, 1, blending: 0)
@@ -82,8 +78,7 @@ import Testing
     #expect(frames[3][1] == [102, 51, 102, 255])
   }
 
-  @Test("durations are fractions of a second, and short or missing ones count as 0.1 s")
-  func durations() throws {
+  @Test func `durations are fractions of a second, and short or missing ones count as 0.1 s`() throws {
     let delays: [((UInt16, UInt16), Int)] = [((1, 3), 333), ((5, 0), 50), ((0, 7), 100), ((1, 100), 100), ((11, 1000), 11)]
     let file = animation(delays.count) { builder in
       for (delay, _) in delays {
@@ -95,8 +90,7 @@ import Testing
     #expect(animation.frames.dropFirst().map(\.duration) == delays.map { .milliseconds($0.1) })
   }
 
-  @Test("a still image without a frame control isn't a frame and provides the pixels")
-  func stillApart() throws {
+  @Test func `a still image without a frame control isn't a frame and provides the pixels`() throws {
     var builder = APNGBuilder()
     builder.control(frames: 2)
     builder.still(Self.red)
@@ -111,8 +105,7 @@ import Testing
     #expect(try Standard.prove(builder.file).header == image.header)
   }
 
-  @Test("the first frame can be decoded alone, and all frames at a smaller size")
-  func options() throws {
+  @Test func `the first frame can be decoded alone, and all frames at a smaller size`() throws {
     let bytes = FixtureImage.named("animated.png").bytes
     let coder = PNGCoder()
     let first = try bytes.withUnsafeBytes {
@@ -125,8 +118,7 @@ import Testing
     #expect(small.animation?.frames.map(\.pixels.size) == Array(repeating: ImageSize(width: 24, height: 16), count: 3))
   }
 
-  @Test("an invalid animation is decoded as its still image, with a warning")
-  func broken() throws {
+  @Test func `an invalid animation is decoded as its still image, with a warning`() throws {
     var gap = APNGBuilder()
     gap.control(frames: 2)
     gap.frame(4, 2)
@@ -164,8 +156,7 @@ import Testing
     }
   }
 
-  @Test("a damaged or truncated animation is rejected")
-  func damaged() throws {
+  @Test func `a damaged or truncated animation is rejected`() throws {
     let sound = animation(2) {
       $0.frame(4, 2)
       $0.data(4, 2, Self.blue)
@@ -190,10 +181,9 @@ import Testing
   }
 
   @Test(
-    "an animation with a wrong checksum is ignored with a warning, as any ancillary chunk",
     arguments: ["fdAT", "fcTL", "acTL"]
   )
-  func wrongChecksum(name: String) throws {
+  func `an animation with a wrong checksum is ignored with a warning, as any ancillary chunk`(name: String) throws {
     var bytes = FixtureImage.named("animated.png").bytes
     let last = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: name.utf8) })
     bytes[last + 6] ^= 1
@@ -203,13 +193,12 @@ import Testing
     expectGolden(image.warnings.joined(separator: "\n"))
   }
 
-  @Test("an acTL chunk without a number of frames declares none") func shortControl() throws {
+  @Test func `an acTL chunk without a number of frames declares none`() throws {
     let file = PNGBuilder(width: 3, height: 2, before: PNGBuilder.chunk("acTL", [0])).file()
     #expect(try Standard.prove(file).warnings == [])
   }
 
-  @Test("more frames than allowed are rejected, whether or not they exist")
-  func tooManyFrames() throws {
+  @Test func `more frames than allowed are rejected, whether or not they exist`() throws {
     var lying = APNGBuilder()
     lying.control(frames: 0x7FFF_FFFF)
     lying.frame(4, 2)
@@ -220,8 +209,7 @@ import Testing
     #expect(throws: Never.self) { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 3)) }
   }
 
-  @Test("all kept frames count as memory")
-  func memory() throws {
+  @Test func `all kept frames count as memory`() throws {
     var builder = APNGBuilder()
     builder.canvas = PNGBuilder(width: 100, height: 100)
     builder.control(frames: 200)

@@ -31,8 +31,8 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
 }
 
 @Suite("animations") struct AnimationTests {
-  @Test("every frame, duration and loop count equals Pillow's", arguments: FixtureAnimation.all)
-  func framesArePillows(_ expected: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all)
+  func `every frame, duration and loop count equals Pillow's`(_ expected: FixtureAnimation) throws {
     let image = try Standard.decode(FixtureImage.named(expected.name).bytes)
     let animation = try #require(image.animation)
     #expect(animation.loopCount == expected.loops ?? 1)
@@ -51,8 +51,8 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test("only the first frame is decoded on request, whatever follows", arguments: FixtureAnimation.all)
-  func firstFrameOnly(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all)
+  func `only the first frame is decoded on request, whatever follows`(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let whole = try Standard.decode(bytes)
     let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
@@ -62,8 +62,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(first.byteCount * fixture.frames.count == whole.byteCount)
   }
 
-  @Test("all frames are scaled to the requested size", arguments: FixtureAnimation.all)
-  func thumbnails(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all) func `all frames are scaled to the requested size`(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let size = ImageSize(width: 40, height: 30)
     let small = try Standard.decode(bytes, options: DecodingOptions(thumbnail: ImageSize(width: 40, height: 100)))
@@ -75,8 +74,8 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(fewBytes.pixels == small.pixels)
   }
 
-  @Test("a prefix shows that the image is animated, and the whole file its frame count", arguments: FixtureAnimation.all)
-  func prefixes(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all)
+  func `a prefix shows that the image is animated, and the whole file its frame count`(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     #expect(try Standard.header(bytes).frames == fixture.frames.count)
     let prefix = try Standard.header(bytes, prefix: bytes.count / 4)
@@ -85,8 +84,9 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(prefix.isAnimated == (fixture.loops != nil))
   }
 
-  @Test("frame count and memory of all frames are limited", arguments: FixtureAnimation.all)
-  func limits(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all) func `frame count and memory of all frames are limited`(_ fixture: FixtureAnimation)
+    throws
+  {
     let bytes = FixtureImage.named(fixture.name).bytes
     let count = fixture.frames.count
     let tooMany = "the animation has at least \(count) frames, but \(count - 1) are allowed"
@@ -104,8 +104,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("decoding time is limited", arguments: FixtureAnimation.all)
-  func time(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all) func `decoding time is limited`(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let limits = DecodingLimits(maximumTime: .nanoseconds(1))
     for error in [
@@ -115,8 +114,8 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test("a truncated animation is rejected, but its first frame alone decodes", arguments: FixtureAnimation.all)
-  func brokenOff(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all)
+  func `a truncated animation is rejected, but its first frame alone decodes`(_ fixture: FixtureAnimation) throws {
     var bytes = Array(FixtureImage.named(fixture.name).bytes.dropLast(20))
     if fixture.name.hasSuffix(".webp") {
       // Shorten the file, the last frame and its picture by 40 bytes in their headers too, so that the container is complete.

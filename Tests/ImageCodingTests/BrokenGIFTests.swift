@@ -27,7 +27,6 @@ import Testing
   }
 
   @Test(
-    "undefined LZW codes are errors",
     arguments: [
       ([0, 1], "Failed to read from given file"),  // Too few pixels.
       ([4, 0, 5], "Image EOF detected before image complete"),
@@ -35,7 +34,7 @@ import Testing
       ([4, 0, 7, 5], "Image is defective, decoding aborted"),  // The entry after the next one.
     ]
   )
-  func codes(_ codes: [Int], words: String) {
+  func `undefined LZW codes are errors`(_ codes: [Int], words: String) {
     var gif = GIFMaker(width: 4, height: 1)
     gif.descriptor(width: 4, height: 1)
     gif.codes(codes)
@@ -44,8 +43,7 @@ import Testing
     #expect(error?.message == "giflib: \(words), in frame 1")
   }
 
-  @Test("an LZW entry may be the one that its own code adds")
-  func theNextEntry() throws {
+  @Test func `an LZW entry may be the one that its own code adds`() throws {
     var gif = GIFMaker(width: 3, height: 1)
     gif.descriptor(width: 3, height: 1)
     gif.codes([4, 1, 6, 5])
@@ -53,8 +51,7 @@ import Testing
     #expect(throws: Never.self) { try Standard.prove(gif.finished) }
   }
 
-  @Test("LZW codes start with at most 8 bits", arguments: [9, 12, 13, 255] as [UInt8])
-  func codeSize(_ size: UInt8) {
+  @Test(arguments: [9, 12, 13, 255] as [UInt8]) func `LZW codes start with at most 8 bits`(_ size: UInt8) {
     var gif = GIFMaker(width: 1, height: 1)
     gif.descriptor(width: 1, height: 1)
     gif.codes([4, 0, 5], size: size)
@@ -63,8 +60,7 @@ import Testing
     #expect(error?.message == "giflib: a code size of \(size) bits, but at most 8 are supported, in frame 1")
   }
 
-  @Test("a file that ends inside a block is truncated; between blocks it only lacks its trailer")
-  func everyCut() throws {
+  @Test func `a file that ends inside a block is truncated; between blocks it only lacks its trailer`() throws {
     let whole = twoFrames()
     var one = GIFMaker(width: 2, height: 1)
     one.picture([0, 1], width: 2)
@@ -81,16 +77,14 @@ import Testing
     }
   }
 
-  @Test("an announced frame that doesn't follow is missing")
-  func announcedFrame() {
+  @Test func `an announced frame that doesn't follow is missing`() {
     var gif = twoFrames()
     gif.control()
     expectGolden(rejection(gif.bytes)?.message)
     #expect(throws: Never.self) { try Standard.prove(gif.finished) }
   }
 
-  @Test("an unknown block ends the animation with a warning")
-  func noBlock() throws {
+  @Test func `an unknown block ends the animation with a warning`() throws {
     var gif = twoFrames()
     gif.append([0, 0x2C, 0x21])
     expectGolden(try warnings(gif.finished).joined(separator: "\n"))
@@ -101,13 +95,12 @@ import Testing
     expectGolden(rejection(first.finished)?.message)
   }
 
-  @Test("data after the trailer is ignored")
-  func behindTheTrailer() throws {
+  @Test func `data after the trailer is ignored`() throws {
     #expect(try warnings(twoFrames().finished + Array("!,;garbage".utf8)) == [])
   }
 
-  @Test("a frame of 0 pixels shows nothing on a screen that has some", arguments: [(0, 1), (1, 0), (0, 0)])
-  func noSize(width: Int, height: Int) throws {
+  @Test(arguments: [(0, 1), (1, 0), (0, 0)])
+  func `a frame of 0 pixels shows nothing on a screen that has some`(width: Int, height: Int) throws {
     var first = GIFMaker(width: 0, height: 0)
     first.picture([0], width: width, height: height)
     expectGolden(rejection(first.finished)?.message)
@@ -125,7 +118,6 @@ import Testing
 
   /// Files that counters and placeholders on the web consist of.
   @Test(
-    "tracking GIFs are good, whether or not they have a pixel",
     arguments: [
       // 26 and 34 bytes: a picture of 1 pixel without codes.
       ("R0lGODlhAQABAAD/ACwAAAAAAQABAAACADs=", 0), ("R0lGODlhAQABAAAAACH5BAEAAAAALAAAAAABAAEAAAIAOw==", 0),
@@ -139,22 +131,21 @@ import Testing
       ("R0lGODlhAQABAAD/ACwAAAAAAQABAAACAA==", 1), ("R0lGODlhAQABAAAAACwAAAAAAQABAAAC", 2),
     ]
   )
-  func tracking(base64: String, warningCount: Int) throws {
+  func `tracking GIFs are good, whether or not they have a pixel`(base64: String, warningCount: Int) throws {
     let bytes = Array(Data(base64Encoded: base64)!)
     #expect(try warnings(bytes).count == warningCount)
     #expect(try Standard.header(bytes).size == ImageSize(width: 1, height: 1))
     #expect(try Standard.decode(bytes).pixels.bytes.count == 4)
   }
 
-  @Test("a larger picture without codes shows nothing, which is a warning") func noCodes() throws {
+  @Test func `a larger picture without codes shows nothing, which is a warning`() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.descriptor(width: 2, height: 1)
     gif.append([2, 0])
     expectGolden(try warnings(gif.finished).joined(separator: "\n"))
   }
 
-  @Test("many pixels claimed by few bytes are rejected, by screen and by frame")
-  func manyPixels() {
+  @Test func `many pixels claimed by few bytes are rejected, by screen and by frame`() {
     var screen = GIFMaker(width: 65_535, height: 65_535)
     screen.picture([0], width: 1)
     #expect(rejection(screen.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
@@ -168,8 +159,7 @@ import Testing
     #expect(rejection(second.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
-  @Test("thousands of large frames in few bytes stop at their memory limit")
-  func manyFrames() throws {
+  @Test func `thousands of large frames in few bytes stop at their memory limit`() throws {
     var gif = GIFMaker(width: 1_000, height: 1_000)
     for _ in 0..<1_000 { gif.picture([0], width: 1) }
     #expect(gif.finished.count < 20_000)
@@ -181,8 +171,7 @@ import Testing
     #expect(rejection(gif.finished, limits: DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
   }
 
-  @Test("the number of blocks is limited")
-  func manyBlocks() {
+  @Test func `the number of blocks is limited`() {
     var gif = GIFMaker(width: 1, height: 1)
     for _ in 0..<100 { gif.control() }
     gif.picture([0], width: 1)
@@ -191,8 +180,7 @@ import Testing
     #expect(rejection(gif.finished, limits: DecodingLimits(maximumChunks: 102)) == nil)
   }
 
-  @Test("a header needs data up to the first frame's descriptor")
-  func needsMore() throws {
+  @Test func `a header needs data up to the first frame's descriptor`() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.application("XMP DataXMP", [UInt8](repeating: 1, count: 200))
     let before = gif.bytes.count

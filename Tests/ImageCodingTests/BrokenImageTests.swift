@@ -5,7 +5,6 @@ import Testing
 
 @Suite("broken images") struct BrokenImageTests {
   @Test(
-    "each broken image is undecodable with a message",
     arguments: [
       ("cut.jpg", "the JPEG is cut off: up to 45 % of its pixels are missing"),
       ("cut-between-scans.jpg", "the JPEG is cut off at scan 4: its pixels lack detail or colour"),
@@ -15,7 +14,7 @@ import Testing
       ("cut.webp", "the WebP file is truncated: "),
     ]
   )
-  func isUndecodableWithASentence(name: String, sentence: String) throws {
+  func `each broken image is undecodable with a message`(name: String, sentence: String) throws {
     let bytes = Fixtures.bytes("images/broken/\(name)")
     for error in [imageError { try Standard.decode(bytes) }, imageError { try Standard.prove(bytes) }] {
       #expect(error?.kind == .undecodable)
@@ -24,10 +23,9 @@ import Testing
   }
 
   @Test(
-    "a file of another type isn't an image to the coders its name suggests",
     arguments: ["gif-inside.jpg", "page.jpg", "text.png", "empty.jpg"]
   )
-  func isNotAnImageToTheCodersThatItsNameSuggests(name: String) {
+  func `a file of another type isn't an image to the coders its name suggests`(name: String) {
     Fixtures.bytes("images/broken/\(name)").withUnsafeBytes { bytes in
       for coder in [JPEGCoder(), PNGCoder(), WebPCoder()] as [any ImageCoder] {
         #expect(imageError { try coder.header(of: bytes, isComplete: true) }?.kind == .notAnImage)
@@ -36,8 +34,7 @@ import Testing
     }
   }
 
-  @Test("the header of a small file that claims many pixels is rejected")
-  func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() throws {
+  @Test func `the header of a small file that claims many pixels is rejected`() throws {
     let bytes = Fixtures.bytes("images/broken/huge.png")
     #expect(bytes.count < 1024)
     #expect(try Standard.header(bytes).size == ImageSize(width: 60_000, height: 60_000))
@@ -45,16 +42,16 @@ import Testing
     #expect(imageError { try Standard.prove(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
-  @Test("the pixel limit is exact", arguments: FixtureImage.all)
-  func theLimitOnPixelsIsExact(_ image: FixtureImage) throws {
+  @Test(arguments: FixtureImage.all) func `the pixel limit is exact`(_ image: FixtureImage) throws {
     let pixels = image.size.pixels
     _ = try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
     let error = imageError { try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1)) }
     #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
   }
 
-  @Test("a JPEG cut anywhere says how much is missing, at most what it lacks, and only without its end marker it decodes")
-  func cutJPEGs() throws {
+  @Test func `a JPEG cut anywhere says how much is missing, at most what it lacks, and only without its end marker it decodes`()
+    throws
+  {
     for name in ["photo.jpg", "grey.jpg", "progressive.jpg"] {
       let bytes = FixtureImage.named(name).bytes
       let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
@@ -77,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("a JPEG that lacks only its end marker decodes with a warning") func aJPEGThatLacksOnlyItsEndMarkerIsOdd() throws {
+  @Test func `a JPEG that lacks only its end marker decodes with a warning`() throws {
     for name in ["photo.jpg", "progressive.jpg", "grey.jpg", "arithmetic.jpg"] {
       let bytes = Array(FixtureImage.named(name).bytes.dropLast(2))
       expectGolden(try Standard.decode(bytes).warnings.joined(separator: "\n"))
@@ -85,7 +82,7 @@ import Testing
     }
   }
 
-  @Test("a PNG that lacks only its end chunk decodes with a warning") func aPNGThatLacksOnlyItsEndChunkIsOdd() throws {
+  @Test func `a PNG that lacks only its end chunk decodes with a warning`() throws {
     for lost in 1...12 {
       let bytes = Array(FixtureImage.named("rgb.png").bytes.dropLast(lost))
       expectGolden(try Standard.decode(bytes).warnings.joined(separator: "\n"))
@@ -95,10 +92,7 @@ import Testing
     #expect(imageError { try Standard.prove(bytes) }?.kind == .undecodable)
   }
 
-  @Test("a wrong PNG checksum is an error in a critical chunk up to the end of the image data, and else a warning")
-  func aWrongSumOfAPNGChunkIsAnErrorUpToThePicturesEnd()
-    throws
-  {
+  @Test func `a wrong PNG checksum is an error in a critical chunk up to the end of the image data, and else a warning`() throws {
     let bytes = FixtureImage.named("transparent-key.png").bytes
     func damaged(_ name: String) throws -> [UInt8] {
       var damaged = bytes
@@ -116,10 +110,9 @@ import Testing
   }
 
   @Test(
-    "an ancillary PNG chunk with a wrong checksum is ignored, whatever its name",
     arguments: ["tEXt", "iCCP", "gAMA", "eXIf", "pHYs", "abCd", "acTL", "fcTL", "fdAT", "vpAg"]
   )
-  func ancillaryChecksum(name: String) throws {
+  func `an ancillary PNG chunk with a wrong checksum is ignored, whatever its name`(name: String) throws {
     var chunk = PNGBuilder.chunk(name, Array(repeating: 1, count: 26))
     chunk[chunk.count - 1] ^= 1
     let file = PNGBuilder(width: 3, height: 2, before: chunk).file(grey: 7)
@@ -134,12 +127,11 @@ import Testing
   }
 
   @Test(
-    "a damaged or unknown critical PNG chunk is an error by the header alone",
     arguments: [
       ("PLTE", true), ("ABCD", false), ("ABCD", true), ("IHDR", false), ("CgBI", false),
     ]
   )
-  func criticalChunk(name: String, isDamaged: Bool) {
+  func `a damaged or unknown critical PNG chunk is an error by the header alone`(name: String, isDamaged: Bool) {
     var chunk = PNGBuilder.chunk(name, [1, 2, 3])
     if isDamaged { chunk[chunk.count - 1] ^= 1 }
     let file = PNGBuilder(width: 3, height: 2, before: chunk).file()
@@ -152,7 +144,6 @@ import Testing
   }
 
   @Test(
-    "a JPEG of a process that browsers don't decode has a warning, or is an error if libjpeg doesn't decode it either",
     arguments: [
       (0xC3, 8, "the JPEG is lossless (SOF3), so browsers don't show it"),
       (0xC3, 16, "the JPEG is lossless (SOF3), so browsers don't show it"),
@@ -166,7 +157,11 @@ import Testing
       (0xC1, 8, nil), (0xC0, 8, nil),
     ] as [(UInt8, UInt8, String?)]
   )
-  func unshownJPEG(marker: UInt8, precision: UInt8, warning: String?) throws {
+  func `a JPEG of a process that browsers don't decode has a warning, or is an error if libjpeg doesn't decode it either`(
+    marker: UInt8,
+    precision: UInt8,
+    warning: String?
+  ) throws {
     var file = FlatJPEG(width: 16, height: 8, isColor: false).bytes
     let frame = try #require(file.indices.first { file[$0...].starts(with: [0xFF, 0xC0]) })
     (file[frame + 1], file[frame + 4]) = (marker, precision)
@@ -182,7 +177,7 @@ import Testing
     }
   }
 
-  @Test("an error after the image data is a warning") func whatIsWrongBehindThePictureIsOdd() throws {
+  @Test func `an error after the image data is a warning`() throws {
     let picture = PNGBuilder(width: 3, height: 2)
     let text = PNGBuilder.chunk("tEXt", Array("Comment\0behind".utf8))
     var wrongSum = text
@@ -194,7 +189,7 @@ import Testing
     expectGolden(imageError { try Standard.decode(cut) }?.message)
   }
 
-  @Test("wrong codes in a JPEG are a warning unless rows are missing") func wrongCodesInAJPEGAreOddUnlessRowsAreMissing() throws {
+  @Test func `wrong codes in a JPEG are a warning unless rows are missing`() throws {
     let bytes = FixtureImage.named("photo.jpg").bytes
     var warned = 0
     for place in stride(from: 2000, to: bytes.count - 200, by: 300) {
@@ -210,8 +205,7 @@ import Testing
     #expect(warned > 10)
   }
 
-  @Test("a complete file shorter than its container size is truncated by its header")
-  func aWholeFileShorterThanItsContainerSaysIsCutByItsHeader() {
+  @Test func `a complete file shorter than its container size is truncated by its header`() {
     for name in ["cut.png", "cut.webp"] {
       let bytes = Fixtures.bytes("images/broken/\(name)")
       #expect(imageError { try Standard.header(bytes) }?.kind == .undecodable)
@@ -219,8 +213,7 @@ import Testing
     }
   }
 
-  @Test("a PNG that ends before its image data is rejected by its header")
-  func aPNGWithoutPictureIsRefusedByItsHeader() {
+  @Test func `a PNG that ends before its image data is rejected by its header`() {
     // Signature and IHDR, then IEND and more.
     let bytes = SampleImages.basePNG[..<33] + [0, 0, 0, 0] + Array("IEND".utf8) + [UInt8](repeating: 0, count: 64)
     for isComplete in [true, false] {
@@ -230,7 +223,7 @@ import Testing
     }
   }
 
-  @Test("a JPEG with too many scans is rejected") func aJPEGOfTooManyScansIsRefused() throws {
+  @Test func `a JPEG with too many scans is rejected`() throws {
     let bytes = FixtureImage.named("progressive.jpg").bytes
     let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
     let end = try #require(bytes.indices.dropLast().first { $0 > start && bytes[$0] == 0xFF && bytes[$0 + 1] != 0 })
@@ -246,7 +239,7 @@ import Testing
     expectGolden(imageError { try Standard.decode(Array(bomb)) }?.message)
   }
 
-  @Test("a JPEG with two sizes is rejected") func aJPEGOfTwoSizesIsRefused() throws {
+  @Test func `a JPEG with two sizes is rejected`() throws {
     // libjpeg would read another header than the one that was checked against the limits.
     let bytes = FixtureImage.named("photo-small.jpg").bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })

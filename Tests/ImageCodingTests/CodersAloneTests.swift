@@ -8,7 +8,7 @@ import Testing
   private let registry = ImageCoderRegistry.standard
   private let bytes = FixtureImage.named("profile.jpg").bytes
 
-  @Test("every kind of bytes gives the same image") func kindsOfBytes() throws {
+  @Test func `every kind of bytes gives the same image`() throws {
     let image = try registry.decode(bytes)
     #expect(image.header.format == .jpeg && image.pixels.size == image.header.displaySize)
     let slice = ([0, 0] + bytes + [0])[2..<2 + bytes.count]
@@ -21,7 +21,7 @@ import Testing
     #expect(try registry.proveDecodable(bytes.span.bytes).header == image.header)
   }
 
-  @Test("contiguous bytes aren't copied") func contiguousBytesAreReadInPlace() {
+  @Test func `contiguous bytes aren't copied`() {
     bytes.withUnsafeBytes { raw in
       #expect(raw.withRawBytes { $0.baseAddress } == raw.baseAddress)
       #expect(raw.prefix(9).withRawBytes { $0.baseAddress } == raw.baseAddress)
@@ -32,7 +32,7 @@ import Testing
     slice.withUnsafeBytes { raw in #expect(slice.withRawBytes { $0.baseAddress } == raw.baseAddress) }
   }
 
-  @Test("an encoded image decodes to the same pixels") func roundTrip() throws {
+  @Test func `an encoded image decodes to the same pixels`() throws {
     let image = try registry.decode(bytes, options: DecodingOptions(thumbnail: ImageSize(width: 20, height: 20)))
     #expect(image.pixels.size.width == 20 || image.pixels.size.height == 20)
     let png = try registry.encode(image, as: .png)
@@ -41,13 +41,12 @@ import Testing
   }
 
   @Test(
-    "bytes that aren't an image are rejected with what they are",
     arguments: [
       ("", "empty"), ("<!DOCTYPE html><html>", "an HTML page"), ("{\"a\": 1}", "JSON"),
       ("\u{0}\u{1}", "of no known image format"),
     ]
   )
-  func notAnImage(text: String, kind: String) {
+  func `bytes that aren't an image are rejected with what they are`(text: String, kind: String) {
     let expected = ImageError(.notAnImage, "the file is \(kind)")
     #expect(ImageFormat(of: text.utf8) == nil)
     #expect(imageError { try registry.decode(text.utf8) } == expected)
@@ -55,7 +54,7 @@ import Testing
     #expect(imageError { try registry.proveDecodable(text.utf8) } == expected)
   }
 
-  @Test("a format without coder is unavailable") func noCoder() {
+  @Test func `a format without coder is unavailable`() {
     var registry = registry
     registry.remove(.jpeg)
     #expect(
@@ -63,7 +62,7 @@ import Testing
     )
   }
 
-  @Test("the beginning of a file asks for more bytes until it has the header") func beginnings() throws {
+  @Test func `the beginning of a file asks for more bytes until it has the header`() throws {
     let markup = Array("<?xml version=\"1.0\"?>\n<!-- \(String(repeating: "-  ", count: 400))".utf8)
     for bytes in [bytes, markup] {
       for count in [0, 1, 5, bytes.count / 8] {
@@ -80,13 +79,13 @@ import Testing
     #expect(imageError { try registry.header(of: html, isComplete: false) }?.kind == .notAnImage)
   }
 
-  @Test("decoding shares the standard memory budget by default") func defaultBudget() {
+  @Test func `decoding shares the standard memory budget by default`() {
     let watching = ImageCoderRegistry([Watching()])
     #expect(imageError { try watching.decode(bytes) }?.message == "\(DecodingBudget.standard.bytes)")
     #expect(imageError { try watching.proveDecodable(bytes) }?.message == "\(DecodingBudget.standard.bytes)")
   }
 
-  @Test("a transformer that holds the budget may decode another image", .timeLimit(.minutes(1))) func nestedDecoding() throws {
+  @Test(.timeLimit(.minutes(1))) func `a transformer that holds the budget may decode another image`() throws {
     let budget = DecodingBudget(bytes: 1000)
     let limits = DecodingLimits(budget: budget)
     let image = try budget.spending(1000) {

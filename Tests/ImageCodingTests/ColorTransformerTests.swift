@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("colour transformers and pipelines") struct ColorTransformerTests {
-  @Test("round corners are transparent, and the rest is unchanged") func roundCorners() {
+  @Test func `round corners are transparent, and the rest is unchanged`() {
     let image = decoded(20, 10, Array(repeating: [1, 2, 3, 255], count: 200))
     let round = RoundCornerTransformer(radius: 5).transform(image)
     #expect(round.header.hasAlpha)
@@ -21,7 +21,7 @@ import Testing
     #expect(abs(area - 7854) < 40)
   }
 
-  @Test("only the named corners are rounded") func someCorners() {
+  @Test func `only the named corners are rounded`() {
     let image = decoded(9, 9, Array(repeating: [1, 2, 3, 255], count: 81))
     let named: [(RoundCornerTransformer.Corners, Int, Int)] = [
       (.topLeft, 0, 0), (.topRight, 8, 0), (.bottomLeft, 0, 8), (.bottomRight, 8, 8),
@@ -34,7 +34,7 @@ import Testing
     #expect(RoundCornerTransformer(radius: 4, corners: []).transform(image) == image)
   }
 
-  @Test("a border is drawn inside and over the image") func border() {
+  @Test func `a border is drawn inside and over the image`() {
     let image = decoded(9, 7, Array(repeating: [0, 0, 0, 255], count: 63))
     let framed = RoundCornerTransformer(radius: 0, borderWidth: 2, borderColor: .white).transform(image)
     for (x, y) in [(0, 0), (1, 3), (8, 6), (4, 1), (7, 3)] { #expect(framed.pixels[x, y] == [255, 255, 255, 255]) }
@@ -50,20 +50,19 @@ import Testing
   }
 
   @Test(
-    "tinting follows the definitions of the blend modes",
     arguments: [
       (.sourceIn, 255, [200, 100, 0, 128]), (.sourceIn, 128, [200, 100, 0, 64]), (.sourceAtop, 255, [200, 100, 0, 128]),
       (.sourceAtop, 51, [88, 68, 160, 128]), (.multiply, 255, [47, 24, 0, 128]), (.screen, 255, [213, 136, 200, 128]),
       (.overlay, 255, [94, 47, 145, 128]),
     ] as [(TintTransformer.BlendMode, UInt8, [UInt8])]
   )
-  func tinting(mode: TintTransformer.BlendMode, alpha: UInt8, expected: [UInt8]) {
+  func `tinting follows the definitions of the blend modes`(mode: TintTransformer.BlendMode, alpha: UInt8, expected: [UInt8]) {
     let tint = RGBAColor(red: 200, green: 100, blue: 0, alpha: alpha)
     let tinted = TintTransformer(tint, blendMode: mode).transform(decoded(1, 1, [[60, 60, 200, 128]]))
     #expect(tinted.pixels.bytes == expected)
   }
 
-  @Test("tinting keeps transparent pixels transparent") func tintingNothing() {
+  @Test func `tinting keeps transparent pixels transparent`() {
     for mode in TintTransformer.BlendMode.allCases {
       #expect(TintTransformer(.white, blendMode: mode).transform(decoded(1, 1, [[60, 60, 200, 0]])).pixels.bytes[3] == 0)
     }
@@ -71,8 +70,7 @@ import Testing
     #expect(!TintTransformer(.black).transform(numbered(1, 1)).header.hasAlpha)
   }
 
-  @Test("a blur approximates a Gaussian curve and keeps the sum", arguments: [0.8, 2, 3.3, 5])
-  func blurring(radius: Double) {
+  @Test(arguments: [0.8, 2, 3.3, 5]) func `a blur approximates a Gaussian curve and keeps the sum`(radius: Double) {
     var pixels = Array(repeating: [0, 0, 0, 255] as [UInt8], count: 61 * 61)
     for y in 28...32 { for x in 28...32 { pixels[y * 61 + x] = [255, 255, 255, 255] } }
     let blurred = BlurTransformer(radius: radius).transform(decoded(61, 61, pixels)).pixels
@@ -87,7 +85,7 @@ import Testing
     #expect(zip(blurred.bytes, blurred.transposed.bytes).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
   }
 
-  @Test("blurring keeps flat images, even if the blur is wider than they are") func flatBlur() {
+  @Test func `blurring keeps flat images, even if the blur is wider than they are`() {
     for radius in [0, 0.5, 1, 2, 100] {
       let flat = decoded(5, 3, Array(repeating: [10, 20, 30, 200], count: 15))
       #expect(BlurTransformer(radius: radius).transform(flat) == flat)
@@ -96,7 +94,7 @@ import Testing
     #expect(BlurTransformer(radius: 3).transform(edge).pixels[1, 0].prefix(3) == [250, 0, 0])
   }
 
-  @Test("a pipeline applies its steps in order, and to animations only those that support them") func pipeline() throws {
+  @Test func `a pipeline applies its steps in order, and to animations only those that support them`() throws {
     let image = numbered(4, 1)
     let pipeline = PipelineTransformer([
       CroppingTransformer(PixelRectangle(x: 0, y: 0, width: 2, height: 1)), FlippingTransformer(horizontal: true),
@@ -110,7 +108,7 @@ import Testing
     #expect(moving.pixels.size == ImageSize(width: 2, height: 1))
   }
 
-  @Test("every built-in transformer treats all frames alike and keeps durations and loops") func frames() throws {
+  @Test func `every built-in transformer treats all frames alike and keeps durations and loops`() throws {
     let all: [any ImageTransformer] = [
       ResizingTransformer(width: 2), CroppingTransformer(PixelRectangle(x: 1, y: 0, width: 2, height: 1)),
       RoundCornerTransformer(radius: 0.5), RotationTransformer(degrees: 90), RotationTransformer(degrees: 20),

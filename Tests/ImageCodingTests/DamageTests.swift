@@ -7,8 +7,7 @@ import Testing
   private static let places = 250
   private static let limits = DecodingLimits(maximumPixels: 1_000_000, maximumScans: 50)
 
-  @Test("truncated files never crash a decoder", arguments: FixtureImage.all)
-  func cutFiles(_ image: FixtureImage) {
+  @Test(arguments: FixtureImage.all) func `truncated files never crash a decoder`(_ image: FixtureImage) {
     let bytes = image.bytes
     for place in 0..<Self.places {
       var bytes = Array(bytes.prefix(bytes.count * place / Self.places))
@@ -20,8 +19,7 @@ import Testing
     }
   }
 
-  @Test("files with a wrong byte never crash a decoder", arguments: FixtureImage.all)
-  func filesWithAWrongByte(_ image: FixtureImage) {
+  @Test(arguments: FixtureImage.all) func `files with a wrong byte never crash a decoder`(_ image: FixtureImage) {
     var random = SeededRandom(seed: UInt64(image.bytes.count))
     for place in 0..<Self.places {
       var bytes = image.bytes

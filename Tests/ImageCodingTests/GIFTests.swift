@@ -19,8 +19,8 @@ func letters(_ pixels: PixelBuffer) -> String {
 @Suite("GIF pictures") struct GIFTests {
   private func decodedLetters(_ gif: GIFMaker) throws -> String { letters(try Standard.decode(gif.finished).pixels) }
 
-  @Test("both versions decode with global and local colour tables", arguments: ["GIF87a", "GIF89a"])
-  func tablesOfColors(version: String) throws {
+  @Test(arguments: ["GIF87a", "GIF89a"])
+  func `both versions decode with global and local colour tables`(version: String) throws {
     var gif = GIFMaker(width: 2, height: 2, version: version)
     gif.picture([0, 1, 2, 3], width: 2)
     #expect(try decodedLetters(gif) == "rgbw")
@@ -30,8 +30,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try decodedLetters(local) == "wbgr")
   }
 
-  @Test("missing colours are grey without a table, and black beyond its end")
-  func missingColors() throws {
+  @Test func `missing colours are grey without a table, and black beyond its end`() throws {
     var grey = GIFMaker(width: 4, height: 1, colors: nil)
     grey.picture([0, 1, 2, 3], width: 4)
     #expect(try Standard.decode(grey.finished).pixels.bytes == [0, 0, 0, 255, 1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255])
@@ -42,8 +41,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try decodedLetters(beyond) == "rgkk")
   }
 
-  @Test("interlaced rows are read in four passes")
-  func interlaced() throws {
+  @Test func `interlaced rows are read in four passes`() throws {
     // Rows in stored order: every eighth from the first and the fifth, every fourth from the third, every second from the second.
     let stored: [UInt8] = [0, 8, 4, 2, 6, 1, 3, 5, 7].map { $0 % 4 }
     var gif = GIFMaker(width: 1, height: 9)
@@ -51,8 +49,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try decodedLetters(gif) == "rgbwrgbwr")
   }
 
-  @Test("a small first frame is surrounded by the background, or transparent pixels")
-  func smallFirstFrame() throws {
+  @Test func `a small first frame is surrounded by the background, or transparent pixels`() throws {
     var opaque = GIFMaker(width: 3, height: 2, background: 2)
     opaque.picture([1], left: 1, top: 1, width: 1)
     #expect(try decodedLetters(opaque) == "bbbbgb")
@@ -65,8 +62,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try Standard.header(transparent.finished).hasAlpha)
   }
 
-  @Test("a first frame outside the screen enlarges it", arguments: [(0, 0), (1, 1), (2, 5)])
-  func firstFrameOutside(width: Int, height: Int) throws {
+  @Test(arguments: [(0, 0), (1, 1), (2, 5)]) func `a first frame outside the screen enlarges it`(width: Int, height: Int) throws {
     var gif = GIFMaker(width: width, height: height)
     gif.picture([1, 1], left: 2, top: 1, width: 2)
     let size = ImageSize(width: 4, height: max(2, height))
@@ -74,8 +70,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try letters(Standard.decode(gif.finished).pixels).prefix(8) == "rrrrrrgg")
   }
 
-  @Test("parts of later frames outside the screen are dropped")
-  func laterFrameOutside() throws {
+  @Test func `parts of later frames outside the screen are dropped`() throws {
     var gif = GIFMaker(width: 2, height: 2)
     gif.picture([0, 0, 0, 0], width: 2)
     gif.picture([1, 2, 3, 3], left: 1, top: 1, width: 2)
@@ -84,8 +79,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map { letters($0.pixels) } == ["rrrr", "rrrg", "rrrg"])
   }
 
-  @Test("a frame is kept, is cleared to the background, or restores the previous contents")
-  func disposal() throws {
+  @Test func `a frame is kept, is cleared to the background, or restores the previous contents`() throws {
     var gif = GIFMaker(width: 3, height: 1, background: 3)
     gif.control(disposal: 1)
     gif.picture([0, 0, 0], width: 3)
@@ -102,8 +96,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map { letters($0.pixels) } == ["rrr", "grr", "rbr", "rwb", "gwb", "ggb"])
   }
 
-  @Test("a frame with a transparent colour is cleared to transparent")
-  func transparentDisposal() throws {
+  @Test func `a frame with a transparent colour is cleared to transparent`() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.picture([0, 0], width: 2)
     gif.control(disposal: 2, transparent: 3)
@@ -114,8 +107,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(image.header.hasAlpha)
   }
 
-  @Test("loops are counted as in the file, in either extension, and once by default")
-  func loops() throws {
+  @Test func `loops are counted as in the file, in either extension, and once by default`() throws {
     func loopCount(_ change: (inout GIFMaker) -> Void) throws -> Int? {
       var gif = GIFMaker(width: 1, height: 1)
       change(&gif)
@@ -131,8 +123,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try loopCount { $0.application("NETSCAPE2.0", [2, 9, 9, 9, 9]) } == 1)
   }
 
-  @Test("durations are hundredths of a second, and those below 11 ms count as 100 ms")
-  func durations() throws {
+  @Test func `durations are hundredths of a second, and those below 11 ms count as 100 ms`() throws {
     var gif = GIFMaker(width: 1, height: 1)
     for centiseconds in [0, 1, 2, 65_535] {
       gif.control(centiseconds: centiseconds)
@@ -143,8 +134,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map(\.duration) == [100, 100, 20, 655_350, 100].map { .milliseconds($0) })
   }
 
-  @Test("the header names the profile, and a still image isn't animated")
-  func header() throws {
+  @Test func `the header names the profile, and a still image isn't animated`() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.loops(0)
     var profile = [UInt8](repeating: 0, count: 128) + [0, 0, 0, 1] + Array("desc".utf8) + [0, 0, 0, 144, 0, 0, 0, 20]

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("geometric transformers") struct GeometryTransformerTests {
   @Test(
-    "resizing returns the size for its fit",
     arguments: [
       (400, 300, .inside, 5250, 3450, 400, 263), (150, 150, .inside, 100, 200, 75, 150), (400, 300, .inside, 40, 30, 40, 30),
       (400, nil, .inside, 1000, 3000, 400, 1200), (nil, 300, .inside, 1000, 3000, 100, 300), (9, 9, .inside, 1000, 1, 9, 1),
@@ -13,7 +12,7 @@ import Testing
       (50, 20, .fill, 100, 100, 50, 20), (nil, 20, .fill, 10, 5, 40, 20),
     ] as [(Int?, Int?, ResizingTransformer.Fit, Int, Int, Int, Int)]
   )
-  func resizedSize(
+  func `resizing returns the size for its fit`(
     width: Int?,
     height: Int?,
     fit: ResizingTransformer.Fit,
@@ -26,7 +25,7 @@ import Testing
     #expect(transformer.targetSize(of: ImageSize(width: from, height: by)) == ImageSize(width: toWidth, height: toHeight))
   }
 
-  @Test("an image decoded to the box has the same size") func decodingBox() {
+  @Test func `an image decoded to the box has the same size`() {
     for (width, height) in [(5250, 3450), (100, 200), (3, 3000), (40, 30), (401, 299)] {
       for transformer in [ResizingTransformer(width: 400, height: 300), .init(width: 150), .init(height: 77)] {
         let size = ImageSize(width: width, height: height)
@@ -43,7 +42,7 @@ import Testing
     #expect(PipelineTransformer([]).decodingBox == nil)
   }
 
-  @Test("cover crops both ends equally and keeps the aspect ratio") func cover() throws {
+  @Test func `cover crops both ends equally and keeps the aspect ratio`() throws {
     // Red, green, blue, white columns.
     let image = decoded(4, 1, [[255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255], [255, 255, 255, 255]])
     let covered = try ResizingTransformer(width: 2, height: 1, fit: .cover).transform(image)
@@ -54,7 +53,7 @@ import Testing
     #expect(square.pixels[0, 0] == [0, 255, 0, 255])
   }
 
-  @Test("enlarging interpolates linearly, and transparent colours don't bleed") func enlarging() {
+  @Test func `enlarging interpolates linearly, and transparent colours don't bleed`() {
     let grey = PixelBuffer(size: ImageSize(width: 2, height: 1), bytes: [0, 0, 0, 255, 100, 200, 40, 255])
     let row = grey.resized(to: ImageSize(width: 4, height: 1))
     #expect(row.bytes == [0, 0, 0, 255, 25, 50, 10, 255, 75, 150, 30, 255, 100, 200, 40, 255])
@@ -68,13 +67,13 @@ import Testing
     )
   }
 
-  @Test("a result with too many pixels is rejected before it is created") func tooMany() {
+  @Test func `a result with too many pixels is rejected before it is created`() {
     let image = decoded(1, 1000, Array(repeating: [0, 0, 0, 255], count: 1000))
     #expect(throws: TransformError.self) { try ResizingTransformer(width: 65_000, fit: .fill).transform(image) }
     #expect(throws: TransformError.self) { try ResizingTransformer(width: .max, height: .max, fit: .fill).transform(image) }
   }
 
-  @Test("cropping returns the part inside the image") func cropping() throws {
+  @Test func `cropping returns the part inside the image`() throws {
     let image = numbered(4, 3)
     let inner = try CroppingTransformer(PixelRectangle(x: 1, y: 1, width: 2, height: 2)).transform(image)
     #expect(inner.header.size == ImageSize(width: 2, height: 2) && numbers(inner) == [5, 6, 9, 10])
@@ -85,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("flipping mirrors the image") func flipping() {
+  @Test func `flipping mirrors the image`() {
     let image = numbered(3, 2)
     #expect(numbers(FlippingTransformer(horizontal: true).transform(image)) == [2, 1, 0, 5, 4, 3])
     #expect(numbers(FlippingTransformer(vertical: true).transform(image)) == [3, 4, 5, 0, 1, 2])
@@ -93,7 +92,7 @@ import Testing
     #expect(FlippingTransformer().transform(image) == image)
   }
 
-  @Test("quarter turns are exact and clockwise") func quarterTurns() {
+  @Test func `quarter turns are exact and clockwise`() {
     let image = numbered(3, 2)
     let right = RotationTransformer(degrees: 90).transform(image)
     #expect(numbers(right) == [3, 0, 4, 1, 5, 2] && right.header.size == ImageSize(width: 2, height: 3))
@@ -109,7 +108,7 @@ import Testing
     )
   }
 
-  @Test("other angles enlarge or crop the image, with transparent corners") func angles() {
+  @Test func `other angles enlarge or crop the image, with transparent corners`() {
     let image = decoded(20, 10, Array(repeating: [10, 200, 30, 255], count: 200))
     let turned = RotationTransformer(degrees: 30).transform(image)
     #expect(turned.pixels.size == ImageSize(width: 23, height: 19) && turned.header.hasAlpha)
@@ -127,7 +126,7 @@ import Testing
     #expect(RotationTransformer(degrees: 30, fitsSize: false).transform(image).pixels.size == image.pixels.size)
   }
 
-  @Test("the result's header is upright and has its own size") func headers() throws {
+  @Test func `the result's header is upright and has its own size`() throws {
     var image = numbered(3, 2)
     image.header.size = ImageSize(width: 2, height: 3)
     image.header.orientation = 6

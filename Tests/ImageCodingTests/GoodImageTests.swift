@@ -3,8 +3,7 @@ import ImagePrimitives
 import Testing
 
 @Suite("good images") struct GoodImageTests {
-  @Test("each good image decodes to Pillow's pixels", arguments: FixtureImage.all)
-  func decodesToThePixelsThatPillowSees(_ image: FixtureImage) throws {
+  @Test(arguments: FixtureImage.all) func `each good image decodes to Pillow's pixels`(_ image: FixtureImage) throws {
     let decoded = try Standard.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
     #expect(decoded.warnings == image.warnings)
@@ -17,16 +16,15 @@ import Testing
     }
   }
 
-  @Test("verifying returns the same header as parsing", arguments: FixtureImage.all)
-  func isProvenWithTheSameHeader(_ image: FixtureImage) throws {
+  @Test(arguments: FixtureImage.all) func `verifying returns the same header as parsing`(_ image: FixtureImage) throws {
     let proof = try Standard.prove(image.bytes)
     #expect(proof.header == (try Standard.decode(image.bytes).header))
     #expect(proof.header.displaySize == image.size)
     #expect(proof.warnings == image.warnings && proof.header.warnings == image.warnings)
   }
 
-  @Test("a header says how many bytes it needs, and that many suffice", arguments: FixtureImage.all)
-  func headerFromGrowingPrefix(_ image: FixtureImage) throws {
+  @Test(arguments: FixtureImage.all)
+  func `a header says how many bytes it needs, and that many suffice`(_ image: FixtureImage) throws {
     let bytes = image.bytes
     let whole = try Standard.header(bytes)
     var length = 0
@@ -51,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("the orientation is applied once") func orientationTurnsTheImageOnce() throws {
+  @Test func `the orientation is applied once`() throws {
     let image = FixtureImage.named("rotated.jpg")
     let decoded = try Standard.decode(image.bytes)
     #expect(decoded.header.orientation == 6)
@@ -61,7 +59,6 @@ import Testing
 
   /// The displayed positions of the stored top left and top right corners, by the EXIF specification's table of orientations.
   @Test(
-    "every orientation puts the corners in the right places",
     arguments: [
       (1, "top left", "top right"), (2, "top right", "top left"), (3, "bottom right", "bottom left"),
       (4, "bottom left", "bottom right"),
@@ -69,7 +66,7 @@ import Testing
       (8, "bottom left", "top left"),
     ]
   )
-  func everyOrientationPutsTheCornersWhereTheyBelong(orientation: UInt8, topLeft: String, topRight: String) throws {
+  func `every orientation puts the corners in the right places`(orientation: UInt8, topLeft: String, topRight: String) throws {
     var bytes = FixtureImage.named("rotated.jpg").bytes
     let tag = try #require(bytes.indices.dropLast(9).first { bytes[$0...].starts(with: [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0]) })
     bytes[tag + 9] = 1
@@ -88,17 +85,16 @@ import Testing
   }
 
   @Test(
-    "the header reports alpha",
     arguments: [
       ("rgba.png", true), ("rgb.png", false), ("palette-alpha.png", true), ("palette.png", false), ("transparent-key.png", true),
       ("alpha.webp", true), ("lossy.webp", false), ("photo.jpg", false),
     ]
   )
-  func headerTellsAlpha(name: String, hasAlpha: Bool) throws {
+  func `the header reports alpha`(name: String, hasAlpha: Bool) throws {
     #expect(try Standard.header(FixtureImage.named(name).bytes).hasAlpha == hasAlpha)
   }
 
-  @Test("the header of a complete animation counts its frames") func headerOfAWholeAnimationCountsItsFrames() throws {
+  @Test func `the header of a complete animation counts its frames`() throws {
     #expect(try Standard.header(FixtureImage.named("animated.webp").bytes).frames == 2)
     #expect(try Standard.header(FixtureImage.named("lossy.webp").bytes).frames == 1)
   }

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("the standard registry decodes all formats that are built in") func standardReadsAllThatIsBuiltIn() {
+  @Test func `the standard registry decodes all formats that are built in`() {
     var expected: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .svg, .ico]
     #if AVIF
     expected.insert(.avif)
@@ -31,7 +31,7 @@ import Testing
     #expect(Set(ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }) == expected)
   }
 
-  @Test("the coder added last is tried first") func theCoderAddedLastIsAskedFirst() {
+  @Test func `the coder added last is tried first`() {
     var registry = ImageCoderRegistry.standard
     registry.add(Rejecting())
     #expect(registry.coder(for: .png) is Rejecting)
@@ -39,7 +39,7 @@ import Testing
     #expect(registry.coder(for: .jpeg) is JPEGCoder)
   }
 
-  @Test("a removed format has no coder until one is added") func aRemovedFormatHasNoCoder() {
+  @Test func `a removed format has no coder until one is added`() {
     var registry = ImageCoderRegistry.standard
     let description = registry.description
     registry.remove(.png)

@@ -39,21 +39,21 @@ import Testing
     String(decoding: try (registry ?? all).encode(image), as: UTF8.self)
   }
 
-  @Test("an image is encoded in its data's format at full quality") func itsOwnFormat() throws {
+  @Test func `an image is encoded in its data's format at full quality`() throws {
     for format in [ImageFormat.jpeg, .png, .webp] {
       #expect(try written(image(format)) == "\(format.name) 100")
       #expect(try written(image(format, alpha: 0)) == "\(format.name) 100")
     }
   }
 
-  @Test("if its format cannot be written, transparent pixels give PNG and others JPEG") func anotherFormat() throws {
+  @Test func `if its format cannot be written, transparent pixels give PNG and others JPEG`() throws {
     for format in [ImageFormat.gif, .avif, .heic] {
       #expect(try written(image(format)) == "jpeg 100")
       #expect(try written(image(format, alpha: 254)) == "png 100")
     }
   }
 
-  @Test("an animation stays animated if the format allows it") func animations() throws {
+  @Test func `an animation stays animated if the format allows it`() throws {
     for format in [ImageFormat.gif, .webp, .png] {
       var moving = animated()
       moving.header.format = format
@@ -65,12 +65,12 @@ import Testing
     }
   }
 
-  @Test("a requested format and quality are used") func asked() throws {
+  @Test func `a requested format and quality are used`() throws {
     let bytes = try all.encode(image(.png), as: .webp, options: EncodingOptions(quality: 7))
     #expect(String(decoding: bytes, as: UTF8.self) == "webp 7")
   }
 
-  @Test("a format without an encoder is rejected") func nobody() throws {
+  @Test func `a format without an encoder is rejected`() throws {
     #expect(imageError { try all.encode(image(.png), as: .gif) }?.kind == .unencodable)
     #expect(imageError { try ImageCoderRegistry().encode(image(.png)) }?.kind == .unencodable)
   }

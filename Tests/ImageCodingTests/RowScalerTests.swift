@@ -5,13 +5,12 @@ import Testing
 
 @Suite("scaling by area averaging") struct RowScalerTests {
   @Test(
-    "scaling agrees with its definition, pixel by pixel",
     arguments: [
       (7, 5, 3, 2), (10, 10, 9, 9), (16, 16, 4, 4), (31, 17, 1, 1), (5, 1, 2, 1), (1, 9, 1, 4), (13, 8, 13, 3), (8, 13, 3, 13),
       (100, 3, 99, 3), (64, 64, 63, 1),
     ]
   )
-  func agreesWithTheDefinition(width: Int, height: Int, toWidth: Int, toHeight: Int) {
+  func `scaling agrees with its definition, pixel by pixel`(width: Int, height: Int, toWidth: Int, toHeight: Int) {
     var random = SeededRandom(seed: UInt64(width * 1000 + toWidth))
     for opaque in [true, false] {
       let image = PixelBuffer(random: ImageSize(width: width, height: height), isOpaque: opaque, using: &random)
@@ -20,8 +19,8 @@ import Testing
     }
   }
 
-  @Test("a flat colour is unchanged, even half transparent", arguments: [(1, 1), (3, 7), (99, 1), (100, 49)])
-  func flatColoursStay(width: Int, height: Int) {
+  @Test(arguments: [(1, 1), (3, 7), (99, 1), (100, 49)])
+  func `a flat colour is unchanged, even half transparent`(width: Int, height: Int) {
     for alpha in [255, 128, 1] as [UInt8] {
       let image = PixelBuffer(flat: [200, 17, 3, alpha], ImageSize(width: 100, height: 50))
       let target = ImageSize(width: width, height: height)
@@ -29,17 +28,17 @@ import Testing
     }
   }
 
-  @Test("the colour of transparent pixels doesn't bleed") func transparentColoursDoNotCount() {
+  @Test func `the colour of transparent pixels doesn't bleed`() {
     let image = PixelBuffer(size: ImageSize(width: 2, height: 1), bytes: [255, 0, 0, 255, 0, 255, 0, 0])
     #expect(image.reduced(to: ImageSize(width: 1, height: 1)).bytes == [255, 0, 0, 128])
   }
 
-  @Test("halves are rounded up") func halvesAreRoundedUp() {
+  @Test func `halves are rounded up`() {
     let image = PixelBuffer(size: ImageSize(width: 2, height: 1), bytes: [0, 1, 2, 255, 1, 2, 3, 255])
     #expect(image.reduced(to: ImageSize(width: 1, height: 1)).bytes == [1, 2, 3, 255])
   }
 
-  @Test("the sum of all pixels is kept if areas are whole") func sumsAreKept() {
+  @Test func `the sum of all pixels is kept if areas are whole`() {
     var random = SeededRandom(seed: 7)
     let image = PixelBuffer(random: ImageSize(width: 60, height: 40), isOpaque: true, using: &random)
     let small = image.reduced(to: ImageSize(width: 12, height: 10))
@@ -51,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("areas wider than 32-bit sums scale correctly") func widestRows() {
+  @Test func `areas wider than 32-bit sums scale correctly`() {
     let wide = ImageSize(width: 70_000, height: 2)
     #expect(
       PixelBuffer(flat: [255, 255, 255, 254], wide).reduced(to: ImageSize(width: 1, height: 1)).bytes == [255, 255, 255, 254]
@@ -62,7 +61,7 @@ import Testing
     )
   }
 
-  @Test("scaling to the same size returns the same image") func sameSize() {
+  @Test func `scaling to the same size returns the same image`() {
     var random = SeededRandom(seed: 1)
     let image = PixelBuffer(random: ImageSize(width: 9, height: 4), isOpaque: false, using: &random)
     #expect(image.reduced(to: image.size) == image)

@@ -24,7 +24,7 @@ import Testing
     return failures
   }
 
-  @Test("corrupt AVIF images print nothing") func avif() async {
+  @Test func `corrupt AVIF images print nothing`() async {
     let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let failures = Self.decodeCorrupt(["avif/alpha.avif", "avif/animated-alpha.avif", "avif/grid.avif"], copies: 40)
       try #require(failures > 20)
@@ -32,7 +32,7 @@ import Testing
     #expect(String(decoding: child?.standardErrorContent ?? [], as: UTF8.self) == "")
   }
 
-  @Test("corrupt JPEG XL images print nothing") func jpegXL() async {
+  @Test func `corrupt JPEG XL images print nothing`() async {
     let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let failures = Self.decodeCorrupt(["jxl/photo.jxl", "jxl/modular.jxl", "jxl/animated.jxl"], copies: 40)
       try #require(failures > 20)
@@ -40,7 +40,7 @@ import Testing
     #expect(String(decoding: child?.standardErrorContent ?? [], as: UTF8.self) == "")
   }
 
-  @Test("corrupt HEIC and TIFF images print nothing") func others() async {
+  @Test func `corrupt HEIC and TIFF images print nothing`() async {
     let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let failures = Self.decodeCorrupt(["heic/photo.heic", "tiff/raw.tif"], copies: 40)
       try #require(failures > 5)

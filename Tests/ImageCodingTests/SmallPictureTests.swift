@@ -17,8 +17,7 @@ import Testing
     return DecodedImage(header: ImageHeader(format: .png, size: size), pixels: PixelBuffer(size: size, bytes: pixels))
   }
 
-  @Test("a small image is decoded at full scale, whole or progressively", arguments: sizes)
-  func isDecodedInFullScale(size: ImageSize) throws {
+  @Test(arguments: sizes) func `a small image is decoded at full scale, whole or progressively`(size: ImageSize) throws {
     let image = checkerboard(size)
     let file = try JPEGCoder().encode(image, as: .jpeg, options: EncodingOptions(quality: 95))
     let back = try Standard.decode(file).pixels

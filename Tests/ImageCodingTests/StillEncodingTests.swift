@@ -12,8 +12,8 @@ import Testing
     Double(zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.bytes.count)
   }
 
-  @Test("a PNG round trip is lossless", arguments: ["rgb.png", "rgba.png", "grey.png", "palette-alpha.png", "photo-small.jpg"])
-  func png(name: String) throws {
+  @Test(arguments: ["rgb.png", "rgba.png", "grey.png", "palette-alpha.png", "photo-small.jpg"])
+  func `a PNG round trip is lossless`(name: String) throws {
     let image = try Standard.decode(FixtureImage.named(name).bytes)
     let file = try PNGCoder().encode(image, as: .png, options: EncodingOptions())
     let back = try Standard.decode(file)
@@ -21,8 +21,7 @@ import Testing
     #expect(back.warnings == [])
   }
 
-  @Test("a PNG gets the smallest colour type that holds its pixels")
-  func colorTypes() throws {
+  @Test func `a PNG gets the smallest colour type that holds its pixels`() throws {
     func colorType(_ pixels: [UInt8]) throws -> UInt8 {
       let image = DecodedImage(
         header: ImageHeader(format: .png, size: ImageSize(width: 2, height: 1)),
@@ -38,8 +37,7 @@ import Testing
     #expect(try colorType([1, 1, 2, 255, 2, 2, 2, 0]) == 6)
   }
 
-  @Test("a JPEG round trip is closer at higher quality")
-  func jpeg() throws {
+  @Test func `a JPEG round trip is closer at higher quality`() throws {
     var last = Double.infinity
     var size = 0
     for quality in [30, 85, 90, 100] {
@@ -53,8 +51,7 @@ import Testing
     #expect(last < 1)
   }
 
-  @Test("chroma is subsampled below quality 90")
-  func subsampling() throws {
+  @Test func `chroma is subsampled below quality 90`() throws {
     for (quality, factors) in [(89, 0x22), (90, 0x11)] as [(Int, UInt8)] {
       let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: quality))
       let frame = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xC0 })
@@ -62,8 +59,7 @@ import Testing
     }
   }
 
-  @Test("a JPEG has no alpha: transparent pixels are drawn on white")
-  func flattened() throws {
+  @Test func `a JPEG has no alpha: transparent pixels are drawn on white`() throws {
     let file = try JPEGCoder().encode(Self.disc, as: .jpeg, options: EncodingOptions(quality: 100))
     let back = try Standard.decode(file).pixels.bytes
     let source = Self.disc.pixels.bytes
@@ -74,16 +70,15 @@ import Testing
     #expect(differences.max().map { $0 <= 8 } == true)
   }
 
-  @Test("the quality is lowered until a JPEG fits, and no further", arguments: [3_000, 6_000, 12_000])
-  func maximumBytes(_ limit: Int) throws {
+  @Test(arguments: [3_000, 6_000, 12_000])
+  func `the quality is lowered until a JPEG fits, and no further`(_ limit: Int) throws {
     let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: 95, maximumBytes: limit))
     #expect(file.count <= limit)
     let sizes = try (1...95).map { try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: $0)).count }
     #expect(file.count == sizes.last { $0 <= limit })
   }
 
-  @Test("an image that never fits isn't written")
-  func neverFits() {
+  @Test func `an image that never fits isn't written`() {
     let small = imageError { try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(maximumBytes: 200)) }
     #expect(small?.kind == .unencodable)
     expectGolden(small?.message)
@@ -98,8 +93,7 @@ import Testing
     #expect(error?.kind == .unencodable && error?.message.contains("65500") == true)
   }
 
-  @Test("an image is reduced to the requested box")
-  func maximumSize() throws {
+  @Test func `an image is reduced to the requested box`() throws {
     let options = EncodingOptions(maximumSize: ImageSize(width: 100, height: 100))
     let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: options)
     #expect(try Standard.header(file).size == ImageSize(width: 100, height: 67))
@@ -107,8 +101,7 @@ import Testing
     #expect(try Standard.header(PNGCoder().encode(Self.photo, as: .png, options: whole)).size == Self.photo.pixels.size)
   }
 
-  @Test("the first frame of an animation is written upright")
-  func upright() throws {
+  @Test func `the first frame of an animation is written upright`() throws {
     let animated = try Standard.decode(FixtureImage.named("animated.png").bytes)
     #expect(try Standard.decode(PNGCoder().encode(animated, as: .png, options: EncodingOptions())).pixels == animated.pixels)
     let turned = try Standard.decode(FixtureImage.named("rotated.jpg").bytes)
@@ -117,10 +110,9 @@ import Testing
   }
 
   @Test(
-    "the libraries' own tools read the written files",
     .enabled(if: ["djpeg", "pngtopnm"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") })
   )
-  func tools() throws {
+  func `the libraries' own tools read the written files`() throws {
     let folder = TemporaryDirectory()
     let files = [
       ("djpeg", try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions())),

@@ -5,32 +5,28 @@ import Testing
 
 @Suite("headers of JPEG and PNG") struct StillHeaderTests {
   @Test(
-    "the header has the file's colour space",
     arguments: [
       ("photo.jpg", .ycbcr), ("grey.jpg", .gray), ("cmyk.jpg", .cmyk), ("cmyk-unmarked.jpg", .cmyk), ("ycck.jpg", .ycck),
       ("rgb.png", .rgb), ("rgba.png", .rgb), ("palette.png", .indexed), ("grey.png", .gray), ("bilevel.png", .gray),
     ] as [(String, ImageHeader.ColorSpace)]
   )
-  func colorSpace(name: String, colorSpace: ImageHeader.ColorSpace) throws {
+  func `the header has the file's colour space`(name: String, colorSpace: ImageHeader.ColorSpace) throws {
     #expect(try Standard.header(FixtureImage.named(name).bytes).colorSpace == colorSpace)
   }
 
-  @Test("a JPEG's first profile segment names its profile")
-  func profileOfJPEG() throws {
+  @Test func `a JPEG's first profile segment names its profile`() throws {
     #expect(try Standard.header(FixtureImage.named("profile.jpg").bytes).profile == ICCProfile(name: "sRGB built-in"))
     #expect(try Standard.header(FixtureImage.named("photo.jpg").bytes).profile == nil)
   }
 
-  @Test("a PNG's iCCP chunk names its profile")
-  func profileOfPNG() throws {
+  @Test func `a PNG's iCCP chunk names its profile`() throws {
     var png = PNGBuilder(width: 2, height: 2)
     png.before = PNGBuilder.chunk("iCCP", Array("Display P3\0\0".utf8) + PNGBuilder.stored([1, 2, 3]))
     #expect(try Standard.header(png.file()).profile == ICCProfile(name: "Display P3"))
     #expect(try Standard.header(png.file(), prefix: png.file().count - 20).profile == ICCProfile(name: "Display P3"))
   }
 
-  @Test("a PNG's orientation may follow the image data; then only the whole file has it")
-  func orientationOfPNG() throws {
+  @Test func `a PNG's orientation may follow the image data; then only the whole file has it`() throws {
     let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
     var before = PNGBuilder(width: 3, height: 2)
     before.before = exif
@@ -42,8 +38,7 @@ import Testing
     #expect(try Standard.decode(behind).pixels.size == ImageSize(width: 2, height: 3))
   }
 
-  @Test("a prefix shows that a PNG is animated, and the whole file its frame count")
-  func animation() throws {
+  @Test func `a prefix shows that a PNG is animated, and the whole file its frame count`() throws {
     let bytes = FixtureImage.named("animated.png").bytes
     let whole = try Standard.header(bytes)
     #expect(whole.isAnimated && whole.frames == 3)
@@ -52,8 +47,7 @@ import Testing
     #expect(try !Standard.header(FixtureImage.named("rgb.png").bytes).isAnimated)
   }
 
-  @Test("an orientation after the frame header counts")
-  func orientationBehindTheFrameHeader() throws {
+  @Test func `an orientation after the frame header counts`() throws {
     let bytes = FlatJPEG(width: 16, height: 8).bytes
     let exif = FlatJPEG.segment(
       0xE1,
@@ -63,8 +57,7 @@ import Testing
     #expect(try Standard.header(Array(bytes[..<scan]) + exif + bytes[scan...]).orientation == 8)
   }
 
-  @Test("a JPEG without a scan is rejected by its header")
-  func withoutScan() throws {
+  @Test func `a JPEG without a scan is rejected by its header`() throws {
     let bytes = FlatJPEG(width: 16, height: 8).bytes
     let scan = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
     let error = imageError { try Standard.header(Array(bytes[..<scan]) + [0xFF, 0xD9]) }
@@ -80,8 +73,7 @@ import Testing
 
   private func name(_ bytes: [UInt8]) -> String? { bytes.withUnsafeBytes { ICCProfile(data: $0).name } }
 
-  @Test("profile names are ASCII in version 2 and UTF-16 in version 4")
-  func bothVersions() {
+  @Test func `profile names are ASCII in version 2 and UTF-16 in version 4`() {
     let plain = Array("desc\0\0\0\0".utf8) + PNGBuilder.number(10) + Array("Adobe RGB\0rest".utf8)
     #expect(name(profile(plain)) == "Adobe RGB")
     let localized =
@@ -90,8 +82,7 @@ import Testing
     #expect(name(profile(localized)) == "P∈")
   }
 
-  @Test("a profile that is truncated, empty or has wrong lengths has no name")
-  func damaged() {
+  @Test func `a profile that is truncated, empty or has wrong lengths has no name`() {
     let plain = Array("desc\0\0\0\0".utf8) + PNGBuilder.number(10) + Array("Adobe RGB\0".utf8)
     #expect(name([]) == nil)
     #expect(name(profile(plain, offset: 0x7FFF_FFFF)) == nil)

@@ -11,17 +11,16 @@ import Testing
     return error
   }
 
-  @Test("a header of 2^62 pixels is rejected whatever is allowed") func mostPixels() {
+  @Test func `a header of 2^62 pixels is rejected whatever is allowed`() {
     let png = PNGBuilder(width: 0x7FFF_FFFF, height: 0x7FFF_FFFF)
     let file = PNGBuilder.signature + png.header + PNGBuilder.chunk("IDAT", [1]) + PNGBuilder.end
     #expect(rejection(file, DecodingLimits(maximumPixels: .max))?.kind == .dimensions(maximumPixels: 1 << 40))
   }
 
   @Test(
-    "text and profiles that decompress beyond the limit are rejected",
     arguments: ["zTXt", "iTXt", "iCCP"]
   )
-  func bomb(name: String) throws {
+  func `text and profiles that decompress beyond the limit are rejected`(name: String) throws {
     let head: [UInt8] = name == "iTXt" ? [0x61, 0, 1, 0, 0, 0] : [0x61, 0, 0]
     func file(_ matches: Int) -> [UInt8] {
       var png = PNGBuilder(width: 2, height: 2)
@@ -35,8 +34,7 @@ import Testing
     expectGolden(error?.message, for: name)
   }
 
-  @Test("too many chunks or segments are rejected")
-  func chunks() {
+  @Test func `too many chunks or segments are rejected`() {
     var png = PNGBuilder(width: 2, height: 2)
     png.before = Array(repeatElement(PNGBuilder.chunk("tEXt", [0x61, 0]), count: 20).joined())
     #expect(rejection(png.file(), DecodingLimits(maximumChunks: 20)) == nil)
@@ -49,8 +47,7 @@ import Testing
     expectGolden(rejection(flat[..<2] + comments + flat[2...])?.message)
   }
 
-  @Test("image data in many pieces is accepted")
-  func pieces() throws {
+  @Test func `image data in many pieces is accepted`() throws {
     let data = PNGBuilder.rows(50, 50, [7])
     let pieces = data.flatMap { PNGBuilder.chunk("IDAT", [$0]) }
     let png = PNGBuilder(width: 50, height: 50)
@@ -60,8 +57,7 @@ import Testing
     )
   }
 
-  @Test("a file that takes too long is rejected", arguments: [false, true])
-  func time(isProgressive: Bool) {
+  @Test(arguments: [false, true]) func `a file that takes too long is rejected`(isProgressive: Bool) {
     let bytes = FlatJPEG(width: 4000, height: 4000, isProgressive: isProgressive).bytes
     let error = imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
     #expect(error?.kind == .undecodable)
@@ -78,8 +74,7 @@ import Testing
     #expect(png?.kind == .undecodable)
   }
 
-  @Test("decoding counts pixels, rotated ones twice, and progressive coefficients")
-  func memory() throws {
+  @Test func `decoding counts pixels, rotated ones twice, and progressive coefficients`() throws {
     func least(_ bytes: [UInt8]) -> Int {
       var (low, high) = (0, 1 << 30)
       while low < high {
@@ -106,8 +101,7 @@ import Testing
     #expect(least(turned.file()) - least(upright.file()) >= 200 * 100 * 4 - 100 * 32)
   }
 
-  @Test("a shared memory budget is returned, even after a rejection")
-  func budget() throws {
+  @Test func `a shared memory budget is returned, even after a rejection`() throws {
     let budget = DecodingBudget(bytes: 1 << 20)
     let limits = DecodingLimits(budget: budget)
     for name in ["photo.jpg", "rgb.png", "animated.png"] {
@@ -119,8 +113,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("a 12-bit JPEG is rejected with the library's message")
-  func twelveBits() throws {
+  @Test func `a 12-bit JPEG is rejected with the library's message`() throws {
     var bytes = FlatJPEG(width: 8, height: 8).bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
     bytes[frame + 4] = 12

@@ -20,10 +20,9 @@ import Testing
   private static let files = FixtureImage.all.filter { $0.name.hasSuffix(".jpg") || $0.name.hasSuffix(".png") }
 
   @Test(
-    "the last partial image equals the whole one, however the bytes arrive",
     arguments: files.filter { $0.name != "arithmetic.jpg" }
   )
-  func endsAsTheWhole(_ image: FixtureImage) throws {
+  func `the last partial image equals the whole one, however the bytes arrive`(_ image: FixtureImage) throws {
     var whole = try Standard.decode(image.bytes)
     whole.animation = nil
     for count in [1 << 20, image.bytes.count / 7 + 1, 61] {
@@ -33,8 +32,8 @@ import Testing
     }
   }
 
-  @Test("an arithmetic-coded JPEG produces neither a partial image nor an error", arguments: [1 << 20, 1000, 61])
-  func arithmetic(count: Int) throws {
+  @Test(arguments: [1 << 20, 1000, 61])
+  func `an arithmetic-coded JPEG produces neither a partial image nor an error`(count: Int) throws {
     let bytes = FixtureImage.named("arithmetic.jpg").bytes
     #expect(try images(bytes, by: count).isEmpty)
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC9 })
@@ -48,10 +47,9 @@ import Testing
   }
 
   @Test(
-    "each partial image is closer to the whole one",
     arguments: ["progressive.jpg", "photo.jpg", "interlaced.png", "rgb.png"]
   )
-  func growsBetter(name: String) throws {
+  func `each partial image is closer to the whole one`(name: String) throws {
     let image = FixtureImage.named(name)
     let whole = try Standard.decode(image.bytes).pixels
     let images = try images(image.bytes, by: max(100, image.bytes.count / 25))
@@ -67,8 +65,7 @@ import Testing
     #expect(last == 0)
   }
 
-  @Test("missing parts are transparent", arguments: ["photo.jpg", "rgb.png"])
-  func restIsTransparent(name: String) throws {
+  @Test(arguments: ["photo.jpg", "rgb.png"]) func `missing parts are transparent`(name: String) throws {
     let image = FixtureImage.named(name)
     let half = try #require(try images(Array(image.bytes.prefix(image.bytes.count / 2)), by: 1000).last)
     let whole = try Standard.decode(image.bytes).pixels
@@ -78,8 +75,7 @@ import Testing
     #expect(half.pixels.bytes.suffix(row * 20).allSatisfy { $0 == 0 })
   }
 
-  @Test("a progressive JPEG is shown after its first scan")
-  func firstScan() throws {
+  @Test func `a progressive JPEG is shown after its first scan`() throws {
     let image = FixtureImage.named("progressive.jpg")
     let scans = image.bytes.indices.dropLast().filter { image.bytes[$0] == 0xFF && image.bytes[$0 + 1] == 0xDA }
     let first = try #require(try images(Array(image.bytes[..<(scans[1] + 20)]), by: 500).last)
@@ -87,24 +83,22 @@ import Testing
     #expect(first.pixels != (try Standard.decode(image.bytes).pixels))
   }
 
-  @Test("a partial image is returned only if there is something new")
-  func nothingNew() throws {
+  @Test func `a partial image is returned only if there is something new`() throws {
     let bytes = FixtureImage.named("photo.jpg").bytes
     let images = try images(bytes, by: 10)
     #expect(images.count < 60)
     #expect(images.allSatisfy { $0.warnings.isEmpty })
   }
 
-  @Test("an orientation after a PNG's image data rotates it at the end")
-  func lateOrientation() throws {
+  @Test func `an orientation after a PNG's image data rotates it at the end`() throws {
     let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
     let images = try images(PNGBuilder(width: 30, height: 20).file(behind: exif), by: 16)
     #expect(images.first?.pixels.size == ImageSize(width: 30, height: 20))
     #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
   }
 
-  @Test("a file with little besides its header produces its image", arguments: [1000, 90, 7, 5])
-  func nearlyAllHeader(count: Int) throws {
+  @Test(arguments: [1000, 90, 7, 5])
+  func `a file with little besides its header produces its image`(count: Int) throws {
     var png = PNGBuilder(width: 3, height: 2)
     png.before = PNGBuilder.chunk("tEXt", Array("Comment\0".utf8) + [UInt8](repeating: 0x20, count: 900))
     for file in [png.file(grey: 90), FlatJPEG(width: 8, height: 8, isColor: false).bytes] {
@@ -112,8 +106,8 @@ import Testing
     }
   }
 
-  @Test("a JPEG without its end marker gives all rows before its last bytes", arguments: ["photo.jpg", "progressive.jpg"])
-  func withoutEndMarker(name: String) throws {
+  @Test(arguments: ["photo.jpg", "progressive.jpg"])
+  func `a JPEG without its end marker gives all rows before its last bytes`(name: String) throws {
     let image = FixtureImage.named(name)
     let whole = try Standard.decode(image.bytes).pixels
     let last = try #require(try images(image.bytes.dropLast(2), by: 1000).last)
@@ -124,8 +118,8 @@ import Testing
     #expect(try images(image.bytes, by: image.bytes.count - 2).last?.pixels == whole)
   }
 
-  @Test("an error after a PNG's image data isn't an error here either", arguments: [1 << 20, 7, 1])
-  func wrongBehindThePicture(count: Int) throws {
+  @Test(arguments: [1 << 20, 7, 1])
+  func `an error after a PNG's image data isn't an error here either`(count: Int) throws {
     let builder = PNGBuilder(width: 30, height: 20)
     let data = PNGBuilder.chunk("IDAT", [1, 2, 3])
     let garbage = [
@@ -141,16 +135,15 @@ import Testing
     }
   }
 
-  @Test("a wrong checksum of the last image data chunk is an error", arguments: [1 << 20, 7, 1])
-  func wrongSumOfThePicture(count: Int) {
+  @Test(arguments: [1 << 20, 7, 1])
+  func `a wrong checksum of the last image data chunk is an error`(count: Int) {
     let builder = PNGBuilder(width: 30, height: 20)
     var file = builder.file()
     file[file.count - PNGBuilder.end.count - 1] ^= 1
     expectGolden(imageError { try images(file, by: count) }?.message)
   }
 
-  @Test("limits apply to arriving bytes")
-  func limits() throws {
+  @Test func `limits apply to arriving bytes`() throws {
     let jpeg = FlatJPEG(width: 2000, height: 1000, isProgressive: true).bytes
     #expect(
       imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumPixels: 1_999_999)) }?.kind
@@ -171,8 +164,7 @@ import Testing
     expectGolden(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message)
   }
 
-  @Test("broken data is rejected as it arrives, and no decoder waits for shared memory")
-  func broken() throws {
+  @Test func `broken data is rejected as it arrives, and no decoder waits for shared memory`() throws {
     expectGolden(imageError { try images(Fixtures.bytes("images/broken/bad-crc.png"), by: 100) }?.message)
     #expect(imageError { try images(Fixtures.bytes("images/broken/lying-height.jpg"), by: 100) }?.kind == .undecodable)
     let budget = DecodingBudget(bytes: 1)
@@ -183,10 +175,9 @@ import Testing
   }
 
   @Test(
-    "truncated or wrong bytes never crash a progressive decoder",
     arguments: ["photo-small.jpg", "progressive.jpg", "interlaced.png", "animated.png"]
   )
-  func damage(name: String) throws {
+  func `truncated or wrong bytes never crash a progressive decoder`(name: String) throws {
     let bytes = FixtureImage.named(name).bytes
     var random = SeededRandom(seed: 5)
     for _ in 0..<60 {

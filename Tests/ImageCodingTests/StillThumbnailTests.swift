@@ -18,13 +18,19 @@ import Testing
   }
 
   @Test(
-    "a thumbnail fits its box, keeps its aspect ratio and is never enlarged",
     arguments: [
       (100, 200, 150, 150, 75, 150), (5250, 3450, 400, 300, 400, 263), (64, 48, 640, 480, 64, 48), (64, 48, 64, 48, 64, 48),
       (1000, 10, 100, 100, 100, 1), (37, 53, 36, 53, 36, 52),
     ]
   )
-  func fits(width: Int, height: Int, boxWidth: Int, boxHeight: Int, resultWidth: Int, resultHeight: Int) throws {
+  func `a thumbnail fits its box, keeps its aspect ratio and is never enlarged`(
+    width: Int,
+    height: Int,
+    boxWidth: Int,
+    boxHeight: Int,
+    resultWidth: Int,
+    resultHeight: Int
+  ) throws {
     let expected = ImageSize(width: resultWidth, height: resultHeight)
     for bytes in [
       FlatJPEG(width: width, height: height).bytes, FlatJPEG(width: width, height: height, isProgressive: true).bytes,
@@ -39,8 +45,7 @@ import Testing
     #expect(image.pixels.size == expected)
   }
 
-  @Test("a thumbnail resembles the whole image", arguments: ["jpg", "png"])
-  func looksLikeTheWhole(type: String) throws {
+  @Test(arguments: ["jpg", "png"]) func `a thumbnail resembles the whole image`(type: String) throws {
     for image in FixtureImage.all where image.name.hasSuffix(".\(type)") && image.size.width <= 180 {
       let whole = try Standard.decode(image.bytes).pixels
       for side in [image.size.width - 1, image.size.width * 2 / 3, image.size.width / 8, 7] {
@@ -53,8 +58,7 @@ import Testing
     }
   }
 
-  @Test("a rotated image fits the box as displayed")
-  func turned() throws {
+  @Test func `a rotated image fits the box as displayed`() throws {
     for name in ["rotated.jpg", "rotated.png"] {
       let image = FixtureImage.named(name)
       #expect(image.size.height > image.size.width)
@@ -64,8 +68,7 @@ import Testing
     }
   }
 
-  @Test("a limit on pixel bytes decodes large images smaller")
-  func maximumBytes() throws {
+  @Test func `a limit on pixel bytes decodes large images smaller`() throws {
     for name in ["photo.jpg", "progressive.jpg", "rgb.png", "interlaced.png"] {
       let image = FixtureImage.named(name)
       let limit = image.size.pixels
@@ -75,8 +78,7 @@ import Testing
     }
   }
 
-  @Test("a 100-megapixel baseline JPEG is reduced within 32 MB; progressive coefficients count")
-  func hundredMegapixels() throws {
+  @Test func `a 100-megapixel baseline JPEG is reduced within 32 MB; progressive coefficients count`() throws {
     let limits = DecodingLimits(maximumBytes: 32 << 20)
     let image = try Self.decode(FlatJPEG(width: 10_000, height: 10_000).bytes, Self.thumbnail(400, 300), limits: limits)
     #expect(image.pixels.size == ImageSize(width: 300, height: 300))

@@ -43,11 +43,11 @@ import Testing
     ),
   ]
 
-  @Test("no built-in transformer's key has changed") func keysAreStable() {
+  @Test func `no built-in transformer's key has changed`() {
     for (transformer, key) in Self.keys { #expect(transformer.key == key) }
   }
 
-  @Test("no two transformers share a key") func keysDiffer() {
+  @Test func `no two transformers share a key`() {
     #expect(Set(Self.keys.map { $0.0.key }).count == Self.keys.count - 1)
   }
 }

@@ -52,7 +52,7 @@ import Testing
     ),
   ]
 
-  @Test("a shorthand has the key and the pixels of its transformer", arguments: pairs) func equal(pair: Pair) throws {
+  @Test(arguments: pairs) func `a shorthand has the key and the pixels of its transformer`(pair: Pair) throws {
     let image = Self.picture
     #expect(pair.short.key == pair.long.key)
     let result = try pair.short.transform(image)
@@ -60,7 +60,7 @@ import Testing
     #expect(result.pixels != image.pixels)
   }
 
-  @Test("a circle is the centred square with fully rounded corners") func circle() throws {
+  @Test func `a circle is the centred square with fully rounded corners`() throws {
     let wide = numbered(9, 5)
     let expected = try PipelineTransformer([
       CroppingTransformer(PixelRectangle(x: 2, y: 0, width: 5, height: 5)), RoundCornerTransformer(radius: 2.5),
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("a circle transforms every frame of an animation") func animatedCircle() {
+  @Test func `a circle transforms every frame of an animation`() {
     let result = CircleTransformer().transform(animated())
     #expect(CircleTransformer().transformsAnimated)
     #expect(result.animation?.frames.allSatisfy { $0.pixels.size == result.pixels.size } == true)

@@ -16,8 +16,8 @@ import Testing
     Double(zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.bytes.count)
   }
 
-  @Test("lossless encoding keeps all pixels, even hidden ones", arguments: ["rgb.png", "rgba.png", "bilevel.png"])
-  func lossless(name: String) throws {
+  @Test(arguments: ["rgb.png", "rgba.png", "bilevel.png"])
+  func `lossless encoding keeps all pixels, even hidden ones`(name: String) throws {
     var image = try Standard.decode(FixtureImage.named(name).bytes)
     if image.header.hasAlpha {
       for offset in stride(from: 3, to: 4_000, by: 8) { image.pixels.bytes[offset] = 0 }
@@ -28,10 +28,9 @@ import Testing
   }
 
   @Test(
-    "a higher quality takes more bytes and changes less, and alpha is unchanged",
     arguments: ["rgb.png", "rgba.png"]
   )
-  func quality(name: String) throws {
+  func `a higher quality takes more bytes and changes less, and alpha is unchanged`(name: String) throws {
     let image = try Standard.decode(FixtureImage.named(name).bytes)
     let files = try [10, 50, 95].map { try encoded(image, EncodingOptions(quality: $0)) }
     #expect(files[0].count < files[1].count && files[1].count < files[2].count)
@@ -49,8 +48,7 @@ import Testing
     }
   }
 
-  @Test("the quality is lowered until a file fits, and no further")
-  func maximumBytes() throws {
+  @Test func `the quality is lowered until a file fits, and no further`() throws {
     let image = try Standard.decode(FixtureImage.named("photo.jpg").bytes)
     let free = try encoded(image, EncodingOptions(quality: 90))
     let tight = try encoded(image, EncodingOptions(quality: 90, maximumBytes: free.count / 3))
@@ -63,8 +61,7 @@ import Testing
     }
   }
 
-  @Test("an image is reduced to its box and never enlarged")
-  func maximumSize() throws {
+  @Test func `an image is reduced to its box and never enlarged`() throws {
     let image = try Standard.decode(FixtureImage.named("rgba.png").bytes)
     let options = EncodingOptions(isLossless: true, maximumSize: ImageSize(width: 30, height: 60))
     #expect(try Standard.decode(encoded(image, options)).pixels.size == ImageSize(width: 30, height: 30))
@@ -72,8 +69,7 @@ import Testing
     #expect(try Standard.decode(encoded(image, larger)).pixels == image.pixels)
   }
 
-  @Test("a side above 16,383 pixels is rejected unless a smaller size is requested")
-  func tooLong() throws {
+  @Test func `a side above 16,383 pixels is rejected unless a smaller size is requested`() throws {
     let size = ImageSize(width: 16_384, height: 1)
     let pixels = PixelBuffer(size: size, bytes: Array(repeating: 255, count: size.pixels * 4))
     let image = DecodedImage(header: ImageHeader(format: .png, size: size), pixels: pixels)
@@ -84,8 +80,9 @@ import Testing
     #expect(try Standard.header(encoded(image, smaller)).size == ImageSize(width: 16_383, height: 1))
   }
 
-  @Test("an animation keeps its frames, durations and loops", arguments: FixtureAnimation.all)
-  func animation(_ fixture: FixtureAnimation) throws {
+  @Test(arguments: FixtureAnimation.all) func `an animation keeps its frames, durations and loops`(_ fixture: FixtureAnimation)
+    throws
+  {
     let image = try Standard.decode(FixtureImage.named(fixture.name).bytes)
     let again = try Standard.decode(encoded(image, EncodingOptions(isLossless: true)))
     let (before, after) = (try #require(image.animation), try #require(again.animation))
@@ -99,8 +96,7 @@ import Testing
     #expect(try Standard.decode(encoded(image, small)).animation?.frames.last?.pixels.size == ImageSize(width: 40, height: 30))
   }
 
-  @Test("an animation must fit its byte limit too")
-  func animationInBytes() throws {
+  @Test func `an animation must fit its byte limit too`() throws {
     let image = try Standard.decode(FixtureImage.named("blended.webp").bytes)
     let free = try encoded(image, EncodingOptions(quality: 100))
     let tight = try encoded(image, EncodingOptions(quality: 100, maximumBytes: free.count / 2))
@@ -108,8 +104,7 @@ import Testing
     #expect(try Standard.decode(tight).animation?.frames.count == 4)
   }
 
-  @Test("other formats are left to other coders")
-  func otherFormats() throws {
+  @Test func `other formats are left to other coders`() throws {
     let image = try Standard.decode(FixtureImage.named("rgb.png").bytes)
     #expect(!WebPCoder().canEncode(.gif) && !GIFCoder().canEncode(.gif))
     #expect(imageError { try WebPCoder().encode(image, as: .gif, options: EncodingOptions()) }?.kind == .unencodable)

@@ -23,11 +23,10 @@ import Testing
   }
 
   @Test(
-    "rows arrive from the top, and the last partial image is the whole one",
     arguments: ["lossy.webp", "lossless.webp", "alpha.webp"],
     [1, 37, 100_000]
   )
-  func rows(name: String, piece: Int) throws {
+  func `rows arrive from the top, and the last partial image is the whole one`(name: String, piece: Int) throws {
     let bytes = FixtureImage.named(name).bytes
     let images = try images(of: bytes, piece: piece)
     let whole = try Standard.decode(bytes)
@@ -38,8 +37,7 @@ import Testing
     if piece < bytes.count, name != "alpha.webp" { #expect(missing[0] > 0 && images.count > 2) }
   }
 
-  @Test("an image is rotated once its orientation is known")
-  func orientation() throws {
+  @Test func `an image is rotated once its orientation is known`() throws {
     let bytes = FixtureImage.named("rotated.webp").bytes
     let images = try images(of: bytes, piece: 10)
     #expect(images.first?.pixels.size == ImageSize(width: 120, height: 80))
@@ -47,19 +45,17 @@ import Testing
   }
 
   @Test(
-    "an animation shows its first frame once that is complete",
     arguments: ["animated.webp", "blended.webp"],
     [1, 300, 100_000]
   )
-  func animations(name: String, piece: Int) throws {
+  func `an animation shows its first frame once that is complete`(name: String, piece: Int) throws {
     let bytes = FixtureImage.named(name).bytes
     let images = try images(of: bytes, piece: piece)
     #expect(images.map(\.pixels) == [try Standard.decode(bytes).pixels])
     #expect(images[0].header.isAnimated && images[0].animation == nil)
   }
 
-  @Test("invalid data and exceeded limits throw as soon as they are detected")
-  func refusals() throws {
+  @Test func `invalid data and exceeded limits throw as soon as they are detected`() throws {
     func error(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
       imageError { try images(of: bytes, piece: 16, limits: limits) }
     }
@@ -73,8 +69,7 @@ import Testing
     #expect(try images(of: Array(lossy.dropLast(100)), piece: 16).count > 1)
   }
 
-  @Test("other formats are left to other coders")
-  func otherFormats() {
+  @Test func `other formats are left to other coders`() {
     #expect(WebPCoder().progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)
     #expect(ImageCoderRegistry.standard.progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)
   }

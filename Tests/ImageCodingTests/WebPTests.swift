@@ -20,8 +20,7 @@ import Testing
     return bytes
   }
 
-  @Test("an orientation after the image data is applied once")
-  func orientation() throws {
+  @Test func `an orientation after the image data is applied once`() throws {
     let image = try Standard.decode(FixtureImage.named("rotated.webp").bytes)
     #expect(image.header.orientation == 6)
     #expect(image.header.size == ImageSize(width: 120, height: 80))
@@ -29,13 +28,12 @@ import Testing
   }
 
   @Test(
-    "the header has the colour space and the profile's name",
     arguments: [
       ("lossy.webp", ImageHeader.ColorSpace.ycbcr), ("alpha.webp", .ycbcr), ("lossless.webp", .rgb), ("animated.webp", .ycbcr),
       ("moving-lossless.webp", .rgb), ("blended.webp", .ycbcr),
     ]
   )
-  func colorSpace(name: String, colorSpace: ImageHeader.ColorSpace) throws {
+  func `the header has the colour space and the profile's name`(name: String, colorSpace: ImageHeader.ColorSpace) throws {
     let header = try Standard.header(FixtureImage.named(name).bytes)
     #expect(header.colorSpace == colorSpace)
     #expect(header.profile == nil)
@@ -47,10 +45,9 @@ import Testing
   }
 
   @Test(
-    "libwebp scales still images while decoding",
     arguments: ["lossy.webp", "lossless.webp", "alpha.webp", "rotated.webp"]
   )
-  func thumbnails(name: String) throws {
+  func `libwebp scales still images while decoding`(name: String) throws {
     let image = FixtureImage.named(name)
     let whole = try Standard.decode(image.bytes)
     let options = DecodingOptions(thumbnail: ImageSize(width: image.size.width / 4, height: 1_000))
@@ -66,8 +63,7 @@ import Testing
     }
   }
 
-  @Test("a thumbnail of a lossy image never holds the whole image in memory")
-  func memoryOfThumbnails() throws {
+  @Test func `a thumbnail of a lossy image never holds the whole image in memory`() throws {
     let bytes = FixtureImage.named("lossy.webp").bytes
     let limits = DecodingLimits(maximumBytes: 1_400_000)
     #expect(imageError { try Standard.decode(bytes, limits: limits) }?.kind == .memory(maximumBytes: 1_400_000))
@@ -75,8 +71,7 @@ import Testing
     #expect(try Standard.decode(bytes, options: options, limits: limits).byteCount == 120 * 80 * 4)
   }
 
-  @Test("a canvas whose size doesn't match its images is rejected")
-  func lyingCanvas() {
+  @Test func `a canvas whose size doesn't match its images is rejected`() {
     for name in ["rotated.webp", "alpha.webp", "animated.webp", "blended.webp"] {
       for (width, height) in [(1, 1), (79, 60), (80, 59), (16_384, 16_384), (1 << 24, 1 << 24)] {
         let bytes = withCanvas(name, width: width, height: height)
@@ -87,8 +82,7 @@ import Testing
     }
   }
 
-  @Test("an incomplete chunk is rejected; complete ones and trailing data are accepted")
-  func furtherChunks() {
+  @Test func `an incomplete chunk is rejected; complete ones and trailing data are accepted`() {
     for name in ["lossy.webp", "alpha.webp", "animated.webp"] {
       let more = Array("abcd".utf8)
       #expect(throws: Never.self) { try Standard.decode(with(more + [4, 0, 0, 0] + more, behind: name)) }
@@ -101,8 +95,7 @@ import Testing
     }
   }
 
-  @Test("the number of chunks is limited")
-  func manyChunks() {
+  @Test func `the number of chunks is limited`() {
     let bytes = with(Array(repeating: Array("abcd".utf8) + [0, 0, 0, 0], count: 50).flatMap(\.self), behind: "animated.webp")
     #expect(throws: Never.self) { try Standard.prove(bytes) }
     let error = imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumChunks: 50)) }

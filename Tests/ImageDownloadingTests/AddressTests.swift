@@ -11,7 +11,6 @@ struct AddressTests {
   private func isPublic(_ text: String) throws -> Bool { IPAddressRules.isPublic(try #require(IPAddressRules.Address(text))) }
 
   @Test(
-    "every block of IANA's special-purpose registries is not public, from first to last address",
     arguments: [
       "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1", "127.255.255.255",
       "169.254.0.0", "169.254.169.254", "172.16.0.0", "172.31.255.255", "192.0.0.0", "192.0.0.8", "192.0.0.11", "192.0.0.170",
@@ -25,10 +24,11 @@ struct AddressTests {
       "fdff::1", "fe80::1", "febf::1", "fec0::1", "ff02::1", "4000::1", "e000::1", "1::1",
     ]
   )
-  func special(text: String) throws { #expect(try !isPublic(text)) }
+  func `every block of IANA's special-purpose registries is not public, from first to last address`(text: String) throws {
+    #expect(try !isPublic(text))
+  }
 
   @Test(
-    "addresses next to those blocks, or exempt within them, are public",
     arguments: [
       "1.0.0.0", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
       "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.0.9", "192.0.0.10", "192.0.1.0",
@@ -40,19 +40,18 @@ struct AddressTests {
       "2001:20::1", "2001:2f:ffff::1", "2001:30::1", "2001:200::1", "2002:808:808::1", "2620:4f:8000::1", "3ffe::1", "2000::1",
     ]
   )
-  func publicOnes(text: String) throws { #expect(try isPublic(text)) }
+  func `addresses next to those blocks, or exempt within them, are public`(text: String) throws { #expect(try isPublic(text)) }
 
   private let publicOnly = DownloadOptions.forTests(connection: .with(addresses: .publicOnly), retries: 2)
 
   @Test(
-    "a loopback address is rejected in any notation",
     arguments: [
       ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0177.0.0.1", "127.0.0.1"),
       ("0x7f.1", "127.0.0.1"), ("0x7f000001", "127.0.0.1"), ("[::1]", "::1"), ("[::ffff:127.0.0.1]", "::ffff:127.0.0.1"),
       ("[0:0:0:0:0:ffff:7f00:1]", "::ffff:127.0.0.1"), ("localhost", nil), ("0", "0.0.0.0"),
     ] as [(String, String?)]
   )
-  func loopback(host: String, address: String?) throws {
+  func `a loopback address is rejected in any notation`(host: String, address: String?) throws {
     let origin = try Origin(fallback: .body([1]))
     let written = "http://\(host):\(origin.port)/a"
     let end = try Fetcher().fetch(String(decoding: normalized(written), as: UTF8.self), options: publicOnly)
@@ -65,8 +64,7 @@ struct AddressTests {
     #expect(origin.connectionsOpened == 0)
   }
 
-  @Test("each redirect hop is checked")
-  func redirect() throws {
+  @Test func `each redirect hop is checked`() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     test_resolver_set("hop.test", "11.1.1.1")
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
@@ -75,8 +73,7 @@ struct AddressTests {
     #expect(origin.requests.map(\.path) == ["/a"])
   }
 
-  @Test("a name that resolves to a public and later to a loopback address is rejected")
-  func rebinding() async throws {
+  @Test func `a name that resolves to a public and later to a loopback address is rejected`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     test_resolver_set("rebind.test", "11.1.1.1;127.0.0.1")
     let urls = origin.ports.map { "http://rebind.test:\($0)/a" }
@@ -87,8 +84,8 @@ struct AddressTests {
     #expect(origin.requests.map(\.port) == [origin.ports[0]] && origin.connectionsOpened == 1)
   }
 
-  @Test("only the public addresses of a name are tried", arguments: ["127.0.0.1,11.1.1.1", "::1,11.1.1.1,10.0.0.1"])
-  func mixed(addresses: String) async throws {
+  @Test(arguments: ["127.0.0.1,11.1.1.1", "::1,11.1.1.1,10.0.0.1"])
+  func `only the public addresses of a name are tried`(addresses: String) async throws {
     let origin = try Origin(fallback: .body([1]))
     let name = "mixed\(addresses.count).test"
     test_resolver_set(name, addresses)
@@ -96,16 +93,14 @@ struct AddressTests {
     #expect(end.image?.body == [1] && end.metrics?.remoteAddress == "11.1.1.1")
   }
 
-  @Test("a name whose public address doesn't respond fails as connect")
-  func publicAddressDoesNotAnswer() throws {
+  @Test func `a name whose public address doesn't respond fails as connect`() throws {
     let refused = RefusedPort()
     test_resolver_set("gone.test", "127.0.0.1,11.1.1.1")
     let end = try Fetcher().fetch("http://gone.test:\(refused.port)/a", options: .forTests(connection: publicOnly.connection))
     #expect(end.failure?.kind == .connect && end.failure?.isTransient == true)
   }
 
-  @Test("a connection opened under another rule is rejected before use")
-  func reusedConnection() async throws {
+  @Test func `a connection opened under another rule is rejected before use`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let url = origin.url("/a")
     let ends = try await Fetcher().fetchInTurn([(url, .forTests()), (url, publicOnly), (url, .forTests())])
@@ -113,8 +108,7 @@ struct AddressTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a connect-to target of a public host is checked too")
-  func connectTo() throws {
+  @Test func `a connect-to target of a public host is checked too`() throws {
     let origin = try Origin(fallback: .body([1]))
     let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: origin.port)
     let options = DownloadOptions.forTests(connection: .with(connectTo: [target], addresses: .publicOnly))
@@ -122,8 +116,7 @@ struct AddressTests {
     #expect(origin.connectionsOpened == 0)
   }
 
-  @Test("a public name is fetched under the rule, over kept connections too")
-  func publicName() async throws {
+  @Test func `a public name is fetched under the rule, over kept connections too`() async throws {
     let origin = try Origin(fallback: .body([1]))
     test_resolver_set("public.test", "11.1.1.1")
     let url = "http://public.test:\(origin.port)/a"
@@ -132,10 +125,9 @@ struct AddressTests {
   }
 
   @Test(
-    "a proxy cannot be limited to public addresses",
     arguments: [.environment, .url("http://h:1")] as [DownloadOptions.Proxy]
   )
-  func proxy(proxy: DownloadOptions.Proxy) {
+  func `a proxy cannot be limited to public addresses`(proxy: DownloadOptions.Proxy) {
     #expect(DownloadOptions.Connection.with(proxy: proxy, addresses: .publicOnly).invalidReason?.hasPrefix("addresses: ") == true)
   }
 }

@@ -26,8 +26,8 @@ struct BodyEndTests {
     }
   }
 
-  @Test("half an image over HTTP/2 without a length is truncated, however the stream ends", arguments: Break.allCases)
-  func halfOverHTTP2(way: Break) async throws {
+  @Test(arguments: Break.allCases)
+  func `half an image over HTTP/2 without a length is truncated, however the stream ends`(way: Break) async throws {
     let certificates = try await Certificates()
     let origin = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Self.half)] + way.frames($0.stream) }
     let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
@@ -36,8 +36,7 @@ struct BodyEndTests {
     if way == .reset { expectGolden(failure.message) }
   }
 
-  @Test("a whole image over HTTP/2 without a length is good", arguments: [true, false])
-  func wholeOverHTTP2(ends: Bool) async throws {
+  @Test(arguments: [true, false]) func `a whole image over HTTP/2 without a length is good`(ends: Bool) async throws {
     let certificates = try await Certificates()
     let origin = HTTP2Origin(certificates) {
       [.head($0.stream), .data($0.stream, Self.image, ends: ends)] + (ends ? [] : [.reset($0.stream, code: 0)])
@@ -50,16 +49,15 @@ struct BodyEndTests {
     if ends { #expect(try await Fetcher().fetch(text.url("/a"), options: list).image?.body == Array("a\n".utf8)) }
   }
 
-  @Test("a probe of half an image over HTTP/2 without a length is truncated")
-  func probed() async throws {
+  @Test func `a probe of half an image over HTTP/2 without a length is truncated`() async throws {
     let certificates = try await Certificates()
     let origin = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Self.half), .reset($0.stream, code: 0)] }
     let options = DownloadOptions.forTests(method: .probe, connection: .with(.http2, caFile: certificates.authority))
     #expect(try await Fetcher().fetch(origin.url("/a"), options: options).failure?.kind == .truncated)
   }
 
-  @Test("a TLS connection that ends without an alert doesn't end an image", arguments: [true, false])
-  func cutTLS(isWhole: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a TLS connection that ends without an alert doesn't end an image`(isWhole: Bool) async throws {
     let certificates = try await Certificates()
     let body = isWhole ? Self.image : Self.half
     let origin = RawOrigin(certificates) { _ in .init("HTTP/1.1 200 OK\nContent-Type: image/jpeg", body, closes: true) }
@@ -69,8 +67,7 @@ struct BodyEndTests {
     #expect(end.failure?.kind == (isWhole ? nil : .truncated) && end.failure?.isTransient != false)
   }
 
-  @Test("a closed connection ends an image only if its format marks the end")
-  func closed() throws {
+  @Test func `a closed connection ends an image only if its format marks the end`() throws {
     let unknown = pattern(5000)
     let origin = try Origin(["/whole": .noLength(Self.image), "/half": .noLength(Self.half), "/unknown": .noLength(unknown)])
     #expect(try Fetcher().fetch(origin.url("/whole")).image?.body == Self.image)
@@ -79,8 +76,7 @@ struct BodyEndTests {
     #expect(failure?.kind == .truncated && failure?.isTransient == true)
   }
 
-  @Test("the end of a decrypted image counts")
-  func decrypted() throws {
+  @Test func `the end of a decrypted image counts`() throws {
     let origin = try Origin([
       "/whole": .noLength(Self.image.map { ~$0 }), "/half": .noLength(Self.half.map { ~$0 }),
     ])
@@ -128,13 +124,12 @@ struct BodyEndTests {
   }
 
   @Test(
-    "a coded body is decoded, whatever unknown codings are named besides",
     arguments: [
       "gzip", "x-gzip", "GZIP", "deflate", "raw", "identity", "gzip, deflate", "br", "zstd", "", "aws-chunked,gzip",
       "gzip, utf-8",
     ]
   )
-  func coded(coding: String) throws {
+  func `a coded body is decoded, whatever unknown codings are named besides`(coding: String) throws {
     let image = Self.image
     let body =
       switch coding {
@@ -149,8 +144,8 @@ struct BodyEndTests {
     #expect(try fetch(body, coding: coding == "raw" ? "deflate" : coding).image?.body == image)
   }
 
-  @Test("a coded body that is cut is truncated, wherever", arguments: ["gzip", "deflate", "raw", "gzip, gzip", "br", "zstd"])
-  func cut(coding: String) throws {
+  @Test(arguments: ["gzip", "deflate", "raw", "gzip, gzip", "br", "zstd"])
+  func `a coded body that is cut is truncated, wherever`(coding: String) throws {
     let image = Self.image
     let body =
       switch coding {
@@ -169,8 +164,7 @@ struct BodyEndTests {
     }
   }
 
-  @Test("a coded body must have the checksum and the length that it declares")
-  func contradicted() throws {
+  @Test func `a coded body must have the checksum and the length that it declares`() throws {
     for offset in [1, 5] {
       var coded = try gzip(Self.image)
       coded[coded.count - offset] ^= 1
@@ -180,8 +174,8 @@ struct BodyEndTests {
     }
   }
 
-  @Test("bytes after a coded body are ignored and reported", arguments: ["gzip", "deflate", "br", "zstd"])
-  func excess(coding: String) throws {
+  @Test(arguments: ["gzip", "deflate", "br", "zstd"])
+  func `bytes after a coded body are ignored and reported`(coding: String) throws {
     let coded =
       switch coding {
       case "deflate": Self.zlib(Self.image)
@@ -197,17 +191,15 @@ struct BodyEndTests {
     #expect(try fetch(coded + pattern(20_000), coding: coding, .forTests(maxBytes: 20_000)).failure?.kind == .tooLarge)
   }
 
-  @Test("frames of Zstandard are joined")
-  func frames() throws {
+  @Test func `frames of Zstandard are joined`() throws {
     let halves = [Self.half, Array(Self.image.dropFirst(Self.half.count))]
     #expect(try fetch(halves.flatMap(Self.zstd), coding: "zstd").image?.body == Self.image)
   }
 
   @Test(
-    "a body of an unknown coding is taken as it is",
     arguments: ["none", "utf-8", "binary", "aws-chunked", "UTF8, x", "klingon"]
   )
-  func unknown(coding: String) throws {
+  func `a body of an unknown coding is taken as it is`(coding: String) throws {
     for options in [DownloadOptions.forTests(), .forTests(method: .probe), .forTests(method: .head)] {
       let image = try #require(try fetch(Self.image, coding: coding, options).image)
       #expect(image.undecoded == coding.lowercased().split(separator: ",").first.map(String.init))
@@ -216,18 +208,16 @@ struct BodyEndTests {
   }
 
   @Test(
-    "a body that is said to be chunked more than once is read as chunked",
     arguments: ["chunked, chunked", "chunked\nTransfer-Encoding: chunked"]
   )
-  func chunkedTwice(coding: String) throws {
+  func `a body that is said to be chunked more than once is read as chunked`(coding: String) throws {
     let chunk = Array("\(String(Self.image.count, radix: 16))\r\n".utf8) + Self.image + Array("\r\n0\r\n\r\n".utf8)
     let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: \(coding)", chunk) }
     let image = try #require(try Fetcher().fetch(origin.url("/a")).image)
     #expect(image.body == Self.image && image.undecoded == nil)
   }
 
-  @Test("a transfer coding is decoded, and must end properly too")
-  func transferCoding() throws {
+  @Test func `a transfer coding is decoded, and must end properly too`() throws {
     let coded = try gzip(Self.image)
     for count in [coded.count, coded.count - 8] {
       let chunk = Array("\(String(count, radix: 16))\r\n".utf8) + coded.prefix(count) + Array("\r\n0\r\n\r\n".utf8)
@@ -238,8 +228,7 @@ struct BodyEndTests {
     }
   }
 
-  @Test("a coded text that is cut is truncated too")
-  func text() throws {
+  @Test func `a coded text that is cut is truncated too`() throws {
     let coded = try gzip(Array("http://example.com/a.jpg\n".utf8))
     let list = DownloadOptions.forTests().fetchingText(accept: "*/*", maxBytes: 1000)
     #expect(try fetch(coded, coding: "gzip", list).image?.bodyBytes == 25)
@@ -248,8 +237,8 @@ struct BodyEndTests {
 
   // MARK: Bytes after a response
 
-  @Test("bytes after a complete response don't become part of the next one", arguments: [100, 65_536, 300_000])
-  func unaskedBytes(padding: Int) async throws {
+  @Test(arguments: [100, 65_536, 300_000])
+  func `bytes after a complete response don't become part of the next one`(padding: Int) async throws {
     let (first, second) = (SampleImages.jpeg(1, padding: padding), SampleImages.jpeg(2))
     let evil = SampleImages.jpeg(666)
     let head = { @Sendable (count: Int) in "HTTP/1.1 200 OK\nContent-Type: image/jpeg\nContent-Length: \(count)" }

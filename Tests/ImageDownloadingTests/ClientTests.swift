@@ -10,8 +10,7 @@ struct ClientTests {
     Download(id: id, requestURL: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
   }
 
-  @Test("clients have their own numbers and events, and share limits")
-  func numbersAreTheirOwn() throws {
+  @Test func `clients have their own numbers and events, and share limits`() throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.path.utf8)) })
     let gate = origin.holdAll()
     let first = try Fetcher(concurrency: 3)
@@ -29,8 +28,8 @@ struct ClientTests {
     #expect(origin.peakInFlight == 3)
   }
 
-  @Test("a client cancels only its own downloads, and the downloader all of them", arguments: [false, true])
-  func cancelAll(ofDownloader: Bool) throws {
+  @Test(arguments: [false, true])
+  func `a client cancels only its own downloads, and the downloader all of them`(ofDownloader: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let first = try Fetcher(concurrency: 2)
@@ -45,8 +44,7 @@ struct ClientTests {
     #expect(try first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
   }
 
-  @Test("a full receiver holds back new starts only while its client has waiting downloads")
-  func roomCountsWhileItsDownloadsWait() throws {
+  @Test func `a full receiver holds back new starts only while its client has waiting downloads`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     let full = Recorder()
@@ -66,8 +64,7 @@ struct ClientTests {
     #expect(try full.waitForEnds(1).map(\.isCancelled) == [true])
   }
 
-  @Test("a closed client leaves no event behind", arguments: [true, false])
-  func close(explicitly: Bool) throws {
+  @Test(arguments: [true, false]) func `a closed client leaves no event behind`(explicitly: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2)
@@ -85,8 +82,7 @@ struct ClientTests {
     #expect(other.events.count == 3)
   }
 
-  @Test("closing a client releases its receiver")
-  func receiverIsReleased() throws {
+  @Test func `closing a client releases its receiver`() throws {
     let fetcher = try Fetcher()
     weak var receiver: Recorder?
     do {
@@ -97,8 +93,7 @@ struct ClientTests {
     #expect(receiver == nil)
   }
 
-  @Test("a client can be closed after its downloader was shut down")
-  func closeAfterShutDown() throws {
+  @Test func `a client can be closed after its downloader was shut down`() throws {
     let fetcher = try Fetcher()
     fetcher.downloader.shutDown()
     fetcher.client.cancelAll(includingRunning: true)
@@ -106,8 +101,7 @@ struct ClientTests {
     #expect(fetcher.recorder.events.isEmpty)
   }
 
-  @Test("downloads submitted after a shutdown end as cancelled")
-  func submittingAfterShutDown() throws {
+  @Test func `downloads submitted after a shutdown end as cancelled`() throws {
     let fetcher = try Fetcher()
     fetcher.downloader.shutDown()
     fetcher.client.submit([download(1, "http://127.0.0.1:1/a"), download(2, "http://127.0.0.1:1/b")])
@@ -115,8 +109,7 @@ struct ClientTests {
     fetcher.client.close()
   }
 
-  @Test("a new priority changes a waiting download's class and keeps its sequence")
-  func setPriority() throws {
+  @Test func `a new priority changes a waiting download's class and keeps its sequence`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
@@ -130,8 +123,7 @@ struct ClientTests {
     #expect(origin.requests.map(\.path) == ["/3", "/5", "/2", "/4", "/6", "/1"])
   }
 
-  @Test("a raised priority doesn't shorten a retry's wait")
-  func raisedRetryWaits() throws {
+  @Test func `a raised priority doesn't shorten a retry's wait`() throws {
     let clock = ManualClock()
     let origin = try Origin(["/1": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(time: clock.source)
@@ -149,8 +141,7 @@ struct ClientTests {
     try fetcher.recorder.waitForEnd(of: 1)
   }
 
-  @Test("a concurrency below 1 traps with a message")
-  func concurrencyOfZero() async throws {
+  @Test func `a concurrency below 1 traps with a message`() async throws {
     await #expect(processExitsWith: .failure) {
       _ = ImageDownloader.Configuration(maxConcurrentDownloads: 0)
     }
@@ -167,8 +158,7 @@ struct ClientTests {
     }
   }
 
-  @Test("submitting to a closed client traps")
-  func submittingAfterClose() async throws {
+  @Test func `submitting to a closed client traps`() async throws {
     await #expect(processExitsWith: .failure) {
       let client = try ImageDownloader().client(Recorder())
       client.close()

@@ -19,8 +19,7 @@ struct ConditionalTests {
     return try #require(fetcher.recorder.ends.last)
   }
 
-  @Test("validators make a request conditional, and a 304 completes it as not modified")
-  func notModified() throws {
+  @Test func `validators make a request conditional, and a 304 completes it as not modified`() throws {
     let headers: HeaderFields = ["ETag": "\"v1\"", "Cache-Control": "max-age=60", "Vary": "Accept", "Date": "then"]
     let origin = try Origin(["/a": .status(304, headers: headers)])
     let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
@@ -43,16 +42,17 @@ struct ConditionalTests {
     (["Expires": "0"], Freshness(lifetime: .zero, isImmutable: true, staleWhileRevalidate: .seconds(7))),
   ]
 
-  @Test("a 304 without freshness keeps the stored freshness", arguments: renewals)
-  func unsaidFreshness(headers: HeaderFields, expected: Freshness?) throws {
+  @Test(arguments: renewals) func `a 304 without freshness keeps the stored freshness`(
+    headers: HeaderFields,
+    expected: Freshness?
+  ) throws {
     let stored = Freshness(lifetime: .seconds(3600), isImmutable: true, staleWhileRevalidate: .seconds(7))
     let origin = try Origin(["/a": .status(304, headers: headers)])
     let image = try #require(try fetch(Fetcher(), 1, origin.url("/a"), validators).image)
     #expect(image.freshness(renewing: stored) == expected ?? stored)
   }
 
-  @Test("a loader's freshness replaces the stored one, if it has any")
-  func saidFreshness() {
+  @Test func `a loader's freshness replaces the stored one, if it has any`() {
     let stored = Freshness(mustRevalidate: true)
     let silent = DownloadResponse(status: 304, body: [], bodyBytes: 0)
     #expect(silent.freshness(renewing: stored) == stored)
@@ -60,8 +60,7 @@ struct ConditionalTests {
     #expect(said.freshness(renewing: stored) == Freshness(lifetime: .seconds(5)))
   }
 
-  @Test("a changed image is downloaded whole")
-  func changed() throws {
+  @Test func `a changed image is downloaded whole`() throws {
     let origin = try Origin(["/a": .body([1, 2], headers: ["ETag": "\"v2\""])])
     let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
     #expect(!end.isNotModified)
@@ -70,26 +69,24 @@ struct ConditionalTests {
   }
 
   @Test(
-    "each known validator is sent",
     arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()]
   )
-  func parts(validators: Validators) throws {
+  func `each known validator is sent`(validators: Validators) throws {
     let origin = try Origin(["/a": .body([1])])
     _ = try fetch(Fetcher(), 1, origin.url("/a"), validators)
     #expect(origin.requests[0].headers["If-None-Match"] == validators.etag)
     #expect(origin.requests[0].headers["If-Modified-Since"] == validators.lastModified)
   }
 
-  @Test("an unrequested 304 is a rejected status", arguments: [nil, Validators(), Validators(etag: "a\r\nX: y")])
-  func unasked(validators: Validators?) throws {
+  @Test(arguments: [nil, Validators(), Validators(etag: "a\r\nX: y")])
+  func `an unrequested 304 is a rejected status`(validators: Validators?) throws {
     let origin = try Origin(["/a": .status(304)])
     let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
     #expect(end.failure?.kind == .httpStatus)
     #expect(end.failure?.status == 304)
   }
 
-  @Test("conditions are sent only to the download's own origin, on every hop there")
-  func hops() throws {
+  @Test func `conditions are sent only to the download's own origin, on every hop there`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b"))
     origin.set("/b", .redirect(to: origin.url("/c", host: 1)))
@@ -103,8 +100,7 @@ struct ConditionalTests {
     #expect(try fetch(Fetcher(), 1, origin.url("/a"), validators).failure?.status == 304)
   }
 
-  @Test("the next request on the same handle is unconditional and keeps its headers")
-  func conditionsDoNotStick() throws {
+  @Test func `the next request on the same handle is unconditional and keeps its headers`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     let options = DownloadOptions.forTests(headers: [("X-A", "1")])
@@ -115,8 +111,7 @@ struct ConditionalTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-A"] == "1" && $0.headers.all("Accept").count == 1 })
   }
 
-  @Test("freshness, Vary and validators are the response's, with all Cache-Control headers joined")
-  func freshness() throws {
+  @Test func `freshness, Vary and validators are the response's, with all Cache-Control headers joined`() throws {
     let headers: HeaderFields = [
       "Cache-Control": "public, immutable", "Cache-Control": "max-age=3600", "Vary": "Accept", "Vary": "X-A", "Age": "600",
     ]

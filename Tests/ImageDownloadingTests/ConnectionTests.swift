@@ -8,8 +8,7 @@ import Testing
 struct ConnectionTests {
   private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
 
-  @Test("the HTTP version is negotiated by TLS or set, and connections of other versions aren't reused")
-  func versions() async throws {
+  @Test func `the HTTP version is negotiated by TLS or set, and connections of other versions aren't reused`() async throws {
     let folder = TemporaryDirectory()
     folder.write([7], to: "a")
     let certificates = try await Certificates()
@@ -24,11 +23,12 @@ struct ConnectionTests {
   }
 
   @Test(
-    "a connection that is closed as the next request goes out costs no retry, however often",
     arguments: [Behaviour.close, .reset],
     [1, 8]
   )
-  func closedConnections(end: Behaviour, concurrency: Int) throws {
+  func `a connection that is closed as the next request goes out costs no retry, however often`(end: Behaviour, concurrency: Int)
+    throws
+  {
     let used = Watched<Set<Int>>([])
     let origin = try Origin(
       fallback: .computed { request in
@@ -41,8 +41,7 @@ struct ConnectionTests {
     #expect(ends.allSatisfy { $0.image?.totalBytes == 1 && $0.summary.attempts == 1 })
   }
 
-  @Test("a server without HTTP/2 fails if only HTTP/2 is allowed", arguments: [true, false])
-  func noHTTP2(isSecure: Bool) async throws {
+  @Test(arguments: [true, false]) func `a server without HTTP/2 fails if only HTTP/2 is allowed`(isSecure: Bool) async throws {
     let folder = TemporaryDirectory()
     folder.write([7], to: "a")
     let certificates = try await Certificates()
@@ -55,8 +54,7 @@ struct ConnectionTests {
     expectGolden(failure.message)
   }
 
-  @Test("connect-to changes the connection and keeps Host")
-  func connectTo() async throws {
+  @Test func `connect-to changes the connection and keeps Host`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4, .ipv6])
     let targets: [DownloadOptions.ConnectTarget] = [
       .init(host: "a.test", port: 80, targetHost: "127.0.0.1", targetPort: origin.ports[0]),
@@ -71,8 +69,7 @@ struct ConnectionTests {
     #expect(origin.requests.map { $0.headers["Host"] } == ["a.test", "a.test:81", "b.test"])
   }
 
-  @Test("connections to one target aren't used for another")
-  func connectToIsNotMixed() async throws {
+  @Test func `connections to one target aren't used for another`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let all = origin.ports.map { options(.with(connectTo: [.init(targetHost: "127.0.0.1", targetPort: $0)])) } + [.forTests()]
     let url = origin.url("/a", host: 0)
@@ -84,14 +81,13 @@ struct ConnectionTests {
   }
 
   @Test(
-    "a target without host and port is rejected",
     arguments: [
       .init(host: "a\r\nb", targetHost: "h", targetPort: 1), .init(targetHost: "h:1", targetPort: 1),
       .init(targetHost: "", targetPort: 1), .init(targetHost: "h", targetPort: 0), .init(targetHost: "h", targetPort: 65_536),
       .init(host: "ü", targetHost: "h", targetPort: 1), .init(targetHost: "[::1", targetPort: 1),
     ] as [DownloadOptions.ConnectTarget]
   )
-  func noTarget(target: DownloadOptions.ConnectTarget) {
+  func `a target without host and port is rejected`(target: DownloadOptions.ConnectTarget) {
     #expect(DownloadOptions.Connection.with(connectTo: [target]).invalidReason?.hasPrefix("connectTo: ") == true)
   }
 }

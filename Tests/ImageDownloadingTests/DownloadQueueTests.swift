@@ -27,8 +27,7 @@ struct DownloadQueueTests {
     return queue
   }
 
-  @Test("with one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started")
-  func lifoWithOneAtATime() {
+  @Test func `with one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started`() {
     var queue = makeQueue(concurrency: 1)
     queue.insert(slot: 1, host: 0, priority: .normal, sequence: DownloadOrder.lifo.sequence(ofArrival: 1))
     var started = startAll(&queue)
@@ -44,8 +43,7 @@ struct DownloadQueueTests {
     #expect(started == [1, 7, 6, 5, 4, 3, 2])
   }
 
-  @Test("FIFO starts in the order of arrival")
-  func fifo() {
+  @Test func `FIFO starts in the order of arrival`() {
     var queue = makeQueue(openHosts: 1)
     for slot in 1...7 {
       queue.insert(slot: slot, host: 0, priority: .normal, sequence: DownloadOrder.fifo.sequence(ofArrival: Int64(slot)))
@@ -53,8 +51,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [1, 2, 3, 4, 5, 6, 7])
   }
 
-  @Test("LIFO uses the full concurrency of 8")
-  func lifoKeepsConcurrency() {
+  @Test func `LIFO uses the full concurrency of 8`() {
     var queue = makeQueue(concurrency: 8, openHosts: 1)
     for slot in 0..<100 {
       queue.insert(slot: slot, host: 0, priority: .normal, sequence: -Int64(slot))
@@ -67,8 +64,7 @@ struct DownloadQueueTests {
     }
   }
 
-  @Test("a higher class starts first, whatever its sequence")
-  func classesComeFirst() {
+  @Test func `a higher class starts first, whatever its sequence`() {
     var queue = makeQueue(openHosts: 2)
     for (slot, priority) in LoadPriority.allCases.reversed().enumerated() {
       queue.insert(slot: slot, host: slot % 2, priority: priority, sequence: Int64(slot))
@@ -76,8 +72,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [4, 3, 2, 1, 0])
   }
 
-  @Test("a host at its limit holds back only itself")
-  func busyHostHoldsBackOnlyItself() {
+  @Test func `a host at its limit holds back only itself`() {
     var queue = makeQueue(perHost: 2, openHosts: 2)
     for slot in 0..<5 { queue.insert(slot: slot, host: 0, priority: .veryHigh, sequence: Int64(slot)) }
     for slot in 5..<7 { queue.insert(slot: slot, host: 1, priority: .low, sequence: Int64(slot)) }
@@ -87,15 +82,13 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [2])
   }
 
-  @Test("a retry waiting for its time doesn't wait for its host")
-  func aRetryIsNoFullHost() {
+  @Test func `a retry waiting for its time doesn't wait for its host`() {
     var queue = makeQueue(perHost: 2, openHosts: 1)
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: now.advanced(by: .seconds(1)))
     #expect(queue.next(now: now) == .none(.notYet))
   }
 
-  @Test("both limits can change while transfers run")
-  func limitsChange() {
+  @Test func `both limits can change while transfers run`() {
     var queue = makeQueue(concurrency: 4, perHost: 2, openHosts: 1)
     for slot in 0..<10 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue) == [0, 1])
@@ -110,8 +103,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [4])
   }
 
-  @Test("a waiting retry holds no slot and keeps its position")
-  func waitingRetryHoldsNoSlot() {
+  @Test func `a waiting retry holds no slot and keeps its position`() {
     var queue = makeQueue(concurrency: 1, openHosts: 1)
     let later = now.advanced(by: .seconds(1))
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: later)
@@ -124,8 +116,7 @@ struct DownloadQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("a due retry without a free slot doesn't keep the loop awake")
-  func dueRetryIsNoTimer() {
+  @Test func `a due retry without a free slot doesn't keep the loop awake`() {
     var queue = makeQueue(concurrency: 1, openHosts: 1)
     queue.insert(slot: 1, host: 0, priority: .normal, sequence: 1)
     #expect(startAll(&queue) == [1])
@@ -134,8 +125,7 @@ struct DownloadQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("a new host starts one transfer, and others once it has connected")
-  func newHostStartsOneAlone() {
+  @Test func `a new host starts one transfer, and others once it has connected`() {
     var queue = makeQueue()
     for slot in 0..<4 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue) == [0])
@@ -145,8 +135,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [1, 2, 3])
   }
 
-  @Test("a host whose first connection failed starts its other transfers")
-  func failedHostStartsOthers() {
+  @Test func `a host whose first connection failed starts its other transfers`() {
     var queue = makeQueue()
     for slot in 0..<4 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue) == [0])
@@ -156,8 +145,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [2, 3])
   }
 
-  @Test("at most 32 names are resolved at once")
-  func resolvingIsLimited() {
+  @Test func `at most 32 names are resolved at once`() {
     var queue = makeQueue(openHosts: 1)
     for slot in 0..<40 { queue.insert(slot: slot, host: slot + 1, priority: .normal, sequence: Int64(slot)) }
     queue.insert(slot: 40, host: 0, priority: .low, sequence: 0)
@@ -166,8 +154,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [32])
   }
 
-  @Test("redirect continuations come first, even if nothing new may start")
-  func continuationsComeFirst() {
+  @Test func `redirect continuations come first, even if nothing new may start`() {
     var queue = makeQueue(concurrency: 1, openHosts: 1)
     queue.insert(slot: 0, host: 0, priority: .veryHigh, sequence: -9)
     #expect(queue.next(now: now, startsNew: false) == .none(.held))
@@ -175,8 +162,7 @@ struct DownloadQueueTests {
     #expect(queue.next(now: now, startsNew: false) == .start(slot: 1, resolves: false))
   }
 
-  @Test("a removed download doesn't start, and its slot is reused")
-  func removedDoesNotStart() {
+  @Test func `a removed download doesn't start, and its slot is reused`() {
     var queue = makeQueue(openHosts: 1)
     for slot in 0..<3 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     queue.remove(slot: 0, host: 0)
@@ -191,8 +177,7 @@ struct DownloadQueueTests {
     #expect(queue.next(now: now) == .none(.empty))
   }
 
-  @Test("random traffic over many hosts always starts the best eligible download")
-  func matchesPlainModel() {
+  @Test func `random traffic over many hosts always starts the best eligible download`() {
     struct Waiting { var slot, host: Int, priority: LoadPriority, sequence: Int64 }
     var random = SeededRandom(seed: 42)
     var queue = DownloadQueue(concurrency: 12, perHost: 3)

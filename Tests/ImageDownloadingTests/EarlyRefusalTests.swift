@@ -10,8 +10,7 @@ struct EarlyRefusalTests {
 
   private var refusing: PrefixJudge { log.judge { _ in .refused(Self.html) } }
 
-  @Test("a body rejected by its first bytes stops there and fails once")
-  func stopsAtFirstBytes() throws {
+  @Test func `a body rejected by its first bytes stops there and fails once`() throws {
     let body = pattern(8 << 20)
     let origin = try Origin(["/a": .body(body, type: "text/html")])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: refusing))
@@ -24,8 +23,7 @@ struct EarlyRefusalTests {
     #expect(question.head == PrefixHead(contentType: "text/html", totalBytes: 8 << 20))
   }
 
-  @Test("a rejection is final even if its failure claims to be transient")
-  func refusalIsFinal() throws {
+  @Test func `a rejection is final even if its failure claims to be transient`() throws {
     let origin = try Origin(["/a": .body(pattern(100_000))])
     let judge = log.judge { _ in .refused(ImageFailure(.notAnImage, isTransient: true, message: "no")) }
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: judge))
@@ -33,8 +31,8 @@ struct EarlyRefusalTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("bodies below 512 bytes aren't judged early, and complete ones never", arguments: [0, 1, 511, 512, 5000])
-  func wholeBodiesAreNotJudged(count: Int) throws {
+  @Test(arguments: [0, 1, 511, 512, 5000])
+  func `bodies below 512 bytes aren't judged early, and complete ones never`(count: Int) throws {
     let origin = try Origin(["/a": .body(pattern(count))])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing))
     #expect(end.image?.body == pattern(count))
@@ -42,8 +40,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [])
   }
 
-  @Test("the judge is called from 512 further bytes on")
-  func asksFrom512() throws {
+  @Test func `the judge is called from 512 further bytes on`() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .paused(pattern(200_000), after: 511, gate), "/b": .stall(afterBytes: 512, declared: 200_000)])
     let fetcher = try Fetcher()
@@ -57,8 +54,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths.last == 512)
   }
 
-  @Test("an accepted body isn't judged again")
-  func acceptedOnce() throws {
+  @Test func `an accepted body isn't judged again`() throws {
     let body = pattern(3 << 20)
     let origin = try Origin(["/a": .body(body)])
     let end = try Fetcher().fetch(
@@ -69,8 +65,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths.count == 1)
   }
 
-  @Test("a judge that needs more is called again once those bytes have arrived")
-  func needsMore() throws {
+  @Test func `a judge that needs more is called again once those bytes have arrived`() throws {
     // Each chunk arrives by itself.
     let origin = try Origin(["/a": .chunked(Array(repeating: pattern(100), count: 100))])
     let judge = log.judge { $0 < 5050 ? .needsMore(minimum: 5050) : .refused(Self.html) }
@@ -78,8 +73,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [600, 5100])
   }
 
-  @Test("a judge that makes no progress gets at least 512 more bytes each time")
-  func insatiable() throws {
+  @Test func `a judge that makes no progress gets at least 512 more bytes each time`() throws {
     // Each chunk arrives by itself.
     let origin = try Origin(["/a": .chunked(Array(repeating: pattern(200), count: 100))])
     let judge = log.judge { _ in .needsMore(minimum: 0) }
@@ -89,8 +83,8 @@ struct EarlyRefusalTests {
     #expect(zip(log.lengths, log.lengths.dropFirst()).allSatisfy { $1 - $0 == 600 })
   }
 
-  @Test("beyond 1 MiB or a streamed body's first chunk the judge isn't called", arguments: [true, false])
-  func givesUp(isStreamed: Bool) throws {
+  @Test(arguments: [true, false])
+  func `beyond 1 MiB or a streamed body's first chunk the judge isn't called`(isStreamed: Bool) throws {
     let body = pattern(4 << 20)
     let origin = try Origin(["/a": .body(body)])
     let judge = log.judge { .needsMore(minimum: $0 + 1) }
@@ -102,8 +96,7 @@ struct EarlyRefusalTests {
     #expect(log.questions.allSatisfy { $0.prefix == Array(body.prefix($0.prefix.count)) })
   }
 
-  @Test("no chunk of a large body is delivered before the judge decides")
-  func judgedBeforeChunks() throws {
+  @Test func `no chunk of a large body is delivered before the judge decides`() throws {
     let origin = try Origin(["/a": .chunked([pattern(200_000), pattern(200_000), pattern(200_000)])])
     let judge = log.judge { $0 < 250_000 ? .needsMore(minimum: 250_000) : .refused(Self.html) }
     let fetcher = try Fetcher()
@@ -112,8 +105,7 @@ struct EarlyRefusalTests {
     #expect(fetcher.recorder.events.count == 1)
   }
 
-  @Test("an encoded body is judged decoded")
-  func codedBody() throws {
+  @Test func `an encoded body is judged decoded`() throws {
     let body = [UInt8](repeating: 7, count: 300_000)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
     #expect(try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing)).failure == Self.html)
@@ -122,8 +114,7 @@ struct EarlyRefusalTests {
     #expect(question.head.totalBytes == nil)
   }
 
-  @Test("errors, redirects, 304s and bodies for a decryptor aren't judged")
-  func notJudged() throws {
+  @Test func `errors, redirects, 304s and bodies for a decryptor aren't judged`() throws {
     let page = pattern(40_000)
     let origin = try Origin([
       "/error": .status(404, body: page), "/unchanged": .status(304),
@@ -146,16 +137,14 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [])
   }
 
-  @Test("each attempt is judged again")
-  func attemptsAreJudgedAnew() throws {
+  @Test func `each attempt is judged again`() throws {
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 5000, declared: 9000), .chunked([pattern(9000)])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1, prefixJudge: log.judge { _ in .accepted }))
     #expect(end.image?.bodyBytes == 9000)
     #expect(log.lengths.count == 2)
   }
 
-  @Test("a rejection reaches every waiter")
-  func sharersFailTogether() throws {
+  @Test func `a rejection reaches every waiter`() throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -167,8 +156,7 @@ struct EarlyRefusalTests {
     #expect(origin.requests.count == 1 && log.lengths.count == 1)
   }
 
-  @Test("a rest of up to 64 KiB is read to reuse the connection; a larger one closes it")
-  func smallRestsAreRead() throws {
+  @Test func `a rest of up to 64 KiB is read to reuse the connection; a larger one closes it`() throws {
     let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
     let fetcher = try Fetcher(concurrency: 1)
     for (index, path) in ["/small", "/next", "/large", "/next"].enumerated() {
@@ -184,15 +172,13 @@ struct EarlyRefusalTests {
     #expect(origin.requests.map(\.connection) == [1, 1, 1, 2])
   }
 
-  @Test("a rest that doesn't arrive delays nothing")
-  func slowRestsAreLeft() throws {
+  @Test func `a rest that doesn't arrive delays nothing`() throws {
     let origin = try Origin(["/a": .stall(afterBytes: 20_000, declared: 60_000)])
     let options = DownloadOptions.forTests(timeout: .seconds(600), stallTimeout: .seconds(600), prefixJudge: refusing)
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure == Self.html)
   }
 
-  @Test("the response head is reported before a rejection, and no progress of rejected bytes")
-  func progress() throws {
+  @Test func `the response head is reported before a rejection, and no progress of rejected bytes`() throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(prefixJudge: refusing)

@@ -17,8 +17,7 @@ struct EdgeHostTests {
     }
   }
 
-  @Test("all names that one edge serves are one host")
-  func namesOfAnEdge() async throws {
+  @Test func `all names that one edge serves are one host`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
     let fetcher = try Fetcher(perHost: 1)
@@ -30,8 +29,7 @@ struct EdgeHostTests {
     #expect(origin.peakInFlight == 1)
   }
 
-  @Test("two edges are two hosts even if they serve the same name")
-  func edgesOfAName() async throws {
+  @Test func `two edges are two hosts even if they serve the same name`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
     let fetcher = try Fetcher(perHost: 1)
@@ -45,16 +43,14 @@ struct EdgeHostTests {
     #expect(try await fetcher.recorder.waitForEnds(2).compactMap(\.image).count == 2)
   }
 
-  @Test("a connection failure names the server of the connection, not the URL's")
-  func refusedEdge() async throws {
+  @Test func `a connection failure names the server of the connection, not the URL's`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let refused = RefusedPort()
     let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options(port: refused.port)).failure)
     #expect(failure.message == "no connection to 127.0.0.1:\(refused.port): Connection refused")
   }
 
-  @Test("the first rule that matches a URL sets the connection target")
-  func targets() {
+  @Test func `the first rule that matches a URL sets the connection target`() {
     var connection = DownloadOptions.Connection()
     connection.connectTo = [
       DownloadOptions.ConnectTarget(host: "a.example", port: 80, targetHost: "b.example", targetPort: 8080),

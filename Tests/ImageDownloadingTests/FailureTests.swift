@@ -11,8 +11,7 @@ struct FailureTests {
     return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
   }
 
-  @Test("a huge declared length doesn't allocate memory")
-  func aHugeDeclaredLengthIsNoMemory() throws {
+  @Test func `a huge declared length doesn't allocate memory`() throws {
     let origin = try Origin(["/a": .wrongLength(declared: 90_000_000_000_000, actual: pattern(100))])
     let options = DownloadOptions {
       $0.retries = 0
@@ -24,43 +23,38 @@ struct FailureTests {
   }
 
   @Test(
-    "an unaccepted status is http-status; 408, 425, 429 and 5xx are transient",
     arguments: [
       (400, false), (401, false), (403, false), (404, false), (410, false), (451, false), (304, false), (206, false),
       (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (599, true),
     ]
   )
-  func statuses(status: Int, isTransient: Bool) throws {
+  func `an unaccepted status is http-status; 408, 425, 429 and 5xx are transient`(status: Int, isTransient: Bool) throws {
     let failure = try failure(.status(status))
     #expect(failure.kind == .httpStatus)
     #expect(failure.status == status)
     #expect(failure.isTransient == isTransient)
   }
 
-  @Test("the message names the status")
-  func statusSentence() throws {
+  @Test func `the message names the status`() throws {
     expectGolden(try failure(.status(404)).message)
     expectGolden(try failure(.status(599)).message)
   }
 
-  @Test("a rejected status stays, however its body ends")
-  func refusedStatusStands() throws {
+  @Test func `a rejected status stays, however its body ends`() throws {
     let answer = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1000\r\n\r\nhalf"
     #expect(try failure(.raw(answer)).status == 503)
     let large = Behaviour.status(404, body: pattern(1 << 20))
     #expect(try failure(large).status == 404)
   }
 
-  @Test("other statuses can be accepted")
-  func acceptedStatus() throws {
+  @Test func `other statuses can be accepted`() throws {
     let origin = try Origin(["/a": .status(404, body: [1, 2, 3])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(acceptStatus: [200, 404]))
     #expect(end.image?.status == 404)
     #expect(end.image?.body == [1, 2, 3])
   }
 
-  @Test("a refused connection fails as connect")
-  func refusedConnection() throws {
+  @Test func `a refused connection fails as connect`() throws {
     let refused = RefusedPort()
     let failure = try #require(try Fetcher().fetch(refused.url("/a")).failure)
     #expect(failure.kind == .connect)
@@ -68,16 +62,14 @@ struct FailureTests {
     expectGolden(failure.message)
   }
 
-  @Test("a name that doesn't resolve fails as dns")
-  func unknownName() throws {
+  @Test func `a name that doesn't resolve fails as dns`() throws {
     let failure = try #require(try Fetcher().fetch("http://no-such-host.invalid/a").failure)
     #expect(failure.kind == .dns)
     #expect(failure.isTransient)
     #expect(failure.message.contains("no-such-host.invalid"))
   }
 
-  @Test("a server that doesn't accept within the connect timeout fails as connect")
-  func connectTimeout() throws {
+  @Test func `a server that doesn't accept within the connect timeout fails as connect`() throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(connectTimeout: .milliseconds(150))
     let failure = try #require(try Fetcher().fetch(hole.url("/a"), options: options).failure)
@@ -86,16 +78,14 @@ struct FailureTests {
     expectGolden(failure.message)
   }
 
-  @Test("the overall timeout fails as connect while connecting")
-  func timeoutWhileConnecting() throws {
+  @Test func `the overall timeout fails as connect while connecting`() throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
     let failure = try #require(try Fetcher().fetch(hole.url("/a"), options: options).failure)
     #expect(failure.kind == .connect)
   }
 
-  @Test("a transfer that libcurl leaves unconnected fails after twice the connect timeout")
-  func withoutConnection() async throws {
+  @Test func `a transfer that libcurl leaves unconnected fails after twice the connect timeout`() async throws {
     let hole = BlackHole()
     let run = try ManualRun()
     // libcurl's own clock, which the test doesn't advance, is far from its limit.
@@ -109,16 +99,14 @@ struct FailureTests {
     expectGolden(run.ends.first?.failure?.message)
   }
 
-  @Test("no response byte within the stall timeout fails as stalled")
-  func stalledBeforeAnswer() throws {
+  @Test func `no response byte within the stall timeout fails as stalled`() throws {
     let failure = try failure(.stall, options: .forTests(stallTimeout: .milliseconds(100)))
     #expect(failure.kind == .stalled)
     #expect(failure.isTransient)
     expectGolden(failure.message)
   }
 
-  @Test("a body that stops fails as stalled")
-  func stalledInBody() throws {
+  @Test func `a body that stops fails as stalled`() throws {
     let clock = ManualClock()
     let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
     let fetcher = try Fetcher(time: clock.source)
@@ -132,35 +120,32 @@ struct FailureTests {
     expectGolden(failure.message)
   }
 
-  @Test("a transfer that exceeds the overall timeout fails as timeout")
-  func wholeTimeout() throws {
+  @Test func `a transfer that exceeds the overall timeout fails as timeout`() throws {
     let failure = try failure(.stall(afterBytes: 100, declared: 1000), options: .forTests(timeout: .milliseconds(200)))
     #expect(failure.kind == .timeout)
     #expect(failure.isTransient)
   }
 
-  @Test("the overall timeout includes redirects")
-  func timeoutCountsRedirects() throws {
+  @Test func `the overall timeout includes redirects`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"), "/c": .stall])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
     #expect(end.failure?.kind == .timeout)
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("a connection that is reset or closed without a response fails as reset", arguments: [0, 1, 2])
-  func reset(which: Int) throws {
+  @Test(arguments: [0, 1, 2])
+  func `a connection that is reset or closed without a response fails as reset`(which: Int) throws {
     let failure = try failure([.reset, .close, .reset(afterBytes: 10, declared: 100)][which])
     #expect(failure.kind == .reset)
     #expect(failure.isTransient)
   }
 
-  @Test("a response that isn't HTTP fails as reset")
-  func noHTTP() throws {
+  @Test func `a response that isn't HTTP fails as reset`() throws {
     #expect(try failure(.raw("SSH-2.0-OpenSSH_9.2\r\n")).kind == .reset)
   }
 
-  @Test("a first header line that begins with white space fails as reset, also after other responses", arguments: [" ", "\t"])
-  func unnamedHeader(space: String) async throws {
+  @Test(arguments: [" ", "\t"])
+  func `a first header line that begins with white space fails as reset, also after other responses`(space: String) async throws {
     let head = "HTTP/1.1 200 OK\r\n\(space)X-Content-Type-Options: nosniff\r\nContent-Length: 1\r\n\r\na"
     let origin = try Origin(["/good": .body([1], headers: ["X-Long": String(repeating: "a", count: 500)]), "/bad": .raw(head)])
     let paths = ["/good", "/bad", "/bad", "/good", "/bad"]
@@ -170,14 +155,15 @@ struct FailureTests {
   }
 
   @Test(
-    "lengths that differ fail as reset, unless the body is chunked; repeated ones don't",
     arguments: [
       ("Content-Length: 2\r\nContent-Length: 5", FailureKind.reset), ("Content-Length: 5\r\ncontent-length:2", .reset),
       ("Content-Length: 5, 2", .reset), ("Content-Length: 5\r\nContent-Length: 5", nil), ("Content-Length: 5, 5", nil),
       ("Content-Length: 2\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", nil),
     ]
   )
-  func lengths(headers: String, kind: FailureKind?) throws {
+  func `lengths that differ fail as reset, unless the body is chunked; repeated ones don't`(headers: String, kind: FailureKind?)
+    throws
+  {
     let body = headers.contains("chunked") ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
     let origin = try Origin(["/a": .raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")])
     let end = try Fetcher().fetch(origin.url("/a"))
@@ -186,45 +172,40 @@ struct FailureTests {
     #expect(end.failure?.message.contains("the Content-Length headers differ") != false)
   }
 
-  @Test("a body shorter than its Content-Length fails as truncated")
-  func truncated() throws {
+  @Test func `a body shorter than its Content-Length fails as truncated`() throws {
     let failure = try failure(.cut(afterBytes: 60, declared: 100))
     #expect(failure.kind == .truncated)
     #expect(failure.isTransient)
     expectGolden(failure.message)
   }
 
-  @Test("a truncated chunked body fails as truncated")
-  func truncatedChunks() throws {
+  @Test func `a truncated chunked body fails as truncated`() throws {
     let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
     #expect(try failure(.raw(answer)).kind == .truncated)
   }
 
-  @Test("a declared length above max-bytes fails as too-large before the body is read")
-  func declaredTooLarge() throws {
+  @Test func `a declared length above max-bytes fails as too-large before the body is read`() throws {
     let failure = try failure(.stall(afterBytes: 1, declared: 1001), options: .forTests(maxBytes: 1000))
     #expect(failure.kind == .tooLarge)
     #expect(!failure.isTransient)
     #expect(failure.message.contains("1001"))
   }
 
-  @Test("a body without a length stops at the byte that exceeds max-bytes", arguments: [999, 1000, 1001])
-  func undeclaredTooLarge(count: Int) throws {
+  @Test(arguments: [999, 1000, 1001])
+  func `a body without a length stops at the byte that exceeds max-bytes`(count: Int) throws {
     let origin = try Origin(["/a": .chunked([pattern(500), pattern(count - 500)])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(maxBytes: 1000))
     #expect(end.failure?.kind == (count > 1000 ? .tooLarge : nil))
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
-  @Test("an encoded body counts by its decoded size")
-  func decodedTooLarge() throws {
+  @Test func `an encoded body counts by its decoded size`() throws {
     let zeros = try gzip([UInt8](repeating: 0, count: 1 << 20))
     let behaviour = Behaviour.body(zeros, headers: ["Content-Encoding": "gzip"])
     #expect(try failure(behaviour, options: .forTests(maxBytes: 64 << 10)).kind == .tooLarge)
   }
 
-  @Test("a body that is encoded without a request for it is decoded")
-  func codedBody() throws {
+  @Test func `a body that is encoded without a request for it is decoded`() throws {
     let body = pattern(10_000)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
     let end = try Fetcher().fetch(origin.url("/a"))
@@ -232,43 +213,38 @@ struct FailureTests {
     #expect(origin.requests[0].headers["Accept-Encoding"] == "identity")
   }
 
-  @Test("a broken encoding fails as content-type", arguments: ["gzip", "br", "zstd"])
-  func brokenCoding(name: String) throws {
+  @Test(arguments: ["gzip", "br", "zstd"]) func `a broken encoding fails as content-type`(name: String) throws {
     let failure = try failure(.body(pattern(1000), headers: ["Content-Encoding": name]))
     #expect(failure.kind == .contentType)
     #expect(!failure.isTransient)
   }
 
   @Test(
-    "only normalised http and https URLs are fetched",
     arguments: [
       "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
     ]
   )
-  func refusedURL(url: String) throws {
+  func `only normalised http and https URLs are fetched`(url: String) throws {
     let end = try Fetcher().fetch(url)
     #expect(end.failure?.kind == .invalidURL)
     #expect(end.summary.attempts == 0)
   }
 
-  @Test("an interrupted TLS handshake fails as tls, transient")
-  func cutHandshake() throws {
+  @Test func `an interrupted TLS handshake fails as tls, transient`() throws {
     let listener = ClosingListener()
     let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
     #expect(failure.kind == .tls)
     #expect(failure.isTransient)
   }
 
-  @Test("a server without TLS fails as tls, permanently")
-  func noTLS() throws {
+  @Test func `a server without TLS fails as tls, permanently`() throws {
     let listener = ClosingListener(answer: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
     let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
     #expect(failure.kind == .tls)
     #expect(!failure.isTransient)
   }
 
-  @Test("an untrusted certificate fails as tls, permanently")
-  func untrustedCertificate() async throws {
+  @Test func `an untrusted certificate fails as tls, permanently`() async throws {
     let server = try await TLSServer()
     let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(server.port)/a").failure)
     #expect(failure.kind == .tls)

@@ -29,7 +29,6 @@ struct FreshnessTests {
   }
 
   @Test(
-    "Cache-Control sets the lifetime of a response",
     arguments: [
       ("max-age=60", 60), ("MAX-AGE=60", 60), ("public, max-age=60", 60), ("public,max-age=60,immutable", 60),
       (" , ,max-age = 60 ,", 60), ("\tmax-age=60\t", 60), ("max-age=\"60\"", 60), ("max-age=\" 60 \"", 60), ("max-age=0", 0),
@@ -50,39 +49,39 @@ struct FreshnessTests {
       ("no-cache=\"a,b\",max-age=60", 60), ("max-age=60, x=\"open, max-age=5", 60),
     ]
   )
-  func maxAge(header: String, seconds: Int) { #expect(freshness(header).lifetime == .seconds(seconds)) }
+  func `Cache-Control sets the lifetime of a response`(header: String, seconds: Int) {
+    #expect(freshness(header).lifetime == .seconds(seconds))
+  }
 
   @Test(
-    "a response without freshness fields has an unknown lifetime",
     arguments: [
       nil, "", ",", "public", "s-maxage=60", "private", "must-revalidate", "maxage=60", "max-age-x=60", "no-cache", "no-store",
     ]
   )
-  func unknown(header: String?) { #expect(freshness(header).lifetime == nil) }
+  func `a response without freshness fields has an unknown lifetime`(header: String?) {
+    #expect(freshness(header).lifetime == nil)
+  }
 
   @Test(
-    "Expires counts from Date, and an invalid date is stale",
     arguments: [
       ("Sun, 06 Nov 1994 08:50:37 GMT", 60), ("Sunday, 06-Nov-94 08:50:37 GMT", 60), ("Sun Nov  6 08:50:37 1994", 60),
       ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
       ("0", 0), ("-1", 0), ("", 0), ("never", 0), ("60", 0), ("Sun, 99 Nov 1994 08:50:37 GMT", 0),
     ]
   )
-  func expires(header: String, seconds: Int) {
+  func `Expires counts from Date, and an invalid date is stale`(header: String, seconds: Int) {
     #expect(freshness(nil, expires: header).lifetime == .seconds(seconds))
     #expect(freshness("public", expires: header).lifetime == .seconds(seconds))
   }
 
-  @Test("max-age overrides Expires, even if invalid")
-  func maxAgeBeforeExpires() {
+  @Test func `max-age overrides Expires, even if invalid`() {
     let later = "Sun, 06 Nov 1994 09:49:37 GMT"
     #expect(freshness("max-age=60", expires: later).lifetime == .seconds(60))
     #expect(freshness("max-age=x", expires: later).lifetime == .zero)
     #expect(freshness("max-age=60", expires: "0").lifetime == .seconds(60))
   }
 
-  @Test("without Date, Expires counts from the response time")
-  func expiresWithoutDate() {
+  @Test func `without Date, Expires counts from the response time`() {
     let expires = "Sun, 06 Nov 1994 08:50:37 GMT"
     #expect(freshness(nil, expires: expires, date: nil).lifetime == .seconds(60))
     #expect(freshness(nil, expires: expires, date: "yesterday").lifetime == .seconds(60))
@@ -91,7 +90,6 @@ struct FreshnessTests {
   }
 
   @Test(
-    "a response's Age is subtracted from its lifetime",
     arguments: [
       ("10", 0, 0, 50), ("10", 5, 0, 45), (nil, 5, 0, 55), (nil, 0, 7, 53), ("10", 0, 30, 30), ("10", 5, 30, 30),
       ("40", 5, 30, 15), ("60", 0, 0, 0), ("500", 0, 0, 0), ("99999999999999999999", 0, 0, 0), (nil, 0, 500, 0),
@@ -101,18 +99,16 @@ struct FreshnessTests {
       (nil, 0, -100, 60), ("10", 0, -100, 50),
     ] as [(String?, Int, Int, Int)]
   )
-  func age(header: String?, takes: Int, after: Int, left: Int) {
+  func `a response's Age is subtracted from its lifetime`(header: String?, takes: Int, after: Int, left: Int) {
     let freshness = freshness("max-age=60", age: header, takes: .seconds(takes), after: .seconds(after))
     #expect(freshness.lifetime == .seconds(left))
   }
 
-  @Test("a clock set back during the request gives no negative delay")
-  func clockSetBack() {
+  @Test func `a clock set back during the request gives no negative delay`() {
     #expect(freshness("max-age=60", age: "10", takes: .seconds(-100)).lifetime == .seconds(50))
   }
 
-  @Test("no-store, no-cache and immutable are read in any case and form")
-  func directives() {
+  @Test func `no-store, no-cache and immutable are read in any case and form`() {
     #expect(!freshness("No-Store").isStorable)
     #expect(!freshness("max-age=60, no-store").isStorable)
     #expect(freshness("no-storex, xno-store").isStorable)
@@ -125,7 +121,6 @@ struct FreshnessTests {
   }
 
   @Test(
-    "stale-while-revalidate counts from the lifetime's end (RFC 5861)",
     arguments: [
       ("max-age=60, stale-while-revalidate=30", 0, 30), ("max-age=60, stale-while-revalidate=30", 60, 30),
       ("max-age=60, stale-while-revalidate=30", 70, 20), ("max-age=60, stale-while-revalidate=30", 100, 0),
@@ -133,12 +128,11 @@ struct FreshnessTests {
       ("max-age=60, stale-while-revalidate=30, must-revalidate", 0, 0), ("max-age=60", 0, 0),
     ]
   )
-  func staleWhileRevalidate(header: String, age: Int, seconds: Int) {
+  func `stale-while-revalidate counts from the lifetime's end (RFC 5861)`(header: String, age: Int, seconds: Int) {
     #expect(freshness(header, age: "\(age)").staleWhileRevalidate == .seconds(seconds))
   }
 
-  @Test("all Cache-Control headers count, and of others the first")
-  func headers() {
+  @Test func `all Cache-Control headers count, and of others the first`() {
     let headers = [
       HeaderField("cache-control", "immutable"), HeaderField("Age", "10"), HeaderField("Cache-Control", "max-age=60"),
       HeaderField("AGE", "20"),
@@ -148,14 +142,13 @@ struct FreshnessTests {
   }
 
   @Test(
-    "dates outside the years 1 to 9999 are invalid",
     arguments: [
       "Sun, 06 Nov 292300000 08:49:37 GMT", "Sun, 06 Nov 10000 08:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 -0100",
       "Sun, 06 Nov 2147485547 08:49:37 GMT", "Sun, 06 Nov 292277026597 08:49:37 GMT",
       "Sun, 06 Nov 9223372036854775807 08:49:37 GMT",
     ]
   )
-  func farDates(text: String) {
+  func `dates outside the years 1 to 9999 are invalid`(text: String) {
     #expect(HTTPDate.time(Array(text.utf8)[...]) == nil)
     #expect(freshness(nil, expires: text).lifetime == .zero)
     #expect(freshness(nil, expires: Self.date, date: text).lifetime == .zero)
@@ -163,14 +156,12 @@ struct FreshnessTests {
     #expect(RetryAfter.wait(Array(text.utf8)[...], date: nil, now: Self.now) == nil)
   }
 
-  @Test("the last second of the year 9999 is a date")
-  func lastDate() {
+  @Test func `the last second of the year 9999 is a date`() {
     let text = "Fri, 31 Dec 9999 23:59:59 GMT"
     #expect(HTTPDate.time(Array(text.utf8)[...]) == Timestamp(milliseconds: 253_402_300_799_000))
   }
 
-  @Test("every day of four centuries is parsed correctly")
-  func days() throws {
+  @Test func `every day of four centuries is parsed correctly`() throws {
     let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     var days: Int64 = 0

@@ -14,8 +14,8 @@ struct HTTP2Tests {
     .forTests(connection: .with(.http2, caFile: certificates.authority), stallTimeout: stallTimeout, retries: retries)
   }
 
-  @Test("all requests to a host share one connection", arguments: [DownloadOptions.HTTPVersion.automatic, .http2])
-  func sharing(version: DownloadOptions.HTTPVersion) async throws {
+  @Test(arguments: [DownloadOptions.HTTPVersion.automatic, .http2])
+  func `all requests to a host share one connection`(version: DownloadOptions.HTTPVersion) async throws {
     let folder = TemporaryDirectory()
     for number in 1...300 { folder.write(pattern(number * 97), to: "\(number)") }
     let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
@@ -27,8 +27,7 @@ struct HTTP2Tests {
     #expect(fetcher.downloader.statistics.openedConnections == 1)
   }
 
-  @Test("bodies of many sizes arrive whole over one connection, streamed ones too")
-  func largeBodies() async throws {
+  @Test func `bodies of many sizes arrive whole over one connection, streamed ones too`() async throws {
     let folder = TemporaryDirectory()
     let sizes = [0, 1, 16_384, 65_535, 131_073, 1 << 20, 3 << 20]
     for (number, size) in sizes.enumerated() { folder.write(pattern(size), to: "\(number)") }
@@ -41,8 +40,7 @@ struct HTTP2Tests {
     for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(sizes[Int(end.id - 1) % 7])) }
   }
 
-  @Test("without TLS, HTTP/2 is used with prior knowledge, never on a connection of another version")
-  func priorKnowledge() async throws {
+  @Test func `without TLS, HTTP/2 is used with prior knowledge, never on a connection of another version`() async throws {
     let origin = HTTP2Origin { HTTP2Origin.Frame.answer($0.stream, [7]) }
     let fetcher = try Fetcher(concurrency: 8)
     let known = DownloadOptions.forTests(connection: .with(.http2))
@@ -54,8 +52,8 @@ struct HTTP2Tests {
     #expect(ends.map { $0.failure?.kind } == [nil, .connect, nil], "\(ends[1].failure?.message ?? "")")
   }
 
-  @Test("heads of up to 128 KiB are read, whatever is requested", arguments: [3, 4, 5, 8, 15, 16, 17, 24, 30])
-  func longHeads(fields: Int) async throws {
+  @Test(arguments: [3, 4, 5, 8, 15, 16, 17, 24, 30])
+  func `heads of up to 128 KiB are read, whatever is requested`(fields: Int) async throws {
     let origin = HTTP2Origin(certificates) { request in
       [.head(request.stream, length: 100_000, fields: fields), .data(request.stream, pattern(100_000), ends: true)]
     }
@@ -68,8 +66,8 @@ struct HTTP2Tests {
     }
   }
 
-  @Test("a plain GET decides after a probe or HEAD whose stream is reset", arguments: [DownloadOptions.Method.probe, .head])
-  func resetProbe(method: DownloadOptions.Method) async throws {
+  @Test(arguments: [DownloadOptions.Method.probe, .head])
+  func `a plain GET decides after a probe or HEAD whose stream is reset`(method: DownloadOptions.Method) async throws {
     let origin = HTTP2Origin(certificates) { request in
       request.sequence == 1
         ? [.reset(request.stream, code: HTTP2Origin.internalError)] : HTTP2Origin.Frame.answer(request.stream, [7])
@@ -83,8 +81,7 @@ struct HTTP2Tests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a refused stream is requested again on another connection in the same attempt")
-  func refusedStream() async throws {
+  @Test func `a refused stream is requested again on another connection in the same attempt`() async throws {
     let origin = HTTP2Origin(certificates) { request in
       request.sequence == 1
         ? [.reset(request.stream, code: HTTP2Origin.refusedStream)] : HTTP2Origin.Frame.answer(request.stream, [7])
@@ -94,15 +91,13 @@ struct HTTP2Tests {
     #expect(origin.requests.map(\.connection) == [1, 2])
   }
 
-  @Test("streams refused repeatedly fail as reset, transient")
-  func refusedForGood() async throws {
+  @Test func `streams refused repeatedly fail as reset, transient`() async throws {
     let origin = HTTP2Origin(certificates) { [.reset($0.stream, code: HTTP2Origin.refusedStream)] }
     let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
     #expect(failure.kind == .reset && failure.isTransient)
   }
 
-  @Test("requests excluded by a GOAWAY move to another connection, and included ones finish")
-  func goAway() async throws {
+  @Test func `requests excluded by a GOAWAY move to another connection, and included ones finish`() async throws {
     // The first connection accepts three streams, and handles only the first.
     let origin = HTTP2Origin(certificates) { request in
       guard request.connection == 1 else { return HTTP2Origin.Frame.answer(request.stream, [7]) }
@@ -116,8 +111,7 @@ struct HTTP2Tests {
     #expect(origin.requests.count == 5 && origin.requests.count { $0.connection == 1 } == 3)
   }
 
-  @Test("a body included by a GOAWAY finishes, and the next request opens another connection")
-  func goAwayMidway() async throws {
+  @Test func `a body included by a GOAWAY finishes, and the next request opens another connection`() async throws {
     let origin = HTTP2Origin(certificates) { request in
       let head: [HTTP2Origin.Frame] = [.head(request.stream, length: 4), .data(request.stream, [1, 2])]
       return head + [.goAway(last: request.stream), .data(request.stream, [3, 4], ends: true)]
@@ -127,8 +121,7 @@ struct HTTP2Tests {
     #expect(origin.requests.map(\.connection) == [1, 2])
   }
 
-  @Test("a stream reset midway fails as reset, transient, and leaves others alone")
-  func resetMidway() async throws {
+  @Test func `a stream reset midway fails as reset, transient, and leaves others alone`() async throws {
     let origin = HTTP2Origin(certificates) { request in
       switch request.sequence {
       case 1: [.head(request.stream, length: 4), .data(request.stream, [1, 2])]
@@ -160,8 +153,7 @@ struct HTTP2Tests {
     }
   }
 
-  @Test("a connection closed midway fails its streams as transient")
-  func closedMidway() async throws {
+  @Test func `a connection closed midway fails its streams as transient`() async throws {
     let origin = HTTP2Origin(certificates) { request in
       [.head(request.stream, length: 4), .data(request.stream, [1, 2]), .close]
     }
@@ -169,15 +161,13 @@ struct HTTP2Tests {
     #expect([.reset, .truncated].contains(failure.kind) && failure.isTransient)
   }
 
-  @Test("a body shorter than its declared length isn't complete")
-  func short() async throws {
+  @Test func `a body shorter than its declared length isn't complete`() async throws {
     let origin = HTTP2Origin(certificates) { [.head($0.stream, length: 4), .data($0.stream, [1, 2], ends: true)] }
     let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
     #expect([.reset, .truncated].contains(failure.kind) && failure.isTransient)
   }
 
-  @Test("only the stalled stream fails, and its retry succeeds")
-  func stalled() async throws {
+  @Test func `only the stalled stream fails, and its retry succeeds`() async throws {
     let origin = HTTP2Origin(certificates) { request in
       request.sequence == 1 ? [.head(request.stream, length: 4)] : HTTP2Origin.Frame.answer(request.stream, [7])
     }

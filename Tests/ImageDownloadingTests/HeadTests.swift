@@ -11,8 +11,7 @@ struct HeadTests {
     .computed { $0.method == "HEAD" ? .status(status) : .ranged(body, type: "image/png") }
   }
 
-  @Test("HEAD reports the response's fields and returns no body")
-  func tells() throws {
+  @Test func `HEAD reports the response's fields and returns no body`() throws {
     let origin = try Origin(["/a": .body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
     let image = try #require(end.image)
@@ -22,8 +21,7 @@ struct HeadTests {
     #expect(end.summary.receivedBytes == 0 && end.summary.attempts == 1)
   }
 
-  @Test("HEAD reports no length if the server sends none or encodes the body")
-  func unknownLength() throws {
+  @Test func `HEAD reports no length if the server sends none or encodes the body`() throws {
     let origin = try Origin(["/a": .chunked([[1]]), "/b": .body([1, 2], headers: ["Content-Encoding": "gzip"])])
     for path in ["/a", "/b"] {
       let image = try #require(try Fetcher().fetch(origin.url(path), options: .forTests(method: .head)).image)
@@ -31,16 +29,14 @@ struct HeadTests {
     }
   }
 
-  @Test("redirects of HEAD are followed by HEAD")
-  func redirects() throws {
+  @Test func `redirects of HEAD are followed by HEAD`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1, 2, 3])])
     let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).image
     #expect(image?.totalBytes == 3 && image?.finalURL == Array(origin.url("/b").utf8))
     #expect(origin.requests.map(\.method) == ["HEAD", "HEAD"])
   }
 
-  @Test("HEAD fails like GET: by status, type and declared length")
-  func failures() throws {
+  @Test func `HEAD fails like GET: by status, type and declared length`() throws {
     let origin = try Origin([
       "/gone": .status(404), "/large": .body(pattern(2000)), "/busy": .sequence([.status(503), .body([1])]),
     ])
@@ -56,8 +52,7 @@ struct HeadTests {
     #expect(try Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
   }
 
-  @Test("validators make HEAD conditional like GET")
-  func conditional() throws {
+  @Test func `validators make HEAD conditional like GET`() throws {
     let origin = try Origin(["/a": .status(304)])
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
@@ -67,8 +62,8 @@ struct HeadTests {
     #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
 
-  @Test("a server that doesn't support HEAD is probed in the same attempt", arguments: [405, 501])
-  func fallsBack(status: Int) throws {
+  @Test(arguments: [405, 501])
+  func `a server that doesn't support HEAD is probed in the same attempt`(status: Int) throws {
     let body = pattern(200_000)
     let origin = try Origin(["/a": withoutHead(body, status: status)])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
@@ -80,8 +75,7 @@ struct HeadTests {
     #expect(origin.requests.map { $0.headers["Range"] } == [nil, "bytes=0-65535"])
   }
 
-  @Test("other URLs of a server without HEAD are probed directly, those of other servers aren't")
-  func remembersServers() throws {
+  @Test func `other URLs of a server without HEAD are probed directly, those of other servers aren't`() throws {
     let origin = try Origin(fallback: withoutHead([1, 2, 3]), addresses: [.ipv4, .ipv4])
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b"), origin.url("/c", host: 1)], options: .forTests(method: .head))
@@ -90,12 +84,11 @@ struct HeadTests {
   }
 
   @Test(
-    "a plain GET decides after a failed HEAD, and other URLs of its server are probed",
     arguments: [
       .body([]), .close, .reset, .redirect(to: "/a"),
     ] + [204, 206, 400, 401, 403, 404, 410, 416, 451, 500].map { Behaviour.status($0) }
   )
-  func confirmed(refusal: Behaviour) throws {
+  func `a plain GET decides after a failed HEAD, and other URLs of its server are probed`(refusal: Behaviour) throws {
     let origin = try Origin(fallback: .computed { $0.method == "HEAD" ? refusal : .body([1, 2]) })
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .head))
@@ -106,16 +99,14 @@ struct HeadTests {
     #expect(others.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" } == ["GET /a ", "GET /b bytes=0-65535"])
   }
 
-  @Test("a 429 to HEAD isn't confirmed and names it")
-  func busy() throws {
+  @Test func `a 429 to HEAD isn't confirmed and names it`() throws {
     let origin = try Origin(["/a": .status(429)])
     let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).failure)
     #expect(failure.status == 429 && origin.requests.map(\.method) == ["HEAD"])
     expectGolden(failure.message)
   }
 
-  @Test("a failed probe after the fallback is confirmed from the start")
-  func confirmsProbe() throws {
+  @Test func `a failed probe after the fallback is confirmed from the start`() throws {
     // The first origin isn't known yet to lack HEAD.
     let origin = try Origin(["/b": .sequence([.status(501), .status(503)])], addresses: [.ipv4, .ipv4])
     origin.set("/a", .sequence([.redirect(to: origin.url("/b", host: 1)), .body([1])]))
@@ -124,15 +115,13 @@ struct HeadTests {
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "HEAD /b", "GET /b", "GET /a"])
   }
 
-  @Test("an accepted 405 triggers no fallback")
-  func acceptedStatus() throws {
+  @Test func `an accepted 405 triggers no fallback`() throws {
     let origin = try Origin(["/a": .status(405, body: [1])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, acceptStatus: [405]))
     #expect(end.image?.status == 405 && origin.requests.count == 1)
   }
 
-  @Test("a 405 to another method is a rejected status")
-  func refusedMethod() throws {
+  @Test func `a 405 to another method is a rejected status`() throws {
     let origin = try Origin(["/a": .status(405)])
     for method in [DownloadOptions.Method.get, .probe] {
       #expect(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: method)).failure?.status == 405)
@@ -141,8 +130,7 @@ struct HeadTests {
     #expect(origin.requests.count == 3)
   }
 
-  @Test("a handle that sent HEAD fetches bodies again")
-  func handlesAreReset() throws {
+  @Test func `a handle that sent HEAD fetches bodies again`() throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
     let fetcher = try Fetcher(concurrency: 1)
     let methods: [DownloadOptions.Method] = [.head, .get, .head, .probe]

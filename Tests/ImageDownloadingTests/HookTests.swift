@@ -13,8 +13,7 @@ struct HookTests {
     return try fetcher.recorder.waitForEnds(1)[0]
   }
 
-  @Test("a header filter sets the headers of each URL, only on hops of its own origin")
-  func headerFilter() throws {
+  @Test func `a header filter sets the headers of each URL, only on hops of its own origin`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b?x"))
     origin.set("/b?x", .redirect(to: origin.url("/c", host: 1)))
@@ -40,8 +39,7 @@ struct HookTests {
     #expect(headers.map { $0["Accept"] } == Array(repeating: "image/webp,image/*;q=0.8", count: 3))
   }
 
-  @Test("an invalid header from a hook fails the download without a request")
-  func invalidHeader() throws {
+  @Test func `an invalid header from a hook fails the download without a request`() throws {
     let origin = try Origin(fallback: .body([1]))
     let filter = HeaderFilter(name: "bad") { _, _ in [HeaderField("X-A", "1\r\nX-B: 2")] }
     let failure = try #require(try fetch(origin.url("/a"), DownloadOptions { $0.headerFilter = filter }).failure)
@@ -50,8 +48,7 @@ struct HookTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("a request modifier changes path, query and headers of each attempt")
-  func requestModifier() throws {
+  @Test func `a request modifier changes path, query and headers of each attempt`() throws {
     let origin = try Origin(fallback: .sequence([.status(503), .body([1])]))
     let count = Mutex(0)
     let sign = RequestModifier(name: "sign") { request in
@@ -76,14 +73,13 @@ struct HookTests {
   }
 
   @Test(
-    "a request modifier rejects a request with nil and cannot redirect it elsewhere",
     arguments: [
       (nil, "the request modifier no rejected the request"),
       ("http://127.0.0.2/a", "the request modifier no returned a URL with another scheme, host or port"),
       ("", "the request modifier no returned an invalid URL: the URL is empty"),
     ]
   )
-  func refusingRequestModifier(url: String?, message: String) throws {
+  func `a request modifier rejects a request with nil and cannot redirect it elsewhere`(url: String?, message: String) throws {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "no") { request in url.map { DownloadRequest(url: $0, headers: request.headers) } }
     let end = try fetch(origin.url("/a"), DownloadOptions { $0.requestModifier = modifier })
@@ -92,8 +88,7 @@ struct HookTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("rejected requests free their slots")
-  func refusedMakeRoom() throws {
+  @Test func `rejected requests free their slots`() throws {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "even") { $0.url.hasSuffix("0") ? $0 : nil }
     let fetcher = try Fetcher(concurrency: 2, perHost: 1)
@@ -104,8 +99,8 @@ struct HookTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test("a response modifier sees the final status and headers, and changes or rejects them", arguments: [true, false])
-  func responseModifier(refuses: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a response modifier sees the final status and headers, and changes or rejects them`(refuses: Bool) throws {
     let body = Behaviour.body([1, 2], type: "text/plain", status: 206, headers: ["X-Kind": "png", "ETag": "\"1\""])
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": body])
     let seen = Mutex<[ResponseHead]>([])
@@ -131,15 +126,13 @@ struct HookTests {
     }
   }
 
-  @Test("a response modifier judges responses without a body too")
-  func responseModifierWithoutBody() throws {
+  @Test func `a response modifier judges responses without a body too`() throws {
     let origin = try Origin(["/a": .status(204)])
     let modifier = ResponseModifier(name: "m") { ResponseHead(status: 200, headers: $0.headers) }
     #expect(try fetch(origin.url("/a"), DownloadOptions { $0.responseModifier = modifier }).image?.status == 200)
   }
 
-  @Test("a decryptor gets the whole body, however large, and its result is returned")
-  func decryptor() throws {
+  @Test func `a decryptor gets the whole body, however large, and its result is returned`() throws {
     let body = pattern(500_000)
     let origin = try Origin(["/a": .body(body.map { $0 ^ 0x55 })])
     let options = DownloadOptions {
@@ -152,8 +145,7 @@ struct HookTests {
     #expect(fetcher.recorder.events.count == 1)
   }
 
-  @Test("a body that a decryptor cannot read fails as content-type, and maxBytes applies before it")
-  func refusingDecryptor() throws {
+  @Test func `a body that a decryptor cannot read fails as content-type, and maxBytes applies before it`() throws {
     let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
     let decryptor = Decryptor(name: "none") { _ in nil }
     let failure = try fetch(origin.url("/a"), DownloadOptions { $0.decryptor = decryptor }).failure
@@ -170,13 +162,12 @@ struct HookTests {
   }
 
   @Test(
-    "only accepted content types pass, in any case and with any parameters",
     arguments: [
       ("image/png", true), ("Image/PNG; charset=x", true), ("image/webp", false), ("video/mp4", true), ("VIDEO/ogg", true),
       ("text/html", false), ("", false), (nil, false),
     ]
   )
-  func contentTypes(type: String?, isAccepted: Bool) throws {
+  func `only accepted content types pass, in any case and with any parameters`(type: String?, isAccepted: Bool) throws {
     let origin = try Origin(["/a": .body([1], type: type, headers: ["X-A": "1"])])
     let end = try fetch(origin.url("/a"), DownloadOptions { $0.acceptContentTypes = ["image/PNG", "video/*"] }, details: true)
     #expect((end.image != nil) == isAccepted)

@@ -58,8 +58,7 @@ struct LoaderTests {
     try await Fetcher(loaders: loaders).fetch(url, options: options)
   }
 
-  @Test("a loader replaces libcurl for any scheme, and the last one that accepts the URL wins")
-  func lastLoaderWins() async throws {
+  @Test func `a loader replaces libcurl for any scheme, and the last one that accepts the URL wins`() async throws {
     let first = Shelf { _ in LoaderResponse(body: [1]) }
     let last = Shelf("shelf:b") { _ in
       LoaderResponse(
@@ -80,8 +79,7 @@ struct LoaderTests {
     #expect(try await fetch("other:a", loaders).failure?.kind == .invalidURL)
   }
 
-  @Test("a loader's error is the failure, and transient ones are retried")
-  func failures() async throws {
+  @Test func `a loader's error is the failure, and transient ones are retried`() async throws {
     struct Odd: Error {}
     let count = Mutex(0)
     let shelf = Shelf { request in
@@ -101,8 +99,7 @@ struct LoaderTests {
     expectGolden(odd.failure?.message)
   }
 
-  @Test("the options' limits apply to loaders")
-  func limits() async throws {
+  @Test func `the options' limits apply to loaders`() async throws {
     let shelf = Shelf { _ in LoaderResponse(body: [1, 2, 3], contentType: "text/html") }
     #expect(try await fetch("shelf:a", [shelf], options: .forTests(maxBytes: 2)).failure?.kind == .tooLarge)
     #expect(
@@ -113,8 +110,7 @@ struct LoaderTests {
     #expect(try await fetch("shelf:a", [shelf], options: DownloadOptions { $0.decryptor = decryptor }).image?.body == [3, 2, 1])
   }
 
-  @Test("a loader may report not-modified if it was asked conditionally")
-  func notModified() async throws {
+  @Test func `a loader may report not-modified if it was asked conditionally`() async throws {
     let shelf = Shelf { _ in .notModified }
     let fetcher = try Fetcher(loaders: [shelf])
     let validators = Validators(etag: "\"1\"")
@@ -124,8 +120,7 @@ struct LoaderTests {
     #expect(try await fetch("shelf:a", [shelf]).failure?.kind == .internal)
   }
 
-  @Test("loads use slots like transfers, in order, with one host per scheme")
-  func places() async throws {
+  @Test func `loads use slots like transfers, in order, with one host per scheme`() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(concurrency: 6, perHost: 2, order: .lifo, loaders: [shelf])
     fetcher.downloader.isSuspended = true
@@ -148,8 +143,7 @@ struct LoaderTests {
     #expect(urls.dropFirst(2) == ["shelf:3", "shelf:2", "shelf:1"])
   }
 
-  @Test("loads are shared and cancelled like transfers, and late results are ignored")
-  func sharedAndCancelled() async throws {
+  @Test func `loads are shared and cancelled like transfers, and late results are ignored`() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(loaders: [shelf])
     fetcher.submit(["shelf:a", "shelf:a", "shelf:b"])
@@ -169,8 +163,7 @@ struct LoaderTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test("a load that takes too long fails as timeout, and its task is cancelled")
-  func timeout() async throws {
+  @Test func `a load that takes too long fails as timeout, and its task is cancelled`() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(loaders: [shelf])
     fetcher.submit(["shelf:a"], options: .forTests(timeout: .milliseconds(50)))
@@ -181,8 +174,7 @@ struct LoaderTests {
     shelf.letOnePass()
   }
 
-  @Test("a load reports its progress")
-  func progress() async throws {
+  @Test func `a load reports its progress`() async throws {
     let fetcher = try Fetcher(loaders: [Shelf()])
     fetcher.client.submit([
       Download(id: 1, requestURL: Array("shelf:a".utf8), options: .forTests(), wantsProgress: true, wantsDetails: true)

@@ -17,8 +17,7 @@ struct OptionsTests {
     PreparedOptions(DownloadOptions(change))
   }
 
-  @Test("options are equal if they lead to the same result")
-  func equality() {
+  @Test func `options are equal if they lead to the same result`() {
     let plain = prepared()
     let patient = prepared {
       $0.timeout = .seconds(1)
@@ -51,8 +50,7 @@ struct OptionsTests {
     }
   }
 
-  @Test("hooks are equal by name, and header names in any case")
-  func hooksByName() {
+  @Test func `hooks are equal by name, and header names in any case`() {
     #expect(prepared { $0.headerFilter = Self.filter } == prepared { $0.headerFilter = HeaderFilter(name: "f") { _, _ in [] } })
     #expect(prepared { $0.headerFilter = Self.filter } != prepared { $0.headerFilter = HeaderFilter(name: "g") { _, _ in [] } })
     #expect(
@@ -68,8 +66,7 @@ struct OptionsTests {
     #expect(Set([prepared { $0.headerFilter = Self.filter }, prepared { $0.headerFilter = Self.filter }]).count == 1)
   }
 
-  @Test("the description of credentials hides their parts")
-  func credentialsAreNotPrinted() {
+  @Test func `the description of credentials hides their parts`() {
     let credential = Credential(user: "alice", password: "hunter2")
     for text in ["\(credential)", String(reflecting: credential), String(reflecting: Credentials.fixed(credential))] {
       #expect(!text.contains("hunter2") && !text.contains("alice"))
@@ -79,8 +76,7 @@ struct OptionsTests {
     #expect(!dumped.contains("hunter2"))
   }
 
-  @Test("the value of a request header is known for Vary")
-  func requestValue() {
+  @Test func `the value of a request header is known for Vary`() {
     let options = DownloadOptions {
       $0.headers = [.init("X-A", "1"), .init("x-a", "2"), .init("X-Default", "own")]
       $0.removedHeaders = ["User-Agent"]
@@ -97,8 +93,7 @@ struct OptionsTests {
     #expect(options.requestValue(ofHeader: "x-other", defaults: defaults) == "o")
   }
 
-  @Test("headers can be set for all requests, replaced and removed, including libcurl's own")
-  func replacedAndRemoved() throws {
+  @Test func `headers can be set for all requests, replaced and removed, including libcurl's own`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .body([1]))

@@ -22,8 +22,7 @@ struct ProbeContinuationTests {
 
   private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
 
-  @Test("a judge that needs more gets further ranges of 64 KiB in the same attempt")
-  func furtherRange() throws {
+  @Test func `a judge that needs more gets further ranges of 64 KiB in the same attempt`() throws {
     let (end, requests) = try probe(.ranged(body, headers: ["ETag": "\"1\""]), judge: log.wanting(150_000))
     let image = try #require(end.image)
     #expect(image.body == Array(body.prefix(3 * Self.step)) && image.totalBytes == 400_000 && image.isPrefix)
@@ -34,15 +33,14 @@ struct ProbeContinuationTests {
     #expect(log.questions.last?.prefix == Array(body.prefix(3 * Self.step)))
   }
 
-  @Test("a body that ends within the further range is complete")
-  func furtherRangeToTheEnd() throws {
+  @Test func `a body that ends within the further range is complete`() throws {
     let image = try #require(try probe(.ranged(body), judge: log.wanting(1 << 20)).end.image)
     #expect(image.body == body && image.totalBytes == 400_000 && !image.isPrefix)
     #expect(log.questions.map(\.head.isComplete) == [false, true])
   }
 
-  @Test("a judge that is never satisfied gets the whole body", arguments: [1 << 20, 1 << 20 | 1, Int.max])
-  func insatiable(minimum: Int) throws {
+  @Test(arguments: [1 << 20, 1 << 20 | 1, Int.max])
+  func `a judge that is never satisfied gets the whole body`(minimum: Int) throws {
     let large = pattern(3 << 20)
     for behaviour in [Behaviour.ranged(large), .body(large)] {
       let (end, requests) = try probe(behaviour, judge: JudgeLog().judge { _ in .needsMore(minimum: minimum) })
@@ -51,8 +49,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("a judge that names a later offset gets a part there, without the bytes between")
-  func jump() throws {
+  @Test func `a judge that names a later offset gets a part there, without the bytes between`() throws {
     let large = pattern(3 << 20)
     let judge = log.judge { $0 < 2_500_000 ? .needsMore(minimum: 2_500_100, from: 2_500_000) : .accepted }
     let (end, requests) = try probe(.ranged(large, headers: ["ETag": "\"1\""]), judge: judge)
@@ -67,8 +64,7 @@ struct ProbeContinuationTests {
     #expect(judged.prefix.suffix(Self.step) == large[2_500_000..<2_565_536])
   }
 
-  @Test("several parts are kept, and the last one may end the file")
-  func jumps() throws {
+  @Test func `several parts are kept, and the last one may end the file`() throws {
     let judge = log.judge {
       $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000, from: 399_000)
     }
@@ -79,16 +75,14 @@ struct ProbeContinuationTests {
     #expect(end.image?.body == body && end.image?.isPrefix == false && end.image?.pieces == [])
   }
 
-  @Test("a judge that needs all bytes after a jump gets them")
-  func wholeAfterJump() throws {
+  @Test func `a judge that needs all bytes after a jump gets them`() throws {
     let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000) }
     let (end, requests) = try probe(.ranged(body), judge: judge)
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=200000-265535", "bytes=65536-399999"])
     #expect(end.image?.body == body)
   }
 
-  @Test("an image that changes before a jump is probed again")
-  func changedBeforeJump() throws {
+  @Test func `an image that changes before a jump is probed again`() throws {
     let new = pattern(300_000).map { ~$0 }
     let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
     let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .accepted }
@@ -97,16 +91,14 @@ struct ProbeContinuationTests {
     #expect(image.pieces == [] && image.body.count >= 200_000 && image.body == Array(new.prefix(image.body.count)))
   }
 
-  @Test("a server without ranges sends what a judge needs")
-  func jumpWithoutRanges() throws {
+  @Test func `a server without ranges sends what a judge needs`() throws {
     let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_100, from: 200_000) : .accepted }
     let (end, requests) = try probe(.body(body), judge: judge)
     #expect(requests.count == 1 && end.image?.pieces == [])
     #expect(end.image?.body == Array(body.prefix(4 * Self.step)))
   }
 
-  @Test("each further request makes progress, and there are few")
-  func progress() throws {
+  @Test func `each further request makes progress, and there are few`() throws {
     let small = Behaviour.computed { request in
       let first = Int(request.headers["Range"]?.split(separator: "=").last?.split(separator: "-").first ?? "") ?? 0
       return .part(first..<first + 10, of: pattern(400_000))
@@ -116,8 +108,7 @@ struct ProbeContinuationTests {
     #expect(log.lengths == Array(stride(from: 10, through: 170, by: 10)))
   }
 
-  @Test("a changed image is restarted by a server that compares validators")
-  func changedValidator() throws {
+  @Test func `a changed image is restarted by a server that compares validators`() throws {
     let new = pattern(300_000).map { ~$0 }
     let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
     let (end, requests) = try probe(.sequence(behaviours), judge: log.wanting(100_000))
@@ -128,10 +119,9 @@ struct ProbeContinuationTests {
   }
 
   @Test(
-    "a changed image is truncated by a server that doesn't compare, and a retry restarts",
     arguments: ["ETag", "Last-Modified", "X-None"]
   )
-  func changedSilently(header: String) throws {
+  func `a changed image is truncated by a server that doesn't compare, and a retry restarts`(header: String) throws {
     let new = header == "X-None" ? pattern(300_000) : body
     let first = Behaviour.part(0..<Self.step, of: body, headers: [header: "W/\"1\""])
     let second = Behaviour.part(Self.step..<2 * Self.step, of: new, headers: [header: "W/\"2\""])
@@ -141,8 +131,7 @@ struct ProbeContinuationTests {
     #expect(ranges(requests).map { $0?.hasPrefix("bytes=0-") } == [true, false, true, false])
   }
 
-  @Test("a wrong further range fails as http-status")
-  func wrongFurtherRange() throws {
+  @Test func `a wrong further range fails as http-status`() throws {
     let first = Behaviour.part(0..<Self.step, of: body)
     let coded = try gzip(pattern(70_000))
     let contentRange = "bytes \(Self.step)-\(Self.step + coded.count - 1)/400000"
@@ -153,8 +142,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("a body of unknown length is complete at its end, and any other 416 fails as http-status")
-  func endOfUnknownLength() throws {
+  @Test func `a body of unknown length is complete at its end, and any other 416 fails as http-status`() throws {
     let first = Behaviour.part(0..<Self.step, of: body, total: "*")
     let end = { (total: Int) in Behaviour.status(416, headers: ["Content-Range": "bytes */\(total)"]) }
     let image = try #require(try probe(.sequence([first, end(Self.step)]), judge: log.wanting(100_000)).end.image)
@@ -164,16 +152,14 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("a plain GET starts over after a failed further request", arguments: [403, 503])
-  func furtherFailure(status: Int) throws {
+  @Test(arguments: [403, 503]) func `a plain GET starts over after a failed further request`(status: Int) throws {
     let behaviours = [Behaviour.ranged(body), .status(status), .ranged(body)]
     let (end, requests) = try probe(.sequence(behaviours), judge: log.wanting(100_000))
     #expect(end.image?.body == Array(body.prefix(2 * Self.step)) && end.summary.attempts == 1)
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=65536-131071", nil])
   }
 
-  @Test("further ranges are requested from the redirect target, without the origin's own headers")
-  func afterRedirect() throws {
+  @Test func `further ranges are requested from the redirect target, without the origin's own headers`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .sequence([.ranged(body), .redirect(to: "/c")]))
@@ -193,8 +179,7 @@ struct ProbeContinuationTests {
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, nil, nil])
   }
 
-  @Test("only the first request is conditional")
-  func conditional() throws {
+  @Test func `only the first request is conditional`() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
@@ -204,8 +189,7 @@ struct ProbeContinuationTests {
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"old\"", nil])
   }
 
-  @Test("headers and hooks cannot change the requested range, and hooks see it")
-  func hooks() throws {
+  @Test func `headers and hooks cannot change the requested range, and hooks see it`() throws {
     let origin = try Origin(["/a": .ranged(body, headers: ["ETag": "\"1\""])])
     let options = DownloadOptions {
       $0.method = .probe
@@ -225,8 +209,7 @@ struct ProbeContinuationTests {
     #expect(headers.map { $0["If-Range"] } == [nil, "\"1\""])
   }
 
-  @Test("a probe with a decryptor fetches the whole body")
-  func decryptor() throws {
+  @Test func `a probe with a decryptor fetches the whole body`() throws {
     let origin = try Origin(["/a": .ranged(body), "/b": .computed { $0.method == "HEAD" ? .status(405) : .ranged(body) }])
     for (path, method) in [("/a", DownloadOptions.Method.probe), ("/b", .head)] {
       let options = DownloadOptions {
@@ -238,8 +221,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("a response modifier changes the reported fields, not the bytes")
-  func responseModifier() throws {
+  @Test func `a response modifier changes the reported fields, not the bytes`() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let modifier = ResponseModifier(name: "plain") { _ in ResponseHead(status: 200) }
     let options = DownloadOptions {
@@ -251,8 +233,7 @@ struct ProbeContinuationTests {
     #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)
   }
 
-  @Test("a body fetched in two requests reports progress as one")
-  func progressEvents() throws {
+  @Test func `a body fetched in two requests reports progress as one`() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
@@ -273,8 +254,7 @@ struct ProbeContinuationTests {
     #expect(received.first == 0 && received.last == 2 * Self.step && received == received.sorted())
   }
 
-  @Test("a continued probe can be cancelled")
-  func cancel() throws {
+  @Test func `a continued probe can be cancelled`() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .sequence([.ranged(body), .held(gate, then: .ranged(body))])])
     let fetcher = try Fetcher()
@@ -288,7 +268,6 @@ struct ProbeContinuationTests {
   // MARK: Headers
 
   @Test(
-    "If-Range contains a strong ETag, or else a strong date",
     arguments: [
       (["ETag: \"1\""], "\"1\""),
       (["ETag: \"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], "\"1\""),
@@ -303,29 +282,27 @@ struct ProbeContinuationTests {
       (["ETag: \"\u{1}\""], nil),
     ]
   )
-  func rangeCondition(headers: [String], expected: String?) {
+  func `If-Range contains a strong ETag, or else a strong date`(headers: [String], expected: String?) {
     var fields = ResponseFields()
     for header in headers { Array(header.utf8).withUnsafeBytes { fields.add($0) } }
     #expect(fields.rangeCondition == expected)
   }
 
   @Test(
-    "Content-Range is parsed in each of its forms",
     arguments: [
       ("bytes 0-65535/200000", 0..<65_536, 200_000), ("Bytes  5-5/*", 5..<6, nil), ("bytes */0", nil, 0), ("bytes */*", nil, nil),
     ] as [(String, Range<Int>?, Int?)]
   )
-  func contentRange(text: String, bytes: Range<Int>?, total: Int?) throws {
+  func `Content-Range is parsed in each of its forms`(text: String, bytes: Range<Int>?, total: Int?) throws {
     let range = try #require(ContentRange(Array(text.utf8)[...]))
     #expect(range.bytes == bytes && range.total == total)
   }
 
   @Test(
-    "an invalid Content-Range is ignored",
     arguments: [
       "", "bytes", "bytes 0-1", "items 0-1/2", "bytes 1-0/2", "bytes 0-2/2", "bytes -1/2", "bytes 0-/2", "bytes +0-1/2",
       "bytes 0-1/2/3", "bytes 0-1-1/3", "bytes 0-9223372036854775807/*", "bytes 0-1/99999999999999999999", "bytes 0-1/",
     ]
   )
-  func noContentRange(text: String) { #expect(ContentRange(Array(text.utf8)[...]) == nil) }
+  func `an invalid Content-Range is ignored`(text: String) { #expect(ContentRange(Array(text.utf8)[...]) == nil) }
 }

@@ -26,8 +26,7 @@ struct ProbeTests {
 
   // MARK: One request
 
-  @Test("a probe returns the first 64 KiB and the total length")
-  func prefix() throws {
+  @Test func `a probe returns the first 64 KiB and the total length`() throws {
     let (end, requests) = try probe(.ranged(body, type: "image/png", headers: ["ETag": "\"1\""]))
     let image = try #require(end.image)
     #expect(image.body == Array(body.prefix(Self.step)) && image.bodyBytes == Self.step)
@@ -38,8 +37,8 @@ struct ProbeTests {
     #expect(requests.map { $0.headers["Accept-Encoding"] } == ["identity"] && requests.map { $0.headers["If-Range"] } == [nil])
   }
 
-  @Test("a body that fits is complete, whether or not the server supports ranges", arguments: [1, 65_535, 65_536])
-  func wholeBody(count: Int) throws {
+  @Test(arguments: [1, 65_535, 65_536])
+  func `a body that fits is complete, whether or not the server supports ranges`(count: Int) throws {
     let body = pattern(count)
     for behaviour in [Behaviour.ranged(body), .body(body), .chunked([body]), .noLength(body)] {
       let image = try #require(try probe(behaviour, judge: log.judge { _ in .needsMore(minimum: 1 << 19) }).end.image)
@@ -49,16 +48,14 @@ struct ProbeTests {
     #expect(log.questions.allSatisfy { $0.head.isComplete && $0.head.totalBytes == count })
   }
 
-  @Test("the judge of a probe sees the prefix once it has arrived")
-  func judged() throws {
+  @Test func `the judge of a probe sees the prefix once it has arrived`() throws {
     _ = try probe(.ranged(body, type: "image/png"), judge: log.judge { _ in .accepted })
     try #require(log.questions.count == 1)
     #expect(log.questions[0].prefix == Array(body.prefix(Self.step)))
     #expect(log.questions[0].head == PrefixHead(contentType: "image/png", totalBytes: 400_000))
   }
 
-  @Test("a probe's rejection is permanent, and its connection is reused")
-  func refused() throws {
+  @Test func `a probe's rejection is permanent, and its connection is reused`() throws {
     let failure = ImageFailure(.format, message: "it is a TIFF")
     let origin = try Origin(fallback: .ranged(body))
     let fetcher = try Fetcher(concurrency: 1)
@@ -68,25 +65,21 @@ struct ProbeTests {
     #expect(origin.requests.map(\.connection) == [1, 1])
   }
 
-  @Test("a server may send less than requested")
-  func shorterPart() throws {
+  @Test func `a server may send less than requested`() throws {
     let image = try #require(try probe(.part(0..<1000, of: body)).end.image)
     #expect(image.body == Array(body.prefix(1000)) && image.totalBytes == 400_000 && image.isPrefix)
   }
 
-  @Test("an unknown total length is reported as unknown")
-  func unknownTotal() throws {
+  @Test func `an unknown total length is reported as unknown`() throws {
     let image = try #require(try probe(.part(0..<65_536, of: body, total: "*")).end.image)
     #expect(image.totalBytes == nil && image.isPrefix && image.bodyBytes == Self.step)
   }
 
-  @Test("a body shorter than declared is truncated")
-  func truncated() throws {
+  @Test func `a body shorter than declared is truncated`() throws {
     #expect(try probe(.cut(afterBytes: 1000, declared: 400_000, of: body)).end.failure?.kind == .truncated)
   }
 
-  @Test("the total length counts for max-bytes, declared or not")
-  func tooLarge() throws {
+  @Test func `the total length counts for max-bytes, declared or not`() throws {
     for behaviour in [Behaviour.ranged(body), .body(body), .part(0..<65_536, of: body, total: "*"), .chunked([body])] {
       #expect(try probe(behaviour, maxBytes: 50_000).end.failure?.kind == .tooLarge)
     }
@@ -94,8 +87,7 @@ struct ProbeTests {
     #expect(try probe(.ranged(body), maxBytes: 400_000).end.failure == nil)
   }
 
-  @Test("a response with a wrong range fails as http-status")
-  func wrongRange() throws {
+  @Test func `a response with a wrong range fails as http-status`() throws {
     let several = Behaviour.body(pattern(100), type: "multipart/byteranges; boundary=x", status: 206)
     let beyond = Behaviour.body(pattern(100), status: 206, headers: ["Content-Range": "bytes 0-9/400000"])
     for behaviour in [several, beyond, .part(1..<1000, of: body), .part(0..<1000, of: body, total: "x")] {
@@ -105,8 +97,7 @@ struct ProbeTests {
     }
   }
 
-  @Test("an empty body is empty without a range, too; a 416 to both requests fails as http-status")
-  func notSatisfiable() throws {
+  @Test func `an empty body is empty without a range, too; a 416 to both requests fails as http-status`() throws {
     for behaviour in [Behaviour.ranged([]), .body([])] {
       let (end, requests) = try probe(behaviour, judge: log.judge { _ in .accepted })
       let image = try #require(end.image)
@@ -131,8 +122,8 @@ struct ProbeTests {
       .cut(afterBytes: 0, declared: 100), .body([]), .body(pattern(100), headers: ["Content-Encoding": "gzip"]),
     ]
 
-  @Test("a plain GET decides after a failed probe, and its server gets no further ranges", arguments: refusals)
-  func confirmed(refusal: Behaviour) throws {
+  @Test(arguments: refusals)
+  func `a plain GET decides after a failed probe, and its server gets no further ranges`(refusal: Behaviour) throws {
     let origin = try Origin(fallback: .computed { [body] in $0.headers["Range"] == nil ? .body(body) : refusal })
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
@@ -145,10 +136,9 @@ struct ProbeTests {
   }
 
   @Test(
-    "a failure that passes teaches nothing about a server",
     arguments: [Behaviour.status(502), .status(503), .reset(afterBytes: 9, declared: 99)]
   )
-  func passing(failure: Behaviour) throws {
+  func `a failure that passes teaches nothing about a server`(failure: Behaviour) throws {
     let origin = try Origin(fallback: .computed { [body] in $0.headers["Range"] == nil ? .body(body) : failure })
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
@@ -156,8 +146,7 @@ struct ProbeTests {
     #expect(ranges(origin.requests) == ["bytes=0-65535", nil, "bytes=0-65535", nil])
   }
 
-  @Test("a confirmed failure names its request, and is retried without ranges")
-  func confirmedFailure() throws {
+  @Test func `a confirmed failure names its request, and is retried without ranges`() throws {
     let hold = HeaderFields([("Retry-After", "600")])
     for (behaviour, requests, attempts) in [
       (Behaviour.status(404), 2, 1), (.status(500), 4, 3), (.close, 4, 3), (.status(503, headers: hold), 1, 1),
@@ -170,23 +159,20 @@ struct ProbeTests {
     }
   }
 
-  @Test("failures of ranges don't stop requests to a host whose plain responses are good")
-  func breaker() throws {
+  @Test func `failures of ranges don't stop requests to a host whose plain responses are good`() throws {
     let origin = try Origin(fallback: .computed { $0.headers["Range"] == nil ? .body([1]) : .status(502) })
     let fetcher = try Fetcher(concurrency: 8, circuitBreaker: CircuitBreaker(failures: 2, rounds: 1))
     fetcher.submit((0..<20).map { origin.url("/\($0)") }, options: .forTests(method: .probe))
     #expect(try fetcher.recorder.waitForEnds(20).allSatisfy { $0.image?.body == [1] })
   }
 
-  @Test("206 counts as 200 and is rejected if 200 is not accepted, as is a GET's 200")
-  func acceptedStatus() throws {
+  @Test func `206 counts as 200 and is rejected if 200 is not accepted, as is a GET's 200`() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let options = DownloadOptions.forTests(method: .probe, acceptStatus: [203])
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure?.status == 200)
   }
 
-  @Test("a probe follows redirects, to other origins too")
-  func redirects() throws {
+  @Test func `a probe follows redirects, to other origins too`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .ranged(body))
@@ -195,15 +181,13 @@ struct ProbeTests {
     #expect(ranges(origin.requests) == ["bytes=0-65535", "bytes=0-65535"])
   }
 
-  @Test("a prefix is not streamed")
-  func notStreamed() throws {
+  @Test func `a prefix is not streamed`() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe, streamAbove: 1000)).image
     #expect(image?.wasStreamed == false && image?.body.count == Self.step)
   }
 
-  @Test("an encoded part is decoded and has no total length")
-  func codedPart() throws {
+  @Test func `an encoded part is decoded and has no total length`() throws {
     let coded = try gzip([UInt8](repeating: 7, count: 30_000))
     let headers: HeaderFields = ["Content-Encoding": "gzip"]
     let whole = try #require(try probe(.ranged(coded, headers: headers)).end.image)
@@ -214,8 +198,7 @@ struct ProbeTests {
     #expect(requests.count == 1)
   }
 
-  @Test("nginx serves probes and HEAD as expected")
-  func nginx() async throws {
+  @Test func `nginx serves probes and HEAD as expected`() async throws {
     let folder = TemporaryDirectory()
     folder.write(body, to: "a.png")
     folder.write([], to: "empty.png")
@@ -232,8 +215,8 @@ struct ProbeTests {
 
   // MARK: Servers that ignore ranges
 
-  @Test("a server that ignores ranges costs at most the prefix and 128 KiB", arguments: [true, false])
-  func ignoredRange(isLengthKnown: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a server that ignores ranges costs at most the prefix and 128 KiB`(isLengthKnown: Bool) throws {
     let large = pattern(8 << 20)
     let (end, _) = try probe(isLengthKnown ? .body(large) : .chunked([large]), judge: log.judge { _ in .accepted })
     let image = try #require(end.image)
@@ -245,22 +228,19 @@ struct ProbeTests {
     #expect(log.lengths == [Self.step])
   }
 
-  @Test("the judge gets more from the same response if the server ignores ranges")
-  func ignoredRangeNeedsMore() throws {
+  @Test func `the judge gets more from the same response if the server ignores ranges`() throws {
     let (end, requests) = try probe(.body(body), judge: log.wanting(150_000))
     #expect(end.image?.body == Array(body.prefix(3 * Self.step)))
     #expect(log.lengths == [Self.step, 3 * Self.step] && requests.count == 1)
   }
 
-  @Test("a rejected response without a range is stopped")
-  func ignoredRangeRefused() throws {
+  @Test func `a rejected response without a range is stopped`() throws {
     let failure = ImageFailure(.notAnImage, message: "the body is HTML")
     let (end, _) = try probe(.body(pattern(8 << 20)), judge: log.judge { _ in .refused(failure) })
     #expect(end.failure == failure && end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
   }
 
-  @Test("a short rest of a response without a range is read to reuse the connection")
-  func shortRest() throws {
+  @Test func `a short rest of a response without a range is read to reuse the connection`() throws {
     let origin = try Origin(fallback: .body(pattern(100_000)))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
@@ -270,8 +250,7 @@ struct ProbeTests {
     #expect(origin.requests.map(\.connection) == [1, 1])
   }
 
-  @Test("a short rest that doesn't arrive delays nothing")
-  func slowRest() throws {
+  @Test func `a short rest that doesn't arrive delays nothing`() throws {
     let origin = try Origin(["/a": .stall(afterBytes: 70_000, declared: 100_000)])
     let options = DownloadOptions.forTests(method: .probe, timeout: .seconds(600), stallTimeout: .seconds(600))
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == Self.step)

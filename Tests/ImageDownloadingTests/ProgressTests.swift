@@ -39,8 +39,7 @@ struct ProgressTests {
     return texts(fetcher.recorder.events)
   }
 
-  @Test("progress reports start, response, zero, total and end; an unknown length is reported as unknown")
-  func whole() throws {
+  @Test func `progress reports start, response, zero, total and end; an unknown length is reported as unknown`() throws {
     // The clock doesn't advance, so nothing is due between the first and the last report.
     #expect(try run(.body([1, 2, 3]), interval: .seconds(1)) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
     #expect(
@@ -51,8 +50,7 @@ struct ProgressTests {
     #expect(large == ["started", "response 200", "0 of 900000", "900000 of 900000", "finished"])
   }
 
-  @Test("without an interval every step is reported, increasing, the last one once")
-  func steps() throws {
+  @Test func `without an interval every step is reported, increasing, the last one once`() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate)])
     let fetcher = try Fetcher()
@@ -66,8 +64,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events) == expected)
   }
 
-  @Test("reports are at least the interval apart")
-  func interval() throws {
+  @Test func `reports are at least the interval apart`() throws {
     let clock = ManualClock()
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate), "/b": .body([1])])
@@ -90,14 +87,12 @@ struct ProgressTests {
     #expect(reported == ["0 of 4", "3 of 4", "4 of 4"])
   }
 
-  @Test("a rejected response reports status and headers, and no progress beyond 0")
-  func refused() throws {
+  @Test func `a rejected response reports status and headers, and no progress beyond 0`() throws {
     #expect(try run(.status(404, body: [1, 2])) == ["started", "response 404", "0 of ?", "failed"])
     #expect(try run(.close) == ["started", "failed"])
   }
 
-  @Test("a retry reports its own response, and redirects report none")
-  func retryAndRedirect() throws {
+  @Test func `a retry reports its own response, and redirects report none`() throws {
     let retried = try run(.sequence([.status(503), .body([1])]), options: .forTests(retries: 1))
     let wait = "retrying http-status after 0.0 seconds"
     #expect(retried == ["started", "response 503", "0 of ?", wait, "response 200", "0 of 1", "1 of 1", "finished"])
@@ -108,8 +103,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events) == ["started", "response 200", "0 of 1", "1 of 1", "finished"])
   }
 
-  @Test("a waiter without progress gets no reports, and a later one gets them from then on")
-  func joiner() throws {
+  @Test func `a waiter without progress gets no reports, and a later one gets them from then on`() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
     let fetcher = try Fetcher()
@@ -124,8 +118,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events, of: 2) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
   }
 
-  @Test("cancellation is reported last")
-  func cancelled() throws {
+  @Test func `cancellation is reported last`() throws {
     let origin = try Origin(["/a": .stall])
     let fetcher = try Fetcher()
     fetcher.client.submit([download(1, origin.url("/a"))])
@@ -135,8 +128,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events) == ["started", "cancelled"])
   }
 
-  @Test("metrics and the response head are reported on request")
-  func metrics() throws {
+  @Test func `metrics and the response head are reported on request`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()
     for id in 1...2 as ClosedRange<UInt64> {
@@ -162,8 +154,7 @@ struct ProgressTests {
     #expect(fetcher.recorder.ends.last?.summary.details == nil)
   }
 
-  @Test("a new connection is reported as new, even if it fails")
-  func newConnection() throws {
+  @Test func `a new connection is reported as new, even if it fails`() throws {
     let origin = try Origin(["/a": .body([1])])
     let fetcher = try Fetcher()
     let download = Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)
@@ -177,8 +168,7 @@ struct ProgressTests {
     #expect(failed.metrics?.protocolName == nil && failed.metrics?.reusedConnection == false)
   }
 
-  @Test("a rejected response's failure has its status and headers")
-  func refusedHead() throws {
+  @Test func `a rejected response's failure has its status and headers`() throws {
     let origin = try Origin(["/a": .status(403, headers: ["X-Why": "no"])])
     let fetcher = try Fetcher()
     fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)])
@@ -186,8 +176,7 @@ struct ProgressTests {
     #expect(response.status == 403 && response.headers.value(of: "x-why") == "no")
   }
 
-  @Test("running and waiting downloads are counted")
-  func currentDownloadCount() throws {
+  @Test func `running and waiting downloads are counted`() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2)

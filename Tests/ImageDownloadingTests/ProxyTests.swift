@@ -16,14 +16,13 @@ struct ProxyTests {
   }
 
   @Test(
-    "each kind of proxy reaches the server with its credentials",
     arguments: [
       ("http", "GET http://image.test:PORT/a us er:p@ss"), ("socks5h", "socks5 image.test:PORT us er:p@ss"),
       ("socks4a", "socks4 image.test:PORT us er"), ("socks5", "socks5 127.0.0.1:PORT us er:p@ss"),
       ("socks4", "socks4 127.0.0.1:PORT us er"),
     ]
   )
-  func kinds(scheme: String, expected: String) throws {
+  func `each kind of proxy reaches the server with its credentials`(scheme: String, expected: String) throws {
     let resolvesItself = expected.contains("image.test")
     let url = resolvesItself ? "http://image.test:\(origin.port)/a" : origin.url("/a")
     let end = try Fetcher().fetch(url, options: options("\(scheme)://us%20er:p%40ss@127.0.0.1:\(proxy.port)"))
@@ -32,8 +31,7 @@ struct ProxyTests {
     #expect(origin.requests.map { $0.headers["Proxy-Authorization"] } == [nil])
   }
 
-  @Test("a proxy is asked for the URL as written, and an empty query stays for one request only")
-  func spelling() async throws {
+  @Test func `a proxy is asked for the URL as written, and an empty query stays for one request only`() async throws {
     let fetcher = try Fetcher(concurrency: 1)
     let urls = ["http://u:p@image.test:\(origin.port)/%7ea?", origin.url("/b%2fc"), origin.url("/d??")]
     _ = try await fetcher.fetchInTurn(urls.map { ($0, options("http://127.0.0.1:\(proxy.port)")) })
@@ -41,8 +39,7 @@ struct ProxyTests {
     #expect(proxy.log.first == "GET http://image.test:\(origin.port)/%7ea?")
   }
 
-  @Test("proxy and origin credentials stay apart, and the tunnel request carries no origin headers")
-  func tunnel() async throws {
+  @Test func `proxy and origin credentials stay apart, and the tunnel request carries no origin headers`() async throws {
     let folder = TemporaryDirectory()
     folder.write([7], to: "a")
     let certificates = try await Certificates()
@@ -62,13 +59,14 @@ struct ProxyTests {
   }
 
   @Test(
-    "a proxy that refuses the tunnel fails as connect, permanently or not by its status",
     arguments: [
       ("407 Proxy Authentication Required", false), ("403 Forbidden", false), ("502 Bad Gateway", true),
       ("503 Service Unavailable", true),
     ]
   )
-  func refusedTunnel(refusal: String, isTransient: Bool) throws {
+  func `a proxy that refuses the tunnel fails as connect, permanently or not by its status`(refusal: String, isTransient: Bool)
+    throws
+  {
     let proxy = TestProxy(refusal: refusal)
     let end = try Fetcher().fetch("https://image.test/a", options: options("http://bob:hunter2@127.0.0.1:\(proxy.port)"))
     let failure = try #require(end.failure)
@@ -76,8 +74,8 @@ struct ProxyTests {
     expectGolden(failure.message, for: refusal)
   }
 
-  @Test("an unreachable proxy fails as connect without revealing its URL", arguments: ["http", "socks5", "socks4a", "https"])
-  func deadProxy(scheme: String) throws {
+  @Test(arguments: ["http", "socks5", "socks4a", "https"])
+  func `an unreachable proxy fails as connect without revealing its URL`(scheme: String) throws {
     let refused = RefusedPort()
     let end = try Fetcher().fetch(origin.url("/a"), options: options("\(scheme)://bob:hunter2@127.0.0.1:\(refused.port)"))
     let failure = try #require(end.failure)
@@ -87,8 +85,8 @@ struct ProxyTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("a SOCKS proxy that finds no host fails as connect", arguments: ["socks4", "socks4a", "socks5", "socks5h"])
-  func socksRefusal(scheme: String) throws {
+  @Test(arguments: ["socks4", "socks4a", "socks5", "socks5h"])
+  func `a SOCKS proxy that finds no host fails as connect`(scheme: String) throws {
     let refused = RefusedPort()
     let failure = try #require(
       try Fetcher().fetch(refused.url("/a"), options: options("\(scheme)://127.0.0.1:\(proxy.port)")).failure
@@ -97,15 +95,13 @@ struct ProxyTests {
     expectGolden(failure.message, for: scheme)
   }
 
-  @Test("a proxy with an unknown name fails as dns")
-  func unknownProxy() throws {
+  @Test func `a proxy with an unknown name fails as dns`() throws {
     let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: options("http://no-such-proxy.invalid:1")).failure)
     #expect(failure.kind == .dns && failure.isTransient)
     expectGolden(failure.message)
   }
 
-  @Test("connections of one proxy aren't used for another, nor direct ones")
-  func connectionsAreNotMixed() async throws {
+  @Test func `connections of one proxy aren't used for another, nor direct ones`() async throws {
     let other = TestProxy()
     let fetcher = try Fetcher()
     let url = origin.url("/a")
@@ -118,18 +114,19 @@ struct ProxyTests {
   }
 
   @Test(
-    "an invalid proxy URL is rejected with a message without its credentials",
     arguments: [
       "ftp://u:hunter2@127.0.0.1:1", "http://u:hunter2@127.0.0.1:1/path", "http://u:hunter2@127.0.0.1:1?q", "http://",
       "http://u:hunter2@h\r\nX: y", "http://u:hunter2%0d%0a@h:1", "http://u%00:hunter2@h:1", "", "http://h:99999", "http:// h",
       "socks6://u:hunter2@h",
     ]
   )
-  func noProxy(url: String) throws {
+  func `an invalid proxy URL is rejected with a message without its credentials`(url: String) throws {
     let problem = try #require(DownloadOptions.Connection.with(proxy: .url(url)).invalidReason)
     #expect(problem.hasPrefix("proxy: ") && !problem.contains("hunter2"))
   }
 
-  @Test("a proxy's URL may omit parts that libcurl adds", arguments: ["h", "h:3128", "http://h/", "SOCKS5H://u:p@[::1]:1080"])
-  func shortProxy(url: String) { #expect(DownloadOptions.Connection.with(proxy: .url(url)).invalidReason == nil) }
+  @Test(arguments: ["h", "h:3128", "http://h/", "SOCKS5H://u:p@[::1]:1080"])
+  func `a proxy's URL may omit parts that libcurl adds`(url: String) {
+    #expect(DownloadOptions.Connection.with(proxy: .url(url)).invalidReason == nil)
+  }
 }

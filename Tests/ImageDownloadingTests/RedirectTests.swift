@@ -6,8 +6,8 @@ import Testing
 
 /// Redirects: which are followed, and what they must not carry along.
 struct RedirectTests {
-  @Test("redirects, even relative ones, are followed within one attempt", arguments: [301, 302, 303, 307, 308])
-  func follows(status: Int) throws {
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func `redirects, even relative ones, are followed within one attempt`(status: Int) throws {
     let origin = try Origin([
       "/dir/a": .redirect(to: "b?x=1", status: status),
       "/dir/b?x=1": .redirect(to: "/c", status: status),
@@ -23,14 +23,12 @@ struct RedirectTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("a response without a redirect has no final URL")
-  func noFinalURL() throws {
+  @Test func `a response without a redirect has no final URL`() throws {
     let origin = try Origin(["/a": .body([1])])
     #expect(try Fetcher().fetch(origin.url("/a")).image?.finalURL == nil)
   }
 
-  @Test("more redirects than allowed fail as redirects", arguments: [(2, true), (3, false)])
-  func limited(limit: Int, fails: Bool) throws {
+  @Test(arguments: [(2, true), (3, false)]) func `more redirects than allowed fail as redirects`(limit: Int, fails: Bool) throws {
     let origin = try Origin([
       "/1": .redirect(to: "/2"), "/2": .redirect(to: "/3"), "/3": .redirect(to: "/4"), "/4": .body([1]),
     ])
@@ -39,8 +37,8 @@ struct RedirectTests {
     #expect(origin.requests.count == limit + 1)
   }
 
-  @Test("a redirect that fits only without the URL's credentials fails as redirects", arguments: [8160, 8170, 8192])
-  func tooLongWithCredentials(count: Int) throws {
+  @Test(arguments: [8160, 8170, 8192])
+  func `a redirect that fits only without the URL's credentials fails as redirects`(count: Int) throws {
     let origin = try Origin(["/1": .redirect(to: "/2")], fallback: .body([1]))
     let location = origin.url("/") + String(repeating: "a", count: count - origin.url("/").utf8.count)
     origin.set("/1", .redirect(to: location))
@@ -51,16 +49,14 @@ struct RedirectTests {
     if let failure = end.failure { #expect(!failure.message.contains("hunter2")) }
   }
 
-  @Test("with redirects: 0 none is followed")
-  func noneAllowed() throws {
+  @Test func `with redirects: 0 none is followed`() throws {
     let origin = try Origin(["/1": .redirect(to: "/2")])
     let failure = try Fetcher().fetch(origin.url("/1"), options: .forTests(redirects: 0)).failure
     #expect(failure?.kind == .redirects)
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a redirect loop is detected before it repeats")
-  func circle() throws {
+  @Test func `a redirect loop is detected before it repeats`() throws {
     let origin = try Origin(["/1": .redirect(to: "/2"), "/2": .redirect(to: "/1"), "/self": .redirect(to: "/self")])
     let failure = try #require(try Fetcher().fetch(origin.url("/1")).failure)
     #expect(failure.kind == .redirects)
@@ -70,8 +66,7 @@ struct RedirectTests {
     #expect(origin.requests.count == 3)
   }
 
-  @Test("a redirect back that sets a cookie is followed with cookies only, and at most as often as allowed")
-  func cookieLoop() throws {
+  @Test func `a redirect back that sets a cookie is followed with cookies only, and at most as often as allowed`() throws {
     let origin = try Origin()
     let wall = Behaviour.computed { request in
       let cookie = request.headers["Cookie"] ?? ""
@@ -95,26 +90,23 @@ struct RedirectTests {
   }
 
   @Test(
-    "a redirect to another scheme fails as redirects",
     arguments: [
       "ftp://127.0.0.1/a", "file:///etc/passwd", "javascript:alert(1)", "data:image/png;base64,AAAA", "http://",
     ]
   )
-  func refusedScheme(location: String) throws {
+  func `a redirect to another scheme fails as redirects`(location: String) throws {
     let origin = try Origin(["/1": .redirect(to: location)])
     let failure = try #require(try Fetcher().fetch(origin.url("/1")).failure)
     #expect(failure.kind == .redirects)
     #expect(!failure.isTransient)
   }
 
-  @Test("a redirect without Location fails as http-status")
-  func noLocation() throws {
+  @Test func `a redirect without Location fails as http-status`() throws {
     let origin = try Origin(["/1": .status(302)])
     #expect(try Fetcher().fetch(origin.url("/1")).failure?.kind == .httpStatus)
   }
 
-  @Test("headers and credentials are sent only to their own origin, even on the way back")
-  func headersStayAtHome() throws {
+  @Test func `headers and credentials are sent only to their own origin, even on the way back`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .redirect(to: origin.url("/c", host: 0)))
@@ -136,8 +128,7 @@ struct RedirectTests {
     }
   }
 
-  @Test("a handle that served a URL with credentials sends none for the next")
-  func credentialsDoNotStick() throws {
+  @Test func `a handle that served a URL with credentials sends none for the next`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a").replacing("http://", with: "http://user:pass@"), origin.url("/b")])
@@ -145,8 +136,7 @@ struct RedirectTests {
     #expect(origin.requests.map { $0.headers["Authorization"] } == ["Basic dXNlcjpwYXNz", nil])
   }
 
-  @Test("no failure message contains credentials")
-  func credentialsAreNotTold() throws {
+  @Test func `no failure message contains credentials`() throws {
     let origin = try Origin(["/a": .close, "/b": .redirect(to: "ftp://x/")])
     for path in ["/a", "/b"] {
       let url = origin.url(path).replacing("http://", with: "http://user:hunter2@")
@@ -155,8 +145,7 @@ struct RedirectTests {
     }
   }
 
-  @Test("a redirect target's host limit applies")
-  func limitsHoldForTargets() throws {
+  @Test func `a redirect target's host limit applies`() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let urls = (0..<30).map { number in
       origin.set("/from\(number)", .redirect(to: origin.url("/to\(number)", host: 1)))

@@ -12,7 +12,6 @@ struct RemoteCacheResponseTests {
   }
 
   @Test(
-    "Cache-Status counts for the cache nearest to us",
     arguments: [
       ("ExampleCache; hit", RemoteCacheStatus.hit),
       ("ExampleCache; hit; ttl=376", .hit),
@@ -32,13 +31,12 @@ struct RemoteCacheResponseTests {
       ("MISS", .miss),
     ]
   )
-  func cacheStatus(value: String, status: RemoteCacheStatus) {
+  func `Cache-Status counts for the cache nearest to us`(value: String, status: RemoteCacheStatus) {
     #expect(answer(["cache-status: \(value)", "X-Cache: \(status == .hit ? "MISS" : "HIT")"]).status == status)
     #expect(answer(["Cache-Status: \(value)"]).evidence == "Cache-Status: \(value)")
   }
 
   @Test(
-    "the headers of CDNs and proxies are recognised",
     arguments: [
       // Cloudflare
       (["CF-Cache-Status: HIT", "Age: 0"], RemoteCacheStatus.hit), (["CF-Cache-Status: MISS"], .miss),
@@ -76,15 +74,16 @@ struct RemoteCacheResponseTests {
       (["X-Cache: HIT from proxy.example.net", "X-Cache-Lookup: HIT from proxy.example.net:3128"], .hit),
     ]
   )
-  func realHeaders(lines: [String], status: RemoteCacheStatus) { #expect(answer(lines).status == status) }
+  func `the headers of CDNs and proxies are recognised`(lines: [String], status: RemoteCacheStatus) {
+    #expect(answer(lines).status == status)
+  }
 
   @Test(
-    "junk is ignored in favour of other headers",
     arguments: [
       "", ",,,", "\"", "\"hit", "; hit", "a; \"", "a;;;=;fwd", "\\", "===", "hit=\"\\", ";=?1", "\u{1F600}; ttl", ",;,\t;",
     ]
   )
-  func junk(value: String) {
+  func `junk is ignored in favour of other headers`(value: String) {
     for name in ["Cache-Status", "X-Cache", "Server-Timing", "Age"] {
       #expect(answer(["\(name): \(value)", "Age: 7"]).status != .miss || value == "a;;;=;fwd")
       #expect(answer(["\(name): \(value)"]).status != .hit || value.contains("hit"))
@@ -94,8 +93,7 @@ struct RemoteCacheResponseTests {
     for age in ["-1", "0", "00", "1s", "0x1", ""] { #expect(answer(["Age: \(age)"]).status == .unknown) }
   }
 
-  @Test("the quoted header is short")
-  func evidence() {
+  @Test func `the quoted header is short`() {
     let answer = answer(["X-Cache: HIT \(String(repeating: "x", count: 4000))"])
     #expect(answer.status == .hit && answer.evidence?.count == 200)
     #expect(RemoteCacheResponse(ResponseFields()) == RemoteCacheResponse(.unknown))

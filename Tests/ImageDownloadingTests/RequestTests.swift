@@ -10,16 +10,14 @@ struct RequestTests {
     return try #require(origin.requests.first).headers
   }
 
-  @Test("the default Accept and User-Agent are truthful")
-  func defaults() throws {
+  @Test func `the default Accept and User-Agent are truthful`() throws {
     let headers = try headers(DownloadOptions { $0.userAgent = "prewarm/0.1" })
     #expect(headers.all("Accept") == ["image/webp,image/*;q=0.8"])
     #expect(headers.all("User-Agent") == ["prewarm/0.1"])
     #expect(headers.all("Accept-Encoding") == ["identity"])
   }
 
-  @Test("custom headers are added and replace the defaults")
-  func ownHeaders() throws {
+  @Test func `custom headers are added and replace the defaults`() throws {
     let own = [("accept", "image/png"), ("User-Agent", "mine"), ("X-Empty", ""), ("X-Twice", "1"), ("X-Twice", "2")]
     let headers = try headers(DownloadOptions { $0.headers = own.map { HeaderField($0.0, $0.1) } })
     #expect(headers.all("Accept") == ["image/png"])
@@ -28,8 +26,7 @@ struct RequestTests {
     #expect(headers.all("X-Twice") == ["1", "2"])
   }
 
-  @Test("downloads of several jobs on one handle send their own headers")
-  func templatesDoNotMix() throws {
+  @Test func `downloads of several jobs on one handle send their own headers`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     for number in 1...6 {
@@ -41,15 +38,13 @@ struct RequestTests {
     #expect(origin.requests.map { $0.headers["X-PendingTransfer"] } == ["1", nil, "3", nil, "5", nil])
   }
 
-  @Test("path and query are sent unchanged")
-  func targetIsSentAsIs() throws {
+  @Test func `path and query are sent unchanged`() throws {
     let origin = try Origin(fallback: .body([1]))
     _ = try Fetcher().fetch(origin.url("/a%2Fb/c%20d//e?x=%26&y"))
     #expect(origin.requests.map(\.target) == ["/a%2Fb/c%20d//e?x=%26&y"])
   }
 
-  @Test("a header with a line break is rejected")
-  func headerInjection() {
+  @Test func `a header with a line break is rejected`() {
     #expect(DownloadOptions.isValidHeader(name: "X-A", value: "text, with \"marks\" and ü"))
     #expect(!DownloadOptions.isValidHeader(name: "X-A", value: "a\r\nX-B: b"))
     #expect(!DownloadOptions.isValidHeader(name: "X A", value: "a"))

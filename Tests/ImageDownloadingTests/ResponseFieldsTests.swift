@@ -10,8 +10,7 @@ struct ResponseFieldsTests {
     return fields
   }
 
-  @Test("header names are case-insensitive, and white space around values is ignored")
-  func namesAndValues() {
+  @Test func `header names are case-insensitive, and white space around values is ignored`() {
     let fields = fields(
       "HTTP/1.1 200 OK",
       "ETAG:\"a\"",
@@ -27,16 +26,14 @@ struct ResponseFieldsTests {
     #expect(!fields.has(.expires))
   }
 
-  @Test("repeated Vary headers are joined, and of others the last counts")
-  func repeated() {
+  @Test func `repeated Vary headers are joined, and of others the last counts`() {
     let fields = fields("HTTP/1.1 200 OK", "Vary: Accept", "ETag: \"1\"", "Vary: Accept-Language, Origin", "ETag: \"2\"", "")
     #expect(fields.joined(.vary) == "Accept, Accept-Language, Origin")
     #expect(fields.last(.etag) == "\"2\"")
     #expect(fields.joined(.age) == nil)
   }
 
-  @Test("a new status line starts a new head, and trailers are ignored")
-  func heads() {
+  @Test func `a new status line starts a new head, and trailers are ignored`() {
     let fields = fields(
       "HTTP/1.1 103 Early Hints",
       "ETag: \"early\"",
@@ -51,8 +48,7 @@ struct ResponseFieldsTests {
     #expect(!fields.has(.etag) && !fields.has(.location))
   }
 
-  @Test("a folded line continues the previous one")
-  func folded() {
+  @Test func `a folded line continues the previous one`() {
     let fields = fields("HTTP/1.1 200 OK", "Cache-Control: public,", "\t max-age=5", "X-Other: 1", " Age: 3", "Age: 4", "")
     #expect(fields.last(.cacheControl) == "public, max-age=5")
     #expect(fields.last(.age) == "4")

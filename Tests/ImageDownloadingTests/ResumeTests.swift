@@ -34,11 +34,10 @@ struct ResumeTests {
   }
 
   @Test(
-    "a retry resumes a broken-off body, whole or streamed, and counts every byte once",
     arguments: [4097, 5000, 65_536, 131_072, 131_073, 262_144, 400_000, 899_999],
     [128 << 10, Int.max]
   )
-  func resumes(offset: Int, streamAbove: Int) throws {
+  func `a retry resumes a broken-off body, whole or streamed, and counts every byte once`(offset: Int, streamAbove: Int) throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let options = DownloadOptions.forTests(retries: 1, streamAbove: streamAbove)
     let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
@@ -50,15 +49,15 @@ struct ResumeTests {
     #expect(image.summary.attempts == 2 && image.summary.receivedBytes == UInt64(body.count + Self.seam))
   }
 
-  @Test("a body that breaks off within its first bytes starts over", arguments: [1, 1000, 4096])
-  func tooLittle(offset: Int) throws {
+  @Test(arguments: [1, 1000, 4096])
+  func `a body that breaks off within its first bytes starts over`(offset: Int) throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged])
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
   }
 
-  @Test("fields missing in a part keep their value from the first response", arguments: [5000, 600_000])
-  func headersOfTheFirstAnswer(offset: Int) throws {
+  @Test(arguments: [5000, 600_000])
+  func `fields missing in a part keep their value from the first response`(offset: Int) throws {
     let first = Behaviour.ranged(
       body,
       type: "image/webp",
@@ -79,24 +78,21 @@ struct ResumeTests {
     )
   }
 
-  @Test("a part that ends early is resumed in turn", arguments: ["900000", "*"])
-  func shortParts(total: String) throws {
+  @Test(arguments: ["900000", "*"]) func `a part that ends early is resumed in turn`(total: String) throws {
     let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 300_000)
     let second = Behaviour.part(300_000 - Self.seam..<500_000, of: body, total: total, headers: Self.strong)
     let outcome = try fetch([first, second, .ranged(body, headers: Self.strong)])
     #expect(outcome.body == body && outcome.restarts == 0 && outcome.ranges == [nil, range(300_000), range(500_000)])
   }
 
-  @Test("a body is resumed as often as retries allow", arguments: [BreakOff.close, .reset])
-  func againAndAgain(way: BreakOff) throws {
+  @Test(arguments: [BreakOff.close, .reset]) func `a body is resumed as often as retries allow`(way: BreakOff) throws {
     let part = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 250_000, by: way)
     let outcome = try fetch([part], options: .forTests(retries: way == .close ? 3 : 200))
     #expect(outcome.body == body && outcome.restarts == 0)
     if way == .close { #expect(outcome.ranges == [nil, "bytes=245904-", "bytes=491808-", "bytes=737712-"]) }
   }
 
-  @Test("a stalled body is resumed")
-  func stalled() throws {
+  @Test func `a stalled body is resumed`() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     for options in [
       DownloadOptions.forTests(stallTimeout: .milliseconds(200), retries: 1), .forTests(timeout: .seconds(1), retries: 1),
@@ -106,16 +102,14 @@ struct ResumeTests {
     }
   }
 
-  @Test("a body without a declared length is resumed")
-  func chunked() throws {
+  @Test func `a body without a declared length is resumed`() throws {
     let chunked = Behaviour.chunked([Array(body.prefix(300_000)), Array(body.dropFirst(300_000))], headers: Self.strong)
     // The first chunk is preceded by a line of six bytes.
     let outcome = try fetch([chunked.brokenOff(afterBytes: 200_007), .ranged(body, headers: Self.strong)])
     #expect(outcome.body == body && outcome.ranges == [nil, range(200_000)])
   }
 
-  @Test("a body requested with a custom Range is requested again", arguments: [1000, 300_000])
-  func ownRange(offset: Int) throws {
+  @Test(arguments: [1000, 300_000]) func `a body requested with a custom Range is requested again`(offset: Int) throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let options = DownloadOptions.forTests(headers: [("Range", "bytes=100-599999")], retries: 1, acceptStatus: [206])
     let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
@@ -123,8 +117,7 @@ struct ResumeTests {
     #expect(outcome.ranges == ["bytes=100-599999", "bytes=100-599999"] && outcome.conditions == [nil, nil])
   }
 
-  @Test("a strong date serves as the condition")
-  func byDate() throws {
+  @Test func `a strong date serves as the condition`() throws {
     let date = "Sat, 21 Nov 2026 10:00:00 GMT"
     let headers: HeaderFields = ["Last-Modified": date, "Date": "Sat, 21 Nov 2026 11:00:00 GMT", "Accept-Ranges": "bytes"]
     let ranged = Behaviour.ranged(body, headers: headers)
@@ -133,7 +126,6 @@ struct ResumeTests {
   }
 
   @Test(
-    "without a strong validator or ranges, or if encoded, a retry restarts",
     arguments: [
       ["ETag": "W/\"1\"", "Accept-Ranges": "bytes"], ["Accept-Ranges": "bytes"], ["ETag": "\"1\""],
       ["ETag": "\"1\"", "Accept-Ranges": "none"],
@@ -141,7 +133,7 @@ struct ResumeTests {
     ] as [HeaderFields],
     [1000, 600_000]
   )
-  func notResumable(headers: HeaderFields, offset: Int) throws {
+  func `without a strong validator or ranges, or if encoded, a retry restarts`(headers: HeaderFields, offset: Int) throws {
     let ranged = Behaviour.ranged(body, headers: headers)
     let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged])
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
@@ -149,16 +141,15 @@ struct ResumeTests {
     #expect(outcome.end.summary.receivedBytes == UInt64(body.count + offset))
   }
 
-  @Test("an encoded body is not resumed")
-  func coded() throws {
+  @Test func `an encoded body is not resumed`() throws {
     let headers = HeaderFields(Self.strong.fields + [("Content-Encoding", "gzip")])
     let coded = Behaviour.ranged(try gzip(body), headers: headers)
     let outcome = try fetch([coded.brokenOff(afterBytes: 2000), coded])
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
   }
 
-  @Test("a changed image restarts, whether or not the server compares", arguments: [5000, 600_000])
-  func changed(offset: Int) throws {
+  @Test(arguments: [5000, 600_000])
+  func `a changed image restarts, whether or not the server compares`(offset: Int) throws {
     let new = body.map { ~$0 }
     let newHeaders: HeaderFields = ["ETag": "\"2\"", "Accept-Ranges": "bytes"]
     let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: offset)
@@ -177,24 +168,21 @@ struct ResumeTests {
     }
   }
 
-  @Test("a server that ignores ranges sends everything again", arguments: [5000, 600_000])
-  func ignoresRanges(offset: Int) throws {
+  @Test(arguments: [5000, 600_000]) func `a server that ignores ranges sends everything again`(offset: Int) throws {
     let whole = Behaviour.body(body, headers: Self.strong)
     let outcome = try fetch([whole.brokenOff(afterBytes: offset), whole])
     #expect(outcome.body == body && outcome.restarts == (offset > 5000 ? 1 : 0))
     #expect(outcome.ranges == [nil, range(offset)])
   }
 
-  @Test("received bytes survive attempts that receive nothing")
-  func failuresBetween() throws {
+  @Test func `received bytes survive attempts that receive nothing`() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let outcome = try fetch([ranged.brokenOff(afterBytes: 600_000), .status(503), .status(500), ranged])
     #expect(outcome.body == body && outcome.restarts == 0 && outcome.end.summary.attempts == 4)
     #expect(outcome.ranges == [nil] + Array(repeating: range(600_000), count: 3))
   }
 
-  @Test("limits count the whole body")
-  func limits() throws {
+  @Test func `limits count the whole body`() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let lying = Behaviour.raw(
       Array("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 904-899999/900000\r\nETag: \"1\"\r\n\r\n".utf8)
@@ -206,8 +194,7 @@ struct ResumeTests {
     #expect(try fetch([chunked, ranged], options: .forTests(retries: 1, maxBytes: 800_000)).end.failure?.kind == .tooLarge)
   }
 
-  @Test("resuming follows the redirects again and requests the rest there")
-  func redirects() throws {
+  @Test func `resuming follows the redirects again and requests the rest there`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
@@ -219,8 +206,7 @@ struct ResumeTests {
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, "secret", nil])
   }
 
-  @Test("judges and decryptors get a resumed body as if it arrived at once")
-  func hooks() throws {
+  @Test func `judges and decryptors get a resumed body as if it arrived at once`() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     for offset in [4200, 5000, 600_000] {
       let judge = JudgeLog().wanting(2000)
@@ -236,8 +222,7 @@ struct ResumeTests {
     }
   }
 
-  @Test("a waiter that joins after streaming began gets its own body, even while the rest waits for its retry")
-  func joining() throws {
+  @Test func `a waiter that joins after streaming began gets its own body, even while the rest waits for its retry`() throws {
     let clock = ManualClock()
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let origin = try Origin(["/a": .sequence([ranged.brokenOff(afterBytes: 600_000), ranged])])

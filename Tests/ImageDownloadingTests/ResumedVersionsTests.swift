@@ -97,8 +97,8 @@ struct ResumedVersionsTests {
     }
   }
 
-  @Test("every body is one version of its image, or the whole of a response without a length", arguments: 0..<8)
-  func versions(seed: UInt64) async throws {
+  @Test(arguments: 0..<8)
+  func `every body is one version of its image, or the whole of a response without a length`(seed: UInt64) async throws {
     var counts = Counts()
     for image in 0..<25 {
       let server = Server(seed: seed * 1000 + UInt64(image))

@@ -6,8 +6,7 @@ import Testing
 
 /// Retries: which failures, how often, and how they wait.
 struct RetryTests {
-  @Test("a transient failure is retried as often as allowed", arguments: [0, 1, 3])
-  func retries(count: Int) throws {
+  @Test(arguments: [0, 1, 3]) func `a transient failure is retried as often as allowed`(count: Int) throws {
     let origin = try Origin(["/a": .status(503)])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: count))
     #expect(end.failure?.status == 503)
@@ -15,16 +14,14 @@ struct RetryTests {
     #expect(origin.requests.count == count + 1)
   }
 
-  @Test("a download succeeds if a retry does")
-  func recovers() throws {
+  @Test func `a download succeeds if a retry does`() throws {
     let origin = try Origin(["/a": .sequence([.status(500), .cut(afterBytes: 1, declared: 2), .body([1])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 2))
     #expect(end.image?.body == [1])
     #expect(end.summary.attempts == 3)
   }
 
-  @Test("permanent failures are not retried")
-  func lastingFailures() throws {
+  @Test func `permanent failures are not retried`() throws {
     let origin = try Origin(["/a": .status(404), "/b": .redirect(to: "/b"), "/c": .body(pattern(100))])
     for path in ["/a", "/b", "/c"] {
       let end = try Fetcher().fetch(origin.url(path), options: .forTests(retries: 3, maxBytes: 10))
@@ -33,16 +30,14 @@ struct RetryTests {
     }
   }
 
-  @Test("a retry after a redirect starts from the original URL")
-  func retryAfterRedirect() throws {
+  @Test func `a retry after a redirect starts from the original URL`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1))
     #expect(end.image != nil)
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
   }
 
-  @Test("a stopped run finishes transfers and retries nothing")
-  func aStoppedRunRetriesNothing() throws {
+  @Test func `a stopped run finishes transfers and retries nothing`() throws {
     let origin = try Origin(["/a": .status(503)])
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -56,8 +51,7 @@ struct RetryTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a waiting retry holds no transfer slot and waits for its backoff")
-  func waitingHoldsNoSlot() throws {
+  @Test func `a waiting retry holds no transfer slot and waits for its backoff`() throws {
     let clock = ManualClock()
     let origin = try Origin(["/a": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(concurrency: 1, time: clock.source)
@@ -77,8 +71,7 @@ struct RetryTests {
     #expect((summary?.durationNanoseconds ?? .max) < 20_000_000_000)
   }
 
-  @Test("a waiting retry can be cancelled")
-  func cancelWaitingRetry() throws {
+  @Test func `a waiting retry can be cancelled`() throws {
     let origin = try Origin(["/a": .status(503)])
     let fetcher = try Fetcher(time: ManualClock().source)
     let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
@@ -91,8 +84,7 @@ struct RetryTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("the default jitter draws from zero to the limit")
-  func fullJitter() {
+  @Test func `the default jitter draws from zero to the limit`() {
     let draws = (0..<1000).map { _ in ImageDownloader.Configuration().jitter(.seconds(1)) }
     #expect(draws.allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
     #expect(draws.contains { $0 < .milliseconds(100) } && draws.contains { $0 > .milliseconds(900) })

@@ -6,8 +6,8 @@ import Testing
 
 /// When downloads start, wait, and are cancelled, over real sockets.
 struct SchedulingTests {
-  @Test("the concurrency limit is used fully and never exceeded", arguments: [DownloadOrder.fifo, .lifo])
-  func concurrency(order: DownloadOrder) throws {
+  @Test(arguments: [DownloadOrder.fifo, .lifo])
+  func `the concurrency limit is used fully and never exceeded`(order: DownloadOrder) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 8, perHost: 100, order: order)
@@ -22,8 +22,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.peakRunning == 8)
   }
 
-  @Test("each host has its limit")
-  func perHost() throws {
+  @Test func `each host has its limit`() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 8, perHost: 2)
@@ -37,8 +36,7 @@ struct SchedulingTests {
     #expect(origin.peakInFlight(host: 1) == 2)
   }
 
-  @Test("limits change while transfers run")
-  func limitsChange() throws {
+  @Test func `limits change while transfers run`() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2, perHost: 2)
@@ -56,8 +54,7 @@ struct SchedulingTests {
     #expect(origin.peakInFlight == 5)
   }
 
-  @Test("one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started")
-  func lifo() throws {
+  @Test func `one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started`() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1, order: .lifo)
@@ -71,8 +68,7 @@ struct SchedulingTests {
     #expect(origin.requests.map(\.path) == ["/1", "/7", "/6", "/5", "/4", "/3", "/2"])
   }
 
-  @Test("a higher class starts first")
-  func classes() throws {
+  @Test func `a higher class starts first`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
@@ -85,8 +81,7 @@ struct SchedulingTests {
     #expect(origin.requests.map(\.path) == ["/very-high", "/high", "/normal", "/low", "/very-low"])
   }
 
-  @Test("a cancelled download ends once, waiting or running, and can be requested again")
-  func cancel() throws {
+  @Test func `a cancelled download ends once, waiting or running, and can be requested again`() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1)
@@ -103,8 +98,8 @@ struct SchedulingTests {
     #expect(Set(all[2...].map(\.id)) == [2, 3])
   }
 
-  @Test("all waiting downloads can be cancelled, with or without running ones", arguments: [false, true])
-  func cancelAll(includingRunning: Bool) throws {
+  @Test(arguments: [false, true])
+  func `all waiting downloads can be cancelled, with or without running ones`(includingRunning: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2)
@@ -118,8 +113,7 @@ struct SchedulingTests {
     #expect(ends.count { $0.image != nil } == (includingRunning ? 0 : 2))
   }
 
-  @Test("shutdown cancels everything before it returns")
-  func shutDown() throws {
+  @Test func `shutdown cancels everything before it returns`() throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 2)
     fetcher.submit((1...10).map { origin.url("/\($0)") })
@@ -130,8 +124,7 @@ struct SchedulingTests {
     #expect(fetcher.recorder.ends.count == 10)
   }
 
-  @Test("a downloader that is shut down by its own callback traps")
-  func shutDownByCallback() async {
+  @Test func `a downloader that is shut down by its own callback traps`() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let downloader = try ImageDownloader()
       let options = DownloadOptions {
@@ -146,8 +139,7 @@ struct SchedulingTests {
     #expect(said.contains("can't be shut down in one of its callbacks"))
   }
 
-  @Test("with failures, retries, redirects and random cancels each download ends exactly once")
-  func everyEndOnce() throws {
+  @Test func `with failures, retries, redirects and random cancels each download ends exactly once`() throws {
     // Created once, as it takes time, and the origin has one thread.
     let body = pattern(180_000)
     let origin = try Origin(
@@ -183,8 +175,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test("while suspended nothing new starts, running transfers continue, and downloads can be added")
-  func suspended() throws {
+  @Test func `while suspended nothing new starts, running transfers continue, and downloads can be added`() throws {
     let origin = try Origin(["/1": .redirect(to: "/hop")], fallback: .body([1]))
     let gate = origin.hold("/1")
     let fetcher = try Fetcher()
@@ -202,8 +193,7 @@ struct SchedulingTests {
     try fetcher.recorder.waitForEnd(of: 2)
   }
 
-  @Test("a receiver without room holds back new starts until it has room")
-  func backPressure() throws {
+  @Test func `a receiver without room holds back new starts until it has room`() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     fetcher.recorder.mayStart = false
@@ -217,8 +207,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.limitNanoseconds.held > 0)
   }
 
-  @Test("downloads that fail immediately make room for the next at once")
-  func immediateFailures() throws {
+  @Test func `downloads that fail immediately make room for the next at once`() throws {
     let fetcher = try Fetcher(concurrency: 1, circuitBreaker: .off)
     // The kernel rejects connections to the broadcast address without network traffic.
     fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })

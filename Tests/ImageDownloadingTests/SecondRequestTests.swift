@@ -36,8 +36,7 @@ struct SecondRequestTests {
     .body(bytes ?? body, headers: headers)
   }
 
-  @Test("the second of two equal requests shows the cache status, and the first fetches the image")
-  func secondTells() throws {
+  @Test func `the second of two equal requests shows the cache status, and the first fetches the image`() throws {
     let origin = try origin(
       plain(["X-Cache": "MISS", "ETag": "\"1\""]),
       then: plain(["X-Cache": "HIT", "ETag": "\"2\""], [1, 2])
@@ -56,22 +55,20 @@ struct SecondRequestTests {
     #expect(requests.map(\.connection) == [1, 1])
   }
 
-  @Test("by default nothing is requested twice")
-  func notAsked() throws {
+  @Test func `by default nothing is requested twice`() throws {
     let origin = try origin(plain(["X-Cache": "MISS"]), then: plain(["X-Cache": "HIT"]))
     #expect(try #require(try Fetcher().fetch(origin.url("/a")).image).remoteCache == nil)
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a rejected image isn't requested again")
-  func failureIsFinal() throws {
+  @Test func `a rejected image isn't requested again`() throws {
     let origin = try origin(.status(404), then: plain())
     #expect(try Fetcher().fetch(origin.url("/a"), options: options()).failure?.status == 404)
     #expect(origin.requests.count == 1)
   }
 
-  @Test("HEAD and probes are repeated as they were", arguments: [DownloadOptions.Method.head, .probe])
-  func otherMethods(method: DownloadOptions.Method) throws {
+  @Test(arguments: [DownloadOptions.Method.head, .probe])
+  func `HEAD and probes are repeated as they were`(method: DownloadOptions.Method) throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["CF-Cache-Status": "HIT"])])
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options(method)).image)
     #expect(image.remoteCache?.status == .hit && image.isPrefix)
@@ -79,8 +76,7 @@ struct SecondRequestTests {
     #expect(origin.requests.map { $0.headers["Range"] } == (method == .head ? [nil, nil] : ["bytes=0-65535", "bytes=0-65535"]))
   }
 
-  @Test("a probe of several parts repeats only the first")
-  func probeOfSeveralParts() throws {
+  @Test func `a probe of several parts repeats only the first`() throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
     let judge = JudgeLog().wanting(100_000)
     let options = DownloadOptions {
@@ -96,8 +92,7 @@ struct SecondRequestTests {
     #expect(origin.requests.last?.headers["If-Range"] == nil)
   }
 
-  @Test("a large second body is cut off", arguments: [true, false])
-  func largeBodies(hasLength: Bool) throws {
+  @Test(arguments: [true, false]) func `a large second body is cut off`(hasLength: Bool) throws {
     let large = pattern(4 << 20)
     let behaviour = hasLength ? Behaviour.body(large, headers: ["Age": "9"]) : .chunked([large], headers: ["Age": "9"])
     let origin = try Origin(["/a": behaviour])
@@ -112,8 +107,7 @@ struct SecondRequestTests {
     #expect(chunks == large)
   }
 
-  @Test("a failed second request leaves the image good, reports why, and isn't retried")
-  func secondFails() throws {
+  @Test func `a failed second request leaves the image good, reports why, and isn't retried`() throws {
     for (second, text) in [(Behaviour.status(503), "503"), (.reset, "connection"), (.redirect(to: "/b"), "redirects")] {
       let origin = try origin(plain(), then: second)
       let end = try Fetcher().fetch(origin.url("/a"), options: options(retries: 3))
@@ -125,24 +119,21 @@ struct SecondRequestTests {
     }
   }
 
-  @Test("retries come before the second request")
-  func retriesFirst() throws {
+  @Test func `retries come before the second request`() throws {
     let origin = try Origin(["/a": .sequence([.status(500), plain(), plain(["Age": "1"])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: options(retries: 2))
     #expect(end.image?.remoteCache?.status == .hit && end.summary.attempts == 2)
     #expect(origin.requests.count == 3)
   }
 
-  @Test("after redirects the last server gets the second request")
-  func redirected() throws {
+  @Test func `after redirects the last server gets the second request`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": plain(["X-Cache": "HIT"])])
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options()).image)
     #expect(image.remoteCache?.status == .hit && image.finalURL == Array(origin.url("/b").utf8))
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/b"])
   }
 
-  @Test("the second request is never conditional, and revalidated images are checked too")
-  func notConditional() throws {
+  @Test func `the second request is never conditional, and revalidated images are checked too`() throws {
     let origin = try Origin([
       "/a": .computed { $0.headers["If-None-Match"] == nil ? .body([1], headers: ["Age": "5"]) : .status(304) }
     ])
@@ -154,8 +145,7 @@ struct SecondRequestTests {
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"1\"", nil])
   }
 
-  @Test("a waiter that joins during the second request of a streamed image gets it whole")
-  func joinedLate() async throws {
+  @Test func `a waiter that joins during the second request of a streamed image gets it whole`() async throws {
     let large = pattern(300_000)
     let gate = Gate()
     let origin = try Origin(["/a": .sequence([.body(large), .held(gate, then: .body(large)), .body(large)])])
@@ -176,8 +166,7 @@ struct SecondRequestTests {
     #expect(origin.requests.count == 4)
   }
 
-  @Test("a host pause before the second request leaves the image good")
-  func hostAsksForAPause() async throws {
+  @Test func `a host pause before the second request leaves the image good`() async throws {
     let origin = try Origin(["/a": plain(), "/b": .status(429, headers: ["Retry-After": "99999"])])
     let gate = origin.hold("/a")
     let fetcher = try Fetcher()
@@ -190,8 +179,7 @@ struct SecondRequestTests {
     #expect(end.image?.remoteCache?.failure != nil && origin.count(of: "/a") == 1)
   }
 
-  @Test("cancelling ends the second request too")
-  func cancelled() async throws {
+  @Test func `cancelling ends the second request too`() async throws {
     let gate = Gate()
     let origin = try origin(plain(), then: .held(gate, then: plain()))
     let fetcher = try Fetcher()
@@ -202,8 +190,7 @@ struct SecondRequestTests {
     gate.open()
   }
 
-  @Test("a response rejected by a modifier the second time reports nothing")
-  func refusedByModifier() throws {
+  @Test func `a response rejected by a modifier the second time reports nothing`() throws {
     let count = Watched(0)
     let modifier = RequestModifier(name: "once") { request in
       count.withLock { count in

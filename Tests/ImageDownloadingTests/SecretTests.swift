@@ -12,8 +12,7 @@ struct SecretTests {
     "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
   }
 
-  @Test("user and password are sent only to the download's own origin, and a URL's own take precedence")
-  func credentials() throws {
+  @Test func `user and password are sent only to the download's own origin, and a URL's own take precedence`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .redirect(to: origin.url("/c", host: 0)))
@@ -29,8 +28,7 @@ struct SecretTests {
     #expect(origin.requests.dropFirst(3).map { $0.headers["Authorization"] } == [ownSent, nil, ownSent])
   }
 
-  @Test("options for another origin send no headers of the job and ignore its cookies")
-  func otherOrigin() async throws {
+  @Test func `options for another origin send no headers of the job and ignore its cookies`() async throws {
     let origin = try Origin(fallback: .body([1], headers: ["Set-Cookie": "id=7; Path=/"]))
     let defaults = [HeaderField("X-Default", "1"), HeaderField("User-Agent", "default")]
     let fetcher = try Fetcher(headers: defaults)
@@ -64,8 +62,7 @@ struct SecretTests {
     #expect(other.forOtherOrigin == other && PreparedOptions(other) != PreparedOptions(own))
   }
 
-  @Test("a server that sets too many cookies loses them, and other servers keep theirs")
-  func manyCookies() async throws {
+  @Test func `a server that sets too many cookies loses them, and other servers keep theirs`() async throws {
     let flood = try Origin(
       fallback: .computed { request in
         let fields = (0..<49).map {
@@ -86,8 +83,7 @@ struct SecretTests {
     #expect(sent == [0, 49, 98, 147, 150, 150, 0])
   }
 
-  @Test("the Authorization header is known before sending, for Vary")
-  func authorizationIsKnown() throws {
+  @Test func `the Authorization header is known before sending, for Vary`() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let perHost = Credentials.perHost(name: "hosts") { host, _, _ in
       host == "127.0.0.1" ? Credential(user: "four", password: "4") : nil
@@ -116,8 +112,7 @@ struct SecretTests {
     }
   }
 
-  @Test("options have a credential for http and https only, and none if the URL has its own")
-  func credentialOfAURL() {
+  @Test func `options have a credential for http and https only, and none if the URL has its own`() {
     let alice = Credential(user: "alice", password: "x")
     let options = DownloadOptions { $0.credentials = .fixed(alice) }
     let found = { (url: String) in Array(url.utf8).withUnsafeBytes { options.credential(for: $0) } }
@@ -131,8 +126,7 @@ struct SecretTests {
     #expect(credential == Credential(user: "h", password: "443 true"))
   }
 
-  @Test("a callback provides credentials per host, and they don't stick to the handle")
-  func callback() throws {
+  @Test func `a callback provides credentials per host, and they don't stick to the handle`() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let asked = Mutex<[String]>([])
     let (port, port6) = (origin.ports[0], origin.ports[1])
@@ -151,8 +145,7 @@ struct SecretTests {
     #expect(asked.withLock { $0 } == ["127.0.0.1 \(port) false", "[::1] \(port6) false", "127.0.0.1 \(port) false"])
   }
 
-  @Test("no failure, event or description contains credentials")
-  func credentialsAreNotTold() throws {
+  @Test func `no failure, event or description contains credentials`() throws {
     let origin = try Origin(["/a": .close, "/b": .status(401), "/c": .redirect(to: "ftp://x/")])
     let options = DownloadOptions.forTests(credentials: .fixed(Credential(user: "alice", password: "hunter2")))
     for path in ["/a", "/b", "/c"] {
@@ -167,8 +160,7 @@ struct SecretTests {
     }
   }
 
-  @Test("cookies are kept only for downloads that ask for it, from then on")
-  func cookies() throws {
+  @Test func `cookies are kept only for downloads that ask for it, from then on`() throws {
     let origin = try Origin(["/bare": .body([1], headers: ["Set-Cookie": "bare=1"])], fallback: .body([1]))
     origin.set("/set", .status(302, headers: ["Location": "/next", "Set-Cookie": "id=7; Path=/"]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -195,8 +187,7 @@ struct SecretTests {
     #expect(origin.requests.last?.headers["Cookie"] == nil)
   }
 
-  @Test("an invalid certificate is accepted only on request")
-  func invalidCertificates() async throws {
+  @Test func `an invalid certificate is accepted only on request`() async throws {
     let server = try await TLSServer()
     let fetcher = try Fetcher()
     let url = "https://127.0.0.1:\(server.port)/"

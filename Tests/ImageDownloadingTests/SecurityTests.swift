@@ -9,7 +9,6 @@ import Testing
 /// Attacks by URLs and servers, and leaks of secrets.
 struct SecurityTests {
   @Test(
-    "a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it",
     arguments: [
       "http://127.0.0.1/a\r\nX-Injected: 1", "http://127.0.0.1/a\nb", "http://127.0.0.1/\u{0}", "http://127.0.0.1/\u{7F}",
       "http://127.0.0.1\r\n/", "http://u\r\nX: 1@127.0.0.1/", "http://127.0.0.1/a b", "http://127.0.0.1/ü",
@@ -17,24 +16,22 @@ struct SecurityTests {
       "http://127.0.0.1:80\t/", "\u{1}http://127.0.0.1/", "http://127.0.0.1\\@evil.test/", "http://a@b@127.0.0.1/",
     ]
   )
-  func controlCharacters(url: String) throws {
+  func `a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it`(url: String) throws {
     let end = try Fetcher().fetch(url)
     #expect(end.failure?.kind == .invalidURL && end.summary.attempts == 0)
   }
 
   @Test(
-    "control characters in a redirect inject nothing",
     arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"]
   )
-  func redirectInjection(location: String) throws {
+  func `control characters in a redirect inject nothing`(location: String) throws {
     let origin = try Origin(["/a": .redirect(to: location)], fallback: .body([1]))
     let end = try Fetcher().fetch(origin.url("/a"))
     #expect(end.image != nil || end.failure?.kind == .redirects)
     #expect(origin.requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
   }
 
-  @Test("endless trailers are cut off, however small the body")
-  func trailers() throws {
+  @Test func `endless trailers are cut off, however small the body`() throws {
     let trailers = (0..<20_000).map { "X-Trailer-\($0): aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" }.joined()
     let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n"
     let origin = try Origin(["/a": .raw(head + "1\r\n\u{1}\r\n0\r\n" + trailers + "\r\n")])
@@ -43,8 +40,7 @@ struct SecurityTests {
     expectGolden(end.failure?.message)
   }
 
-  @Test("cookies are sent only to the download's own origin and to hosts that set them")
-  func cookies() async throws {
+  @Test func `cookies are sent only to the download's own origin and to hosts that set them`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .status(302, headers: ["Location": origin.url("/b", host: 1), "Set-Cookie": "id=7; Path=/"]))
     origin.set("/b", .status(302, headers: ["Location": origin.url("/c", host: 0), "Set-Cookie": "other=8; Path=/"]))
@@ -63,8 +59,7 @@ struct SecurityTests {
     #expect(origin.requests.suffix(4).map { $0.headers["Cookie"] } == [nil, "a=1", "a=1", nil])
   }
 
-  @Test("a different scheme, host or port is another origin")
-  func origins() throws {
+  @Test func `a different scheme, host or port is another origin`() throws {
     let own = try #require(URLOrigin(Array("https://h/".utf8)))
     for other in ["http://h/", "https://i/", "https://h:444/", "http://h:443/"] {
       #expect(URLOrigin(Array(other.utf8)) != own)
@@ -72,8 +67,7 @@ struct SecurityTests {
     #expect(URLOrigin(Array("https://user@h/x".utf8)) == own)
   }
 
-  @Test("no message contains a URL's user or password, whatever fails")
-  func sentences() async throws {
+  @Test func `no message contains a URL's user or password, whatever fails`() async throws {
     let refused = RefusedPort()
     let listener = ClosingListener(answer: "SSH-2.0-OpenSSH_9.2\r\n")
     let origin = try Origin([
@@ -102,8 +96,8 @@ struct SecurityTests {
     }
   }
 
-  @Test("an encoded body that inflates more than an image would fails as too-large, whatever the limit", arguments: [1, 2])
-  func bombs(layers: Int) throws {
+  @Test(arguments: [1, 2])
+  func `an encoded body that inflates more than an image would fails as too-large, whatever the limit`(layers: Int) throws {
     var bytes = [UInt8](repeating: 0, count: 16 << 20)
     for _ in 0..<layers { bytes = try gzip(bytes) }
     let coding = Array(repeating: "gzip", count: layers).joined(separator: ", ")
@@ -114,15 +108,13 @@ struct SecurityTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("bodies that inflate like images and texts are accepted")
-  func codedBodies() throws {
+  @Test func `bodies that inflate like images and texts are accepted`() throws {
     let body = pattern(5 << 20) + [UInt8](repeating: 0, count: 3 << 20)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
     #expect(try Fetcher().fetch(origin.url("/a")).image?.bodyBytes == body.count)
   }
 
-  @Test("the environment's proxy is used only on request, except for its excluded hosts")
-  func environmentProxy() async {
+  @Test func `the environment's proxy is used only on request, except for its excluded hosts`() async {
     await #expect(processExitsWith: .success) {
       let origin = try Origin(fallback: .body([1]))
       let proxy = TestProxy()

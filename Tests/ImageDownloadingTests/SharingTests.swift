@@ -24,8 +24,7 @@ struct SharingTests {
     )
   }
 
-  @Test("equal downloads of several clients share one request, and each gets the image once")
-  func oneRequest() throws {
+  @Test func `equal downloads of several clients share one request, and each gets the image once`() throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -45,8 +44,7 @@ struct SharingTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("downloads with different results are not shared")
-  func differentOnes() throws {
+  @Test func `downloads with different results are not shared`() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 32, perHost: 32)
@@ -67,8 +65,8 @@ struct SharingTests {
     #expect(origin.requests.count == downloads.count)
   }
 
-  @Test("a waiter with higher priority raises a waiting download, and cancelling it lowers it again", arguments: [false, true])
-  func joinerRaises(cancelled: Bool) throws {
+  @Test(arguments: [false, true])
+  func `a waiter with higher priority raises a waiting download, and cancelling it lowers it again`(cancelled: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
@@ -81,10 +79,9 @@ struct SharingTests {
   }
 
   @Test(
-    "a cancelled waiter doesn't stop the shared download; cancelling the last one does",
     arguments: [1, 2]
   )
-  func cancelling(first: UInt64) throws {
+  func `a cancelled waiter doesn't stop the shared download; cancelling the last one does`(first: UInt64) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -106,8 +103,8 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a download can be cancelled and requested again at once, waiting or running", arguments: [true, false])
-  func cancelThenRequestAgain(runs: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a download can be cancelled and requested again at once, waiting or running`(runs: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -123,8 +120,7 @@ struct SharingTests {
     #expect(ends[1].image != nil)
   }
 
-  @Test("a failure or an empty body reaches every waiter exactly once", arguments: [404, 200])
-  func failureReachesAll(status: Int) throws {
+  @Test(arguments: [404, 200]) func `a failure or an empty body reaches every waiter exactly once`(status: Int) throws {
     let origin = try Origin(fallback: .status(status))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -139,8 +135,7 @@ struct SharingTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("waiters share retries and redirects")
-  func retriesAreShared() throws {
+  @Test func `waiters share retries and redirects`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
     let fetcher = try Fetcher()
     fetcher.client.submit((1...3).map { download($0, origin.url("/a"), options: .forTests(retries: 1)) })
@@ -149,8 +144,7 @@ struct SharingTests {
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
   }
 
-  @Test("a stopped waiter ends with the attempt, and the others retry")
-  func oneRetriesNoMore() throws {
+  @Test func `a stopped waiter ends with the attempt, and the others retry`() throws {
     let origin = try Origin(["/a": .sequence([.status(503), .body([1])])])
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
@@ -165,8 +159,7 @@ struct SharingTests {
     #expect(ends[1].image != nil)
   }
 
-  @Test("a waiter that joins after streaming began waits and then makes its own request")
-  func latecomerWaits() throws {
+  @Test func `a waiter that joins after streaming began waits and then makes its own request`() throws {
     let gate = Gate()
     let body = pattern(900_000)
     let origin = try Origin(["/a": .paused(body, after: 600_000, gate)])
@@ -191,8 +184,7 @@ struct SharingTests {
     }
   }
 
-  @Test("a late waiter may leave again, and the next one waits too")
-  func latecomerLeaves() throws {
+  @Test func `a late waiter may leave again, and the next one waits too`() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .paused(pattern(900_000), after: 600_000, gate)])
     let fetcher = try Fetcher()
@@ -209,8 +201,7 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a late waiter shares the retry of a transfer whose chunks are void")
-  func latecomerSharesRetry() throws {
+  @Test func `a late waiter shares the retry of a transfer whose chunks are void`() throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.stall(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
     let clock = ManualClock()
@@ -229,8 +220,7 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("with waiters joining and leaving at random, each ends once, and no URL is requested twice at a time")
-  func randomTraffic() throws {
+  @Test func `with waiters joining and leaving at random, each ends once, and no URL is requested twice at a time`() throws {
     // Created once, as it takes time, and the origin has one thread.
     let large = pattern(600_000)
     let origin = try Origin(

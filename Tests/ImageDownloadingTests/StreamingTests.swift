@@ -13,10 +13,9 @@ struct StreamingTests {
   }
 
   @Test(
-    "a body up to streamAbove arrives whole, and a larger one in chunks",
     arguments: [0, 1, 999, 1000, 1001, 300_000, 1_000_000]
   )
-  func bodies(count: Int) throws {
+  func `a body up to streamAbove arrives whole, and a larger one in chunks`(count: Int) throws {
     let body = pattern(count)
     for behaviour in [Behaviour.body(body), .noLength(body), .chunked(body.isEmpty ? [] : [body])] {
       let origin = try Origin(["/a": behaviour])
@@ -32,8 +31,7 @@ struct StreamingTests {
     }
   }
 
-  @Test("chunks of a truncated body are void and arrive again")
-  func restarted() throws {
+  @Test func `chunks of a truncated body are void and arrive again`() throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
     let fetcher = try Fetcher()
@@ -51,23 +49,20 @@ struct StreamingTests {
     #expect(after.flatMap(\.bytes) == body)
   }
 
-  @Test("a streamed body that stays truncated fails as truncated")
-  func streamedThenTruncated() throws {
+  @Test func `a streamed body that stays truncated fails as truncated`() throws {
     let origin = try Origin(["/a": .cut(afterBytes: 600_000, declared: 900_000)])
     let end = try Fetcher().fetch(origin.url("/a"))
     #expect(end.failure?.kind == .truncated)
   }
 
-  @Test("an empty body passes the downloader")
-  func emptyBody() throws {
+  @Test func `an empty body passes the downloader`() throws {
     let origin = try Origin(["/a": .body([], type: "text/html")])
     let image = try #require(try Fetcher().fetch(origin.url("/a")).image)
     #expect(image.body.isEmpty && image.bodyBytes == 0)
     #expect(image.contentType == "text/html")
   }
 
-  @Test("many small bodies arrive whole over kept connections")
-  func manyBodies() throws {
+  @Test func `many small bodies arrive whole over kept connections`() throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.target.utf8)) })
     let fetcher = try Fetcher(concurrency: 32, perHost: 32)
     fetcher.submit((1...3000).map { origin.url("/image/\($0)") })

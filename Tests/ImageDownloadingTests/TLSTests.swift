@@ -21,8 +21,7 @@ struct TLSTests {
 
   private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
 
-  @Test("only the given CA is trusted")
-  func ownAuthority() async throws {
+  @Test func `only the given CA is trusted`() async throws {
     let nginx = try await nginx()
     let trusted = try await Fetcher().fetch(nginx.url("/a"), options: options(.with(caFile: certificates.authority)))
     #expect(trusted.image?.body == [7])
@@ -34,8 +33,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a certificate for another name fails as tls")
-  func otherName() async throws {
+  @Test func `a certificate for another name fails as tls`() async throws {
     let nginx = try await nginx()
     let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: nginx.port)
     let connection = DownloadOptions.Connection.with(connectTo: [target], caFile: certificates.authority)
@@ -46,8 +44,7 @@ struct TLSTests {
     #expect(ends[1].failure?.kind == .tls && ends[1].failure?.isTransient == false)
   }
 
-  @Test("a client certificate is sent if the server requests it")
-  func clientCertificate() async throws {
+  @Test func `a client certificate is sent if the server requests it`() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let (file, key) = (certificates.client, certificates.clientKey)
     let fetcher = try Fetcher()
@@ -58,8 +55,7 @@ struct TLSTests {
     #expect(ends.map { $0.failure?.status } == [nil, 400, nil, 400])
   }
 
-  @Test("a missing client certificate that the handshake requires fails as tls, permanently")
-  func missingClientCertificate() async throws {
+  @Test func `a missing client certificate that the handshake requires fails as tls, permanently`() async throws {
     let arguments = ["s_server", "-accept", "127.0.0.1:0", "-key", certificates.serverKey, "-cert", certificates.server, "-www"]
     let server = try Command("/usr/bin/openssl", arguments + ["-Verify", "1", "-CAfile", certificates.authority], input: .open)
     try await server.waitForOutput("ACCEPT 127.0.0.1:")
@@ -70,8 +66,7 @@ struct TLSTests {
     expectGolden(failure.message)
   }
 
-  @Test("a client certificate is sent to no other origin")
-  func clientCertificateStaysAtHome() async throws {
+  @Test func `a client certificate is sent to no other origin`() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))])
     let (file, key) = (certificates.client, certificates.clientKey)
@@ -80,8 +75,7 @@ struct TLSTests {
     #expect(end.failure?.status == 400)
   }
 
-  @Test("a client certificate is not sent for another origin's robots.txt")
-  func clientCertificateStaysAtHomeOfRobots() async throws {
+  @Test func `a client certificate is not sent for another origin's robots.txt`() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))], fallback: .status(404))
     let (file, key) = (certificates.client, certificates.clientKey)
@@ -91,8 +85,8 @@ struct TLSTests {
     #expect(nginx.requests == ["GET /robots.txt 400", "GET /a 400"])
   }
 
-  @Test("an unreadable file fails as tls, permanently, and is named", arguments: ["ca", "certificate", "key"])
-  func unreadableFile(which: String) async throws {
+  @Test(arguments: ["ca", "certificate", "key"])
+  func `an unreadable file fails as tls, permanently, and is named`(which: String) async throws {
     let nginx = try await nginx()
     for (name, text) in [("absent.pem", nil), ("garbage.pem", "garbage")] {
       let file = folder.file(name)
@@ -107,8 +101,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a key that requires a passphrase is rejected without a prompt")
-  func encryptedKey() async throws {
+  @Test func `a key that requires a passphrase is rejected without a prompt`() async throws {
     let nginx = try await nginx()
     let encrypted = folder.file("encrypted.key")
     let arguments = ["pkcs8", "-topk8", "-in", certificates.clientKey, "-out", encrypted, "-passout", "pass:hunter2"]
@@ -122,8 +115,7 @@ struct TLSTests {
     #expect(failure.kind == .tls && failure.message.contains(encrypted))
   }
 
-  @Test("connections are reused, but not with other TLS settings", arguments: [true, false])
-  func reuse(http2: Bool) async throws {
+  @Test(arguments: [true, false]) func `connections are reused, but not with other TLS settings`(http2: Bool) async throws {
     let nginx = try await nginx(http2: http2)
     let other = folder.write(readFile(certificates.authority) ?? [], to: "copy.pem")
     let (file, key) = (certificates.client, certificates.clientKey)
@@ -142,8 +134,7 @@ struct TLSTests {
     #expect(strict.map { $0.failure?.kind } == [nil, .tls])
   }
 
-  @Test("a key without a certificate, or an empty file name, is rejected")
-  func problems() {
+  @Test func `a key without a certificate, or an empty file name, is rejected`() {
     #expect(DownloadOptions.Connection.with(clientKey: "k").invalidReason?.hasPrefix("tls: ") == true)
     #expect(DownloadOptions.Connection.with(caFile: "").invalidReason?.hasPrefix("tls: ") == true)
     #expect(DownloadOptions.Connection.with(clientCertificate: "a\0b").invalidReason?.hasPrefix("tls: ") == true)

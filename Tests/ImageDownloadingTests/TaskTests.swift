@@ -10,8 +10,7 @@ struct TaskTests {
     try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, loaders: loaders))
   }
 
-  @Test("an awaited image arrives whole, however large, and its URL is normalised first")
-  func awaited() async throws {
+  @Test func `an awaited image arrives whole, however large, and its URL is normalised first`() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a%20b": .body(body, type: "image/png")])
     // Only the call retains the downloader.
@@ -22,10 +21,9 @@ struct TaskTests {
   }
 
   @Test(
-    "a malformed URL fails at once without the network",
     arguments: ["", "no url", "ftp://x/", "http://", "http://a b/"]
   )
-  func invalidURL(url: String) async throws {
+  func `a malformed URL fails at once without the network`(url: String) async throws {
     let downloader = try downloader()
     // Nothing can start, but it fails nevertheless.
     downloader.isSuspended = true
@@ -33,8 +31,7 @@ struct TaskTests {
     #expect(downloader.currentDownloadCount == 0)
   }
 
-  @Test("a failure is thrown unchanged")
-  func failure() async throws {
+  @Test func `a failure is thrown unchanged`() async throws {
     let origin = try Origin(["/a": .status(404)])
     let downloader = try downloader()
     await #expect(
@@ -44,8 +41,7 @@ struct TaskTests {
     }
   }
 
-  @Test("two tasks for one URL share one transfer, and cancelling one leaves the other")
-  func sharing() async throws {
+  @Test func `two tasks for one URL share one transfer, and cancelling one leaves the other`() async throws {
     let origin = try Origin(["/a": .body([1, 2])])
     let gate = origin.holdAll()
     let downloader = try downloader()
@@ -59,8 +55,7 @@ struct TaskTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("cancelling the waiting task cancels the download")
-  func taskCancellation() async throws {
+  @Test func `cancelling the waiting task cancels the download`() async throws {
     let origin = try Origin(["/a": .stall])
     let downloader = try downloader()
     let waiting = Task { try await downloader.data(from: origin.url("/a")) }
@@ -70,8 +65,7 @@ struct TaskTests {
     try await origin.waitForInFlight(0)
   }
 
-  @Test("a cancelled task makes no request")
-  func cancelledBefore() async throws {
+  @Test func `a cancelled task makes no request`() async throws {
     let origin = try Origin(["/a": .body([1])])
     let downloader = try downloader()
     downloader.isSuspended = true
@@ -84,8 +78,7 @@ struct TaskTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("a task reports its progress, and its end last")
-  func progress() async throws {
+  @Test func `a task reports its progress, and its end last`() async throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
     let downloader = try downloader()
@@ -108,8 +101,7 @@ struct TaskTests {
     #expect(image.body == [1, 2, 3])
   }
 
-  @Test("a waiting task's priority can be changed")
-  func priority() async throws {
+  @Test func `a waiting task's priority can be changed`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let downloader = try downloader(concurrency: 1)
     downloader.isSuspended = true
@@ -121,15 +113,13 @@ struct TaskTests {
     #expect(origin.requests.map(\.path) == ["/3", "/1", "/2"])
   }
 
-  @Test("with validators a 304 returns an image of that status without a body")
-  func conditional() async throws {
+  @Test func `with validators a 304 returns an image of that status without a body`() async throws {
     let origin = try Origin(["/a": .status(304)])
     let image = try await downloader().data(from: origin.url("/a"), validators: Validators(etag: "\"1\""))
     #expect(image.status == 304 && image.body.isEmpty)
   }
 
-  @Test("chunks streamed before a retry are void")
-  func retryOfStreamed() async throws {
+  @Test func `chunks streamed before a retry are void`() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000), .body(body)])])
     let options = DownloadOptions {
@@ -139,8 +129,7 @@ struct TaskTests {
     #expect(try await downloader().data(from: origin.url("/a"), options: options).body == body)
   }
 
-  @Test("shutdown ends awaited downloads, and later ones, as shut down")
-  func shutDown() async throws {
+  @Test func `shutdown ends awaited downloads, and later ones, as shut down`() async throws {
     let origin = try Origin(["/a": .stall])
     let downloader = try downloader()
     let task = downloader.download(origin.url("/a"))
@@ -151,8 +140,7 @@ struct TaskTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a URL handled by a loader isn't normalised")
-  func loader() async throws {
+  @Test func `a URL handled by a loader isn't normalised`() async throws {
     struct Echo: ImageLoader {
       func canLoad(_ url: String) -> Bool { url.hasPrefix("file:") }
       func load(_ request: LoaderRequest) async throws -> LoaderResponse { LoaderResponse(body: Array(request.url.utf8)) }

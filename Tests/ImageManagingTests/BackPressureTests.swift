@@ -4,7 +4,7 @@ import Threads
 @testable import ImageManaging
 
 @Suite struct BackPressureTests {
-  @Test("a blocked caller is called once there is room") func whoWasToldToWaitIsCalledOnceThereIsRoom() {
+  @Test func `a blocked caller is called once there is room`() {
     let pressure = BackPressure()
     pressure.add(BackPressure.Held(entries: pressure.limit.entries))
     #expect(!pressure.mayStart())
@@ -14,17 +14,16 @@ import Threads
   }
 
   @Test(
-    "entries, bytes and open files are each limited",
     arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)]
   )
-  func entriesBytesAndOpenFilesAreEachBounded(held: BackPressure.Held) {
+  func `entries, bytes and open files are each limited`(held: BackPressure.Held) {
     let pressure = BackPressure(limit: BackPressure.Held(entries: 10, bytes: 10, blobs: 10))
     pressure.add(held)
     #expect(!pressure.mayStart())
     #expect(pressure.subtract(held))
   }
 
-  @Test("a blocked thread is always called, whatever the other thread does meanwhile") func noCallIsLost() throws {
+  @Test func `a blocked thread is always called, whatever the other thread does meanwhile`() throws {
     let pressure = BackPressure()
     let calls = Mailbox<Bool>()
     let rounds = 20_000

@@ -39,13 +39,13 @@ import Testing
     }
   }
 
-  @Test("frames beyond the decoding limit are rejected before they are created") func tooManyBytes() {
+  @Test func `frames beyond the decoding limit are rejected before they are created`() {
     let failure = failure(bounded(ResizingTransformer(width: 4000, height: 4000, fit: .fill)), animation(frames: 100))
     #expect(failure?.kind == .dimensions)
     expectGolden(failure?.message)
   }
 
-  @Test("a result with too many pixels is rejected, also within a pipeline") func tooManyPixels() {
+  @Test func `a result with too many pixels is rejected, also within a pipeline`() {
     let large = ResizingTransformer(width: 40, height: 40, fit: .fill)
     let small = ResizingTransformer(width: 3, height: 3)
     let limits = DecodingLimits(maximumPixels: 1599)
@@ -59,7 +59,7 @@ import Testing
     #expect(failure(bounded(long, DecodingLimits(maximumPixels: .max)), animation(frames: 1))?.kind == .dimensions)
   }
 
-  @Test("the result of a transformer that reports no size is checked and rejected") func tooLargeInTheEnd() {
+  @Test func `the result of a transformer that reports no size is checked and rejected`() {
     let own = ClosureTransformer(key: "own", transformsAnimated: true) {
       try ResizingTransformer(width: 40, height: 40, fit: .fill).transform($0)
     }
@@ -67,7 +67,7 @@ import Testing
     #expect(failure(bounded(own, DecodingLimits(maximumPixels: 1600)), animation(frames: 2)) == nil)
   }
 
-  @Test("memory for results comes from the budget until they are used") func budgeted() throws {
+  @Test func `memory for results comes from the budget until they are used`() throws {
     let budget = DecodingBudget(bytes: 1 << 20)
     let limits = DecodingLimits(budget: budget)
     for transformer in [nil, FlippingTransformer(), ClosureTransformer(key: "own", transformsAnimated: true) { $0 }]
@@ -79,13 +79,13 @@ import Testing
     }
   }
 
-  @Test("an abandoned animation is stopped between frames") func stopped() throws {
+  @Test func `an abandoned animation is stopped between frames`() throws {
     let turns = Counter()
     let failure = failure(bounded(FlippingTransformer()) { turns.next() > 3 }, animation(frames: 9))
     #expect(failure != nil && turns.count == 4)
   }
 
-  @Test("an animation transformed frame by frame equals the one transformed whole") func framewise() throws {
+  @Test func `an animation transformed frame by frame equals the one transformed whole`() throws {
     let image = animation(frames: 4)
     for transformer in [
       FlippingTransformer(horizontal: true), RotationTransformer(degrees: 30),

@@ -16,9 +16,7 @@ import Testing
     return request
   }
 
-  @Test("a fresh image is served during a refresh, even if the refresh fails") func freshBesideARefresh()
-    async throws
-  {
+  @Test func `a fresh image is served during a refresh, even if the refresh fails`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(503)]))
     _ = try await album.source("/v.jpg")
@@ -32,7 +30,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await refresh.value }
   }
 
-  @Test("a stale-while-revalidate image is served to everyone during its renewal") func staleBesideARenewal() async throws {
+  @Test func `a stale-while-revalidate image is served to everyone during its renewal`() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
     let answer = Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers)
@@ -46,7 +44,7 @@ import Testing
     gate.open()
   }
 
-  @Test("a prefetch renews an image that a single load would still serve") func aPrefetchRenews() async throws {
+  @Test func `a prefetch renews an image that a single load would still serve`() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))
@@ -57,8 +55,8 @@ import Testing
     #expect(try await album.manager.response(for: kept).result.outcome == .revalidated)
   }
 
-  @Test("memory and transformed images respect Vary as records do", arguments: [true, false])
-  func varyInMemoryAndOfTransforms(_ hasMemory: Bool) async throws {
+  @Test(arguments: [true, false]) func `memory and transformed images respect Vary as records do`(_ hasMemory: Bool) async throws
+  {
     let album = try Album {
       if !hasMemory {
         $0.memory = nil
@@ -72,7 +70,7 @@ import Testing
     #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
   }
 
-  @Test("images in memory respect Vary after a 304") func varyInMemoryAfterARevalidation() async throws {
+  @Test func `images in memory respect Vary after a 304`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Vary": "Accept-Language"]))
     _ = try await album.manager.response(for: speaking("de", album, "/v.jpg"))
@@ -83,8 +81,7 @@ import Testing
     #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
   }
 
-  @Test("an image in memory is judged by the caller's rules, whether or not it is on disk")
-  func memoryIsJudgedByTheAskersRules() async throws {
+  @Test func `an image in memory is judged by the caller's rules, whether or not it is on disk`() async throws {
     let album = try Album(freshness: .http)
     album.origin.set("/v.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Cache-Control": "max-age=60"]))
     #expect(try await album.source("/v.jpg", mode: .memoryOnly) == .network)
@@ -103,9 +100,7 @@ import Testing
     #expect(try await byAge.source("/a.jpg", mode: .only) == .memory)
   }
 
-  @Test("a new body on disk evicts the old pixels from memory, whichever load fetched it") func newBytesReplaceOldPixels()
-    async throws
-  {
+  @Test func `a new body on disk evicts the old pixels from memory, whichever load fetched it`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
@@ -119,7 +114,7 @@ import Testing
     #expect(try await album.manager.response(for: album.request("/v.jpg")).image?.header.size.width == 32)
   }
 
-  @Test("decoding an image counts as access") func aDecodedHitIsAUse() async throws {
+  @Test func `decoding an image counts as access`() async throws {
     let folder = TemporaryDirectory()
     let clock = ManualClock()
     let cache = try ImageCache(
@@ -135,8 +130,7 @@ import Testing
     await manager.shutDown()
   }
 
-  @Test("a load from the network or memory only searches no read-only cache")
-  func layersHoldForReadOnlyCaches() async throws {
+  @Test func `a load from the network or memory only searches no read-only cache`() async throws {
     let source = try Album()
     _ = try await source.source("/a.jpg")
     let flat = TemporaryDirectory()
@@ -152,7 +146,7 @@ import Testing
     await manager.shutDown()
   }
 
-  @Test("a successful retry removes the URL from the blacklist, stored or not") func aRetryThatIsNotKept() async throws {
+  @Test func `a successful retry removes the URL from the blacklist, stored or not`() async throws {
     let album = try Album()
     album.origin.set("/x.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
     await #expect(throws: ImageLoadError.self) { try await album.source("/x.jpg") }
@@ -162,7 +156,7 @@ import Testing
     #expect(try album.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("a refresh of a cached but blacklisted URL serves the cached image") func aRefreshOfWhatIsKnownBad() async throws {
+  @Test func `a refresh of a cached but blacklisted URL serves the cached image`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(404)]))
     _ = try await album.source("/v.jpg")
@@ -173,9 +167,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
   }
 
-  @Test("an image removed during its revalidation is fetched again") func removedWhileItWasConfirmed()
-    async throws
-  {
+  @Test func `an image removed during its revalidation is fetched again`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
@@ -190,8 +182,7 @@ import Testing
     #expect(try album.cache.totals().entries == 1)
   }
 
-  @Test("a serialized transform is stored in the requested layers, and the original is read from its layer")
-  func layersOfTransforms() async throws {
+  @Test func `a serialized transform is stored in the requested layers, and the original is read from its layer`() async throws {
     let album = try Album { $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) } }
     var request = album.request("/a.jpg")
     request.decoding.transformer = ClosureTransformer(key: "one") { $0 }
@@ -203,7 +194,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("removing an image removes its transforms") func transformsGoWithTheirOriginal() async throws {
+  @Test func `removing an image removes its transforms`() async throws {
     let album = try Album {
       $0.transformer = ClosureTransformer(key: "same") { $0 }
       $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
@@ -214,7 +205,7 @@ import Testing
     #expect(try album.cache.totals().entries == 0 && album.memory.count == 0)
   }
 
-  @Test("a damaged transformed image is rebuilt from the original") func aDamagedTransform() async throws {
+  @Test func `a damaged transformed image is rebuilt from the original`() async throws {
     let large = SampleImages.png(3) + [UInt8](repeating: 0, count: 300_000)
     let album = try Album {
       $0.memory = nil
@@ -233,7 +224,7 @@ import Testing
     func load(_ request: LoaderRequest) async throws -> LoaderResponse { LoaderResponse(body: SampleImages.jpeg(1)) }
   }
 
-  @Test("no secret of a loader's URL or of a key filter is written to disk") func secretsOfOtherURLs() async throws {
+  @Test func `no secret of a loader's URL or of a key filter is written to disk`() async throws {
     let album = try Album {
       $0.downloader.loaders = [Store()]
       $0.hooks.cacheKeyFilter = { $0 }

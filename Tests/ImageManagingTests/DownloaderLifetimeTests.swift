@@ -16,7 +16,7 @@ import Testing
     func receive(_ events: [DownloadEvent]) {}
   }
 
-  @Test("state kept for a downloader is released with it") func clientsGoWithTheirDownloaders() throws {
+  @Test func `state kept for a downloader is released with it`() throws {
     let clients = DownloadClients(of: try ImageDownloader(), receiver: Deaf())
     weak var first: DownloadClient?
     try {
@@ -33,7 +33,7 @@ import Testing
     #expect(clients.client(of: nil) === clients.all[0])
   }
 
-  @Test("each request may bring its own downloader") func oneForEachRequest() async throws {
+  @Test func `each request may bring its own downloader`() async throws {
     let album = try Album()
     for _ in 0..<30 {
       var request = album.request("/a.jpg", mode: .loaderOnly)
@@ -67,8 +67,7 @@ import Testing
     }
   }
 
-  @Test("a downloader that ends with its contexts delays no other load")
-  func forgettingContexts() throws {
+  @Test func `a downloader that ends with its contexts delays no other load`() throws {
     let manager = try ImageManager(ImageManager.Configuration())
     defer { manager.shutDown() }
     let table = manager.contexts

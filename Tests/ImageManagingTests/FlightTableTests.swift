@@ -41,7 +41,7 @@ import Testing
     return table.join(flights, receiver: receiver ?? self.receiver) { _ in seenInFlight }
   }
 
-  @Test("the second request for an identity joins the first, even within a batch") func theSecondJoinsTheFirst() {
+  @Test func `the second request for an identity joins the first, even within a batch`() {
     let joined = join(["a", "b", "a"])
     guard case .began(let first) = joined[0], case .began(let second) = joined[1], case .shared = joined[2] else {
       Issue.record("joined \(joined)")
@@ -50,7 +50,7 @@ import Testing
     #expect(table.end([first, second]).map { $0?.waiters.map(\.entry.line) } == [[0, 2], [1]])
   }
 
-  @Test("an ended flight isn't joined, and a new one starts") func anEndedFlightIsNotJoinedAndBeginsAnew() {
+  @Test func `an ended flight isn't joined, and a new one starts`() {
     guard case .began(let first) = join(["a"])[0] else { return }
     _ = table.end([first])
     guard case .began(let second) = join(["a"])[0] else {
@@ -61,14 +61,14 @@ import Testing
     #expect(table.end([first])[0]?.waiters == nil)
   }
 
-  @Test("a flight that ended since it was seen is looked up again") func aFlightThatWasSeenAndHasEndedSinceIsToBeLookedUpAgain() {
+  @Test func `a flight that ended since it was seen is looked up again`() {
     guard case .ended = join(["a"], seenInFlight: true)[0] else {
       Issue.record("a request began a flight for an image that is already cached")
       return
     }
   }
 
-  @Test("cancelling leaves flights with other waiters running") func cancellingLeavesSharedFlightsAlone() {
+  @Test func `cancelling leaves flights with other waiters running`() {
     let other = Receiver()
     _ = join(["mine", "shared"])
     _ = join(["shared"], receiver: other)
@@ -77,7 +77,7 @@ import Testing
     #expect(stopped.allSatisfy { table.flight($0)?.stop == .now })
   }
 
-  @Test("contexts don't share flights") func contextsDoNotShare() {
+  @Test func `contexts don't share flights`() {
     let other = LoadContext(
       cache: nil,
       download: DownloadOptions(),
@@ -91,7 +91,7 @@ import Testing
     #expect(table.marks(of: [key("a")], for: other) == [true])
   }
 
-  @Test("identities with equal hashes don't share flights") func identitiesOfOneHashDoNotShare() {
+  @Test func `identities with equal hashes don't share flights`() {
     guard case .began(let first) = join(["a"], key: key("x"))[0], case .began(let second) = join(["b"], key: key("x"))[0] else {
       Issue.record("two identities shared a flight")
       return
@@ -105,7 +105,7 @@ import Testing
     #expect(table.end([first]).map { $0?.waiters.count } == [2])
   }
 
-  @Test("a stop cannot be undone") func aStopIsNotTakenBack() {
+  @Test func `a stop cannot be undone`() {
     guard case .began(let number) = join(["a"])[0] else { return }
     _ = table.stop(.now, for: receiver)
     _ = table.stop(.nothingNew, for: receiver)

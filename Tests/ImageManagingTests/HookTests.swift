@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("a miss that the hook declines ends without image and without error") func aDeclinedMiss() async throws {
+  @Test func `a miss that the hook declines ends without image and without error`() async throws {
     let album = try Album { $0.hooks.shouldDownload = { !$0.hasSuffix("/a.jpg") } }
     let response = try await album.manager.response(for: album.request("/a.jpg"))
     #expect(response.image == nil && response.source == nil)
@@ -29,7 +29,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("a refresh that the hook declines returns the cached image once") func aDeclinedRefresh() async throws {
+  @Test func `a refresh that the hook declines returns the cached image once`() async throws {
     let wanted = Wanted()
     let album = try Album { $0.hooks.shouldDownload = { _ in wanted.value } }
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
@@ -40,7 +40,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("the hook overrides the rules for blacklisting") func theHookBlocks() async throws {
+  @Test func `the hook overrides the rules for blacklisting`() async throws {
     let album = try Album {
       $0.hooks.shouldBlockFailedURL = { url, failure in failure.status == 503 && url.hasSuffix("/busy.jpg") }
     }
@@ -53,9 +53,7 @@ import Testing
     #expect(album.origin.count(of: "/gone.jpg") == 2 && album.origin.count(of: "/busy.jpg") == 1)
   }
 
-  @Test("the key filter's result is the identity, and the record keeps the URL as written") func theKeyFilter()
-    async throws
-  {
+  @Test func `the key filter's result is the identity, and the record keeps the URL as written`() async throws {
     let album = try Album { $0.hooks.cacheKeyFilter = { String($0.prefix { $0 != "?" }) } }
     album.origin.setFallback(.body(SampleImages.jpeg(5), type: "image/jpeg"))
     _ = try await album.source("/c.jpg?token=1")
@@ -65,8 +63,8 @@ import Testing
     #expect(String(decoding: record.shownURL, as: UTF8.self) == album.url("/c.jpg?token=1"))
   }
 
-  @Test("a key rule drops the query or parts of it, for loads and lookups alike", arguments: [true, false])
-  func keyRules(_ dropsAll: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a key rule drops the query or parts of it, for loads and lookups alike`(_ dropsAll: Bool) async throws {
     let album = try Album { $0.keyRule = dropsAll ? .urlWithoutQuery : .droppingQuery(["utm_source", "ref"]) }
     album.origin.setFallback(.body(SampleImages.jpeg(5), type: "image/jpeg"))
     _ = try await album.source("/c.jpg?w=1&utm_source=a")
@@ -77,7 +75,7 @@ import Testing
     #expect(album.origin.requests.first?.target == "/c.jpg?w=1&utm_source=a")
   }
 
-  @Test("the serializer chooses the bytes to store, or none") func theSerializer() async throws {
+  @Test func `the serializer chooses the bytes to store, or none`() async throws {
     let album = try Album {
       $0.memory = nil
       $0.hooks.cacheSerializer = { url, _, data in
@@ -94,18 +92,14 @@ import Testing
     #expect(try album.cache.totals().entries == 1)
   }
 
-  @Test("serialized bytes that aren't an image fail the load, and nothing is stored") func aSerializerThatFails()
-    async throws
-  {
+  @Test func `serialized bytes that aren't an image fail the load, and nothing is stored`() async throws {
     let album = try Album { $0.hooks.cacheSerializer = { _, _, _ in Array("no image".utf8) } }
     await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: album.request("/a.jpg")) }
     let totals = try album.cache.totals()
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("a transformed image has its own key, and the original is kept too") func transformsHaveTheirOwnKey()
-    async throws
-  {
+  @Test func `a transformed image has its own key, and the original is kept too`() async throws {
     let album = try Album()
     var request = album.request("/a.jpg")
     request.decoding.transformer = Upended()
@@ -119,8 +113,7 @@ import Testing
     #expect(album.memory.count == 3 && album.origin.requests.count == 1)
   }
 
-  @Test("a serializer stores the transformed image under its own identity")
-  func aTransformedImageOnDisk() async throws {
+  @Test func `a serializer stores the transformed image under its own identity`() async throws {
     let album = try Album {
       $0.transformer = Upended()
       $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
@@ -134,7 +127,7 @@ import Testing
     #expect(response.source == .disk && response.image?.header.format == .png)
   }
 
-  @Test("transformers skip animations unless they support them") func animationsAreLeftAlone() throws {
+  @Test func `transformers skip animations unless they support them`() throws {
     var header = ImageHeader(format: .webp, size: ImageSize(width: 1, height: 2))
     header.frames = 3
     let image = DecodedImage(
@@ -149,9 +142,7 @@ import Testing
     #expect(try Upended().applied(to: still).pixels.bytes == [8, 7, 6, 5, 4, 3, 2, 1])
   }
 
-  @Test("a throwing transformer fails the load as internal, and nothing is blacklisted") func aTransformerThatThrows()
-    async throws
-  {
+  @Test func `a throwing transformer fails the load as internal, and nothing is blacklisted`() async throws {
     struct Rejection: Error {}
     let album = try Album { $0.transformer = ClosureTransformer(key: "no") { _ in throw Rejection() } }
     do {
@@ -165,7 +156,7 @@ import Testing
     #expect(try album.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("hooks run without a lock and may call the manager") func hooksMayCallBack() async throws {
+  @Test func `hooks run without a lock and may call the manager`() async throws {
     let box = ManagerBox()
     let album = try Album {
       $0.hooks.shouldDownload = { url in

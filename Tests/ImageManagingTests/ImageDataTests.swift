@@ -10,7 +10,7 @@ import Testing
 @Suite struct ImageDataTests {
   private static let large = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)
 
-  @Test("the file of an image is the same from the network and the disk") func original() async throws {
+  @Test func `the file of an image is the same from the network and the disk`() async throws {
     let album = try Album()
     let first = try await album.manager.data(for: album.url("/a.jpg"))
     let second = try await album.manager.data(for: album.url("/a.jpg"))
@@ -29,8 +29,8 @@ import Testing
     case disk, nowhere
   }
 
-  @Test("the file of a transformed image is the same for the first client and later ones", arguments: Place.allCases)
-  func transformed(_ place: Place) async throws {
+  @Test(arguments: Place.allCases)
+  func `the file of a transformed image is the same for the first client and later ones`(_ place: Place) async throws {
     let album = try Album {
       if place == .nowhere { $0.cache = nil }
       $0.encoding = TransformEncoding(format: .png)
@@ -47,7 +47,7 @@ import Testing
     #expect(try await album.manager.data(for: album.url("/a.jpg")).bytes == SampleImages.jpeg(1))
   }
 
-  @Test("requests for the pixels and for the file of one image at once share a transfer") func besidePixels() async throws {
+  @Test func `requests for the pixels and for the file of one image at once share a transfer`() async throws {
     let album = try Album()
     let gate = album.origin.holdAll()
     var request = album.request("/a.jpg")
@@ -60,7 +60,7 @@ import Testing
     #expect(bytes.size.width == 8 && image?.pixels.size.width == 8)
   }
 
-  @Test("the file of an image that fails throws the reason") func failure() async throws {
+  @Test func `the file of an image that fails throws the reason`() async throws {
     let album = try Album()
     await #expect(throws: ImageLoadError.self) { try await album.manager.data(for: album.url("/none.jpg")) }
     await #expect(throws: ImageLoadError.notCached) {
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("cancelling a task that waits for a file cancels its load") func cancelling() async throws {
+  @Test func `cancelling a task that waits for a file cancels its load`() async throws {
     let album = try Album()
     let gate = album.origin.holdAll()
     let task = Task { try await album.manager.data(for: album.url("/a.jpg")) }
@@ -79,7 +79,7 @@ import Testing
     gate.open()
   }
 
-  @Test("a large file stays on disk and comes in parts, even after its removal") func parts() async throws {
+  @Test func `a large file stays on disk and comes in parts, even after its removal`() async throws {
     let album = try Album()
     album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
     let first = try await album.manager.file(for: album.url("/large.jpg"))
@@ -97,8 +97,8 @@ import Testing
     }
   }
 
-  @Test("a small file, and one without a disk cache, come from memory in parts", arguments: [true, false])
-  func partsInMemory(hasCache: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a small file, and one without a disk cache, come from memory in parts`(hasCache: Bool) async throws {
     let album = try Album { if !hasCache { $0.cache = nil } }
     let file = try await album.manager.file(for: album.url("/a.jpg"))
     #expect(file.bytes == SampleImages.jpeg(1) && file.path == nil && file.source == .network)
@@ -108,7 +108,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("the keys of a transformed file lead to it, without an encoding of the manager") func transformedKeys() async throws {
+  @Test func `the keys of a transformed file lead to it, without an encoding of the manager`() async throws {
     let album = try Album()
     var request = album.request("/a.jpg")
     request.decoding.transformer = .resize(width: 8)
@@ -121,7 +121,7 @@ import Testing
     #expect(try await album.manager.data(for: request).source == .network)
   }
 
-  @Test("removing a URL removes all images made from it") func purge() async throws {
+  @Test func `removing a URL removes all images made from it`() async throws {
     let album = try Album()
     var requests: [ImageRequest] = []
     for (path, width) in [("/a.jpg", 8), ("/a.jpg", 16), ("/b.jpg", 8)] {
@@ -137,7 +137,7 @@ import Testing
     #expect(try await album.manager.data(for: requests[1]).source == .network)
   }
 
-  @Test("pixels come with the same bytes for the first client and later ones") func bytesBesidePixels() async throws {
+  @Test func `pixels come with the same bytes for the first client and later ones`() async throws {
     let album = try Album {
       $0.memory = nil
       $0.encoding = TransformEncoding(format: .png)
@@ -151,7 +151,7 @@ import Testing
     #expect(first.data != nil && first.data == second.data && first.image?.pixels.size.width == 8)
   }
 
-  @Test("a file that a serializer replaces is the same for the first client and later ones") func serialized() async throws {
+  @Test func `a file that a serializer replaces is the same for the first client and later ones`() async throws {
     let album = try Album { $0.hooks.cacheSerializer = { _, _, _ in SampleImages.jpeg(2) } }
     let first = try await album.manager.data(for: album.url("/a.jpg"))
     let second = try await album.manager.data(for: album.url("/a.jpg"))
@@ -159,7 +159,7 @@ import Testing
     #expect(first.source == .network && second.source == .disk)
   }
 
-  @Test("a request leads to its record, the path of a large body, and their removal") func keys() async throws {
+  @Test func `a request leads to its record, the path of a large body, and their removal`() async throws {
     let album = try Album()
     album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
     let (small, large) = (album.request("/a.jpg"), album.request("/large.jpg"))

@@ -15,7 +15,7 @@ import Testing
     origin.set("/a.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
   }
 
-  @Test("a load is downloaded and stored, and the next one is a hit") func aLoadIsKept() async throws {
+  @Test func `a load is downloaded and stored, and the next one is a hit`() async throws {
     let first = try await loader.load(origin.url("/a.jpg"))
     #expect(first.outcome == .downloaded && first.format == .jpeg && first.bytes == SampleImages.jpeg(1).count)
     #expect(try loader.cache.totals().entries == 1)
@@ -24,8 +24,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("all waiters for one identity share one request, and each completes once")
-  func allWhoAskShareOneRequest() async throws {
+  @Test func `all waiters for one identity share one request, and each completes once`() async throws {
     let gate = origin.holdAll()
     let context = loader.context()
     try loader.ask(Array(repeating: origin.url("/a.jpg"), count: 3), context)
@@ -39,7 +38,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a permanent failure is remembered until it expires") func aLastingFailureIsRemembered() async throws {
+  @Test func `a permanent failure is remembered until it expires`() async throws {
     #expect(try await loader.load(origin.url("/no.jpg")).failure?.status == 404)
     let known = try await loader.load(origin.url("/no.jpg"))
     #expect(known.outcome == .blacklisted && known.failure?.kind == .httpStatus)
@@ -49,7 +48,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a cached image is served, blacklisted or not") func whatIsCachedIsServed() async throws {
+  @Test func `a cached image is served, blacklisted or not`() async throws {
     let deep = VerificationRules(depth: .full)
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .downloaded)
@@ -59,12 +58,12 @@ import Testing
     #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .hitDisk)
   }
 
-  @Test("in cache-only mode a miss makes no request") func fromTheCacheOnly() async throws {
+  @Test func `in cache-only mode a miss makes no request`() async throws {
     let result = try await loader.load(origin.url("/a.jpg"), loader.context(mode: .only))
     #expect(result.outcome == .skipped && origin.requests.isEmpty)
   }
 
-  @Test("bypass neither reads nor writes cache and blacklist") func bypassing() async throws {
+  @Test func `bypass neither reads nor writes cache and blacklist`() async throws {
     let context = loader.context(mode: .bypass)
     #expect(try await loader.load(origin.url("/a.jpg"), context).outcome == .checked)
     #expect(try await loader.load(origin.url("/no.jpg"), context).outcome == .failed)
@@ -74,7 +73,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("each cancelled load completes once as cancelled") func cancelledLoadsCompleteOnce() async throws {
+  @Test func `each cancelled load completes once as cancelled`() async throws {
     let gate = origin.holdAll()
     let urls = (0..<30).map { origin.url("/\($0).jpg") }
     try loader.ask(urls, loader.context())
@@ -85,7 +84,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a.jpg")).outcome == .downloaded)
   }
 
-  @Test("cancelling only waiting loads lets running ones finish") func whatRunsGoesOn() async throws {
+  @Test func `cancelling only waiting loads lets running ones finish`() async throws {
     let gate = origin.holdAll()
     try loader.ask((0..<30).map { _ in origin.url("/a.jpg") } + (0..<30).map { origin.url("/\($0)") }, loader.context())
     try await gate.waitForWaiting(8)
@@ -97,7 +96,7 @@ import Testing
     #expect(results[30...].count { $0.outcome == .cancelled } == 23)
   }
 
-  @Test("a damaged body is removed, reported and fetched again") func aDamagedBodyIsFetchedAgain() async throws {
+  @Test func `a damaged body is removed, reported and fetched again`() async throws {
     let large = SampleImages.jpeg(2, padding: 300_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))
     #expect(try await loader.load(origin.url("/large.jpg")).outcome == .downloaded)
@@ -109,8 +108,7 @@ import Testing
     #expect(try await loader.load(origin.url("/large.jpg"), context).outcome == .hitDisk)
   }
 
-  @Test("a blacklisted URL whose cached image breaks the rules isn't requested")
-  func whatIsKnownBadIsNotAskedForAfterAProof() async throws {
+  @Test func `a blacklisted URL whose cached image breaks the rules isn't requested`() async throws {
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     let deep = VerificationRules(depth: .full)
     _ = try await loader.load(origin.url("/cut.jpg"))
@@ -123,8 +121,7 @@ import Testing
     #expect(try loader.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("pending verifications are dropped when their loads are cancelled, and each completes once")
-  func proofsAreGivenUp() async throws {
+  @Test func `pending verifications are dropped when their loads are cancelled, and each completes once`() async throws {
     origin.setFallback { _ in .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg") }
     let urls = (0..<200).map { origin.url("/\($0).jpg") }
     try loader.ask(urls, loader.context())
@@ -135,7 +132,7 @@ import Testing
     #expect(origin.requests.count == 200)
   }
 
-  @Test("shutdown completes all pending loads") func shuttingDownCompletesEverything() async throws {
+  @Test func `shutdown completes all pending loads`() async throws {
     let gate = origin.holdAll()
     try loader.ask((0..<20).map { origin.url("/\($0).jpg") } + [origin.url("/a.jpg")], loader.context())
     try await gate.waitForWaiting(8)

@@ -8,7 +8,7 @@ import Testing
 
 /// Batches of requests, with limits and counts.
 @Suite struct ImagePrefetcherTests {
-  @Test("a prefetcher with a maxConcurrent of zero traps with a message") func aConcurrencyOfZeroTraps() async {
+  @Test func `a prefetcher with a maxConcurrent of zero traps with a message`() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = try ImagePrefetcher(manager: try ImageManager(ImageManager.Configuration()), configuration: .init(maxConcurrent: 0))
     }
@@ -16,7 +16,7 @@ import Testing
     #expect(said.contains("maxConcurrent of at least 1"))
   }
 
-  @Test("an observer gets the end of each request once") func eachEndIsTold() async throws {
+  @Test func `an observer gets the end of each request once`() async throws {
     let house = try Warehouse()
     house.origin.set("/no.jpg", .status(404))
     let ended = Watched<[String: [LoadOutcome]]>([:])
@@ -28,8 +28,7 @@ import Testing
     #expect(result.loaded == 2 && result.failed == 2)
   }
 
-  @Test("a batch is read as there is room, and the number of requests in flight is limited") func readAsThereIsRoom() async throws
-  {
+  @Test func `a batch is read as there is room, and the number of requests in flight is limited`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let requests = WatchedRequests(house.urls(0..<20))
@@ -45,7 +44,7 @@ import Testing
     #expect(house.origin.peakInFlight == 4)
   }
 
-  @Test("each request counts once, however it ends") func eachRequestCountsOnce() async throws {
+  @Test func `each request counts once, however it ends`() async throws {
     let house = try Warehouse()
     _ = try await house.manager.load(house.url(0)).value
     _ = try await house.prefetcher().prefetch(urls: [house.origin.url("/known-bad")]).value
@@ -62,7 +61,7 @@ import Testing
     #expect(last == result)
   }
 
-  @Test("an empty batch completes for all waiters") func anEmptyBatchCompletes() async throws {
+  @Test func `an empty batch completes for all waiters`() async throws {
     let house = try Warehouse()
     let batch = try house.prefetcher().prefetch(urls: [])
     async let first = batch.value
@@ -70,7 +69,7 @@ import Testing
     #expect(await (first, second) == (PrefetchProgress(), PrefetchProgress()))
   }
 
-  @Test("requests of different kinds in one batch are all made in order") func requestsOfDifferentKinds() async throws {
+  @Test func `requests of different kinds in one batch are all made in order`() async throws {
     let house = try Warehouse(concurrency: 1)
     let requests = (0..<12).map { number in
       var request = ImageRequest(url: house.url(number))
@@ -82,9 +81,7 @@ import Testing
     #expect(house.origin.requests.map { $0.headers["X-Kind"] != nil } == (0..<12).map { $0 % 3 == 0 })
   }
 
-  @Test("with ten thousand queued prefetches a direct load is among the next to start") func aDirectLoadComesFirst()
-    async throws
-  {
+  @Test func `with ten thousand queued prefetches a direct load is among the next to start`() async throws {
     let concurrency = 8
     let house = try Warehouse(concurrency: concurrency)
     let gate = house.origin.holdAll()
@@ -100,7 +97,7 @@ import Testing
     #expect(place >= concurrency && place < 2 * concurrency)
   }
 
-  @Test("a direct load of a queued prefetch raises it") func aDirectLoadRaisesAPrefetch() async throws {
+  @Test func `a direct load of a queued prefetch raises it`() async throws {
     let house = try Warehouse(concurrency: 1)
     let gate = house.origin.holdAll()
     let batch = try house.prefetcher(maxConcurrent: 10).prefetch(urls: house.urls(0..<10))
@@ -113,8 +110,8 @@ import Testing
     #expect(house.origin.requests.map(\.path).prefix(3) == ["/0.jpg", "/7.jpg", "/1.jpg"])
   }
 
-  @Test("a prefetch to disk only verifies, and one to memory decodes", arguments: [true, false])
-  func destinations(isMemory: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a prefetch to disk only verifies, and one to memory decodes`(isMemory: Bool) async throws {
     let house = try Warehouse()
     house.origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     let prefetcher = try house.prefetcher(destination: isMemory ? .memory : .disk)
@@ -128,7 +125,7 @@ import Testing
     #expect(house.origin.count(of: "/1.jpg") == 1)
   }
 
-  @Test("a retried request counts once") func retriesCountOnce() async throws {
+  @Test func `a retried request counts once`() async throws {
     let house = try Warehouse(retries: 2)
     for number in 0..<3 {
       let image = Behaviour.body(SampleImages.jpeg(number), type: "image/jpeg")

@@ -27,7 +27,7 @@ import Testing
     return request
   }
 
-  @Test("a new binding cancels the previous load, and nothing of it is delivered") func bindingAnewCancels() async throws {
+  @Test func `a new binding cancels the previous load, and nothing of it is delivered`() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     let gate = gallery.origin.hold("/1.jpg")
@@ -45,7 +45,7 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test("a shared load isn't delivered late either") func aSharedLoadIsNotDeliveredLate() async throws {
+  @Test func `a shared load isn't delivered late either`() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     let gate = gallery.origin.hold("/1.jpg")
@@ -61,7 +61,7 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test("an untaken image is dropped with its binding") func whatWasNotTakenIsDropped() async throws {
+  @Test func `an untaken image is dropped with its binding`() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     _ = try await slot.bind(request(1, gallery)).value
@@ -73,9 +73,7 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test("a clear, an image or the end wakes a waiting consumer") func aWaitingConsumerIsWoken()
-    async throws
-  {
+  @Test func `a clear, an image or the end wakes a waiting consumer`() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     let taken = Watched<[String]>([])
@@ -96,7 +94,7 @@ import Testing
     #expect(taken.value.count == 3)
   }
 
-  @Test("a refresh shows its preview first, and then the network's result") func previews() async throws {
+  @Test func `a refresh shows its preview first, and then the network's result`() async throws {
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value
     let slot = ImageSlot(manager: gallery.manager)
@@ -114,7 +112,7 @@ import Testing
     #expect(shown(await updates.next()) == "loaded 2")
   }
 
-  @Test("a released slot cancels its load") func aSlotThatIsLetGo() async throws {
+  @Test func `a released slot cancels its load`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     var slot: ImageSlot? = ImageSlot(manager: gallery.manager)
@@ -126,8 +124,8 @@ import Testing
     gate.open()
   }
 
-  @Test("only the last binding is delivered, whatever the order of responses", arguments: [UInt64(20_261_121), 7])
-  func onlyTheLastBindingIsDelivered(seed: UInt64) async throws {
+  @Test(arguments: [UInt64(20_261_121), 7])
+  func `only the last binding is delivered, whatever the order of responses`(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let gallery = try Gallery(concurrency: 16)
     let slot = ImageSlot(manager: gallery.manager)

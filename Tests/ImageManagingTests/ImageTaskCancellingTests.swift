@@ -10,7 +10,7 @@ import Testing
 
 /// Cancelling at every moment of a load's life.
 @Suite struct ImageTaskCancellingTests {
-  @Test("a task cancelled before its request makes none") func cancelledBeforeItAsks() async throws {
+  @Test func `a task cancelled before its request makes none`() async throws {
     let gallery = try Gallery()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -22,9 +22,7 @@ import Testing
     #expect(gallery.origin.requests.isEmpty)
   }
 
-  @Test("a task cancelled within its own hook ends once as cancelled") func cancelledInAHook()
-    async throws
-  {
+  @Test func `a task cancelled within its own hook ends once as cancelled`() async throws {
     let hooks = LoadHooks(shouldDownload: { _ in
       withUnsafeCurrentTask { $0?.cancel() }
       return true
@@ -38,9 +36,7 @@ import Testing
     #expect(gallery.cache.path.isEmpty == false && gallery.memory.count == 0)
   }
 
-  @Test("a load cancelled right after its start ends at once, and nothing is stored") func cancelledRightAfterTheStart()
-    async throws
-  {
+  @Test func `a load cancelled right after its start ends at once, and nothing is stored`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     for number in 0..<100 {
@@ -54,7 +50,7 @@ import Testing
     #expect(try gallery.cache.totals().entries == 0)
   }
 
-  @Test("cancelling one of two leaves the other") func cancellingOneLeavesTheOther() async throws {
+  @Test func `cancelling one of two leaves the other`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let (one, other) = (gallery.manager.load(gallery.request(1)), gallery.manager.load(gallery.request(1)))
@@ -67,9 +63,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("cancelling the last one stops the transfer, and a new request works") func cancellingTheLastStopsTheTransfer()
-    async throws
-  {
+  @Test func `cancelling the last one stops the transfer, and a new request works`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.hold("/1.jpg")
     let tasks = (0..<3).map { _ in gallery.manager.load(gallery.request(1)) }
@@ -83,8 +77,7 @@ import Testing
     #expect(gallery.origin.overlaps.isEmpty)
   }
 
-  @Test("a load started during cancel-all isn't cancelled", arguments: [true, false])
-  func aLoadAfterCancelAllIsLoaded(everybody: Bool) async throws {
+  @Test(arguments: [true, false]) func `a load started during cancel-all isn't cancelled`(everybody: Bool) async throws {
     let door = Door()
     let gallery = try Gallery(
       hooks: LoadHooks(shouldBlockFailedURL: { _, _ in
@@ -107,8 +100,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await failing.value }
   }
 
-  @Test("cancel-all also ends waiters with other rules and starts no new request")
-  func cancelAllEndsSharersOfOtherRules() async throws {
+  @Test func `cancel-all also ends waiters with other rules and starts no new request`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     var request = gallery.request(1)
@@ -125,9 +117,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("a refresh cancelled during its preview makes no request") func cancelledInThePreview()
-    async throws
-  {
+  @Test func `a refresh cancelled during its preview makes no request`() async throws {
     let door = Door()
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value

@@ -21,7 +21,7 @@ import Testing
     var areGone: Bool { paths.withLock { $0.allSatisfy { access($0, F_OK) != 0 } } }
   }
 
-  @Test("a manager released during loads ends them first and then its threads") func aManagerThatIsLetGo() async throws {
+  @Test func `a manager released during loads ends them first and then its threads`() async throws {
     let threads = Threads()
     var gallery: Gallery? = try Gallery(
       transformer: ClosureTransformer(key: "note") { image in
@@ -55,7 +55,7 @@ import Testing
     try await poll("the files to be closed") { try descriptors(below: folder.path).isEmpty }
   }
 
-  @Test("shutdown between the steps of a refresh cancels it") func shutDownBetweenTheSteps() async throws {
+  @Test func `shutdown between the steps of a refresh cancels it`() async throws {
     let door = Door()
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value
@@ -80,7 +80,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("hooks and transformers may call the manager") func hooksMayCallBack() async throws {
+  @Test func `hooks and transformers may call the manager`() async throws {
     let box = ManagerBox()
     let asked = Mutex<[ImageTask]>([])
     let callBack: @Sendable (String) -> Void = { url in
@@ -124,7 +124,7 @@ import Testing
     box.manager = nil
   }
 
-  @Test("a hook may cancel all loads, including others than its own") func aHookMayCancelAll() async throws {
+  @Test func `a hook may cancel all loads, including others than its own`() async throws {
     let box = ManagerBox()
     let gallery = try Gallery(
       hooks: LoadHooks(shouldDownload: { url in

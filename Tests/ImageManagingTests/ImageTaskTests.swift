@@ -10,7 +10,7 @@ import Testing
 
 /// A load, from its start to its only end.
 @Suite struct ImageTaskTests {
-  @Test("an image comes from the network first, then from memory, then from disk") func sources() async throws {
+  @Test func `an image comes from the network first, then from memory, then from disk`() async throws {
     let gallery = try Gallery()
     let first = try await gallery.manager.response(for: gallery.request(1))
     #expect(first.source == .network && first.image?.header.size == ImageSize(width: 32, height: 24))
@@ -20,7 +20,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("a memory hit has ended when the task is returned") func aMemoryHitHasEndedAtOnce() async throws {
+  @Test func `a memory hit has ended when the task is returned`() async throws {
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.url(1)).value
     let task = gallery.manager.load(gallery.url(1))
@@ -29,8 +29,8 @@ import Testing
     #expect(try await task.value.source == .memory)
   }
 
-  @Test("an invalid URL has failed when the task is returned", arguments: ["", "not a url", "ftp://127.0.0.1/1.jpg"])
-  func aURLThatIsNoneFailsAtOnce(_ url: String) async throws {
+  @Test(arguments: ["", "not a url", "ftp://127.0.0.1/1.jpg"])
+  func `an invalid URL has failed when the task is returned`(_ url: String) async throws {
     let gallery = try Gallery()
     let task = gallery.manager.load(url)
     #expect(task.isFinished && !gallery.manager.isRunning)
@@ -41,7 +41,7 @@ import Testing
     #expect(gallery.origin.requests.isEmpty)
   }
 
-  @Test("a load that joins a waiting one raises it, and so does a new priority") func joinersRaise() async throws {
+  @Test func `a load that joins a waiting one raises it, and so does a new priority`() async throws {
     let gallery = try Gallery(concurrency: 1)
     let gate = gallery.origin.holdAll()
     var tasks = [gallery.manager.load(gallery.request(0))]
@@ -54,7 +54,7 @@ import Testing
     #expect(gallery.asked == ["/0.jpg", "/3.jpg", "/4.jpg", "/1.jpg", "/2.jpg"])
   }
 
-  @Test("a priority raised during the preview applies to the refresh") func raisedBetweenTheSteps() async throws {
+  @Test func `a priority raised during the preview applies to the refresh`() async throws {
     let door = Door()
     let transformer = ClosureTransformer(key: "door") { image in
       door.pass()
@@ -85,7 +85,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg", "/0.jpg", "/1.jpg", "/2.jpg"])
   }
 
-  @Test("progress starts at zero and ends with the total, and then the events end") func progress() async throws {
+  @Test func `progress starts at zero and ends with the total, and then the events end`() async throws {
     let gallery = try Gallery()
     let count = SampleImages.jpeg(1).count
     let task = gallery.manager.load(gallery.request(1))
@@ -100,7 +100,7 @@ import Testing
     #expect(received.first == 0 && received.last == count && received == received.sorted())
   }
 
-  @Test("any number of waiters get the end of one load") func manyMayWait() async throws {
+  @Test func `any number of waiters get the end of one load`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let task = gallery.manager.load(gallery.request(1))
@@ -113,7 +113,7 @@ import Testing
     #expect(images.count == 50 && images.allSatisfy { $0 == images[0] && $0 != nil })
   }
 
-  @Test("cancelling a waiting task cancels its load, and others of the image continue") func aCancelledCaller() async throws {
+  @Test func `cancelling a waiting task cancels its load, and others of the image continue`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let (task, other) = (gallery.manager.load(gallery.request(1)), gallery.manager.load(gallery.request(1)))
@@ -126,7 +126,7 @@ import Testing
     #expect(try await other.value.source == .network)
   }
 
-  @Test("each consumer of a load's events gets them all") func eventsForSeveral() async throws {
+  @Test func `each consumer of a load's events gets them all`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let task = gallery.manager.load(gallery.request(1))
@@ -138,7 +138,7 @@ import Testing
     #expect(first > 0 && first == second && first == late)
   }
 
-  @Test("a refresh shows the cached image first, and then the network's result") func refreshing() async throws {
+  @Test func `a refresh shows the cached image first, and then the network's result`() async throws {
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value
     gallery.origin.set("/1.jpg", .computed { $0.headers["If-None-Match"] == "\"1\"" ? .status(304) : .status(500) })
@@ -149,8 +149,8 @@ import Testing
     #expect(previews == [.memory] && response.source == .disk && response.result.outcome == .revalidated)
   }
 
-  @Test("a refresh without a disk cache requests the image", arguments: [CacheMode.refresh, .loaderOnly])
-  func aRefreshWithoutADiskAsks(_ mode: CacheMode) async throws {
+  @Test(arguments: [CacheMode.refresh, .loaderOnly])
+  func `a refresh without a disk cache requests the image`(_ mode: CacheMode) async throws {
     let gallery = try Gallery()
     let manager = try ImageManager(ImageManager.Configuration(memory: gallery.memory, options: .patient()))
     _ = try await manager.load(gallery.request(1)).value

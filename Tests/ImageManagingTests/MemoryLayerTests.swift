@@ -10,8 +10,7 @@ import Testing
 
 /// The memory layer as used by loads.
 @Suite struct MemoryLayerTests {
-  @Test("an image comes from the network, then from memory, and from disk once memory has evicted it")
-  func whereAnImageComesFrom() async throws {
+  @Test func `an image comes from the network, then from memory, and from disk once memory has evicted it`() async throws {
     let album = try Album()
     #expect(try await album.source("/a.jpg") == .network)
     #expect(try await album.source("/a.jpg") == .memory)
@@ -22,7 +21,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("an image costs bytes per row times height, and the limit is exact") func theCostIsExact() async throws {
+  @Test func `an image costs bytes per row times height, and the limit is exact`() async throws {
     let album = try Album { $0.memory = ImageMemory(maxCost: 2 * 32 * 24 * 4, pressure: nil) }
     let memory = try #require(album.manager.configuration.memory)
     for number in 1...3 {
@@ -33,7 +32,7 @@ import Testing
     #expect(memory.count == 2)
   }
 
-  @Test("one memory layer keeps the images of two caches apart") func cachesAreApartInMemory() async throws {
+  @Test func `one memory layer keeps the images of two caches apart`() async throws {
     let album = try Album()
     let other = try ImageCache(
       ImageCache.Configuration(directory: album.folder.path, namespace: "other", time: album.clock.source)
@@ -46,7 +45,7 @@ import Testing
     #expect(album.memory.count == 2 && album.origin.requests.count == 2)
   }
 
-  @Test("a memory pressure warning empties the layer") func pressureEmptiesTheLayer() async throws {
+  @Test func `a memory pressure warning empties the layer`() async throws {
     let folder = TemporaryDirectory()
     let events = "\(folder.path)/memory.events"
     try "low 0\nhigh 0\nmax 0\noom 0\n".write(toFile: events, atomically: false, encoding: .utf8)
@@ -60,7 +59,7 @@ import Testing
     #expect(try await album.source("/a.jpg") == .disk)
   }
 
-  @Test("if the system has no warnings, the layer says so and works") func withoutWarnings() async throws {
+  @Test func `if the system has no warnings, the layer says so and works`() async throws {
     let memory = ImageMemory(pressure: MemoryPressureSources(stallFiles: ["/no/such/file"], eventFiles: []))
     #expect(memory.pressureUnavailable?.contains("/no/such/file") == true)
     let album = try Album { $0.memory = memory }
@@ -68,14 +67,14 @@ import Testing
     #expect(try await album.source("/a.jpg") == .memory)
   }
 
-  @Test("an expired image in memory isn't a hit") func whatIsTooOldIsNoHit() async throws {
+  @Test func `an expired image in memory isn't a hit`() async throws {
     let album = try Album()
     _ = try await album.source("/a.jpg")
     album.clock.advance(by: .seconds(7 * 86_400 + 1))
     #expect(try await album.source("/a.jpg") == .network)
   }
 
-  @Test("memory-only loads write nothing to disk") func memoryOnly() async throws {
+  @Test func `memory-only loads write nothing to disk`() async throws {
     let album = try Album()
     #expect(try await album.source("/a.jpg", mode: .memoryOnly) == .network)
     #expect(try album.cache.totals().entries == 0 && album.memory.count == 1)
@@ -84,7 +83,7 @@ import Testing
     #expect(try await album.source("/a.jpg") == .network)
   }
 
-  @Test("each layer is read and filled as the request says") func layersPerRequest() async throws {
+  @Test func `each layer is read and filled as the request says`() async throws {
     let album = try Album()
     var diskOnly = album.request("/a.jpg")
     diskOnly.cachePolicy.layers = CacheLayerUse(writes: .disk)
@@ -101,7 +100,7 @@ import Testing
     #expect(album.memory.count == 0)
   }
 
-  @Test("decoding happens before the load ends, on request, or never") func decodingTimes() async throws {
+  @Test func `decoding happens before the load ends, on request, or never`() async throws {
     let album = try Album()
     var request = album.request("/a.jpg")
     request.decoding.policy = .never
@@ -114,7 +113,7 @@ import Testing
     #expect(throws: ImageError.self) { try kept.decoded() }
   }
 
-  @Test("the bytes of an image in memory are available") func dataBesideAnImageInMemory() async throws {
+  @Test func `the bytes of an image in memory are available`() async throws {
     let counting = CountingCoder()
     let album = try Album { $0.coders.add(counting) }
     _ = try await album.source("/a.jpg")
@@ -126,7 +125,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("a cached image can be checked without loading, stored and removed") func whatIsCachedIsKnown() async throws {
+  @Test func `a cached image can be checked without loading, stored and removed`() async throws {
     let album = try Album()
     let url = album.url("/a.jpg")
     #expect(try await !album.manager.isCached(url))

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("a load reports its request, its retries and its end, and hits report their end only") func oneLoad() async throws {
+  @Test func `a load reports its request, its retries and its end, and hits report their end only`() async throws {
     let album = try album {
       $0.options.retries = 1
       $0.options.backoff = Backoff(initial: .zero, maximum: .zero)
@@ -70,7 +70,7 @@ import Testing
     #expect(statistics.receivedBytes == UInt64(SampleImages.jpeg(1).count))
   }
 
-  @Test("each outcome is counted once") func outcomes() async throws {
+  @Test func `each outcome is counted once`() async throws {
     let album = try album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(3), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
@@ -96,7 +96,7 @@ import Testing
     )
   }
 
-  @Test("loads that share a download report one request, and its bytes are counted once") func shared() async throws {
+  @Test func `loads that share a download report one request, and its bytes are counted once`() async throws {
     let album = try album()
     let gate = album.origin.hold("/a.jpg")
     let tasks = (0..<3).map { _ in album.manager.load(album.url("/a.jpg")) }
@@ -108,7 +108,7 @@ import Testing
     #expect(album.manager.statistics.receivedBytes == UInt64(SampleImages.jpeg(1).count))
   }
 
-  @Test("the images of a prefetch are reported like others") func prefetched() async throws {
+  @Test func `the images of a prefetch are reported like others`() async throws {
     let album = try album()
     let prefetcher = try ImagePrefetcher(manager: album.manager, configuration: .init(maxConcurrent: 1))
     _ = await prefetcher.prefetch(urls: [album.url("/a.jpg"), "nonsense", album.url("/a.jpg")]).value
@@ -119,7 +119,7 @@ import Testing
     #expect(statistics.downloaded + statistics.hits == 2 && statistics.downloaded > 0 && statistics.failed == 1)
   }
 
-  @Test("a revalidation in the background is reported as a load of its own") func background() async throws {
+  @Test func `a revalidation in the background is reported as a load of its own`() async throws {
     let clock = ManualClock()
     let folder = TemporaryDirectory()
     let cache = try ImageCache(.init(directory: folder.path, freshness: .http, time: clock.source))
@@ -138,7 +138,7 @@ import Testing
     #expect(statistics.downloaded == 1 && statistics.hits == 1 && statistics.revalidated + statistics.cancelled == 1)
   }
 
-  @Test("removed images and damaged copies are reported") func trimmedAndDamaged() async throws {
+  @Test func `removed images and damaged copies are reported`() async throws {
     let folder = TemporaryDirectory()
     let cache = try ImageCache(.init(directory: folder.path, maxSize: 1 << 20, trimTo: 0.9))
     let album = try album { $0.cache = cache }
@@ -160,7 +160,7 @@ import Testing
     #expect(seen.contains { $0.hasPrefix("warning the cached copy of ") } && seen.contains("ended 2.jpg downloaded"))
   }
 
-  @Test("credentials in URLs are masked") func credentials() async throws {
+  @Test func `credentials in URLs are masked`() async throws {
     let album = try album()
     let url = album.url("/a.jpg").replacing("://", with: "://me:secret@")
     _ = try await album.manager.image(for: url)

@@ -29,11 +29,10 @@ import Testing
   }
 
   @Test(
-    "partial images arrive during the download, each better than the last, then the final one",
     .timeLimit(.minutes(5)),
     arguments: [true, false]
   )
-  func partialImages(cache: Bool) async throws {
+  func `partial images arrive during the download, each better than the last, then the final one`(cache: Bool) async throws {
     let (manager, origin, folder) = try gallery(cache)
     defer { withExtendedLifetime(folder) {} }
     let gate = Gate()
@@ -62,7 +61,7 @@ import Testing
     zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
   }
 
-  @Test("a refresh shows the cached image and no partial images") func notWithARefresh() async throws {
+  @Test func `a refresh shows the cached image and no partial images`() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }
     let body = SampleImages.jpeg(1, padding: 60_000, base: Self.progressive)
@@ -77,8 +76,7 @@ import Testing
     #expect(previews == 1)
   }
 
-  @Test("an image above a byte limit is decoded smaller and kept apart in memory")
-  func scaledDown() async throws {
+  @Test func `an image above a byte limit is decoded smaller and kept apart in memory`() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }
     origin.set("/image", .body(SampleImages.jpeg(1), type: "image/jpeg"))
@@ -99,8 +97,7 @@ import Testing
     #expect(try await manager.response(for: boxed).decoded().pixels.size == ImageSize(width: 8, height: 6))
   }
 
-  @Test("a transformed image is encoded for the disk under an identity of its decoding and encoding")
-  func encodedForTheDisk() async throws {
+  @Test func `a transformed image is encoded for the disk under an identity of its decoding and encoding`() async throws {
     let folder = TemporaryDirectory()
     let origin = try Origin()
     origin.set("/image", .body(SampleImages.jpeg(1), type: "image/jpeg"))
@@ -127,7 +124,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("an animation has all frames, or only the first on request") func framesOnRequest() async throws {
+  @Test func `an animation has all frames, or only the first on request`() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))

@@ -26,8 +26,7 @@ import Testing
 
   private func urls(_ origin: Origin, _ count: Int = 5) -> [String] { (1...count).map { origin.url("/\($0)") } }
 
-  @Test("from the Nth URL on, equal bytes of a host fail and are neither stored nor remembered")
-  func failing() async throws {
+  @Test func `from the Nth URL on, equal bytes of a host fail and are neither stored nor remembered`() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
     let results = try await load(urls(origin) + [origin.url("/own")] + urls(origin), loader, context)
@@ -44,7 +43,7 @@ import Testing
     #expect(try loader.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("contexts count separately, and one without the rule accepts all") func contexts() async throws {
+  @Test func `contexts count separately, and one without the rule accepts all`() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     for _ in 1...2 {
       let results = try await load(urls(origin, 3), loader, loader.context(verification: Self.rules))
@@ -53,7 +52,7 @@ import Testing
     #expect(try await load(urls(origin), loader, loader.context()).allSatisfy { $0.failure == nil })
   }
 
-  @Test("a load without the rule gets its image from a placeholder's shared request") func shared() async throws {
+  @Test func `a load without the rule gets its image from a placeholder's shared request`() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
     _ = try await load(urls(origin, 2), loader, context)
@@ -67,8 +66,8 @@ import Testing
     #expect(try await second.completions(1)[0].1.result.outcome == .downloaded)
   }
 
-  @Test("a dry run and a cache-only run report which hits would be requested again", arguments: [CacheMode.dryRun, .only])
-  func withoutNetwork(mode: CacheMode) async throws {
+  @Test(arguments: [CacheMode.dryRun, .only])
+  func `a dry run and a cache-only run report which hits would be requested again`(mode: CacheMode) async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     _ = try await load(urls(origin), loader, loader.context())
     let results = try await load(urls(origin), loader, loader.context(mode: mode, verification: Self.rules))
@@ -76,7 +75,7 @@ import Testing
     #expect(origin.requests.count == 5)
   }
 
-  @Test("images of a folder count once they are read") func files() async throws {
+  @Test func `images of a folder count once they are read`() async throws {
     let (source, origin) = (try Loader(), try makeOrigin())
     _ = try await load(urls(origin), source, source.context())
     let flat = TemporaryDirectory()
@@ -88,7 +87,7 @@ import Testing
     #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .failed, .downloaded, .failed])
   }
 
-  @Test("images of read-only caches and of memory count too") func otherLayers() async throws {
+  @Test func `images of read-only caches and of memory count too`() async throws {
     let (source, origin) = (try Loader(), try makeOrigin())
     _ = try await load(urls(origin), source, source.context())
     let loader = try Loader()
@@ -117,8 +116,7 @@ import Testing
     }
   }
 
-  @Test("an observer sees every received image, good or not, but no hits and no responses without an image")
-  func observed() async throws {
+  @Test func `an observer sees every received image, good or not, but no hits and no responses without an image`() async throws {
     let loader = try Loader()
     let large = SampleImages.jpeg(2, padding: 300_000)
     let origin = try Origin([

@@ -69,7 +69,7 @@ import Testing
     manager = try ImageManager(ImageManager.Configuration())
   }
 
-  @Test("every request ends exactly once, whatever the batches") func everyRequestEndsOnce() {
+  @Test func `every request ends exactly once, whatever the batches`() {
     let list = List((0..<50).map { origin.url("/\($0).jpg") } + [origin.url("/0.jpg")])
     let summary = PrefetchRun(manager: manager, context: context).run(list)
     #expect(summary.sourceEnded && !summary.deadlinePassed)
@@ -77,12 +77,12 @@ import Testing
     manager.shutDown()
   }
 
-  @Test("an empty list completes") func anEmptyListCompletes() {
+  @Test func `an empty list completes`() {
     #expect(PrefetchRun(manager: manager, context: context).run(List([])).sourceEnded)
     manager.shutDown()
   }
 
-  @Test("a run stopped before its start makes no request") func stoppedBeforeItRuns() {
+  @Test func `a run stopped before its start makes no request`() {
     let list = List([origin.url("/1.jpg")])
     let run = PrefetchRun(manager: manager, context: context)
     run.stop(gracefully: true)
@@ -91,7 +91,7 @@ import Testing
     manager.shutDown()
   }
 
-  @Test("a run stopped immediately cancels pending requests and ends") func stoppedWhileItRuns() {
+  @Test func `a run stopped immediately cancels pending requests and ends`() {
     let gate = origin.holdAll()
     let list = List((0..<5).map { origin.url("/\($0).jpg") }, perBatch: 5)
     let run = PrefetchRun(manager: manager, context: context)

@@ -7,14 +7,14 @@ import Testing
 @Suite struct PrefetchStateTests {
   private let start = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test("an empty source ends the run at once") func anEmptySourceEndsTheRunAtOnce() {
+  @Test func `an empty source ends the run at once`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
     state.read(pending: 0, source: .ended)
     #expect(state.next(now: start) == .end)
   }
 
-  @Test("a run ends only when all pending requests have completed") func itEndsOnlyWhenEverythingPendingHasCompleted() {
+  @Test func `a run ends only when all pending requests have completed`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 3, source: .ended)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))
@@ -24,7 +24,7 @@ import Testing
     #expect(state.next(now: start) == .end)
   }
 
-  @Test("a run reads no further than its look-ahead window") func itReadsNoFurtherThanTheLookAheadWindow() {
+  @Test func `a run reads no further than its look-ahead window`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: PrefetchRun.largestWindow - 10, source: .open)
     #expect(state.next(now: start) == .read(maximum: 10))
@@ -34,7 +34,7 @@ import Testing
     #expect(state.next(now: start) == .read(maximum: 1))
   }
 
-  @Test("a blocked source isn't read until it is ready") func aBlockedSourceIsWaitedForAndNotReadUntilItIsReady() {
+  @Test func `a blocked source isn't read until it is ready`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 0, source: .blocked)
     #expect(state.next(now: start) == .wait(until: nil, forSource: true))
@@ -42,8 +42,7 @@ import Testing
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
   }
 
-  @Test("the deadline cancels everything once and waits for the completions")
-  func theDeadlineCancelsEverythingOnceAndWaitsForItsCompletions() {
+  @Test func `the deadline cancels everything once and waits for the completions`() {
     let deadline = start.advanced(by: .seconds(1))
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: deadline)
     state.read(pending: 2, source: .open)
@@ -55,14 +54,14 @@ import Testing
     #expect(state.next(now: deadline) == .end)
   }
 
-  @Test("a run complete at its deadline isn't interrupted") func aRunThatIsCompleteAtItsDeadlineIsNotCutShort() {
+  @Test func `a run complete at its deadline isn't interrupted`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: start)
     state.read(pending: 0, source: .ended)
     _ = state.next(now: start)
     #expect(!state.deadlinePassed)
   }
 
-  @Test("running requests get five seconds before they are cancelled too") func whatRunsGetsItsGrace() {
+  @Test func `running requests get five seconds before they are cancelled too`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 2, source: .open)
     state.stop(gracefully: true, now: start)
@@ -75,7 +74,7 @@ import Testing
     #expect(state.next(now: end) == .end)
   }
 
-  @Test("a stopped run reads nothing more") func aStoppedRunReadsNothingMore() {
+  @Test func `a stopped run reads nothing more`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.stop(gracefully: true, now: start)
     #expect(state.next(now: start) == .cancel(includingRunning: false))
@@ -83,7 +82,7 @@ import Testing
     #expect(state.isStopping && !state.sourceEnded)
   }
 
-  @Test("a paused run reads nothing until it is resumed") func aPausedRunReadsNothingUntilItIsResumed() {
+  @Test func `a paused run reads nothing until it is resumed`() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.setPaused(true)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))

@@ -13,7 +13,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
 /// Cancelling, pausing and overlapping batches.
 @Suite struct PrefetchTaskTests {
-  @Test("entries read during the cancellation are never requested") func cancelledRightAfterTheStart() async throws {
+  @Test func `entries read during the cancellation are never requested`() async throws {
     let house = try Warehouse()
     let isCancelled = Watched(false)
     let requests = WatchedRequests(house.urls(0..<10)) { _ in
@@ -28,8 +28,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(house.origin.requests.isEmpty)
   }
 
-  @Test("cancelling a running batch stops its requests, each counts once, and the batch ends")
-  func cancelledWhileItRuns() async throws {
+  @Test func `cancelling a running batch stops its requests, each counts once, and the batch ends`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let batch = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<20))
@@ -43,8 +42,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(try await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
   }
 
-  @Test("a batch ends as cancelled when its manager is shut down, and so does a later one")
-  func theManagerIsShutDown() async throws {
+  @Test func `a batch ends as cancelled when its manager is shut down, and so does a later one`() async throws {
     let house = try Warehouse()
     let manager = house.manager
     let requests = WatchedRequests(house.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
@@ -56,7 +54,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(late == PrefetchProgress(cancelled: 4))
   }
 
-  @Test("an endless sequence without URLs can be cancelled") func anEndlessSequenceIsCancelled() async throws {
+  @Test func `an endless sequence without URLs can be cancelled`() async throws {
     let house = try Warehouse()
     let batch = try house.prefetcher().prefetch(urls: Endless(element: "not a url"))
     batch.cancel()
@@ -64,7 +62,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(result.failed == result.total)
   }
 
-  @Test("a paused batch reads nothing until it is resumed") func pausing() async throws {
+  @Test func `a paused batch reads nothing until it is resumed`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let requests = WatchedRequests(house.urls(0..<6))
@@ -79,7 +77,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await batch.value == PrefetchProgress(loaded: 6))
   }
 
-  @Test("a paused batch can be cancelled") func cancelledWhilePaused() async throws {
+  @Test func `a paused batch can be cancelled`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let batch = try house.prefetcher(maxConcurrent: 2).prefetch(urls: house.urls(0..<6))
@@ -90,7 +88,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     gate.open()
   }
 
-  @Test("overlapping batches share their requests, and each completes") func overlappingBatches() async throws {
+  @Test func `overlapping batches share their requests, and each completes`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let prefetcher = try house.prefetcher(maxConcurrent: 16)
@@ -104,7 +102,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(house.origin.requests.count == 15)
   }
 
-  @Test("cancelling one of two batches leaves the other, and direct loads") func cancellingOneOfTwo() async throws {
+  @Test func `cancelling one of two batches leaves the other, and direct loads`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let first = try house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
@@ -121,7 +119,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(house.origin.requests.count == 8)
   }
 
-  @Test("a prefetcher cancels all its batches, and those of others continue") func cancellingAll() async throws {
+  @Test func `a prefetcher cancels all its batches, and those of others continue`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let (one, other) = (try house.prefetcher(), try house.prefetcher())
@@ -139,8 +137,8 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     case downloader, manager
   }
 
-  @Test("a batch that is cancelled indirectly ends, and each request counts once", arguments: Elsewhere.allCases)
-  func cancelledFromElsewhere(_ elsewhere: Elsewhere) async throws {
+  @Test(arguments: Elsewhere.allCases)
+  func `a batch that is cancelled indirectly ends, and each request counts once`(_ elsewhere: Elsewhere) async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let batch = try house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
@@ -155,7 +153,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(!house.manager.isRunning)
   }
 
-  @Test("a batch continues without its task and its prefetcher") func lettingGo() async throws {
+  @Test func `a batch continues without its task and its prefetcher`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     var prefetcher: ImagePrefetcher? = try house.prefetcher()
@@ -168,7 +166,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(last == PrefetchProgress(loaded: 8))
   }
 
-  @Test("cancelling a task that waits for a batch cancels the batch") func cancelledByItsWaiter() async throws {
+  @Test func `cancelling a task that waits for a batch cancels the batch`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let batch = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<8))
@@ -184,8 +182,8 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     case running, waiting, unread
   }
 
-  @Test("a batch skips a URL that is cancelled, and loads the others", arguments: Moment.allCases)
-  func cancelledByURL(_ moment: Moment) async throws {
+  @Test(arguments: Moment.allCases)
+  func `a batch skips a URL that is cancelled, and loads the others`(_ moment: Moment) async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let prefetcher = try house.prefetcher(maxConcurrent: moment == .unread ? 2 : 8)
@@ -204,7 +202,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(try await house.manager.isCached(house.url(number)) == false)
   }
 
-  @Test("a batch whose sequence never ends lets others of its prefetcher finish") func sharingTheThread() async throws {
+  @Test func `a batch whose sequence never ends lets others of its prefetcher finish`() async throws {
     let house = try Warehouse()
     let prefetcher = try house.prefetcher()
     let endless = prefetcher.prefetch(urls: Endless(element: "not a url"))
@@ -213,7 +211,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await endless.value.loaded == 0)
   }
 
-  @Test("each consumer of a batch's progress sees its end") func progressForSeveral() async throws {
+  @Test func `each consumer of a batch's progress sees its end`() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let batch = try house.prefetcher().prefetch(urls: house.urls(0..<4))

@@ -22,7 +22,6 @@ import Testing
   }
 
   @Test(
-    "a body that cannot become a good image is stopped at its first bytes",
     arguments: [
       Refused(testDescription: "a page", body: page, kind: .notAnImage),
       Refused(testDescription: "another format", body: long, rules: VerificationRules(formats: [.png]), kind: .format),
@@ -32,7 +31,7 @@ import Testing
       Refused(testDescription: "too long", body: long, rules: .init(bytes: .init(maximum: 1 << 20)), kind: .size),
     ]
   )
-  private func stoppedEarly(row: Refused) async throws {
+  private func `a body that cannot become a good image is stopped at its first bytes`(row: Refused) async throws {
     let loader = try Loader()
     let origin = try Origin()
     let gate = Gate()
@@ -44,7 +43,7 @@ import Testing
     gate.open()
   }
 
-  @Test("a body that is good so far arrives whole") func goodSoFar() async throws {
+  @Test func `a body that is good so far arrives whole`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Self.lateHeader, type: "image/jpeg"))
@@ -52,9 +51,7 @@ import Testing
     #expect(result.outcome == .downloaded && result.bytes == Self.lateHeader.count)
   }
 
-  @Test("a load under other rules that shared a rejected transfer makes its own request") func sharedUnderOtherRules()
-    async throws
-  {
+  @Test func `a load under other rules that shared a rejected transfer makes its own request`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     let gate = Gate()
@@ -81,8 +78,8 @@ import Testing
     )
   }
 
-  @Test("a probe judges format, size and length by the first bytes and stores nothing", arguments: [true, false])
-  func probe(hasLateHeader: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a probe judges format, size and length by the first bytes and stores nothing`(hasLateHeader: Bool) async throws {
     let body = hasLateHeader ? Self.lateHeader : Self.long
     let loader = try Loader()
     let origin = try Origin()
@@ -107,13 +104,12 @@ import Testing
   private static let veryLateHeader = SampleImages.jpeg(1, padding: 1_300_000) + [UInt8](repeating: 0, count: 1 << 20)
 
   @Test(
-    "a very late header is judged",
     arguments: [
       (VerificationRules(), nil), (.init(width: .init(minimum: 100)), .dimensions), (.init(maximumPixels: 100), .dimensions),
     ]
       as [(VerificationRules, FailureKind?)]
   )
-  func veryLateHeader(rules: VerificationRules, kind: FailureKind?) async throws {
+  func `a very late header is judged`(rules: VerificationRules, kind: FailureKind?) async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .ranged(Self.veryLateHeader, type: "image/jpeg"))
@@ -132,8 +128,7 @@ import Testing
   /// A TIFF with pixels before its directory, as most programs write it.
   private static let lateDirectory = LateDirectory.tiff(pixelBytes: 18 << 20)
 
-  @Test("a TIFF's directory at its end is probed there")
-  func lateDirectory() async throws {
+  @Test func `a TIFF's directory at its end is probed there`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .ranged(Self.lateDirectory, type: "image/tiff", headers: ["ETag": "\"1\""]))
@@ -144,8 +139,7 @@ import Testing
     #expect(try await loader.load(origin.url("/image"), small).failure?.kind == .dimensions)
   }
 
-  @Test("a TIFF's directory at its end is read from an image that isn't stored")
-  func lateDirectoryOfWholeBody() async throws {
+  @Test func `a TIFF's directory at its end is read from an image that isn't stored`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Self.lateDirectory, type: "image/tiff"))
@@ -166,8 +160,8 @@ import Testing
     expectGolden([cut.message, missing.message].joined(separator: "\n"))
   }
 
-  @Test("a file shorter than its header states is truncated", arguments: [DownloadOptions.Method.probe, .get])
-  func shorterThanStated(method: DownloadOptions.Method) async throws {
+  @Test(arguments: [DownloadOptions.Method.probe, .get])
+  func `a file shorter than its header states is truncated`(method: DownloadOptions.Method) async throws {
     let loader = try Loader()
     let origin = try Origin()
     // A bitmap of 2000 x 1500 pixels without its last row.
@@ -192,7 +186,7 @@ import Testing
     #expect(try await loader.load(origin.url("/whole"), context).failure == nil)
   }
 
-  @Test("a server that ignores ranges costs little more than the prefix") func ignoredRange() async throws {
+  @Test func `a server that ignores ranges costs little more than the prefix`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Self.long, type: "image/jpeg"))
@@ -211,7 +205,6 @@ import Testing
   }
 
   @Test(
-    "HEAD is judged by the declared type and length",
     arguments: [
       Declared(testDescription: "an image", type: "image/png", kind: nil),
       Declared(testDescription: "no type", type: nil, kind: nil, warnings: 1),
@@ -231,7 +224,7 @@ import Testing
       ),
     ]
   )
-  private func head(row: Declared) async throws {
+  private func `HEAD is judged by the declared type and length`(row: Declared) async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body([UInt8](repeating: 0, count: row.length), type: row.type))

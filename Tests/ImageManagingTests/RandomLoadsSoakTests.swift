@@ -21,8 +21,8 @@ import Testing
     }
   }
 
-  @Test("random loads end once each, share requests, get their images, and leave nothing behind", arguments: [1, 2, 8])
-  func randomLoadsEndOnceAndLeaveNothing(threads: Int) async throws {
+  @Test(arguments: [1, 2, 8])
+  func `random loads end once each, share requests, get their images, and leave nothing behind`(threads: Int) async throws {
     var random = SeededRandom(seed: Counts.seed)
     // Creates what the process keeps permanently, before anything is counted.
     try await run(rounds: 1, threads: threads, &random)

@@ -16,7 +16,7 @@ import Testing
     .body(SampleImages.jpeg(number), type: "image/jpeg", headers: headers)
   }
 
-  @Test("a refresh is conditional, and a 304 keeps the cached image") func notModifiedKeeps() async throws {
+  @Test func `a refresh is conditional, and a 304 keeps the cached image`() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     #expect(try await loader.load(origin.url("/a")).outcome == .downloaded)
@@ -29,7 +29,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .hitDisk)
   }
 
-  @Test("a refresh with a new body replaces the cached one") func aNewBodyReplaces() async throws {
+  @Test func `a refresh with a new body replaces the cached one`() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))
@@ -40,8 +40,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("without a validator a refresh requests the whole body, and with Last-Modified only changes")
-  func validatorsAreWhatThereIs() async throws {
+  @Test func `without a validator a refresh requests the whole body, and with Last-Modified only changes`() async throws {
     let (loader, origin) = try loader(.age)
     let date = "Wed, 21 Oct 2015 07:28:00 GMT"
     origin.set("/plain", jpeg(1, [:]))
@@ -57,7 +56,7 @@ import Testing
     #expect(try await loader.load(origin.url("/dated"), refresh).outcome == .revalidated)
   }
 
-  @Test("a failed refresh keeps the cached image") func aFailedRefreshKeeps() async throws {
+  @Test func `a failed refresh keeps the cached image`() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))
@@ -66,9 +65,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .hitDisk)
   }
 
-  @Test("damage is found before a 304 counts, and the body is fetched whole") func damageIsFoundBefore304Counts()
-    async throws
-  {
+  @Test func `damage is found before a 304 counts, and the body is fetched whole`() async throws {
     let (loader, origin) = try loader(.age)
     let large = SampleImages.jpeg(2, padding: 300_000)
     origin.set("/a", Album.versioned(large, etag: "\"1\""))
@@ -80,7 +77,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"1\"", nil])
   }
 
-  @Test("the server's max-age overrides the job's max-age") func maxAgeCounts() async throws {
+  @Test func `the server's max-age overrides the job's max-age`() async throws {
     let (loader, origin) = try loader()
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=60"]))
     let first = try await loader.load(origin.url("/a"))
@@ -93,8 +90,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("no-cache is revalidated each time and no-store isn't kept; the age rule ignores both")
-  func noCacheAndNoStore() async throws {
+  @Test func `no-cache is revalidated each time and no-store isn't kept; the age rule ignores both`() async throws {
     let (loader, origin) = try loader()
     origin.set("/asked", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "no-cache"]))
     origin.set("/unkept", jpeg(2, ["Cache-Control": "no-store, max-age=600"]))
@@ -111,9 +107,7 @@ import Testing
     #expect(try await byAge.load(origin.url("/unkept")).outcome == .hitDisk)
   }
 
-  @Test("an immutable image isn't requested while fresh, not even by a refresh") func immutableIsNotAskedAbout()
-    async throws
-  {
+  @Test func `an immutable image isn't requested while fresh, not even by a refresh`() async throws {
     let (loader, origin) = try loader()
     let headers: HeaderFields = ["Cache-Control": "max-age=60, immutable"]
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))
@@ -124,7 +118,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), refresh).outcome == .revalidated)
   }
 
-  @Test("an image that would expire within min-fresh is requested now") func minFreshAsksBefore() async throws {
+  @Test func `an image that would expire within min-fresh is requested now`() async throws {
     let (loader, origin) = try loader(minFresh: .seconds(30))
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=60"]))
     _ = try await loader.load(origin.url("/a"))
@@ -134,9 +128,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .revalidated)
   }
 
-  @Test("different values of Vary headers are a miss, and equal ones a hit") func varyTellsRequestsApart()
-    async throws
-  {
+  @Test func `different values of Vary headers are a miss, and equal ones a hit`() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", jpeg(1, ["Vary": "Accept-Language, Accept"]))
     let german = loader.context(LoadOptions(), headers: [("Accept-Language", "de")])
@@ -149,9 +141,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("Vary: * never matches under HTTP freshness and always under the age rule") func varyingOnAnything()
-    async throws
-  {
+  @Test func `Vary: * never matches under HTTP freshness and always under the age rule`() async throws {
     for freshness in [FreshnessRule.http, .age] {
       let (loader, origin) = try loader(freshness)
       origin.set("/a", jpeg(1, ["Vary": "*", "Cache-Control": "max-age=60"]))
@@ -160,7 +150,7 @@ import Testing
     }
   }
 
-  @Test("in cache-only mode a stale image is neither a hit nor requested") func staleFromTheCacheOnly() async throws {
+  @Test func `in cache-only mode a stale image is neither a hit nor requested`() async throws {
     let (loader, origin) = try loader()
     origin.set("/a", jpeg(1, ["Cache-Control": "max-age=60"]))
     _ = try await loader.load(origin.url("/a"))
@@ -169,9 +159,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("the cached image is shown first, and a 304 ends the load without another") func theCachedImageIsShownFirst()
-    async throws
-  {
+  @Test func `the cached image is shown first, and a 304 ends the load without another`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
@@ -189,7 +177,7 @@ import Testing
     while let event = await events.next() { if case .preview = event { Issue.record("it was shown twice") } }
   }
 
-  @Test("a new body follows the cached image") func aNewBodyComesAfterTheCachedImage() async throws {
+  @Test func `a new body follows the cached image`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
@@ -202,9 +190,7 @@ import Testing
     #expect(previews.map { $0.image?.header.size.width } == [32])
   }
 
-  @Test("a stale-while-revalidate image is served at once and renewed in the background") func staleWhileRevalidate()
-    async throws
-  {
+  @Test func `a stale-while-revalidate image is served at once and renewed in the background`() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=30"]
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))

@@ -36,8 +36,7 @@ import Testing
     )
   }
 
-  @Test("a result reports the remote cache status, and cached images aren't checked")
-  func resultsSay() async throws {
+  @Test func `a result reports the remote cache status, and cached images aren't checked`() async throws {
     set("/a.jpg", ["X-Cache": "MISS"], ["X-Cache": "HIT"])
     let first = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
     #expect(first.outcome == .downloaded && first.remoteCache == .hit && first.attempts == 1)
@@ -48,13 +47,16 @@ import Testing
   }
 
   @Test(
-    "if a hit is required anything else fails, and is neither stored nor remembered",
     arguments: [
       (HeaderFields([("X-Cache", "MISS from edge")]), RemoteCacheStatus.miss, "X-Cache: MISS from edge"),
       (HeaderFields(), .unknown, "no cache header"),
     ]
   )
-  func missesFail(headers: HeaderFields, status: RemoteCacheStatus, text: String) async throws {
+  func `if a hit is required anything else fails, and is neither stored nor remembered`(
+    headers: HeaderFields,
+    status: RemoteCacheStatus,
+    text: String
+  ) async throws {
     set("/a.jpg", [:], headers)
     let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
     #expect(result.outcome == .failed && result.remoteCache == status)
@@ -65,8 +67,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a.jpg"), context(requiresHit: false)).outcome == .downloaded)
   }
 
-  @Test("a failed second request is a warning, and a failure only if a hit is required")
-  func failedRequests() async throws {
+  @Test func `a failed second request is a warning, and a failure only if a hit is required`() async throws {
     for path in ["/a.jpg", "/b.jpg"] {
       origin.set(path, .sequence([.body(SampleImages.jpeg(1), type: "image/jpeg"), .status(500)]))
     }
@@ -78,15 +79,13 @@ import Testing
     #expect(failed.failure?.kind == .remoteCache && failed.failure?.message.contains("500") == true)
   }
 
-  @Test("a body that isn't an image fails as such, whatever the remote cache status")
-  func imagesComeFirst() async throws {
+  @Test func `a body that isn't an image fails as such, whatever the remote cache status`() async throws {
     origin.set("/a.jpg", .body(Array("GIF, not".utf8), type: "image/jpeg", headers: ["X-Cache": "MISS"]))
     let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
     #expect(result.failure?.kind == .notAnImage)
   }
 
-  @Test("a revalidated image is checked too, and stays if the rule is broken")
-  func confirmedImages() async throws {
+  @Test func `a revalidated image is checked too, and stays if the rule is broken`() async throws {
     let image = SampleImages.jpeg(1)
     origin.set(
       "/a.jpg",

@@ -21,8 +21,9 @@ import Testing
   /// The context of a run that begins now.
   private func run(_ loader: Loader) -> LoadContext { loader.context(LoadOptions(isOfRun: true)) }
 
-  @Test("max-age and the blacklist's time count from the start of one run to the start of another, however long they take")
-  func fromStartToStart() async throws {
+  @Test func `max-age and the blacklist's time count from the start of one run to the start of another, however long they take`()
+    async throws
+  {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let first = run(loader)
     loader.clock.advance(by: .seconds(400))
@@ -41,8 +42,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .hitDisk)
   }
 
-  @Test("a run that starts up to a minute earlier than the last one requests what is due")
-  func schedulersAreInexact() async throws {
+  @Test func `a run that starts up to a minute earlier than the last one requests what is due`() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let first = run(loader)
     for path in ["/a", "/gone"] { _ = try await loader.load(origin.url(path), first) }
@@ -52,8 +52,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .revalidated)
   }
 
-  @Test("an image stored by a run is fresh for that run, however long it takes, and expires for others")
-  func ownEntriesAreFresh() async throws {
+  @Test func `an image stored by a run is fresh for that run, however long it takes, and expires for others`() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let long = run(loader)
     for path in ["/a", "/gone"] { _ = try await loader.load(origin.url(path), long) }
@@ -64,8 +63,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .revalidated)
   }
 
-  @Test("the server's freshness counts from its response, whenever the run began")
-  func theServersWordIsExact() async throws {
+  @Test func `the server's freshness counts from its response, whenever the run began`() async throws {
     let (loader, origin) = (try Loader(freshness: .http), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=3600"]))
     let first = run(loader)
@@ -78,8 +76,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), second).outcome == .revalidated)
   }
 
-  @Test("a load outside of runs counts ages to the moment")
-  func singleLoads() async throws {
+  @Test func `a load outside of runs counts ages to the moment`() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context()
     loader.clock.advance(by: .seconds(400))
@@ -97,8 +94,7 @@ import Testing
 
 /// Images that have expired by the cache's own age rule.
 @Suite struct ExpiredEntryTests {
-  @Test("an expired image is revalidated, and a 304 renews it")
-  func expiredIsRevalidated() async throws {
+  @Test func `an expired image is revalidated, and a 304 renews it`() async throws {
     let (loader, origin) = (try Loader(), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     origin.set("/plain", .body(SampleImages.jpeg(2), type: "image/jpeg"))
@@ -112,8 +108,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("an expired image of a blacklisted URL isn't served")
-  func knownBad() async throws {
+  @Test func `an expired image of a blacklisted URL isn't served`() async throws {
     let (loader, origin) = (try Loader(), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))
@@ -123,8 +118,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .blacklisted)
   }
 
-  @Test("without permission to download, an expired image is a miss")
-  func notDownloaded() async throws {
+  @Test func `without permission to download, an expired image is a miss`() async throws {
     let (loader, origin) = (try Loader(), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))
@@ -133,8 +127,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), loader.context(LoadOptions(hooks: hooks))).outcome == .skipped)
   }
 
-  @Test("a fresh copy of a read-only cache takes precedence over revalidating the own expired one")
-  func readOnlyCopy() async throws {
+  @Test func `a fresh copy of a read-only cache takes precedence over revalidating the own expired one`() async throws {
     let (loader, other, origin) = (try Loader(), try Loader(), try Origin())
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))

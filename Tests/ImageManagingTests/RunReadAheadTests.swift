@@ -9,7 +9,7 @@ import Testing
     let started = Atomic(0)
   }
 
-  @Test("the index is measured and read once, outside of the lock that counts look-ups") func isOutsideOfTheLock() {
+  @Test func `the index is measured and read once, outside of the lock that counts look-ups`() {
     let counts = Counts()
     let reader = Mutex<RunReadAhead?>(nil)
     // Under the lock, a count from within would trap or wait forever.

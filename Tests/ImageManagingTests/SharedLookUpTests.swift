@@ -8,8 +8,7 @@ import Testing
 
 /// Look-ups of whole batches, which a second thread may share.
 @Suite struct SharedLookUpTests {
-  @Test("a large batch is decided like single requests, each once, with hits in order")
-  func decidesAllInOrder() async throws {
+  @Test func `a large batch is decided like single requests, each once, with hits in order`() async throws {
     let origin = try Origin([:])
     origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg") }
     let loader = try Loader()

@@ -11,7 +11,7 @@ import Testing
 
 /// What loads share, and what keeps them apart.
 @Suite struct SharingTests {
-  @Test("two loads of one image share a request and a decode") func twoLoadsShare() async throws {
+  @Test func `two loads of one image share a request and a decode`() async throws {
     let counting = CountingCoder()
     let album = try Album { $0.coders.add(counting) }
     let gate = album.origin.holdAll()
@@ -22,9 +22,7 @@ import Testing
     #expect(album.origin.requests.count == 1 && counting.decodes == 1)
   }
 
-  @Test("loads with other rules share the request, and each is judged by its own rules") func otherRulesShareTheRequest()
-    async throws
-  {
+  @Test func `loads with other rules share the request, and each is judged by its own rules`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/large.jpg", .body(SampleImages.jpeg(1, padding: 300_000), type: "image/jpeg"))
@@ -44,7 +42,7 @@ import Testing
     #expect(try await loader.load(origin.url("/large.jpg"), loader.context(strict)).failure?.kind == .dimensions)
   }
 
-  @Test("a failed request fails every waiter, whatever their rules") func aFailureIsEveryones() async throws {
+  @Test func `a failed request fails every waiter, whatever their rules`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     let gate = origin.holdAll()
@@ -59,7 +57,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("different request headers keep requests apart") func headersKeepApart() async throws {
+  @Test func `different request headers keep requests apart`() async throws {
     let album = try Album()
     let gate = album.origin.holdAll()
     var first = album.request("/a.jpg")
@@ -73,7 +71,7 @@ import Testing
     #expect(Set(album.origin.requests.map { $0.headers["X-Width"] }) == ["100", "200"])
   }
 
-  @Test("a request changes single options, and keeps the manager's others") func optionsInherit() async throws {
+  @Test func `a request changes single options, and keeps the manager's others`() async throws {
     let album = try Album {
       $0.options.headers = [.init("X-Manager", "1"), .init("X-Both", "manager"), .init("X-Gone", "1")]
       $0.options.removedHeaders = ["X-Back"]
@@ -95,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("a header that can't be sent fails its load, not the process") func invalidHeaderFails() async throws {
+  @Test func `a header that can't be sent fails its load, not the process`() async throws {
     let album = try Album()
     var request = album.request("/a.jpg")
     request.options.headers = [.init("X-Forwarded", "a\r\nX-Injected: secret")]
@@ -112,8 +110,7 @@ import Testing
     }
   }
 
-  @Test("images of different credentials are kept apart, and no credential is written to disk")
-  func credentialsKeepApart() async throws {
+  @Test func `images of different credentials are kept apart, and no credential is written to disk`() async throws {
     let album = try Album()
     let request = { (user: String) in
       var request = album.request("/a.jpg")
@@ -128,7 +125,7 @@ import Testing
     #expect(Set(identities).count == 3 && identities.allSatisfy { !$0.contains("SECRET") && !$0.contains("alice") })
   }
 
-  @Test("managers share a downloader, and each gets its own results") func managersShareADownloader() async throws {
+  @Test func `managers share a downloader, and each gets its own results`() async throws {
     let downloader = try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: 1))
     let first = try Album { $0.sharedDownloader = downloader }
     let second = try Album { $0.sharedDownloader = downloader }
@@ -141,7 +138,7 @@ import Testing
     await downloader.shutDown()
   }
 
-  @Test("a load may use another manager's cache, memory, coders and downloader") func aLoadNamesOtherParts() async throws {
+  @Test func `a load may use another manager's cache, memory, coders and downloader`() async throws {
     let album = try Album()
     let other = try Album()
     let counting = CountingCoder()
@@ -156,9 +153,7 @@ import Testing
     #expect(album.memory.count == 0 && other.memory.count == 1 && counting.decodes == 1)
   }
 
-  @Test("the shared manager and cache use the default folder, once per process") func sharedInstances()
-    async
-  {
+  @Test func `the shared manager and cache use the default folder, once per process`() async {
     let folder = TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = folder.path as String] in
       setenv("PREWARM_CACHE_DIR", path, 1)
@@ -168,7 +163,7 @@ import Testing
     }
   }
 
-  @Test("a manager without a configuration has memory and the cache in the default folder, or throws") func usualParts() async {
+  @Test func `a manager without a configuration has memory and the cache in the default folder, or throws`() async {
     let folder = TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = folder.path as String] in
       setenv("PREWARM_CACHE_DIR", path, 1)
@@ -188,7 +183,7 @@ import Testing
     }
   }
 
-  @Test("two managers over one folder must have the same rules") func conflictingRulesAreRefused() throws {
+  @Test func `two managers over one folder must have the same rules`() throws {
     let folder = TemporaryDirectory()
     let short = try ImageCache(ImageCache.Configuration(directory: folder.path, maxAge: .seconds(60)))
     let long = try ImageCache(ImageCache.Configuration(directory: folder.path, maxSize: 1000))
@@ -202,7 +197,7 @@ import Testing
     second.shutDown()
   }
 
-  @Test("caches over one folder are one, however their paths are written") func pathsOfOneFolder() throws {
+  @Test func `caches over one folder are one, however their paths are written`() throws {
     let folder = TemporaryDirectory()
     let link = folder.file("link")
     try FileManager.default.createDirectory(atPath: folder.file("folder"), withIntermediateDirectories: false)
@@ -220,7 +215,7 @@ import Testing
     #expect(LoadSharing.object(for: same, downloads, options) === token)
   }
 
-  @Test("a user's image is found in memory without a disk cache") func credentialsWithoutACache() async throws {
+  @Test func `a user's image is found in memory without a disk cache`() async throws {
     let album = try Album { $0.cache = nil }
     let url = album.url("/a.jpg").replacingOccurrences(of: "http://", with: "http://user:password@")
     for source in [ImageResponse.Source.network, .memory] {
@@ -230,9 +225,7 @@ import Testing
     #expect(try await album.manager.response(for: other).source == .network)
   }
 
-  @Test("further caches are searched in order, and nothing is written to them") func readOnlyCachesInOrder()
-    async throws
-  {
+  @Test func `further caches are searched in order, and nothing is written to them`() async throws {
     let source = try Album()
     _ = try await source.source("/a.jpg")
     _ = try await source.source("/b.jpg")

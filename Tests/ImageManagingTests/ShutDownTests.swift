@@ -16,8 +16,9 @@ import Testing
     case completion, transformer, hookOfTheCaller, hookOfTheTransfer
   }
 
-  @Test("a manager that is shut down by its own callback traps", arguments: Callback.allCases)
-  func onItsOwnThreads(_ callback: Callback) async throws {
+  @Test(arguments: Callback.allCases) func `a manager that is shut down by its own callback traps`(_ callback: Callback)
+    async throws
+  {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [callback = callback.rawValue as Int] in
       let box = ManagerBox()
@@ -56,7 +57,7 @@ import Testing
     #expect(said.contains("can't be shut down in one of its callbacks"))
   }
 
-  @Test("a manager that is shut down by a callback of a load inside its own load traps") func insideAnotherLoad() async {
+  @Test func `a manager that is shut down by a callback of a load inside its own load traps`() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let outer = ManagerBox()
       let inner = try Gallery(
@@ -79,8 +80,7 @@ import Testing
     #expect(said.contains("can't be shut down in one of its callbacks"))
   }
 
-  @Test("a load being looked up during shutdown ends as shut down", arguments: [false, true])
-  func besideALookUp(isCached: Bool) async throws {
+  @Test(arguments: [false, true]) func `a load being looked up during shutdown ends as shut down`(isCached: Bool) async throws {
     let door = Door()
     let isShut = Watched(false)
     let gallery = try Gallery(
@@ -125,7 +125,7 @@ import Testing
     #expect(!manager.isRunning)
   }
 
-  @Test("loads during shutdown each end") func besideManyLoads() async throws {
+  @Test func `loads during shutdown each end`() async throws {
     for round in 0..<20 {
       let album = try Album()
       let started = Watched(0)
@@ -147,8 +147,8 @@ import Testing
     }
   }
 
-  @Test("a load after a shutdown throws that it was shut down, and requests nothing", arguments: [false, true])
-  func afterwards(isCached: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `a load after a shutdown throws that it was shut down, and requests nothing`(isCached: Bool) async throws {
     let gallery = try Gallery()
     if isCached { _ = try await gallery.manager.image(for: gallery.url(1)) }
     await gallery.manager.shutDown()
@@ -157,7 +157,7 @@ import Testing
     #expect(gallery.asked == requested)
   }
 
-  @Test("a load that a shutdown cuts off throws that it was shut down") func cutOff() async throws {
+  @Test func `a load that a shutdown cuts off throws that it was shut down`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.hold("/1.jpg")
     let task = gallery.manager.load(gallery.request(1))
@@ -167,7 +167,7 @@ import Testing
     gate.open()
   }
 
-  @Test("an asynchronous shutdown of any number of tasks returns when all loads have ended") func asynchronously() async throws {
+  @Test func `an asynchronous shutdown of any number of tasks returns when all loads have ended`() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let loads = (0..<10).map { gallery.manager.load(gallery.request($0)) }
@@ -182,7 +182,7 @@ import Testing
     gate.open()
   }
 
-  @Test("loads after a shutdown of a shared downloader throw that it was shut down") func sharedDownloader() async throws {
+  @Test func `loads after a shutdown of a shared downloader throw that it was shut down`() async throws {
     let downloader = try ImageDownloader()
     let origin = try Origin()
     let manager = try ImageManager(ImageManager.Configuration(sharedDownloader: downloader))

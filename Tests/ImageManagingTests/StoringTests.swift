@@ -61,7 +61,7 @@ import Testing
     return try await album.manager.response(for: request).data
   }
 
-  @Test("an image without bytes is encoded for the disk and kept unchanged in memory") func withoutBytes() async throws {
+  @Test func `an image without bytes is encoded for the disk and kept unchanged in memory`() async throws {
     try album.manager.store(image(.gif), for: url)
     #expect(try await album.manager.image(for: url) == image(.gif))
     #expect(try await bytesOnDisk() == Writer.jpeg)
@@ -73,7 +73,7 @@ import Testing
     #expect(album.origin.requests.isEmpty)
   }
 
-  @Test("bytes are stored unchanged unless re-encoding is requested") func withBytes() async throws {
+  @Test func `bytes are stored unchanged unless re-encoding is requested`() async throws {
     try album.manager.store(image(.jpeg), data: SampleImages.jpeg(5), for: url)
     #expect(try await bytesOnDisk() == SampleImages.jpeg(5))
     #expect(writer.encodes == 0)
@@ -82,7 +82,7 @@ import Testing
     #expect(writer.encodes == 1)
   }
 
-  @Test("memory alone needs no bytes, and disk alone leaves memory empty") func oneLayer() async throws {
+  @Test func `memory alone needs no bytes, and disk alone leaves memory empty`() async throws {
     try album.manager.store(image(.jpeg), for: url, in: .memory)
     #expect(writer.encodes == 0)
     #expect(try album.manager.isInMemory(url) && !album.manager.isOnDisk(url))
@@ -90,14 +90,14 @@ import Testing
     #expect(try !album.manager.isInMemory(url) && album.manager.isOnDisk(url))
   }
 
-  @Test("an image that cannot be encoded or breaks the rules isn't stored") func refused() throws {
+  @Test func `an image that cannot be encoded or breaks the rules isn't stored`() throws {
     #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), as: .gif, for: url) }
     #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), data: Array("text".utf8), for: url) }
     #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), for: "no url") }
     #expect(try !album.manager.isCached(url))
   }
 
-  @Test("a response has the scale factor of its URL") func scale() async throws {
+  @Test func `a response has the scale factor of its URL`() async throws {
     album.origin.setFallback { _ in .body(SampleImages.jpeg(2), type: "image/jpeg") }
     #expect(try await album.manager.response(for: album.request("/b@2x.jpg")).scale == 2)
     #expect(try await album.manager.response(for: album.request("/b%402x.jpg?a=1")).scale == 2)

@@ -35,8 +35,7 @@ import Testing
     return options
   }
 
-  @Test("a damaged transformed image in a read-only cache is rebuilt from the network")
-  func damagedInAReadOnlyCache() async throws {
+  @Test func `a damaged transformed image in a read-only cache is rebuilt from the network`() async throws {
     _ = try await loader.load(url, loader.context(options()))
     try loader.damageBlob()
     let other = try Loader()
@@ -47,9 +46,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a damaged transformed image in a cache opened for reading isn't a hit") func damagedInACacheOpenedForReading()
-    async throws
-  {
+  @Test func `a damaged transformed image in a cache opened for reading isn't a hit`() async throws {
     _ = try await loader.load(url, loader.context(options()))
     try loader.damageBlob()
     var configuration = loader.cache.configuration
@@ -65,7 +62,7 @@ import Testing
     expectGolden(context.warnings.joined(separator: "\n"))
   }
 
-  @Test("a serialized image may have more pixels than a downloaded one") func largeSerializedImages() async throws {
+  @Test func `a serialized image may have more pixels than a downloaded one`() async throws {
     let mark: [UInt8] = [0xFF, 0xC0]
     var large = SampleImages.baseJPEG
     let start = try #require((0..<large.count - 9).first { Array(large[$0..<$0 + 2]) == mark })
@@ -83,10 +80,11 @@ import Testing
   }
 
   @Test(
-    "a result too large for its format fails as dimensions, and nothing is blacklisted",
     arguments: [(ImageFormat.webp, 16_384), (.jpeg, 65_501)]
   )
-  func tooLong(format: ImageFormat, width: Int) async throws {
+  func `a result too large for its format fails as dimensions, and nothing is blacklisted`(format: ImageFormat, width: Int)
+    async throws
+  {
     let transformer = ResizingTransformer(width: width, height: 1, fit: .fill)
     let failure = try await loader.load(url, encoding(format, transformer)).failure
     #expect(failure?.kind == .dimensions)
@@ -95,8 +93,7 @@ import Testing
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("an impossible transform fails as dimensions", arguments: [0, 1])
-  func impossible(number: Int) async throws {
+  @Test(arguments: [0, 1]) func `an impossible transform fails as dimensions`(number: Int) async throws {
     let part = PixelRectangle(x: 100, y: 0, width: 1, height: 1)
     let transformer: any ImageTransformer =
       number == 0 ? CroppingTransformer(part) : ResizingTransformer(width: .max, fit: .cover)
@@ -105,8 +102,7 @@ import Testing
     #expect(try loader.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("memory reports the same of a transformed image as the disk, and judges it by the original")
-  func hitsFromMemory() async throws {
+  @Test func `memory reports the same of a transformed image as the disk, and judges it by the original`() async throws {
     let memory = ImageMemory(pressure: nil)
     var options = LoadOptions(memory: memory, transformer: ResizingTransformer(width: 8))
     options.encoding = TransformEncoding(format: .png)
@@ -132,7 +128,7 @@ import Testing
     #expect(try await loader.load(origin.url("/b.jpg"), loader.context(options)).outcome != .hitMemory)
   }
 
-  @Test("a caller that needs pixels gets a failure for a format that isn't decoded") func undecoded() {
+  @Test func `a caller that needs pixels gets a failure for a format that isn't decoded`() {
     let rules = VerificationRules(depth: .none)
     let needed = BodyVerifier(coders: .standard, rules: rules, decodes: true).undecoded(.jpegXL)
     #expect(needed.kind == .format)

@@ -39,8 +39,7 @@ import Testing
     return try #require(entries.first { $0.isTransformed }).head
   }
 
-  @Test("a transform of an older original is rebuilt from the new one")
-  func newerOriginals() async throws {
+  @Test func `a transform of an older original is rebuilt from the new one`() async throws {
     _ = try await loader.load(url, transforming(keepsOriginal: true))
     let old = try transformedHead()
     origin.set("/image", Album.versioned(Fixtures.bytes("images/good/photo.jpg"), etag: "\"2\""))
@@ -54,7 +53,7 @@ import Testing
     #expect(hit.outcome == .hitDisk && hit.width == 8 && hit.storedBytes == nil && origin.requests.count == 2)
   }
 
-  @Test("the original of a hit was verified as deeply as the job requires") func depth() async throws {
+  @Test func `the original of a hit was verified as deeply as the job requires`() async throws {
     // Only one frame of an animation is decoded, as a PNG has only one.
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
     #expect(try await loader.load(url, transforming()).outcome == .downloaded)
@@ -66,7 +65,7 @@ import Testing
     #expect(try await loader.load(url, transforming(full)).outcome == .hitDisk && origin.requests.count == 2)
   }
 
-  @Test("a cached original is verified once, as deeply as the job requires") func depthOfACachedOriginal() async throws {
+  @Test func `a cached original is verified once, as deeply as the job requires`() async throws {
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
     #expect(try await loader.load(url, transforming(keepsOriginal: true)).outcome == .downloaded)
     let full = VerificationRules(depth: .full)
@@ -76,7 +75,7 @@ import Testing
     #expect(hit.outcome == .hitDisk && hit.storedBytes == nil && origin.requests.count == 1)
   }
 
-  @Test("a transform of an original with a decoder warning isn't a hit for a strict job") func strict() async throws {
+  @Test func `a transform of an original with a decoder warning isn't a hit for a strict job`() async throws {
     origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
     #expect(try await loader.load(url, transforming()).outcome == .downloaded)
     #expect(try transformedHead().hasWarnings)
@@ -84,7 +83,7 @@ import Testing
     #expect(try await loader.load(url, transforming()).outcome == .hitDisk && origin.requests.count == 2)
   }
 
-  @Test("in only mode a cached original isn't a hit for its transform") func onlyWithAnOriginal() async throws {
+  @Test func `in only mode a cached original isn't a hit for its transform`() async throws {
     let other = try Loader()
     _ = try await other.load(url)
     var readOnly = options(.only, keepsOriginal: false, VerificationRules())
@@ -100,8 +99,7 @@ import Testing
     #expect(only.outcome == .hitDisk && only.width == 8 && origin.requests.count == 2)
   }
 
-  @Test("an entry's stored bytes are the transformed image and the original, if kept")
-  func storedBytes() async throws {
+  @Test func `an entry's stored bytes are the transformed image and the original, if kept`() async throws {
     let first = try await loader.load(url, transforming(keepsOriginal: true))
     #expect(try first.storedBytes.map(Int.init) == loader.cache.totals().bodyBytes)
     #expect(try first.storedBytes == first.bytes + transformedHead().bodySize)

@@ -72,8 +72,7 @@ import Testing
     Set(try loader.cache.entries(after: nil, limit: 9).map { String(decoding: $0.identity, as: UTF8.self) })
   }
 
-  @Test("a transform replaces the original on disk, and is a hit without network or decoding")
-  func inPlaceOfTheOriginal() async throws {
+  @Test func `a transform replaces the original on disk, and is a hit without network or decoding`() async throws {
     let first = try await loader.load(url, context())
     #expect(first.outcome == .downloaded && first.format == .jpeg && first.width == 32 && first.freshUntil != nil)
     #expect(first.bytes == SampleImages.jpeg(1).count && first.storedBytes == smallBytes)
@@ -87,7 +86,7 @@ import Testing
     #expect(origin.requests.count == 1 && writer.encodes == encodes && writer.decodes == decodes)
   }
 
-  @Test("no more is decoded than the transform needs") func decodedSmaller() async throws {
+  @Test func `no more is decoded than the transform needs`() async throws {
     _ = try await loader.load(url, context())
     #expect(writer.options.thumbnail == ImageSize(width: 8, height: .max) && writer.options.firstFrameOnly)
     let cover = context { $0.transformer = ResizingTransformer(width: 8, height: 8, fit: .cover) }
@@ -98,7 +97,7 @@ import Testing
     #expect(writer.options.thumbnail == nil)
   }
 
-  @Test("the original is kept in addition to the transform on request") func besideTheOriginal() async throws {
+  @Test func `the original is kept in addition to the transform on request`() async throws {
     let first = try await loader.load(url, context(keepsOriginal: true))
     #expect(first.outcome == .downloaded && first.storedBytes == first.bytes + smallBytes)
     #expect(try identities() == [url, transformed])
@@ -107,8 +106,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a transform of a cached original needs no network and lives no longer than that")
-  func ofACachedOriginal() async throws {
+  @Test func `a transform of a cached original needs no network and lives no longer than that`() async throws {
     let original = try await loader.load(url)
     loader.clock.advance(by: .seconds(3600))
     let made = try await loader.load(url, context())
@@ -120,7 +118,7 @@ import Testing
     #expect(writer.encodes == 1 && origin.requests.count == 1)
   }
 
-  @Test("another size, format or quality is another image") func othersDoNotMix() async throws {
+  @Test func `another size, format or quality is another image`() async throws {
     _ = try await loader.load(url, context(keepsOriginal: true))
     let quality = context { $0.encoding?.options.quality = 84 }
     #expect(try await loader.load(url, quality).storedBytes == smallBytes)
@@ -132,7 +130,7 @@ import Testing
     #expect(try loader.cache.totals().entries == 5 && writer.encodes == 4 && origin.requests.count == 1)
   }
 
-  @Test("the rules apply to the original") func rulesForTheOriginal() async throws {
+  @Test func `the rules apply to the original`() async throws {
     let rules = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
     for outcome in [LoadOutcome.downloaded, .hitDisk] {
       #expect(try await loader.load(url, context { $0.verification = rules }).outcome == outcome)
@@ -143,7 +141,7 @@ import Testing
     #expect(refused.failure?.kind == .dimensions)
   }
 
-  @Test("a 304 keeps original and transform, and a new body replaces both") func refreshed() async throws {
+  @Test func `a 304 keeps original and transform, and a new body replaces both`() async throws {
     _ = try await loader.load(url, context(keepsOriginal: true))
     loader.clock.advance(by: .seconds(3600))
     let kept = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
@@ -158,9 +156,7 @@ import Testing
     #expect(try identities() == [url, transformed])
   }
 
-  @Test("a 304 for an original leaves images made of it as they are, and a new body doesn't") func refreshedByOthers()
-    async throws
-  {
+  @Test func `a 304 for an original leaves images made of it as they are, and a new body doesn't`() async throws {
     _ = try await loader.load(url)
     _ = try await loader.load(url, context())
     for etag in ["\"1\"", "\"2\""] {
@@ -178,14 +174,14 @@ import Testing
     }
   }
 
-  @Test("an image made of a download is current if another job stores the same bytes later") func storedLater() async throws {
+  @Test func `an image made of a download is current if another job stores the same bytes later`() async throws {
     _ = try await loader.load(url, context())
     loader.clock.advance(by: .seconds(3600))
     #expect(try await loader.load(url).outcome == .downloaded)
     #expect(try await loader.load(url, context()).width == 8 && writer.encodes == 1)
   }
 
-  @Test("a cached SVG fails without a request, in a dry run too, and isn't blacklisted") func withoutPixels() async throws {
+  @Test func `a cached SVG fails without a request, in a dry run too, and isn't blacklisted`() async throws {
     origin.set(
       "/a.svg",
       .body(Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), type: "image/svg+xml", headers: ["ETag": "\"1\""])
@@ -206,14 +202,14 @@ import Testing
     #expect(totals.entries == 1 && totals.blacklistEntries == 0)
   }
 
-  @Test("a 304 for an original without its transform creates it") func refreshedForTheFirstTime() async throws {
+  @Test func `a 304 for an original without its transform creates it`() async throws {
     _ = try await loader.load(url)
     let made = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
     #expect(made.outcome == .revalidated && made.storedBytes == smallBytes)
     #expect(try identities() == [url, transformed])
   }
 
-  @Test("an outdated original doesn't outlive a new one that isn't kept") func oldOriginals() async throws {
+  @Test func `an outdated original doesn't outlive a new one that isn't kept`() async throws {
     _ = try await loader.load(url)
     loader.clock.advance(by: .seconds(8 * 86_400))
     origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(2), etag: "\"2\""))
@@ -221,7 +217,7 @@ import Testing
     #expect(try identities() == [transformed])
   }
 
-  @Test("large bodies streamed to files leave none behind") func largeBodies() async throws {
+  @Test func `large bodies streamed to files leave none behind`() async throws {
     let body = SampleImages.jpeg(3, padding: 300_000)
     origin.set("/large.jpg", .body(body, type: "image/jpeg"))
     let result = try await loader.load(origin.url("/large.jpg"), context())
@@ -229,27 +225,27 @@ import Testing
     #expect(try loader.cache.totals().bodyBytes == smallBytes)
   }
 
-  @Test("an image that cannot be encoded fails as format, and nothing is stored or blacklisted") func unencodable() async throws {
+  @Test func `an image that cannot be encoded fails as format, and nothing is stored or blacklisted`() async throws {
     let result = try await loader.load(url, context { $0.encoding?.format = .gif })
     #expect(result.outcome == .failed && result.failure?.kind == .format)
     let totals = try loader.cache.totals()
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("nothing is encoded if nothing is written to disk", arguments: [CacheMode.bypass, .memoryOnly])
-  func nothingIsWritten(mode: CacheMode) async throws {
+  @Test(arguments: [CacheMode.bypass, .memoryOnly])
+  func `nothing is encoded if nothing is written to disk`(mode: CacheMode) async throws {
     #expect(try await loader.load(url, context(mode: mode)).outcome == .checked)
     #expect(writer.encodes == 0 && writer.decodes == 0)
   }
 
-  @Test("only mode and a dry run find transforms and create none") func onlyLooking() async throws {
+  @Test func `only mode and a dry run find transforms and create none`() async throws {
     for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).outcome == .skipped) }
     _ = try await loader.load(url, context())
     for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).width == 8) }
     #expect(writer.encodes == 1 && origin.requests.count == 1)
   }
 
-  @Test("a read-only cache serves transforms and their originals") func readOnlyCaches() async throws {
+  @Test func `a read-only cache serves transforms and their originals`() async throws {
     _ = try await loader.load(url, context())
     let other = try Loader()
     _ = try await other.load(origin.url("/a.jpg"))
@@ -266,7 +262,7 @@ import Testing
     #expect(try third.cache.totals().entries == 1 && origin.requests.count == 2)
   }
 
-  @Test("a damaged transform is rebuilt") func damaged() async throws {
+  @Test func `a damaged transform is rebuilt`() async throws {
     _ = try await loader.load(url, context(keepsOriginal: true))
     let identity = Array(transformed.utf8)
     #expect(try loader.cache.remove(identity: identity))
@@ -275,7 +271,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("every encoding keeps its key") func keys() {
+  @Test func `every encoding keeps its key`() {
     #expect(TransformEncoding().key == "encode(auto,85)")
     let options = EncodingOptions(
       quality: 7,

@@ -63,8 +63,7 @@ import Testing
     try loader.cache.entries(after: nil, limit: 100).map { String(decoding: $0.identity, as: UTF8.self) }.sorted()
   }
 
-  @Test("variants of one URL are separate images with their own headers, and later hits")
-  func variantsAreApart() async throws {
+  @Test func `variants of one URL are separate images with their own headers, and later hits`() async throws {
     let url = origin.url("/a")
     let first = try await load(url, [1, 2, 0], context())
     #expect(first.map(\.outcome) == [.downloaded, .downloaded, .downloaded] && !first.contains { $0.isShared })
@@ -77,8 +76,7 @@ import Testing
     #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.shownURL == Array(url.utf8) })
   }
 
-  @Test("Vary is compared with the variant's own headers")
-  func varyIsTheVariants() async throws {
+  @Test func `Vary is compared with the variant's own headers`() async throws {
     let url = origin.url("/a")
     _ = try await load(url, [1, 2], context())
     // The same names with other headers are different requests.
@@ -89,8 +87,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("contexts with different variants share no request, whatever their names")
-  func contextsOfOtherVariantsShareNothing() async throws {
+  @Test func `contexts with different variants share no request, whatever their names`() async throws {
     let gate = origin.holdAll()
     let url = origin.url("/a")
     let other = [(RequestVariant(name: "png"), Self.options(accept: "image/jpeg"))]
@@ -104,8 +101,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a variant's blacklisted URL is blacklisted for that variant only")
-  func blacklistIsTheVariants() async throws {
+  @Test func `a variant's blacklisted URL is blacklisted for that variant only`() async throws {
     origin.setFallback { $0.headers["Accept"] == "image/png" ? .status(404) : .body(SampleImages.jpeg(1), type: "image/jpeg") }
     let url = origin.url("/a")
     #expect(try await load(url, [1, 2], context()).map(\.outcome) == [.failed, .downloaded])
@@ -113,8 +109,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("identities name the edge, or else the connect-to target if a rule matches")
-  func identitiesOfConnections() throws {
+  @Test func `identities name the edge, or else the connect-to target if a rule matches`() throws {
     let rules = [
       DownloadOptions.ConnectTarget(host: "a.example", port: 443, targetHost: "b.example", targetPort: nil),
       DownloadOptions.ConnectTarget(host: "a.example", targetHost: nil, targetPort: 8080),
@@ -138,8 +133,7 @@ import Testing
     }
   }
 
-  @Test("a file of a flat folder is only the plain image")
-  func flatFoldersHaveNoVariants() async throws {
+  @Test func `a file of a flat folder is only the plain image`() async throws {
     let url = origin.url("/a.jpg")
     _ = try await load(url, [0], context())
     let folder = TemporaryDirectory()

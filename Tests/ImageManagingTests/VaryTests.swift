@@ -27,8 +27,7 @@ import Testing
     return try await album.manager.response(for: request).source
   }
 
-  @Test("no value of a request header is written to disk, and equal values still match")
-  func valuesAreNotWrittenDown() async throws {
+  @Test func `no value of a request header is written to disk, and equal values still match`() async throws {
     let album = try album(varyOn: "Authorization, Cookie, Accept")
     let options = sending([("Authorization", "Bearer TOPSECRET"), ("Cookie", "id=TOPSECRET")])
     #expect(try await source(album, "/1.jpg", options) == .network)
@@ -41,8 +40,7 @@ import Testing
     }
   }
 
-  @Test("an image for one user's credentials isn't a hit for another's")
-  func credentialsTellRequestsApart() async throws {
+  @Test func `an image for one user's credentials isn't a hit for another's`() async throws {
     let album = try album(varyOn: "Authorization")
     let fixed = { (user: String) in
       DownloadOptions.Changes {
@@ -65,8 +63,7 @@ import Testing
     #expect(try await source(album, "/2.jpg", sending()) == .network)
   }
 
-  @Test("an image that varies on cookies isn't a hit if a cookie jar is used")
-  func cookiesOfTheJarAreNotKnown() async throws {
+  @Test func `an image that varies on cookies isn't a hit if a cookie jar is used`() async throws {
     let album = try album(varyOn: "Cookie")
     let jar = DownloadOptions.Changes {
       $0.handlesCookies = true
@@ -79,8 +76,7 @@ import Testing
     #expect(try await source(album, "/1.jpg", jar) == .network)
   }
 
-  @Test("consecutive responses keep their own request's values")
-  func textsAreNotMixedUp() async throws {
+  @Test func `consecutive responses keep their own request's values`() async throws {
     let album = try album(varyOn: "Accept-Language")
     for language in ["de", "fr", "de"] {
       for path in ["/1-\(language).jpg", "/2-\(language).jpg"] {
@@ -97,8 +93,7 @@ import Testing
     #expect(try await source(album, "/x.jpg", sending([("Accept-Language", "fr")])) == .disk)
   }
 
-  @Test("a 304 without no-cache doesn't end it")
-  func noCacheOutlivesA304() async throws {
+  @Test func `a 304 without no-cache doesn't end it`() async throws {
     let album = try Album(freshness: .http)
     album.origin.set(
       "/v.jpg",

@@ -79,8 +79,8 @@ import Testing
     Case("every pixel of a WebP", full, "good/alpha.webp", "image/webp", nil),
   ]
 
-  @Test("each verdict is the same for a body and for its stored record", arguments: cases)
-  private func eachVerdict(row: Case) async throws {
+  @Test(arguments: cases)
+  private func `each verdict is the same for a body and for its stored record`(row: Case) async throws {
     let loader = try Loader()
     let origin = try Origin()
     let body =
@@ -100,7 +100,7 @@ import Testing
     #expect(again.outcome == .hitDisk && origin.requests.count == 1)
   }
 
-  @Test("an SVGZ that is served as SVG is shown by browsers only with its Content-Encoding") func compressedSVG() async throws {
+  @Test func `an SVGZ that is served as SVG is shown by browsers only with its Content-Encoding`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     let file = Fixtures.bytes("images/svg/compressed.svgz")
@@ -114,8 +114,8 @@ import Testing
     #expect(try await loader.load(origin.url("/icon")).details?.warnings.isEmpty != false)
   }
 
-  @Test("an image after other bytes is named as such, and by its format", arguments: [ProofDepth.header, .full])
-  func lateImage(depth: ProofDepth) async throws {
+  @Test(arguments: [ProofDepth.header, .full])
+  func `an image after other bytes is named as such, and by its format`(depth: ProofDepth) async throws {
     let loader = try Loader()
     let origin = try Origin()
     for (path, before) in [("/1", "\n"), ("/2", "\u{FEFF}"), ("/3", "<br />\n<b>Warning</b>: a in <b>b</b><br />\n")] {
@@ -126,8 +126,8 @@ import Testing
     }
   }
 
-  @Test("a JPEG that browsers don't show has a warning, by its header and by all of it", arguments: [ProofDepth.header, .full])
-  func unshownJPEG(depth: ProofDepth) async throws {
+  @Test(arguments: [ProofDepth.header, .full])
+  func `a JPEG that browsers don't show has a warning, by its header and by all of it`(depth: ProofDepth) async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Fixtures.bytes("images/good/arithmetic.jpg"), type: "image/jpeg"))
@@ -135,7 +135,7 @@ import Testing
     #expect(result.details?.warnings == ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"])
   }
 
-  @Test("an unknown coding and bytes after a coded body cause a warning, and must prove an image") func codings() async throws {
+  @Test func `an unknown coding and bytes after a coded body cause a warning, and must prove an image`() async throws {
     let loader = try Loader()
     let image = SampleImages.jpeg(1)
     let file = Fixtures.bytes("images/svg/compressed.svgz")
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("a record remembers decoder warnings for strict jobs") func strictOverARecord() async throws {
+  @Test func `a record remembers decoder warnings for strict jobs`() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
@@ -174,8 +174,9 @@ import Testing
     #expect(origin.count(of: "/other") == 2)
   }
 
-  @Test("a record that breaks another job's rules is requested again, and stays if the new image breaks them too")
-  func aRecordThatBreaksTheRulesIsAskedForAgain() async throws {
+  @Test func `a record that breaks another job's rules is requested again, and stays if the new image breaks them too`()
+    async throws
+  {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg"))

@@ -2,8 +2,7 @@ import ImagePrimitives
 import Testing
 
 @Suite struct BackoffTests {
-  @Test("backoff doubles up to its maximum")
-  func backoffDoubles() {
+  @Test func `backoff doubles up to its maximum`() {
     let backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(3))
     #expect(
       (0..<5).map { backoff.limit(beforeRetry: $0) } == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)]

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 struct Base64Tests {
-  @Test("Base64 agrees with Foundation's")
-  func agreesWithFoundation() {
+  @Test func `Base64 agrees with Foundation's`() {
     var random = SeededRandom(seed: 5)
     for count in 0..<67 {
       let bytes = random.bytes(count)

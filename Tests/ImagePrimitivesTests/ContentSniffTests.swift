@@ -4,7 +4,6 @@ import Testing
 
 @Suite("content found at an image's URL") struct ContentSniffTests {
   @Test(
-    "known content is named",
     arguments: [
       ("", .empty),
       ("<!DOCTYPE html><html>", .html),
@@ -24,18 +23,17 @@ import Testing
       ("\u{1}\u{2}\u{3}", .unknown),
     ] as [(String, ContentSniff)]
   )
-  func isCalledByItsName(body: String, kind: ContentSniff) {
+  func `known content is named`(body: String, kind: ContentSniff) {
     #expect(Array(body.utf8).withUnsafeBytes { ContentSniff(prefix: $0) } == kind)
   }
 
   @Test(
-    "markup without an element so far needs more bytes",
     arguments: [
       "\n", "<", "<sv", "<!-- a", "<?xml version='1.0'?>", "<?xml versio", "<!DOCTYPE", "<!DOCTYPE x [ <!ENTITY a '>'>",
       "<!-- a -->\n",
     ]
   )
-  func undecided(start: String) {
+  func `markup without an element so far needs more bytes`(start: String) {
     let bytes = Array(start.utf8)
     #expect(bytes.withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == 16 << 10)
     let spaces = [UInt8](repeating: UInt8(ascii: " "), count: 30_000)
@@ -45,17 +43,16 @@ import Testing
   }
 
   @Test(
-    "other bodies need no more bytes",
     arguments: [
       "<svg ", "<html>", "<!DOCTYPE html>", "<?xml version='1.0'?><rss>", "text", "{\"a\":", "<!-- a --><p>", "\u{1}\u{2}",
       "GIF89a", "<!DOCTYPE svg [",
     ]
   )
-  func decided(start: String) {
+  func `other bodies need no more bytes`(start: String) {
     #expect(Array(start.utf8).withUnsafeBytes { ContentSniff.bytesNeeded(after: $0) } == nil)
   }
 
-  @Test("a compressed SVG needs bytes until its root element can be read") func compressed() {
+  @Test func `a compressed SVG needs bytes until its root element can be read`() {
     let bytes = Fixtures.bytes("images/svg/compressed.svgz")
     let first = (0..<bytes.count).first { count in ImageFormat(of: bytes[..<count]) == .svg }
     #expect((30..<400).contains(first ?? 0))
@@ -64,29 +61,27 @@ import Testing
     }
   }
 
-  @Test("UTF-16 text is text") func textOfTwoBytesALetterIsText() {
+  @Test func `UTF-16 text is text`() {
     let bytes: [UInt8] = [0xFF, 0xFE] + "<html>".utf16.flatMap { [UInt8($0), 0] }
     #expect(bytes.withUnsafeBytes { ContentSniff(prefix: $0) } == .text)
   }
 
-  @Test("only binary data can become an image") func onlyBinaryDataCanBecomeAnImage() {
+  @Test func `only binary data can become an image`() {
     let kinds: [ContentSniff] = [.image(.png), .unknown, .html, .xml, .json, .text, .empty]
     #expect(kinds.map(\.canBeImage) == [true, true, false, false, false, false, false])
   }
 
   @Test(
-    "broken fixtures are recognised",
     arguments: [
       ("page.jpg", .html), ("text.png", .text), ("empty.jpg", .empty), ("gif-inside.jpg", .image(.gif)),
       ("huge.png", .image(.png)),
     ] as [(String, ContentSniff)]
   )
-  func brokenFixtures(name: String, kind: ContentSniff) {
+  func `broken fixtures are recognised`(name: String, kind: ContentSniff) {
     #expect(Fixtures.bytes("images/broken/\(name)").withUnsafeBytes { ContentSniff(prefix: $0) } == kind)
   }
 
   @Test(
-    "an image after other bytes is found",
     arguments: [
       ("\n", "a line break"), ("\r\n\n", "line breaks"), (" \t\n", "white space"), ("\u{FEFF}", "a byte order mark"),
       ("<br />\n<b>Warning</b>:  Undefined variable $a in <b>/srv/a.php</b> on line <b>3</b><br />\n", "HTML"),
@@ -94,7 +89,7 @@ import Testing
       ("\u{0}\u{0}", "binary data"), (String(repeating: "Deprecated: a\n", count: 900), "text"),
     ]
   )
-  func lateImage(before: String, kind: String) throws {
+  func `an image after other bytes is found`(before: String, kind: String) throws {
     let files = ["good/photo.jpg", "good/rgb.png", "good/still.gif", "good/lossy.webp", "svg/illustrator.svg", "tiff/pages.tif"]
     for file in files {
       let bytes = Array(before.utf8) + Fixtures.bytes("images/\(file)")
@@ -106,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("images in other files are no late images, nor are those far behind") func embeddedImages() {
+  @Test func `images in other files are no late images, nor are those far behind`() {
     let jpeg = Fixtures.bytes("images/good/photo.jpg")
     let others: [[UInt8]] = [
       [], [0xFF], Array("%PDF-1.4\n".utf8) + jpeg, (0..<600).map { UInt8($0 % 8) } + jpeg,

@@ -3,7 +3,6 @@ import Testing
 
 @Suite("declared content types and detected formats") struct ContentTypeMatchTests {
   @Test(
-    "each declared type is compared with the detected format",
     arguments: [
       ("image/jpeg", .jpeg, .exact),
       ("IMAGE/JPEG", .jpeg, .exact),
@@ -43,7 +42,8 @@ import Testing
       ("image/jpe", .jpeg, .mismatch),
     ] as [(String?, ImageFormat, ContentTypeMatch)]
   )
-  func isJudged(declared: String?, format: ImageFormat, match: ContentTypeMatch) {
+  func `each declared type is compared with the detected format`(declared: String?, format: ImageFormat, match: ContentTypeMatch)
+  {
     #expect(ContentTypeMatch(declared: declared, format: format) == match)
   }
 }

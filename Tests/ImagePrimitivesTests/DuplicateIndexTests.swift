@@ -15,7 +15,7 @@ import Testing
     Array(url.utf8).withUnsafeBytes { sightings.add(body, url: DuplicateIndex.hash($0), host: host, shown: $0) }
   }
 
-  @Test("bodies of one URL each aren't duplicates") func bodiesOfOneURLEachAreNoDuplicates() {
+  @Test func `bodies of one URL each aren't duplicates`() {
     var sightings = DuplicateIndex()
     for number in 0..<5000 {
       let sighting = add(body(number), "/\(number)", to: &sightings)
@@ -24,7 +24,7 @@ import Testing
     #expect(sightings.bodies == 0 && sightings.urls == 0 && sightings.isComplete)
   }
 
-  @Test("each URL of a body counts once") func theURLsOfABodyCountOnceEach() {
+  @Test func `each URL of a body counts once`() {
     var sightings = DuplicateIndex()
     for url in ["/a", "/b", "/a", "/b", "/c", "/c"] { add(body(1), url, to: &sightings) }
     for url in ["/d", "/d"] { add(body(2), url, to: &sightings) }
@@ -32,8 +32,7 @@ import Testing
     #expect(sightings.bodies == 2 && sightings.urls == 5)
   }
 
-  @Test("a body is a placeholder from a host's tenth URL on, and the first nine stay good")
-  func aBodyIsAPlaceholderFromTheTenthURLOfAHostOnAndTheFirstNineStayGood() throws {
+  @Test func `a body is a placeholder from a host's tenth URL on, and the first nine stay good`() throws {
     var sightings = DuplicateIndex()
     for number in 1...30 {
       let sighting = add(body(1), "/\(number)", to: &sightings)
@@ -47,8 +46,7 @@ import Testing
     #expect(sightings.urls(of: group) == 30 && sightings.firstURL(of: group) == "/1")
   }
 
-  @Test("placeholders are counted per host, and duplicates over all") func hostsAreApartWhileDuplicatesAreCountedOverAll() throws
-  {
+  @Test func `placeholders are counted per host, and duplicates over all`() throws {
     var sightings = DuplicateIndex(threshold: 3)
     var groups: Set<UInt64> = []
     for number in 1...4 {
@@ -63,7 +61,7 @@ import Testing
     #expect(groups.count == 3 && sightings.bodies == 1 && sightings.urls == 12)
   }
 
-  @Test("growing keeps the recorded bodies") func growingKeepsWhatWasSeen() throws {
+  @Test func `growing keeps the recorded bodies`() throws {
     var sightings = DuplicateIndex()
     for number in 0..<20_000 { add(body(number), "/\(number)/1", to: &sightings) }
     for number in 0..<20_000 {
@@ -75,8 +73,7 @@ import Testing
     #expect(sightings.firstURL(of: group) == "/77/1")
   }
 
-  @Test("a full index still counts known bodies and reports that others are missing")
-  func beyondItsRoomWhatIsKnownStillCountsAndTheRestIsSaidToLack() {
+  @Test func `a full index still counts known bodies and reports that others are missing`() {
     var sightings = DuplicateIndex(threshold: 3, maximumSlots: 64)
     for number in 0..<100 { add(body(number), "/\(number)", to: &sightings) }
     #expect(!sightings.isComplete && sightings.bodies == 0)
@@ -91,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("a million different bodies take limited memory") func aMillionDifferentBodiesTakeBoundedMemory() {
+  @Test func `a million different bodies take limited memory`() {
     var sightings = DuplicateIndex()
     let shown = [UInt8](repeating: UInt8(ascii: "u"), count: 90)
     shown.withUnsafeBytes { shown in
@@ -102,7 +99,7 @@ import Testing
     #expect(sightings.byteCount <= 41 << 20, "\(sightings.byteCount) bytes")
   }
 
-  @Test("without URLs nothing is kept") func withoutURLsNoneAreKept() throws {
+  @Test func `without URLs nothing is kept`() throws {
     var sightings = DuplicateIndex(keepsURLs: false)
     let group = try #require(add(body(1), "/a", to: &sightings).group)
     #expect(sightings.firstURL(of: group) == nil)

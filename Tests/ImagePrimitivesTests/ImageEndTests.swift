@@ -16,8 +16,7 @@ struct ImageEndTests {
     return end.verdict()
   }
 
-  @Test("complete images of all formats have reached their end, and no prefix of them has")
-  func fixtures() throws {
+  @Test func `complete images of all formats have reached their end, and no prefix of them has`() throws {
     var counts: [ImageFormat: Int] = [:]
     let names = try ["images/good", "images/avif"].flatMap { folder in
       try FileManager.default.contentsOfDirectory(atPath: Fixtures.path(folder)).sorted().map { "\(folder)/\($0)" }
@@ -39,8 +38,7 @@ struct ImageEndTests {
     #expect(Set(counts.keys).isSuperset(of: [.jpeg, .png, .gif, .webp, .avif]))
   }
 
-  @Test("a JPEG ends at its own end, not at its thumbnail's")
-  func thumbnail() {
+  @Test func `a JPEG ends at its own end, not at its thumbnail's`() {
     let inner = SampleImages.baseJPEG
     let length = inner.count + 2
     let whole = inner[..<2] + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + inner + inner[2...]
@@ -48,8 +46,7 @@ struct ImageEndTests {
     #expect(verdict(whole.prefix(4 + length)) == .missing)
   }
 
-  @Test("text counts as complete, and some formats don't mark their end")
-  func others() {
+  @Test func `text counts as complete, and some formats don't mark their end`() {
     #expect(verdict(Array("<html>".utf8)) == .reached)
     #expect(verdict(Array("<svg xmlns='x'><g/></svg>\n".utf8)) == .reached)
     #expect(verdict(Array("<svg xmlns='x'><g/>".utf8)) == .unknowable)
@@ -64,8 +61,7 @@ struct ImageEndTests {
     #expect(verdict(Array("II*\0".utf8) + [UInt8](repeating: 0, count: 600)) == .unknowable)
   }
 
-  @Test("random bytes never make it hang or crash", arguments: 0..<20)
-  func noise(seed: UInt64) {
+  @Test(arguments: 0..<20) func `random bytes never make it hang or crash`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let beginnings: [[UInt8]] = [
       [0xFF, 0xD8, 0xFF], Array("GIF89a".utf8), [0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10],

@@ -9,7 +9,6 @@ import Testing
   }
 
   @Test(
-    "each format is recognised",
     arguments: [
       ([0xFF, 0xD8, 0xFF, 0xE0], .jpeg),
       ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), .png),
@@ -42,13 +41,12 @@ import Testing
       (Fixtures.bytes("images/svg/compressed.svgz"), .svg),
     ] as [([UInt8], ImageFormat)]
   )
-  func isRecognised(bytes: [UInt8], format: ImageFormat) {
+  func `each format is recognised`(bytes: [UInt8], format: ImageFormat) {
     #expect(ImageFormat(of: bytes) == format)
     #expect(bytes.withUnsafeBytes { ContentSniff(prefix: $0) } == .image(format))
   }
 
   @Test(
-    "other data has no format",
     arguments: [
       [], [0xFF], [0xFF, 0xD8], Array("BMW is a car maker, and this is a text".utf8), Array("RIFF\0\0\0\0WAVE".utf8),
       box("isom", "mp42"), Array("GIF".utf8), [0, 0, 1, 0, 0, 0, 0, 0, 0, 0], Array("<html><svg>".utf8),
@@ -57,21 +55,20 @@ import Testing
       Array(("<!--" + String(repeating: "-  ", count: 350_000) + "--><svg>").utf8),
     ] as [[UInt8]]
   )
-  func isNoneOfThem(bytes: [UInt8]) {
+  func `other data has no format`(bytes: [UInt8]) {
     #expect(ImageFormat(of: bytes) == nil)
   }
 
   @Test(
-    "files of real encoders are recognised",
     arguments: [
       ("photo.jpg", .jpeg), ("rgba.png", .png), ("lossy.webp", .webp), ("animated.webp", .webp), ("animation.gif", .gif),
     ] as [(String, ImageFormat)]
   )
-  func filesOfRealEncoders(name: String, format: ImageFormat) {
+  func `files of real encoders are recognised`(name: String, format: ImageFormat) {
     #expect(ImageFormat(of: Fixtures.bytes("images/good/\(name)")) == format)
   }
 
-  @Test("every prefix is read within its bounds") func everyPrefixIsLookedAtWithinItsBounds() {
+  @Test func `every prefix is read within its bounds`() {
     for name in [
       "good/photo.jpg", "good/rgba.png", "good/lossy.webp", "good/animation.gif", "broken/page.jpg", "broken/text.png",
       "svg/illustrator.svg", "svg/utf-16.svg", "svg/compressed.svgz",

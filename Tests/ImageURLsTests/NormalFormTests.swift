@@ -81,11 +81,11 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     ("https://user@[::1]/", "https://user@[::1]/"),
   ]
 
-  @Test("each rule of normalisation applies", arguments: pairs) func rulesOfTheNormalForm(_ pair: (String, String)) throws {
+  @Test(arguments: pairs) func `each rule of normalisation applies`(_ pair: (String, String)) throws {
     #expect(try normalForm(pair.0) == pair.1)
   }
 
-  @Test("the scan accepts exactly the normalised URLs", arguments: pairs) func theScanKnowsEachNormalFormAndNothingElse(
+  @Test(arguments: pairs) func `the scan accepts exactly the normalised URLs`(
     _ pair: (String, String)
   ) throws {
     let isNormal = Array(pair.0.utf8).withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) } != nil
@@ -95,7 +95,6 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
   }
 
   @Test(
-    "invalid URLs are rejected",
     arguments: [
       ("", InvalidURL.Reason.empty), (" \n\t ", .empty), ("/x.jpg", .relative), ("x.jpg", .relative), ("//a.com/", .relative),
       ("ftp://a.com/x", .scheme), ("file:///etc/passwd", .scheme), ("example.com:8080/x", .scheme), ("data:image/png,x", .scheme),
@@ -109,11 +108,11 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
       ("https://a.com/" + String(repeating: "ä", count: 2000), .tooLong),
     ]
   )
-  func refusals(_ pair: (String, InvalidURL.Reason)) {
+  func `invalid URLs are rejected`(_ pair: (String, InvalidURL.Reason)) {
     #expect(rejection(pair.0) == pair.1)
   }
 
-  @Test("a rejection leaves the bytes unchanged") func aRefusalLeavesTheBytesAsTheyWere() {
+  @Test func `a rejection leaves the bytes unchanged`() {
     var bytes = Array("before".utf8)
     _ = Array("https://user@1.2.3.256/".utf8).withUnsafeBytes { written in
       #expect(throws: InvalidURL.self) { try URLNormalizer().normalize(written, relativeTo: nil, into: &bytes) }
@@ -121,12 +120,12 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     #expect(bytes == Array("before".utf8))
   }
 
-  @Test("the longest allowed URL passes") func theLongestURLPasses() throws {
+  @Test func `the longest allowed URL passes`() throws {
     let longest = "https://a.com/" + String(repeating: "x", count: URLNormalizer.maximumURLBytes - 14)
     #expect(try normalForm(longest) == longest)
   }
 
-  @Test("the parts of a URL are located correctly") func partsLieWhereTheyShould() throws {
+  @Test func `the parts of a URL are located correctly`() throws {
     let text = "https://us:pw@a.com:8443/b/c.png?d=e"
     let bytes = Array(text.utf8)
     let parts = try #require(bytes.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) })
@@ -144,7 +143,7 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     #expect(plain.userInfo.isEmpty && plain.query.isEmpty && plain.path == 12..<13 && !plain.isSecure)
   }
 
-  @Test("every byte in every part is normalised or rejected") func everyByteInEveryPartGivesTheNormalFormOrIsRefused() throws {
+  @Test func `every byte in every part is normalised or rejected`() throws {
     for byte in UInt8.min...UInt8.max {
       for (before, after) in [
         ("https://a.com/x", "y"), ("https://a.com/?x", "y"), ("https://u", "v@a.com/"), ("https://a", "b.com/"),
@@ -164,7 +163,6 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
 @Suite struct ResolutionTests {
   /// RFC 3986 section 5.4, with http for its made-up `g` hosts; and what browsers resolve in another way.
   @Test(
-    "relative references are resolved",
     arguments: [
       ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"), ("//g", "http://g/"),
       ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"), ("g#s", "http://a/b/c/g"),
@@ -181,11 +179,11 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
       ("x\\..\\y?z\\", "http://a/b/c/y?z\\"), ("\n g%2f\r\nh ", "http://a/b/c/g%2fh"), ("?", "http://a/b/c/d;p?"),
     ]
   )
-  func relativeReferences(_ pair: (String, String)) throws {
+  func `relative references are resolved`(_ pair: (String, String)) throws {
     #expect(try normalForm(pair.0, base: "http://a/b/c/d;p?q") == pair.1)
   }
 
-  @Test("redirects keep credentials only on the same authority") func redirectsKeepCredentialsOnlyOnTheirOwnAuthority() throws {
+  @Test func `redirects keep credentials only on the same authority`() throws {
     let base = try BaseURL("https://us:pw@a.com/x/y")
     let resolve = { (location: String) throws -> String in
       var bytes: [UInt8] = []
@@ -203,7 +201,6 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
 
 @Suite struct CredentialMaskTests {
   @Test(
-    "user name and password are hidden",
     arguments: [
       ("https://us:pw@a.com/x@2x.png", "https://***@a.com/x@2x.png"), ("https://a.com/x@2x.png", "https://a.com/x@2x.png"),
       ("https://a.com/?mail=a@b.c", "https://a.com/?mail=a@b.c"), ("HTTP://us@a.com", "HTTP://***@a.com"),
@@ -236,19 +233,19 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
       ("https://a.com/%4", "https://a.com/%4"), ("https://a.com/x%402x.png", "https://a.com/x%402x.png"),
     ]
   )
-  func userNameAndPasswordAreHidden(_ pair: (String, String)) {
+  func `user name and password are hidden`(_ pair: (String, String)) {
     #expect(maskingCredentials(pair.0) == pair.1)
     #expect(Array(pair.0.utf8).withUnsafeBytes { holdsCredentials($0) } == (pair.0 != pair.1))
   }
 
-  @Test("many slashes take no extra time") func textsOfManySlashesTakeNoLonger() {
+  @Test func `many slashes take no extra time`() {
     for part in [#"\\a"#, "//a:1", "//:", "/:", "://", #":\\"#, "//a&"] {
       let text = String(repeating: part, count: 1 << 16) + "@"
       #expect(maskingCredentials(text).utf8.count <= text.utf8.count + 3)
     }
   }
 
-  @Test("error messages quote nothing of the URL") func messagesRepeatNothingOfTheURL() {
+  @Test func `error messages quote nothing of the URL`() {
     for text in ["https://secret:secret/x@a.com", "secret:secret@a.com", "https://secret@b@c", "https://secret@1.2.3.256/"] {
       do {
         _ = try BaseURL(text)

@@ -23,7 +23,7 @@ import Testing
     return try readAll([manifest], order: order)
   }
 
-  @Test("the most requested URL comes first") func whatIsAskedMostComesFirst() throws {
+  @Test func `the most requested URL comes first`() throws {
     let text =
       get("/b.jpg") + get("/a.jpg") + get("/c.jpg?w=1") + get("/a.jpg", 304) + get("/d.png") + get("/c.jpg?w=1", 206)
       + get("/a.jpg")
@@ -35,7 +35,7 @@ import Testing
     #expect(try read(text, order: .lifo) { $0.limit = 2 }.urls == result.urls.prefix(2).reversed())
   }
 
-  @Test("only successful GETs of images count") func onlyGoodGetsOfImagesCount() throws {
+  @Test func `only successful GETs of images count`() throws {
     let text =
       line("HEAD /a.jpg HTTP/1.1") + line("POST /a.jpg HTTP/1.1") + get("/b.jpg", 404) + get("/c.jpg", 301) + get("/page")
       + line("-", 408) + line("", 400) + line(#"\x16\x03\x01"#, 400) + line("GET /old.jpg") + get("/x.JPEG#f")
@@ -49,7 +49,7 @@ import Testing
     #expect(included.entries.map(\.isFiltered) == [false, true])
   }
 
-  @Test("both log formats and their escapes are read") func bothFormatsAndTheirEscapes() throws {
+  @Test func `both log formats and their escapes are read`() throws {
     let text =
       line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
       + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("https://a.com/2.jpg")
@@ -60,7 +60,7 @@ import Testing
     #expect(result.problems.allSatisfy { $0 == nil })
   }
 
-  @Test("lines in another format trigger one warning") func linesOfAnotherFormAreToldOnce() throws {
+  @Test func `lines in another format trigger one warning`() throws {
     let other = "192.0.2.7 GET /v.jpg 200\n"
     let text =
       get("/a.jpg") + "garbage\n" + other + "{\"json\": 1}\n" + String(repeating: "x", count: 100_000) + "\n" + get("/a.jpg")
@@ -70,7 +70,7 @@ import Testing
     #expect(result.warnings.first?.contains("4 lines") == true && result.warnings.first?.contains("line 2: 'garbage'") == true)
   }
 
-  @Test("paths require a base URL") func pathsNeedABase() throws {
+  @Test func `paths require a base URL`() throws {
     let text = get("http://b.com/2.jpg") + get("http://b.com/2.jpg") + get("/1.jpg")
     let result = try read(text) {
       $0.baseURL = nil
@@ -84,7 +84,7 @@ import Testing
     #expect(unchosen.failure?.line == 1)
   }
 
-  @Test("no request target leads to another host") func noTargetLeadsToAnotherHost() throws {
+  @Test func `no request target leads to another host`() throws {
     let others = [
       "http://a.com:8080/1.jpg", "https://a.com:8443/1.jpg", "https://b.com/1.jpg", "https://u:p@a.com/1.jpg", "b.com/1.jpg",
     ]
@@ -106,7 +106,7 @@ import Testing
     expectGolden(none.warnings[0])
   }
 
-  @Test("compressed logs and pipes are read") func compressedOnesAndPipes() throws {
+  @Test func `compressed logs and pipes are read`() throws {
     let text = get("/b.jpg") + get("/a.jpg") + get("/a.jpg")
     for bytes in [Array(text.utf8), try gzip(text)] {
       let pipe = TestPipe(holding: bytes)
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test("a log is recognized by its first line") func aLogIsRecognized() throws {
+  @Test func `a log is recognized by its first line`() throws {
     let text = "\n\r\n" + get("/b.jpg") + get("/a.jpg") + get("/a.jpg") + get("/page")
     let urls = ["https://a.com/a.jpg", "https://a.com/b.jpg"]
     for bytes in [Array(text.utf8), try gzip(text)] {
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test("a pattern may match logs and lists") func aPatternMayMatchLogsAndLists() throws {
+  @Test func `a pattern may match logs and lists`() throws {
     directory.write(get("/1.jpg") + get("/2.jpg") + get("/2.jpg"), to: "a")
     directory.write("/3.jpg\nhttps://b.com/4.jpg\n", to: "b")
     directory.write(get("/5.jpg"), to: "c")
@@ -143,7 +143,7 @@ import Testing
     #expect(try readAll([manifest]).urls == paths.map { "https://\($0).jpg" })
   }
 
-  @Test("a recognized log needs a base or patterns") func aRecognizedLogNeedsABaseOrPatterns() throws {
+  @Test func `a recognized log needs a base or patterns`() throws {
     var manifest = directory.manifest(get("/a.jpg") + get("https://a.com/b.jpg"), name: "lines")
     let error = #expect(throws: ManifestError.self) { try readAll([manifest]) }
     #expect(error?.line == 1)
@@ -152,15 +152,15 @@ import Testing
     #expect(try readAll([manifest]).failure?.line == 1)
   }
 
-  @Test("lines that only resemble a log are text", arguments: ["192.0.2.7 - - [x", "a b c d e", "\u{16}\u{3} - -"])
-  func textIsNoLog(line: String) throws {
+  @Test(arguments: ["192.0.2.7 - - [x", "a b c d e", "\u{16}\u{3} - -"])
+  func `lines that only resemble a log are text`(line: String) throws {
     let result = try readAll([directory.manifest("\(line)\nhttps://a.com/1.jpg\n", name: "lines")])
     #expect(result.problems.map { $0 == nil } == [false, true])
     let long = String(repeating: "x", count: 200_000)
     #expect(try readAll([directory.manifest("\(long)\nhttps://a.com/1.jpg", name: "lines")]).urls.count == 2)
   }
 
-  @Test("the files of a pattern are counted together") func filesOfAPatternAreCountedTogether() throws {
+  @Test func `the files of a pattern are counted together`() throws {
     // The most requested target overall isn't the most requested one of any file.
     _ = directory.write(
       get("/only.jpg") + get("/1.jpg") + get("/1.jpg") + get("/1.jpg") + get("/all.jpg") + get("/all.jpg"),
@@ -185,7 +185,7 @@ import Testing
     #expect(try readAll([manifest], order: .lifo).urls == result.urls.prefix(2).reversed())
   }
 
-  @Test("if a file of a log breaks off, its good part and the other files are counted") func brokenFile() throws {
+  @Test func `if a file of a log breaks off, its good part and the other files are counted`() throws {
     _ = directory.write(get("/1.jpg") + get("/2.jpg"), to: "log")
     _ = directory.write(Array(try gzip(get("/2.jpg") + get("/3.jpg")).dropLast(8)), to: "log.1.gz")
     _ = directory.write(get("/4.jpg"), to: "log.2")
@@ -198,8 +198,7 @@ import Testing
     #expect(result.failure?.manifest == "log.1.gz")
   }
 
-  @Test("counts are exact with any amount of memory", arguments: [1 << 30, 64 << 10, 8 << 10])
-  func countsAreExactWhateverTheMemory(memoryBytes: Int) throws {
+  @Test(arguments: [1 << 30, 64 << 10, 8 << 10]) func `counts are exact with any amount of memory`(memoryBytes: Int) throws {
     // With 8 KiB, more runs are written than are merged at once, so intermediate merges happen in both sorts.
     let counter = RequestCounter(spoolDirectory: directory.path, memoryBytes: memoryBytes)
     var random = SeededRandom(seed: 7)

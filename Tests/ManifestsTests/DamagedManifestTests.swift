@@ -19,7 +19,7 @@ import Testing
 
     """
 
-  @Test("a manifest damaged anywhere ends with an error, not a crash") func whatIsDamagedAnywhereEndsInOrder() throws {
+  @Test func `a manifest damaged anywhere ends with an error, not a crash`() throws {
     let directory = TemporaryDirectory()
     var random = SeededRandom(seed: 2026)
     for (text, format) in [(sitemap, Manifest.Format.sitemap), (log, .combined), (sitemap, .auto)] {

@@ -12,7 +12,6 @@ import Testing
   }
 
   @Test(
-    "globs match URLs",
     arguments: [
       ("*.jpg", "/a/b.jpg", true), ("*.jpg", "/a.jpg/b.png", false), ("*.jpg", "/.jpg", true), ("b.jpg", "/a/b.jpg", true),
       ("/a/*.jpg", "/a/b.jpg", true), ("/a/*.jpg", "/a/b/c.jpg", false), ("a/*.jpg", "/a/b.jpg", true),
@@ -32,23 +31,22 @@ import Testing
       ("A.png", "/a.png", false),
     ]
   )
-  func globs(_ pattern: String, path: String, fits: Bool) throws {
+  func `globs match URLs`(_ pattern: String, path: String, fits: Bool) throws {
     #expect(try matches(pattern, "https://a.com\(path)?*.jpg") == fits)
   }
 
   @Test(
-    "regular expressions match URLs",
     arguments: [
       ("re:^https://a\\.com/", "https://a.com/x", true), ("re:^http:", "https://a.com/x", false),
       ("re:[?&]w=[0-9]+$", "https://a.com/x?w=12", true),
       ("re:(jpg|png)$", "https://a.com/x.gif", false),
     ]
   )
-  func expressions(_ pattern: String, url: String, fits: Bool) throws {
+  func `regular expressions match URLs`(_ pattern: String, url: String, fits: Bool) throws {
     #expect(try matches(pattern, url) == fits)
   }
 
-  @Test("an expression sees only the URL") func anExpressionSeesNothingBeyondTheURL() throws {
+  @Test func `an expression sees only the URL`() throws {
     let bytes = Array("https://a.com/x.jpg".utf8)
     let pattern = try URLPattern("re:jpg")
     bytes.withUnsafeBytes { bytes in
@@ -58,20 +56,19 @@ import Testing
   }
 
   @Test(
-    "invalid patterns are rejected",
     arguments: ["", "re:", "re:(", "[a", "{a", "a\\", "[b-a]", "[ä]", String(repeating: "{a,b}", count: 12)]
   )
-  func patternsThatCannotBeUnderstood(_ pattern: String) {
+  func `invalid patterns are rejected`(_ pattern: String) {
     #expect(throws: InvalidPattern.self) { try URLPattern(pattern) }
   }
 
-  @Test("expensive patterns terminate") func hardPatternsEnd() throws {
+  @Test func `expensive patterns terminate`() throws {
     #expect(try !matches("/" + String(repeating: "*a", count: 30) + "b", "https://a.com/" + String(repeating: "a", count: 2000)))
     #expect(try !matches(String(repeating: "**/*a", count: 30) + "b", "https://a.com/" + String(repeating: "a/", count: 900)))
   }
 
-  @Test("include applies first, then exclude, limit and order", arguments: [EntryOrder.fifo, .lifo])
-  func includeThenExcludeThenLimitThenOrder(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `include applies first, then exclude, limit and order`(order: EntryOrder) throws {
     var manifest = directory.manifest((1...9).map { "https://a.com/\($0).\($0 % 2 == 0 ? "png" : "jpg")\n" }.joined() + "bad\n")
     manifest.include = [try URLPattern("*.jpg"), try URLPattern("/4*")]
     manifest.exclude = [try URLPattern("re:/3[.]")]
@@ -87,8 +84,7 @@ import Testing
     #expect(entries.map(\.isFiltered) == [false, true, true, false, false, false])
   }
 
-  @Test("a limit covers all files of a pattern and ignores invalid entries")
-  func badEntriesDoNotCountTowardsALimitWhichHoldsForAllFilesOfAPattern() throws {
+  @Test func `a limit covers all files of a pattern and ignores invalid entries`() throws {
     directory.write("bad\nhttps://a.com/1\nhttps://a.com/2\n", to: "a.txt")
     directory.write("https://b.com/1\nhttps://b.com/2\n", to: "b.txt")
     var manifest = Manifest(.glob(directory.file("?.txt")), name: "?.txt")
@@ -99,7 +95,7 @@ import Testing
     #expect(try readAll([manifest]).entries.isEmpty)
   }
 
-  @Test("entries are counted per manifest") func countsByManifest() throws {
+  @Test func `entries are counted per manifest`() throws {
     var manifest = directory.manifest("https://a.com/1.jpg\nhttps://a.com/2.png\nbad\n")
     manifest.include = [try URLPattern("*.jpg")]
     let reader = try ManifestReader([manifest], order: .lifo, spoolDirectory: directory.path)

@@ -10,7 +10,7 @@ import Testing
   private let urls = (1...5000).map { "https://images.example.com/\($0 &* 2_654_435_761 % 1_000_003)/\($0).jpg" }
   private var text: String { urls.joined(separator: "\n") + "\n" }
 
-  @Test("concatenated members and padding are read", arguments: [EntryOrder.fifo, .lifo]) func membersOneAfterAnotherAndPadding(
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `concatenated members and padding are read`(
     order: EntryOrder
   ) throws {
     let bytes = try gzip("https://a.com/1\nhttps://a.c") + gzip("") + gzip("om/2\n") + [UInt8](repeating: 0, count: 1000)
@@ -20,7 +20,7 @@ import Testing
     #expect(result.failure == nil)
   }
 
-  @Test("the bytes decide about compression, not the name") func theBytesTellAndNotTheName() throws {
+  @Test func `the bytes decide about compression, not the name`() throws {
     #expect(try readAll([directory.manifest(bytes: gzip(text), name: "list.txt")]).urls == urls)
     #expect(try readAll([directory.manifest(bytes: Array(text.utf8), name: "plain.txt.gz")]).urls == urls)
     #expect(
@@ -30,8 +30,8 @@ import Testing
     )
   }
 
-  @Test("a truncated file throws after its good part and all other files", arguments: [EntryOrder.fifo, .lifo])
-  func truncated(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `a truncated file throws after its good part and all other files`(order: EntryOrder) throws {
     let whole = try gzip(text)
     let cut = directory.manifest(bytes: Array(whole[..<(whole.count / 2)]), name: "list.gz")
     let result = try readAll([cut, directory.manifest("https://a.com/last\n", name: "second.txt")], order: order)
@@ -42,7 +42,7 @@ import Testing
     expectGolden(result.failure?.message)
   }
 
-  @Test("damage is reported") func damageIsTold() throws {
+  @Test func `damage is reported`() throws {
     var damaged = try gzip(text)
     damaged[damaged.count / 2] ^= 0xff
     #expect(try readAll([directory.manifest(bytes: damaged, name: "a.gz")]).failure?.message.contains("corrupt") == true)
@@ -52,7 +52,7 @@ import Testing
     expectGolden(result.failure?.message)
   }
 
-  @Test("every truncation is reported") func everyCutIsTold() throws {
+  @Test func `every truncation is reported`() throws {
     let whole = try gzip("https://a.com/1\nhttps://a.com/2\n")
     for length in 2..<whole.count {
       #expect(try readAll([directory.manifest(bytes: Array(whole[..<length]), name: "list.gz")]).failure != nil)
@@ -60,14 +60,14 @@ import Testing
     #expect(try readAll([directory.manifest(bytes: whole, name: "list.gz")]).failure == nil)
   }
 
-  @Test("a decompression bomb is rejected long before its end") func aBombIsRefusedLongBeforeItsEnd() throws {
+  @Test func `a decompression bomb is rejected long before its end`() throws {
     // 10 GiB out of 10 MiB.
     let member = try gzip([UInt8](repeating: UInt8(ascii: "#"), count: 8 << 20))
     let bomb = Array(repeatElement(member, count: 1280).joined())
     #expect(try readAll([directory.manifest(bytes: bomb, name: "list.gz")]).failure?.message.contains("500-fold") == true)
   }
 
-  @Test("a text that compresses to a hundredth isn't a bomb") func aTextThatShrinksToAHundredthIsNoBomb() throws {
+  @Test func `a text that compresses to a hundredth isn't a bomb`() throws {
     var random = SeededRandom(seed: 11)
     let words = (0..<60).map { _ in String(random.next()) }.joined()
     let rows = "https://a.com/1.jpg\n#" + String(repeating: words, count: 50) + "\n"
@@ -83,7 +83,7 @@ import Testing
     #expect(result.urls.count == 20 * count)
   }
 
-  @Test("a text's size is limited where required") func aTextIsBoundedInSizeWhereItMustBe() throws {
+  @Test func `a text's size is limited where required`() throws {
     let path = directory.write(try gzip(text), to: "list.gz")
     let size = UInt64(text.utf8.count)
     for (maximum, isWhole) in [(size, true), (size - 1, false)] {

@@ -13,7 +13,7 @@ import Testing
     return try readAll([manifest])
   }
 
-  @Test("objects and strings are read") func objectsAndStrings() throws {
+  @Test func `objects and strings are read`() throws {
     let result = try read(
       #"""
       {"url": "https://a.com/1"}
@@ -29,7 +29,7 @@ import Testing
     #expect(result.entries[3].written == "https://a.com/ä😀\"\\")
   }
 
-  @Test("fields can be chosen") func chosenFields() throws {
+  @Test func `fields can be chosen`() throws {
     let result = try read(
       #"{"url": 1, "image": {"src": 2}, "src": "https://a.com/1", "rank": "low"}"#,
       columns: .init(url: "src", priority: "rank")
@@ -38,8 +38,7 @@ import Testing
     #expect(result.entries[0].priority == .low)
   }
 
-  @Test("rows without the field of the URLs are refused as a table is, with the names of their fields")
-  func missingField() throws {
+  @Test func `rows without the field of the URLs are refused as a table is, with the names of their fields`() throws {
     let rows = #"{"id": 1, "image": {"url": "https://a.com/1", "alt": ""}}"#
     let texts = [
       ("list.jsonl", "\n\(rows)\n{\"size\": {\"w\": 1}}\n"), ("list.json", "[\(rows),\n\(rows)]"),
@@ -60,7 +59,6 @@ import Testing
   }
 
   @Test(
-    "nesting is limited",
     arguments: [
       #"{}"#, #"{"url": 1}"#, #"{"url": null}"#, #"{"url": ""}"#, #"{"url": "https://a.com/", "url": "https://b.com/"}"#, #"[]"#,
       #"1"#, #"null"#,
@@ -75,12 +73,12 @@ import Testing
       #""\"#,
     ]
   )
-  func aBadRowIsAnEntryAndReadingGoesOn(_ row: String) throws {
+  func `nesting is limited`(_ row: String) throws {
     let result = try read(row + "\n\"https://a.com/2\"\n")
     #expect(result.problems.map { $0 != nil } == [true, false])
   }
 
-  @Test("nesting is limited") func nestingHasALimit() throws {
+  @Test func `objects within objects are limited`() throws {
     let deep = { (depth: Int) in
       #"{"x": \#(String(repeating: "[", count: depth))\#(String(repeating: "]", count: depth)), "url": "https://a.com/"}"#
     }

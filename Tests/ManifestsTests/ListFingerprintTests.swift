@@ -29,9 +29,7 @@ import Testing
     try fingerprint([manifest(lines)], by: rule)
   }
 
-  @Test("the fingerprint depends on the entries, not on how they are read") func itFollowsFromTheEntriesAndNotFromHowTheyAreRead()
-    throws
-  {
+  @Test func `the fingerprint depends on the entries, not on how they are read`() throws {
     let expected = try fingerprint(Self.lines)
     #expect(expected.entries == 5)
     let packed = directory.manifest(bytes: try gzip(Self.lines.map { "\($0)\n" }.joined()), name: "list.txt")
@@ -49,25 +47,25 @@ import Testing
   }
 
   /// Computed by a Python program from the definition in ``ListFingerprint``.
-  @Test("every machine computes the same fingerprint") func everyMachineComesToTheSame() throws {
+  @Test func `every machine computes the same fingerprint`() throws {
     #expect(try fingerprint(Self.lines).sum == 0x2897_91A2_23E5_4060)
     #expect(try fingerprint([]) == ListFingerprint())
   }
 
-  @Test("the order of files doesn't change the fingerprint") func filesInAnotherOrderAreTheSameEntries() throws {
+  @Test func `the order of files doesn't change the fingerprint`() throws {
     let (first, second) = (
       manifest(["https://a.com/1.jpg", "bad"], name: "1.txt"), manifest(["https://a.com/2.jpg"], name: "2.txt")
     )
     #expect(try fingerprint([first, second]) == fingerprint([second, first]))
   }
 
-  @Test("filtered entries change the fingerprint") func whatFiltersLeaveOutCounts() throws {
+  @Test func `filtered entries change the fingerprint`() throws {
     var filtered = manifest(Self.lines)
     filtered.exclude = [try URLPattern("*/2.jpg")]
     #expect(try fingerprint([filtered]) == fingerprint(Self.lines))
   }
 
-  @Test("different entries have different fingerprints", arguments: Shard.Rule.allCases) func otherEntriesHaveAnother(
+  @Test(arguments: Shard.Rule.allCases) func `different entries have different fingerprints`(
     rule: Shard.Rule
   ) throws {
     let expected = try fingerprint(Self.lines, by: rule)
@@ -84,7 +82,7 @@ import Testing
     #expect(try fingerprint([one, one], by: rule) != fingerprint([two, two], by: rule))
   }
 
-  @Test("a list not read to its end has no fingerprint", arguments: [EntryOrder.fifo, .lifo]) func whatWasNotReadToItsEndHasNone(
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `a list not read to its end has no fingerprint`(
     order: EntryOrder
   ) throws {
     let text = (0..<5000).map { "https://a.com/\($0 * 7919).jpg\n" }.joined()

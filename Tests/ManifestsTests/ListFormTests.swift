@@ -45,9 +45,7 @@ import Testing
     ("xml", "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"),
   ]
 
-  @Test("a file that isn't a list is refused in one sentence", arguments: others) func refused(_ name: String, text: String)
-    throws
-  {
+  @Test(arguments: others) func `a file that isn't a list is refused in one sentence`(_ name: String, text: String) throws {
     let result: ReadResult
     do {
       result = try read(text)
@@ -63,7 +61,6 @@ import Testing
   }
 
   @Test(
-    "a binary file is named, with its conversion",
     arguments: [
       ("parquet", Array("PAR1".utf8) + [0x15, 0]), ("zip", [0x50, 0x4b, 3, 4, 20, 0]), ("pdf", Array("%PDF-1.7\n".utf8)),
       ("xlsx", [0x50, 0x4b, 3, 4] + Array(repeating: 0, count: 26) + Array("[Content_Types].xml".utf8)),
@@ -79,7 +76,7 @@ import Testing
       ("other", [1, 2, 0, 3]),
     ] as [(String, [UInt8])]
   )
-  func binary(_ name: String, bytes: [UInt8]) throws {
+  func `a binary file is named, with its conversion`(_ name: String, bytes: [UInt8]) throws {
     let error = try #require(throws: ManifestError.self) { try read(bytes) }
     expectGolden(error.message, for: name)
     // A name or an option that says otherwise doesn't change what it is.
@@ -90,7 +87,7 @@ import Testing
     #expect(throws: ManifestError.self) { try read(bytes, name: "list.csv") }
   }
 
-  @Test("a line of a text list is a URL or a path, with spaces only in the name of a file") func lines() throws {
+  @Test func `a line of a text list is a URL or a path, with spaces only in the name of a file`() throws {
     let good = [
       "https://h/my photo.jpg", "https://h/q?x=a b&y=1", "https://h/my photos/a b.jpg?v=2", "HTTPS://h/a", "http://h:8080",
       "https://h/?q={\"a\":1}|b",
@@ -182,7 +179,7 @@ import Testing
     ("Fastly", #"<134>2026-11-21T09:00:00Z cache-1 logs[1]: {"url":"/a.jpg","request_method":"GET","response_status":200}"#),
   ]
 
-  @Test("an access log is read in its own form", arguments: logs) func log(_ name: String, lines: String) throws {
+  @Test(arguments: logs) func `an access log is read in its own form`(_ name: String, lines: String) throws {
     // A rotated log may begin with a part of a line.
     let both = lines + "\n" + lines.replacing("a.jpg", with: "c.jpg")
     for (text, names) in [(lines, ["a"]), (both, ["a", "c"]), ("20 \"-\" \"curl\"\n\(lines)\n", ["a"])] {
@@ -195,7 +192,7 @@ import Testing
     }
   }
 
-  @Test("queries of CloudFront and its double escapes are those of the request, and #Fields may change") func extended() throws {
+  @Test func `queries of CloudFront and its double escapes are those of the request, and #Fields may change`() throws {
     let fields = "#Fields: x-edge-location cs-method cs-uri-stem sc-status cs-uri-query\n"
     let text =
       fields + "LAX\tGET\t/a%2520b.jpg\t200\tw=%2525\nLAX\tGET\t/c.jpg\t304\t-\ncut\n"
@@ -207,7 +204,7 @@ import Testing
     #expect(result.warnings.count == 1)
   }
 
-  @Test("a JSON log's field may be chosen") func chosenField() throws {
+  @Test func `a JSON log's field may be chosen`() throws {
     let text = #"{"msg": {"target": "/a.jpg", "referer": "/b.jpg"}}"# + "\n"
     for format in [Manifest.Format.combined, .jsonl, .auto] {
       let result = try read(text + text) {
@@ -222,7 +219,6 @@ import Testing
   // MARK: JSON, CSV and encodings
 
   @Test(
-    "a JSON document is read",
     arguments: [
       #"["/1.jpg", "https://a.com/2.jpg"]"#, "[\n  \"/1.jpg\",\n  \"/2.jpg\"\n]\n",
       #"[{"url": "/1.jpg"}, {"url": "/2.jpg", "x": [1]}]"#,
@@ -231,7 +227,7 @@ import Testing
       "\"/1.jpg\"\n\"/2.jpg\"\n", "{\"url\": \"/1.jpg\"}\n{\"url\": \"/2.jpg\"}",
     ]
   )
-  func json(_ text: String) throws {
+  func `a JSON document is read`(_ text: String) throws {
     for name in ["list", "list.json", "list.jsonl"] {
       let result = try read(text, name: name)
       #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/2.jpg"], "\(result)")
@@ -243,7 +239,7 @@ import Testing
     #expect(try readAll([piped], standardInput: pipe.readEnd).urls.count == 2)
   }
 
-  @Test("a large JSON document is read as it arrives, up to where it is broken") func largeDocument() throws {
+  @Test func `a large JSON document is read as it arrives, up to where it is broken`() throws {
     let elements = (0..<20_000).map { "  {\"url\": \"https://a.com/\($0).jpg\",\n   \"alt\": \"a]\\\"}\"}" }
     let text = "{\"images\": [\n" + elements.joined(separator: ",\n")
     let whole = try read(text + "]}")
@@ -254,7 +250,6 @@ import Testing
   }
 
   @Test(
-    "the header of a table shows its delimiter",
     arguments: [
       ("list.csv", "title;url\n\"a; b\";https://a.com/1.jpg\n"), ("list.csv", "title\turl\na, b\thttps://a.com/1.jpg\n"),
       ("list.csv", "sep=;\r\ntitle;url\r\na;https://a.com/1.jpg\r\n"),
@@ -264,13 +259,13 @@ import Testing
       ("list", "id\timage_link\n7\thttps://a.com/1.jpg\n"),
     ]
   )
-  func tables(_ name: String, text: String) throws {
+  func `the header of a table shows its delimiter`(_ name: String, text: String) throws {
     let result = try read(text, name: name)
     #expect(result.urls == ["https://a.com/1.jpg"], "\(result)")
   }
 
-  @Test("UTF-16 with a byte order mark is read in every format, also byte by byte", arguments: [false, true])
-  func utf16(isBigEndian: Bool) throws {
+  @Test(arguments: [false, true])
+  func `UTF-16 with a byte order mark is read in every format, also byte by byte`(isBigEndian: Bool) throws {
     let texts = [
       "https://a.com/é😀.jpg\r\n", "url;x\nhttps://a.com/é😀.jpg;1\n", "[\"https://a.com/é😀.jpg\"]",
       "{\"url\": \"https://a.com/é😀.jpg\"}\n",
@@ -305,7 +300,6 @@ import Testing
   // MARK: Sites
 
   @Test(
-    "a sitemap is recognised whatever its type, and what surrounds it",
     arguments: ["text/html", "text/plain; charset=utf-8", "application/octet-stream"],
     [
       "<?xml version=\"1.0\"?><urlset>URL</urlset>", "\n\n \u{feff}\n<?xml version=\"1.0\"?>\n<urlset>URL</urlset>",
@@ -315,7 +309,7 @@ import Testing
       "<urlset><page><group>URL</group></page></urlset>",
     ]
   )
-  func sitemaps(type: String, text: String) throws {
+  func `a sitemap is recognised whatever its type, and what surrounds it`(type: String, text: String) throws {
     let isPrefixed = text.contains("s:urlset")
     let entry = isPrefixed ? "<s:url><s:loc>https://a.com/1.jpg</s:loc></s:url>" : "<url><loc>https://a.com/1.jpg</loc></url>"
     let body = Array(text.replacing("URL", with: entry).utf8)
@@ -329,7 +323,7 @@ import Testing
     }
   }
 
-  @Test("the sitemaps of a robots.txt are read, and one without any is an error") func robots() throws {
+  @Test func `the sitemaps of a robots.txt are read, and one without any is an error`() throws {
     func urlset(_ name: String) -> String { "<urlset><url><loc>https://a.com/\(name).jpg</loc></url></urlset>" }
     let text =
       "\u{feff}# robots\r\nUser-agent: *\r\nDisallow: /private # all\r\n\r\nSITEMAP : https://b.com/1.xml # first\r\nsitemap:/2.xml\rSitemap:https://a.com/3.xml.gz"
@@ -348,7 +342,7 @@ import Testing
     }
   }
 
-  @Test("the pages of a folder have URLs below the base") func folder() throws {
+  @Test func `the pages of a folder have URLs below the base`() throws {
     for (path, image) in [
       ("index.html", "a.jpg"), ("blog/index.html", "b.jpg"), ("blog/50% #1.HTM", "c.jpg"), ("x/y.xhtml", "../d.jpg"),
       (".hidden/z.html", "no.jpg"), ("notes.txt", "no.jpg"),
@@ -372,7 +366,7 @@ import Testing
     expectGolden(empty?.description)
   }
 
-  @Test("a local page without a base has only its absolute URLs") func localPage() throws {
+  @Test func `a local page without a base has only its absolute URLs`() throws {
     let page =
       "<link rel=stylesheet href=a.css><img src=https://i.com/1.jpg><img src=img/2.jpg><img src=//i.com/3.jpg><a href=/x>"
     for name in ["index.html", "page"] {

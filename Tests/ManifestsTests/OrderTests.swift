@@ -21,8 +21,8 @@ import Testing
     }
   }
 
-  @Test("the order applies to each priority, across manifests of every kind", arguments: [EntryOrder.fifo, .lifo])
-  func withinEachClassAcrossManifestsOfEveryKind(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `the order applies to each priority, across manifests of every kind`(order: EntryOrder) throws {
     let csv = { host in "url,priority\n" + rows(host).map { "\"\($0.url)\",\($0.priority.name)\n" }.joined() }
     let json = rows("c").map { #"{"priority": "\#($0.priority.name)", "url": "\#($0.url)"}"# }.joined(separator: "\n")
     var input = Manifest(.standardInput, name: "-")
@@ -36,7 +36,7 @@ import Testing
     #expect(result.urls == expected(["a", "b", "c", "d"], order: order))
   }
 
-  @Test("LIFO is the exact reverse of FIFO") func lifoIsTheExactReverseOfFifo() throws {
+  @Test func `LIFO is the exact reverse of FIFO`() throws {
     let inline = Manifest(.inline((0..<50).map { .init(text: "https://c.com/\($0)", line: $0 + 1) }), name: "job.yaml")
     let manifests = [
       directory.manifest((0..<20_000).map { "https://a.com/\($0)\n\n" }.joined(), name: "a.txt"),
@@ -48,7 +48,7 @@ import Testing
     #expect(lifo.entries == fifo.entries.reversed())
   }
 
-  @Test("manifests are read from high to low priority") func classesOfManifestsComeFromHighToLow() throws {
+  @Test func `manifests are read from high to low priority`() throws {
     var manifests = [
       directory.manifest("https://a.com/1\nhttps://a.com/2\n", name: "a"), directory.manifest("https://b.com/1\n", name: "b"),
     ]
@@ -57,7 +57,7 @@ import Testing
     #expect(try readAll(manifests, order: .lifo).urls == ["https://b.com/1", "https://a.com/2", "https://a.com/1"])
   }
 
-  @Test("a file that changes between the passes is reported") func aFileThatChangesBetweenThePassesIsTold() throws {
+  @Test func `a file that changes between the passes is reported`() throws {
     let manifest = directory.manifest("https://a.com/1\nhttps://a.com/2\n")
     let reader = try ManifestReader([manifest], order: .lifo, spoolDirectory: directory.path)
     var batch = EntryBatch()
@@ -67,7 +67,7 @@ import Testing
     #expect(error?.message.contains("changed") == true)
   }
 
-  @Test("a missing spool folder is reported") func aSpoolFolderThatIsMissingIsTold() throws {
+  @Test func `a missing spool folder is reported`() throws {
     let reader = try ManifestReader(
       [directory.manifest("https://a.com/1\n")],
       order: .lifo,
@@ -77,7 +77,7 @@ import Testing
     #expect(throws: ManifestError.self) { try reader.next(&batch, maximum: 1) }
   }
 
-  @Test("the spool leaves no files behind") func theSpoolLeavesNothingBehind() throws {
+  @Test func `the spool leaves no files behind`() throws {
     let spool = TemporaryDirectory()
     let reader = try ManifestReader([directory.manifest("https://a.com/1\n")], order: .lifo, spoolDirectory: spool.path)
     var batch = EntryBatch()
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// In its own process, since the memory of other tests would count, too.
-  @Test("a million entries are reversed in flat memory") func aMillionEntriesGoBackwardsInFlatMemory() async {
+  @Test func `a million entries are reversed in flat memory`() async {
     await #expect(processExitsWith: .success) {
       #if DEBUG
       let count = 200_000

@@ -3,7 +3,7 @@ import Testing
 @testable import Manifests
 
 @Suite struct ReadingProgressTests {
-  @Test("files of impossible lengths, as sparse ones have, give an estimate all the same") func sparseFiles() throws {
+  @Test func `files of impossible lengths, as sparse ones have, give an estimate all the same`() throws {
     var progress = ReadingProgress()
     for _ in 0..<3 { progress.addFile(bytes: UInt64(Int64.max)) }
     progress.countEntries(30_000)

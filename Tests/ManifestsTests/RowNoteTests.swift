@@ -22,8 +22,8 @@ import Testing
     return ReadNote(id: "4711", expectation: ImageExpectation(sha256: bytes, width: 640, height: 480, bytes: 1234))
   }
 
-  @Test("columns state an identifier and what the image must be", arguments: [EntryOrder.fifo, .lifo])
-  func csv(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `columns state an identifier and what the image must be`(order: EntryOrder) throws {
     let text = """
       url,id,sha256,width,height,bytes
       https://a.com/1.jpg,4711,\(digest.uppercased()),640,480,1234
@@ -34,8 +34,8 @@ import Testing
     #expect(notes == ["https://a.com/1.jpg": expected, "https://a.com/2.jpg": nil])
   }
 
-  @Test("fields of JSON Lines do the same, as strings or numbers", arguments: [EntryOrder.fifo, .lifo])
-  func jsonLines(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `fields of JSON Lines do the same, as strings or numbers`(order: EntryOrder) throws {
     let text = """
       {"url": "https://a.com/1.jpg", "id": 4711, "sha256": "\(digest)", "width": 640, "height": "480", "bytes": 1234}
       {"url": "https://a.com/2.jpg", "id": null, "width": null}
@@ -45,7 +45,7 @@ import Testing
     #expect(notes == ["https://a.com/1.jpg": expected, "https://a.com/2.jpg": nil])
   }
 
-  @Test("columns may have other names") func otherNames() throws {
+  @Test func `columns may have other names`() throws {
     var columns = Manifest.Columns(url: "image")
     (columns.id, columns.width) = ("sku", "w")
     let result = try read("image,sku,w,width\nhttps://a.com/1.jpg,a b,10,x\n", name: "list.csv", columns: columns)
@@ -53,11 +53,13 @@ import Testing
   }
 
   @Test(
-    "a value that isn't one makes the row invalid, and its identifier stays",
     arguments: [EntryOrder.fifo, .lifo],
     [("width", "0"), ("height", "-1"), ("width", "99999999999"), ("bytes", "1e3"), ("sha256", "abc")]
   )
-  func invalid(order: EntryOrder, field: (name: String, value: String)) throws {
+  func `a value that isn't one makes the row invalid, and its identifier stays`(
+    order: EntryOrder,
+    field: (name: String, value: String)
+  ) throws {
     let result = try read("url,id,\(field.name)\nhttps://a.com/1.jpg,7,\(field.value)\n", name: "list.csv", order: order)
     let problem = try #require(result.entries.first?.problem)
     #expect(problem.contains("'\(field.name)'") && problem.contains("'\(field.value)'"))
@@ -83,8 +85,7 @@ import Testing
     Dictionary(uniqueKeysWithValues: result.entries.map { (String($0.url.dropFirst(14)), $0.note?.pages ?? 0) })
   }
 
-  @Test("an image has the element and attribute that name it first, and what all elements of the page say")
-  func originAndClaims() throws {
+  @Test func `an image has the element and attribute that name it first, and what all elements of the page say`() throws {
     let text =
       "<img src=1.jpg width=320 height=200 srcset='1.jpg 640w, 2.jpg 1280w' sizes=50vw><a style='background: url(3.png)'>"
     for order in [EntryOrder.fifo, .lifo] {
@@ -101,7 +102,7 @@ import Testing
     }
   }
 
-  @Test("a crawl counts the pages that use each image, by stylesheets, too") func numberOfPages() throws {
+  @Test func `a crawl counts the pages that use each image, by stylesheets, too`() throws {
     let style = "<link rel=stylesheet href=/a.css>"
     let result = try read(
       [

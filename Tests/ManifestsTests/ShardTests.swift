@@ -15,7 +15,6 @@ import Testing
 
   /// Computed by a C program from the definition in ``Shard``.
   @Test(
-    "every machine computes the same shards",
     arguments: [
       ("https://img.example.com/hero.jpg", [1, 2, 2, 2, 2, 419, 16_854]),
       ("https://img.example.com/hero.jpg?w=400", [1, 1, 1, 1, 1, 748, 11_807]),
@@ -25,7 +24,7 @@ import Testing
       ("urls/hero.txt:17", [1, 1, 1, 1, 1, 526, 56_427]),
     ]
   )
-  func everyMachineComesToTheSame(text: String, owners: [Int]) {
+  func `every machine computes the same shards`(text: String, owners: [Int]) {
     for (count, expected) in zip([1, 2, 3, 5, 6, 1000], owners) { #expect(owner(text, of: count) == [expected]) }
     Array(text.utf8).withUnsafeBytes { bytes in
       #expect(Shard(index: owners[6], count: 65_536, by: .url).owns(Shard.hash(bytes)))
@@ -33,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("one more shard takes its part, and nothing else moves") func aFurtherShardTakesItsPartAndNothingElseMoves() {
+  @Test func `one more shard takes its part, and nothing else moves`() {
     var counts = Array(repeating: 0, count: 7)
     for number in 0..<7000 {
       let url = "https://img.example.com/\(number).jpg"
@@ -45,7 +44,7 @@ import Testing
     for count in counts { #expect(abs(count - 1000) < 150) }
   }
 
-  @Test("sharding by host uses host and port") func byHostTheHostAndPortCount() throws {
+  @Test func `sharding by host uses host and port`() throws {
     func owns(_ url: String, _ shard: Shard) throws -> Bool {
       let url = try BaseURL(url)
       return url.bytes.withUnsafeBytes { shard.owns(url: $0, parts: url.parts, hash: Shard.hash($0)) }
@@ -59,7 +58,7 @@ import Testing
     )
   }
 
-  @Test("a URL's shard is the one that owns it", arguments: Shard.Rule.allCases) func theHolderOfAURLIsTheShardThatOwnsIt(
+  @Test(arguments: Shard.Rule.allCases) func `a URL's shard is the one that owns it`(
     rule: Shard.Rule
   ) throws {
     for number in 0..<200 {
@@ -71,14 +70,14 @@ import Testing
     }
   }
 
-  @Test("an invalid line is assigned by data that all machines share") func aBadLineGoesByWhatMachinesHaveAlike() {
+  @Test func `an invalid line is assigned by data that all machines share`() {
     func owners(_ name: String) -> [Int] {
       (1...1000).filter { Shard(index: $0, count: 1000, by: .url).owns(Shard.hash(line: 17, ofManifest: name)) }
     }
     #expect(owners("urls/hero.txt") == [526] && owners("/srv/hero.txt") == owners("/mnt/lists/hero.txt"))
   }
 
-  @Test("no shard number exceeds the count") func noShardIsBeyondTheirNumber() async {
+  @Test func `no shard number exceeds the count`() async {
     await #expect(processExitsWith: .failure) { _ = Shard(index: 6, count: 5, by: .url) }
     await #expect(processExitsWith: .failure) { _ = Shard(index: 0, count: 5, by: .url) }
     await #expect(processExitsWith: .failure) { _ = Shard(index: 1, count: 65_537, by: .url) }

@@ -43,8 +43,8 @@ import Testing
     return [text, filtered, csv, jsonl, packed, sitemap, log, inline, limited]
   }
 
-  @Test("every entry is in exactly one shard, in order", arguments: [EntryOrder.fifo, .lifo], [Shard.Rule.url, .host])
-  func everyEntryIsInExactlyOneShardAndTheirOrderStays(order: EntryOrder, rule: Shard.Rule) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo], [Shard.Rule.url, .host])
+  func `every entry is in exactly one shard, in order`(order: EntryOrder, rule: Shard.Rule) throws {
     // One priority streams in FIFO order; several are spooled.
     for list in [try manifests().filter { !$0.name.hasSuffix(".csv") }, try manifests()] {
       let whole = try readAll(list, order: order)
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  @Test("the files of a pattern and of an index are sharded too", arguments: [EntryOrder.fifo, .lifo])
-  func filesOfAPatternAndOfAnIndexAreSharedToo(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `the files of a pattern and of an index are sharded too`(order: EntryOrder) throws {
     for file in 0..<3 {
       _ = directory.manifest((0..<20).map { "https://a.com/\(file)/\($0).jpg\nno url\n" }.joined(), name: "lists/\(file).txt")
     }
@@ -91,7 +91,7 @@ import Testing
     for entry in whole { #expect(shards.count { $0.contains(entry) } == 1, "\(entry)") }
   }
 
-  @Test("sharding by host gives each host to one shard") func byHostAHostIsOneShardsOwn() throws {
+  @Test func `sharding by host gives each host to one shard`() throws {
     let list = try manifests()
     var owners: [String: Set<Int>] = [:]
     for index in 1...5 {
@@ -102,7 +102,7 @@ import Testing
     #expect(owners.count > 5 && owners.values.allSatisfy { $0.count == 1 } && Set(owners.values.joined()).count > 1)
   }
 
-  @Test("the limit applies to all shards together", arguments: [EntryOrder.fifo, .lifo]) func theLimitIsThatOfAllShards(
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `the limit applies to all shards together`(
     order: EntryOrder
   ) throws {
     var list = directory.manifest((0..<100).map { "https://a.com/\($0).jpg\nbad \($0)\n" }.joined())
@@ -114,8 +114,7 @@ import Testing
     #expect(shards.allSatisfy { $0.fingerprint?.entries == UInt64(whole.lines.count) })
   }
 
-  @Test("a pipe is read to its end and returns only the shard's own entries")
-  func aPipeIsReadToItsEndAndOnlyOwnEntriesAreHandedOut() throws {
+  @Test func `a pipe is read to its end and returns only the shard's own entries`() throws {
     let text = (0..<500).map { "https://a.com/\($0).jpg\n" }.joined()
     let entries = try (1...4).map { index in
       let pipe = TestPipe(holding: Array(text.utf8))
@@ -125,7 +124,7 @@ import Testing
     #expect(Set(entries.joined()).count == 500 && entries.joined().count == 500)
   }
 
-  @Test("an empty shard knows that others have entries") func aShardWithoutEntriesKnowsOfThoseOfOthers() throws {
+  @Test func `an empty shard knows that others have entries`() throws {
     let list = directory.manifest("https://img.example.com/hero.jpg\n")
     func reader(_ index: Int, _ list: Manifest) throws -> ManifestReader {
       let shard = Shard(index: index, count: 5, by: .url)
@@ -141,7 +140,7 @@ import Testing
     #expect(try !reader(1, filtered).othersHaveEntries)
   }
 
-  @Test("progress counts only the shard's own entries") func progressCountsOwnEntriesAlone() throws {
+  @Test func `progress counts only the shard's own entries`() throws {
     let list = directory.manifest((0..<1000).map { "https://a.com/\($0).jpg\n" }.joined())
     for order in [EntryOrder.fifo, .lifo] {
       let shard = Shard(index: 1, count: 4, by: .url)

@@ -18,7 +18,7 @@ import Testing
 
   private func fetched(_ url: String) throws -> Manifest { Manifest(.url(try BaseURL(url)), name: maskingCredentials(url)) }
 
-  @Test("indexes are followed depth first", arguments: [EntryOrder.fifo, .lifo]) func indexesAreFollowedDepthFirst(
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `indexes are followed depth first`(
     order: EntryOrder
   ) throws {
     let fetcher = FakeFetcher([
@@ -41,7 +41,7 @@ import Testing
     #expect(result.failure == nil && result.warnings.isEmpty)
   }
 
-  @Test("each sitemap is read once, so loops end") func eachSitemapIsReadOnceSoThatLoopsEnd() throws {
+  @Test func `each sitemap is read once, so loops end`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/i.xml": .text(
         index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/1.xml", "https://A.com:443/1.xml"])
@@ -55,7 +55,7 @@ import Testing
     #expect(result.failure == nil)
   }
 
-  @Test("only URLs named by the user are trusted") func onlyWhatTheUserNamedIsTrusted() throws {
+  @Test func `only URLs named by the user are trusted`() throws {
     let own = ["https://a.com/1.xml", "https://A.com:443/2.xml", "https://a.com/deep.xml"]
     let others = ["http://a.com/3.xml", "https://a.com:8443/4.xml", "https://b.com/5.xml", "https://b.com/index.xml"]
     let top = index(own + others)
@@ -80,7 +80,7 @@ import Testing
     #expect(local.requested.count == 10)
   }
 
-  @Test("an endless index doesn't starve others") func anIndexThatNamesWithoutEndGivesOthersATurn() throws {
+  @Test func `an endless index doesn't starve others`() throws {
     let known = Array(repeating: "https://a.com/index.xml", count: 5_000)
     let reader = try ManifestReader(
       [directory.manifest(index(known), name: "index.xml"), try fetched("https://a.com/index.xml")],
@@ -94,7 +94,7 @@ import Testing
     #expect(turns >= 8)
   }
 
-  @Test("the memory for sitemap URLs is limited") func theirURLsTakeOnlySoMuchMemory() throws {
+  @Test func `the memory for sitemap URLs is limited`() throws {
     let padding = String(repeating: "x", count: 2048 - "https://a.com/00000/".utf8.count)
     let fetcher = FakeFetcher([
       "https://a.com/i.xml": .text(index(["https://a.com/00000/" + padding, "https://a.com/00000/x" + padding]))
@@ -118,7 +118,7 @@ import Testing
     expectGolden(error?.message)
   }
 
-  @Test("the nesting of indexes is limited") func indexesAreNestedOnlySoDeep() throws {
+  @Test func `the nesting of indexes is limited`() throws {
     var answers: [String: FakeFetcher.Answer] = [:]
     for depth in 0..<6 { answers["https://a.com/\(depth).xml"] = .text(index(["https://a.com/\(depth + 1).xml"])) }
     let result = try readAll([try fetched("https://a.com/0.xml")], fetcher: FakeFetcher(answers))
@@ -127,9 +127,7 @@ import Testing
     #expect(result.failure?.line == 2)
   }
 
-  @Test("an unreadable sitemap is reported after everything else is read") func aSitemapThatCannotBeReadIsToldWhenAllElseIsDone()
-    throws
-  {
+  @Test func `an unreadable sitemap is reported after everything else is read`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/i.xml": .text(
         index(["https://u:p@a.com/gone.xml", "https://a.com/cut.xml", "ftp://a.com/x.xml", "https://a.com/1.xml"])
@@ -150,7 +148,7 @@ import Testing
     }
   }
 
-  @Test("a truncated index returns its sitemaps before the error") func anIndexThatBreaksOffGivesItsSitemapsFirst() throws {
+  @Test func `a truncated index returns its sitemaps before the error`() throws {
     let fetcher = FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])
     let manifest = directory.manifest("<sitemapindex><sitemap><loc>https://a.com/1.xml</loc></sitemap>", name: "i.xml")
     let result = try readAll([manifest], fetcher: fetcher)
@@ -158,7 +156,7 @@ import Testing
     #expect(result.failure?.manifest == "i.xml")
   }
 
-  @Test("a local index is followed if a fetcher is available") func aLocalIndexIsFollowedWhereSomebodyFetches() throws {
+  @Test func `a local index is followed if a fetcher is available`() throws {
     let manifest = directory.manifest(index(["https://a.com/1.xml"]), name: "i.xml")
     #expect(
       try readAll([manifest], fetcher: FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])).urls == ["https://i.com/1.jpg"]
@@ -169,9 +167,7 @@ import Testing
     #expect(error?.manifest == "https://***@a.com/s.xml")
   }
 
-  @Test("the first sitemap's entries arrive while others are fetched") func theFirstSitemapIsHandedOutWhileOthersAreFetched()
-    throws
-  {
+  @Test func `the first sitemap's entries arrive while others are fetched`() throws {
     let children = (1...9).map { "https://a.com/\($0).xml" }
     var answers = Dictionary(uniqueKeysWithValues: children.map { ($0, FakeFetcher.Answer.held(urlset("x"))) })
     answers["https://a.com/i.xml"] = .text(index(children))
@@ -204,7 +200,7 @@ import Testing
     #expect(batch.entries.count == 9)
   }
 
-  @Test("a limit stops the fetching") func aLimitEndsTheFetching() throws {
+  @Test func `a limit stops the fetching`() throws {
     let children = (1...9).map { "https://a.com/\($0).xml" }
     var answers = Dictionary(uniqueKeysWithValues: children.map { ($0, FakeFetcher.Answer.text(urlset("x", "y"))) })
     answers["https://a.com/i.xml"] = .text(index(children))
@@ -220,7 +216,7 @@ import Testing
     #expect(!fetcher.cancelled.isEmpty)
   }
 
-  @Test("an index's dates count") func anIndexesDatesCount() throws {
+  @Test func `an index's dates count`() throws {
     let text = """
       <sitemapindex><sitemap><loc>https://a.com/old.xml</loc><lastmod>2020-01-01</lastmod></sitemap>
       <sitemap><loc>https://a.com/new.xml</loc><lastmod>2030-01-01</lastmod></sitemap></sitemapindex>
@@ -232,7 +228,7 @@ import Testing
     #expect(fetcher.requested == ["https://a.com/new.xml"])
   }
 
-  @Test("fetched lists may have any format") func fetchedListsMayHaveAnyFormat() throws {
+  @Test func `fetched lists may have any format`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/list.txt": .text("1.jpg\n"), "https://a.com/list.csv": .text("url,priority\nhttps://a.com/2,high\n"),
       "https://a.com/get?list": .typed("text/csv; charset=utf-8", "url,priority\nhttps://a.com/3,very-high\n"),

@@ -24,9 +24,7 @@ private let opening = """
     return try readAll([manifest])
   }
 
-  @Test("images are read with their lines, and pages are ignored") func imagesAreTakenWithTheLinesOfTheirElementsAndPagesAreNot()
-    throws
-  {
+  @Test func `images are read with their lines, and pages are ignored`() throws {
     let text = urlset(
       """
       <url>
@@ -59,7 +57,7 @@ private let opening = """
     #expect(try read(text) { $0.sitemapPages = .ignored }.warnings.isEmpty)
   }
 
-  @Test("any namespace prefix is accepted, even undeclared") func prefixesMayBeAnyAndEvenUndeclared() throws {
+  @Test func `any namespace prefix is accepted, even undeclared`() throws {
     let other = """
       <s:urlset xmlns:s="http://www.google.com/schemas/sitemap/0.84" xmlns:i="https://www.google.com/schemas/sitemap-image/1.1">
       <s:url><s:loc>https://a.com/1.png</s:loc><i:image><i:loc>https://a.com/2</i:loc></i:image></s:url></s:urlset>
@@ -80,7 +78,7 @@ private let opening = """
     #expect(try read(wrong).urls == ["https://a.com/1"])
   }
 
-  @Test("a sitemap is recognised by its beginning, not its name") func theBeginningTellsASitemapWhateverItsName() throws {
+  @Test func `a sitemap is recognised by its beginning, not its name`() throws {
     let text = "\u{feff}\n<urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     #expect(try read(text, name: "list").urls == ["https://a.com/1.jpg"])
     #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "list.gz")]).urls == ["https://a.com/1.jpg"])
@@ -94,9 +92,7 @@ private let opening = """
     #expect(empty?.message.contains("empty") == true)
   }
 
-  @Test("XML escapes are decoded", arguments: ["UTF-16", "UTF-16LE", "ISO-8859-1"]) func encodingsAreUndone(encoding: String)
-    throws
-  {
+  @Test(arguments: ["UTF-16", "UTF-16LE", "ISO-8859-1"]) func `XML escapes are decoded`(encoding: String) throws {
     let text = """
       <?xml version="1.0" encoding="\(encoding == "UTF-16LE" ? "UTF-16" : encoding)"?>
       <urlset><url><loc>https://a.com/é.jpg</loc></url><url><loc>https://a.com/2.jpg</loc></url></urlset>
@@ -115,14 +111,13 @@ private let opening = """
   }
 
   @Test(
-    "other encodings are converted",
     arguments: [
       ("windows-1252", [0x80], "%E2%82%AC"), ("utf8", [0xf0, 0x9f, 0x8e, 0x89], "%F0%9F%8E%89"),
       ("UTF8", [0xc3, 0xa9], "%C3%A9"),
       ("Shift_JIS", [0x93, 0xfa], "%E6%97%A5"), ("gb18030", [0x81, 0x30, 0x84, 0x36], "%C2%A5"),
     ] as [(String, [UInt8], String)]
   )
-  func otherEncodingsAreConverted(name: String, letter: [UInt8], escaped: String) throws {
+  func `other encodings are converted`(name: String, letter: [UInt8], escaped: String) throws {
     // Enough entries that characters cross the ends of parsed blocks.
     let entries = (1...700).map { Array("<url><loc>https://a.com/\($0)".utf8) + letter + Array(".jpg</loc></url>\n".utf8) }
     let bytes =
@@ -133,7 +128,7 @@ private let opening = """
     #expect(result.failure == nil && result.lines.last == 702)
   }
 
-  @Test("bytes invalid in the encoding end the reading") func whatIsNoTextInItsEncodingIsABreak() throws {
+  @Test func `bytes invalid in the encoding end the reading`() throws {
     let good = "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?><urlset>\n<url><loc>https://a.com/1.jpg</loc></url>\n"
     for end in [[0xff], [0x93]] as [[UInt8]] {
       let result = try readAll([directory.manifest(bytes: Array(good.utf8) + end, name: "sitemap.xml")])
@@ -145,13 +140,13 @@ private let opening = """
     expectGolden(unknown?.message)
   }
 
-  @Test("a byte order mark overrides the declaration") func aByteOrderMarkCountsOverTheDeclaration() throws {
+  @Test func `a byte order mark overrides the declaration`() throws {
     let text = "<?xml version='1.0' encoding='utf-8'?><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     let bytes: [UInt8] = [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
     #expect(try readAll([directory.manifest(bytes: bytes, name: "sitemap.xml")]).urls == ["https://a.com/1.jpg"])
   }
 
-  @Test("entries before a break are returned", arguments: [EntryOrder.fifo, .lifo]) func whatWasGoodComesBeforeTheBreak(
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `entries before a break are returned`(
     order: EntryOrder
   ) throws {
     let good = (1...3000).map { "<url><loc>https://a.com/\($0).jpg</loc></url>\n" }.joined()
@@ -166,7 +161,6 @@ private let opening = """
   }
 
   @Test(
-    "entities are rejected",
     arguments: [
       "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>",
       "<!DOCTYPE urlset [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>",
@@ -174,20 +168,20 @@ private let opening = """
       "<!DOCTYPE urlset [<!NOTATION n SYSTEM \"n\"><!ENTITY u SYSTEM \"u\" NDATA n>]>",
     ]
   )
-  func entitiesAreRefused(declaration: String) throws {
+  func `entities are rejected`(declaration: String) throws {
     let text = "<?xml version=\"1.0\"?>\n\(declaration)\n<urlset><url><loc>https://a.com/&x;.jpg</loc></url></urlset>"
     let error = #expect(throws: ManifestError.self) { try read(text) }
     #expect(error?.line == 2)
     #expect(error?.message.contains("entities") == true)
   }
 
-  @Test("declared attributes are rejected") func declaredAttributesAreRefused() throws {
+  @Test func `declared attributes are rejected`() throws {
     let text = "<!DOCTYPE urlset [<!ATTLIST a x (y|z) \"y\">]>\n<urlset><a/><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     let error = #expect(throws: ManifestError.self) { try read(text) }
     expectGolden(error?.message)
   }
 
-  @Test("long tags and many namespaces are rejected") func longTagsAndManyNamespacesAreRefused() throws {
+  @Test func `long tags and many namespaces are rejected`() throws {
     let attributes = (0..<20_000).map { " a\($0)='1'" }.joined()
     expectGolden(try read(urlset("<url\(attributes)></url>")).failure?.message)
     let namespaces = (0..<300).map { " xmlns:n\($0)='u'" }.joined()
@@ -197,7 +191,7 @@ private let opening = """
     #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
   }
 
-  @Test("endless comments and names are rejected") func commentsAndNamesWithoutEndAreRefused() throws {
+  @Test func `endless comments and names are rejected`() throws {
     let entry = "<url><loc>https://a.com/1.jpg</loc></url>"
     let space = String(repeating: " ", count: 4 << 20)
     #expect(try read(urlset(entry + "<!--\(space)-->" + entry)).urls.count == 2)
@@ -209,13 +203,13 @@ private let opening = """
     }
   }
 
-  @Test("a harmless doctype is accepted") func aHarmlessDoctypeIsTaken() throws {
+  @Test func `a harmless doctype is accepted`() throws {
     let text =
       "<!DOCTYPE urlset SYSTEM \"http://127.0.0.1:9/none.dtd\"><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     #expect(try read(text).urls == ["https://a.com/1.jpg"])
   }
 
-  @Test("endless texts and nesting take no memory") func textsAndNestingsWithoutEndTakeNoMemory() throws {
+  @Test func `endless texts and nesting take no memory`() throws {
     let long = String(repeating: "x", count: 1 << 20)
     let result = try read(urlset("<url><loc>https://a.com/\(long).jpg</loc></url><url><loc>https://a.com/1.jpg</loc></url>"))
     #expect(result.entries.count == 1 && result.urls == ["https://a.com/1.jpg"])
@@ -229,7 +223,6 @@ private let opening = """
   }
 
   @Test(
-    "newer-than keeps only later entries",
     arguments: [
       ("2026-11-21T09:00:00Z", true), ("2026-11-20T12:00:00.001Z", true), ("2026-11-20T12:00:00.000Z", false),
       ("2026-11-20T11:59Z", false), ("2026-11-20T12:00Z", true), ("2026-11-20T12:30:00+01:00", false),
@@ -237,7 +230,7 @@ private let opening = """
       ("2026", true), ("2025", false), ("2026-11-20T13:00:00", true), ("2026-11-20 11:00:00", false), (" 2024-02-29 ", false),
       ("2026-02-30", true), ("yesterday", true), ("", true), ("2026-13", true),
     ]
-  ) func onlyWhatIsLaterThanNewerThan(lastModified: String, isTaken: Bool) throws {
+  ) func `newer-than keeps only later entries`(lastModified: String, isTaken: Bool) throws {
     let text = urlset("<url><loc>https://a.com/1.jpg</loc><lastmod>\(lastModified)</lastmod></url>")
     // 2026-11-20T12:00:00Z
     let result = try read(text) { $0.newerThan = Timestamp(milliseconds: 1_795_176_000_000) }
@@ -250,7 +243,7 @@ private let opening = """
     #expect(namesDates == (!isTaken || !result.warnings.isEmpty))
   }
 
-  @Test("sitemap priorities are used on request") func prioritiesChooseTheClassOnRequest() throws {
+  @Test func `sitemap priorities are used on request`() throws {
     let priorities = ["0.1", "1.0", "0.5", "0.2", "0.7", "0.9", "x", "0.4"]
     let entries = priorities.map { "<url><loc>https://a.com/\($0).jpg</loc><priority>\($0)</priority></url>" }
     let text = urlset(entries.joined() + "<url><loc>https://a.com/none.jpg</loc></url>")
@@ -261,7 +254,7 @@ private let opening = """
     #expect(result.entries.map(\.priority) == [.veryHigh, .veryHigh, .high, .normal, .normal, .normal, .normal, .low, .veryLow])
   }
 
-  @Test("a sitemap without images is reported") func whatNamesNoImageIsTold() throws {
+  @Test func `a sitemap without images is reported`() throws {
     let text = urlset("<url><loc>https://a.com/a</loc></url><url><loc>https://a.com/b</loc></url>")
     let result = try read(text) { $0.sitemapPages = .ignored }
     #expect(result.entries.isEmpty)
@@ -271,14 +264,14 @@ private let opening = """
     #expect(included.entries.map(\.isFiltered) == [true, false])
   }
 
-  @Test("relative locations require a base URL") func relativeLocationsNeedABase() throws {
+  @Test func `relative locations require a base URL`() throws {
     let text = urlset("<url><loc>/1.jpg</loc></url>")
     let base = try BaseURL("https://a.com/x/")
     #expect(try read(text).problems.first??.contains("base-url") == true)
     #expect(try read(text) { $0.baseURL = base }.urls == ["https://a.com/1.jpg"])
   }
 
-  @Test("a pipe read byte by byte gives the same entries") func aPipeByteByByteGivesTheSameEntries() throws {
+  @Test func `a pipe read byte by byte gives the same entries`() throws {
     let text = urlset((1...40).map { "<url><loc>https://a.com/\($0).jpg</loc></url>" }.joined())
     let pipe = TestPipe()
     let reader = try ManifestReader(
@@ -298,7 +291,7 @@ private let opening = """
     #expect(batch.entries.count == 40)
   }
 
-  @Test("LIFO is the exact reverse") func lifoIsTheExactReverse() throws {
+  @Test func `LIFO is the exact reverse`() throws {
     let text = urlset((1...5000).map { "<url><loc>https://a.com/\($0).jpg</loc><loc>bad\u{7f} \($0).png</loc></url>\n" }.joined())
     let manifests = [directory.manifest(text, name: "s.xml"), directory.manifest("https://b.com/1\n", name: "b.txt")]
     let fifo = try readAll(manifests, maximum: 100)
@@ -307,7 +300,7 @@ private let opening = """
   }
 
   /// In its own process, since the memory of other tests would count, too.
-  @Test("fifty thousand entries are read in flat memory") func fiftyThousandEntriesRunInFlatMemory() async {
+  @Test func `fifty thousand entries are read in flat memory`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let entry = { (number: Int) in

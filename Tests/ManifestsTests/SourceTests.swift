@@ -7,7 +7,7 @@ import Testing
 @Suite struct SourceTests {
   let directory = TemporaryDirectory()
 
-  @Test("a pattern's files are sorted and named one by one") func aPatternsFilesAreSortedAndNamedOneByOne() throws {
+  @Test func `a pattern's files are sorted and named one by one`() throws {
     for name in ["urls/b.txt", "urls/a.txt", "urls/C.txt", "urls/x.csv", "urls/folder.txt/y.txt"] {
       directory.write("https://a.com/\(name)\n", to: name)
     }
@@ -18,7 +18,7 @@ import Testing
     #expect(try readAll([manifest], order: .lifo).urls == result.urls.reversed())
   }
 
-  @Test("a file that cannot be opened throws before any entry") func whatCannotBeOpenedThrowsBeforeAnyEntry() throws {
+  @Test func `a file that cannot be opened throws before any entry`() throws {
     let good = directory.manifest("https://a.com/1\n", name: "good.txt")
     directory.write("", to: "folder/empty.txt")
     for source in [
@@ -32,13 +32,13 @@ import Testing
     #expect(throws: ManifestError.self) { try readAll([input, input]) }
   }
 
-  @Test("a path determines its manifest kind") func aPathTellsItsKind() {
+  @Test func `a path determines its manifest kind`() {
     #expect(Manifest.Source(path: "-") == .standardInput)
     #expect(Manifest.Source(path: "a/*.txt") == .glob("a/*.txt"))
     #expect(Manifest.Source(path: "a/b.txt") == .file("a/b.txt"))
   }
 
-  @Test("a pipe in FIFO order starts before its end") func aPipeInFIFOStartsBeforeItsEnd() throws {
+  @Test func `a pipe in FIFO order starts before its end`() throws {
     let pipe = TestPipe()
     let reader = try ManifestReader(
       [Manifest(.standardInput, name: "-")],
@@ -66,11 +66,10 @@ import Testing
   }
 
   @Test(
-    "a pipe read byte by byte gives the same entries",
     arguments: [EntryOrder.fifo, .lifo],
     [Manifest.Format.text, .csv, .jsonl]
   )
-  func aPipeByteByByteGivesTheSameEntries(order: EntryOrder, format: Manifest.Format) throws {
+  func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: Manifest.Format) throws {
     let text =
       switch format {
       case .csv: "\u{feff}x,url\r\n\"\n\"\"\",\"https://a.com/1\"\r\n,https://a.com/2\r\n"
@@ -106,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("standard input may be a partly read file") func standardInputMayBeAFileThatWasReadInPart() throws {
+  @Test func `standard input may be a partly read file`() throws {
     let path = directory.write("https://a.com/1\nhttps://a.com/2\nhttps://a.com/3\n", to: "in.txt")
     let file = open(path, O_RDONLY)
     defer { close(file) }
@@ -118,7 +117,7 @@ import Testing
     )
   }
 
-  @Test("the expected count is estimated first and exact later") func expectationsAreEstimatedAndThenExact() throws {
+  @Test func `the expected count is estimated first and exact later`() throws {
     let text = (0..<50_000).map { "https://images.example.com/\(100_000 + $0).jpg\n" }.joined()
     let manifests = [directory.manifest(text, name: "a.txt"), directory.manifest(text, name: "b.txt")]
     for order in [EntryOrder.fifo, .lifo] {

@@ -15,8 +15,7 @@ import Testing
     }
   }
 
-  @Test("a row has the columns of JSON Lines in order, and unknown values are empty")
-  func columns() throws {
+  @Test func `a row has the columns of JSON Lines in order, and unknown values are empty`() throws {
     let details = EntryResult.Details(
       finalURL: "https://cdn.example.com/a.png",
       contentType: "image/png",
@@ -48,8 +47,7 @@ import Testing
     )
   }
 
-  @Test("rows equal those of JSON Lines, read by another parser")
-  func sameAsJSONLines() async throws {
+  @Test func `rows equal those of JSON Lines, read by another parser`() async throws {
     let lines = try ReportFormat.jsonl.text(at: folder.file("rows.jsonl"))
     let rows = try await Readers.csv(try ReportFormat.csv.text(at: folder.file("report.csv")))
     let names = try #require(rows.first)
@@ -71,8 +69,7 @@ import Testing
     }
   }
 
-  @Test("hostile text stays in its field, and terminal control characters are shown")
-  func hostileText() async throws {
+  @Test func `hostile text stays in its field, and terminal control characters are shown`() async throws {
     let texts = hostileTexts + [",", "\"", "a,\"b\"\r\nc", "'", "", " padded "]
     let bytes = try csv { run in
       for text in texts { run.record(.failed(ImageFailure(.reset, message: text)), url: text) }
@@ -94,20 +91,18 @@ import Testing
   }
 
   @Test(
-    "text that a spreadsheet would compute is prefixed with an apostrophe",
     arguments: [
       ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"), ("\r=1", "'\r=1"),
       ("\n=1", "'\n=1"), ("\u{FF1D}1", "'\u{FF1D}1"), ("=\"a\",1", "'=\"a\",1"), ("-", "-"), ("a=1", "a=1"),
       ("\u{FEFF}=1", #"\u{FEFF}=1"#),
     ]
   )
-  func formulas(_ text: String, _ field: String) async throws {
+  func `text that a spreadsheet would compute is prefixed with an apostrophe`(_ text: String, _ field: String) async throws {
     let rows = try await Readers.csv(try csv { $0.record(.failed(ImageFailure(.reset, message: text)), url: "a") })
     #expect(try #require(rows.dropFirst().first)[14] == field)
   }
 
-  @Test("the file gets its name and all its rows when the run has ended")
-  func commit() throws {
+  @Test func `the file gets its name and all its rows when the run has ended`() throws {
     let writer = try ReportFormat.csv.open(folder.file("late.csv"))
     let run = makeRun(journals: [try #require(writer.journal)])
     run.record(EntryResult(.hitDisk), count: 5000)
@@ -117,8 +112,7 @@ import Testing
     #expect(folder.read("late.csv")?.count { $0 == UInt8(ascii: "\n") } == 5001)
   }
 
-  @Test("a full device is a permanent error")
-  func fullDevice() throws {
+  @Test func `a full device is a permanent error`() throws {
     let writer = try ReportFormat.csv.open("/dev/full")
     let run = makeRun(journals: [try #require(writer.journal)])
     let expected = ReportError(.write, path: "/dev/full", code: ENOSPC)

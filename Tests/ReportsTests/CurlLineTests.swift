@@ -4,7 +4,6 @@ import Testing
 
 @Suite struct CurlLineTests {
   @Test(
-    "a curl line has the URL as it is sent",
     arguments: [
       ("https://img.example.com/a.jpg", "curl --head https://img.example.com/a.jpg"),
       ("https://img.example.com/a b.jpg?x=1&y='2'", "curl --head 'https://img.example.com/a%20b.jpg?x=1&y=%272%27'"),
@@ -18,7 +17,7 @@ import Testing
       ("https://img.example.com/\u{1B}[2J\n;id", "curl --head --globoff 'https://img.example.com/%1B[2J;id'"),
     ]
   )
-  func aLineHasTheURLAsItIsSent(url: String, line: String) {
+  func `a curl line has the URL as it is sent`(url: String, line: String) {
     #expect(CurlCommand(options: ["--head"]).line(for: url) == line)
   }
 
@@ -42,13 +41,13 @@ import Testing
     return report
   }
 
-  @Test("verbose text has all listed failures with their curl lines") func verboseTextHasAllListedFailuresWithTheirLines() {
+  @Test func `verbose text has all listed failures with their curl lines`() {
     let text = TextReport(detail: .all, failureLimit: .max).text(makeReport())
     #expect(text.split(separator: "\n").filter { $0.hasPrefix("      curl --location https://img.example.com/") }.count == 12)
     #expect(!text.contains("more\n") && !TextReport().text(makeReport()).contains("curl"))
   }
 
-  @Test("verbose text has ten failures of a kind omitted from the list") func verboseTextHasTenOfAKindThatTheListHasNoRoomFor() {
+  @Test func `verbose text has ten failures of a kind omitted from the list`() {
     let run = makeRun()
     for line in 1...10_005 { run.record(.failed(ImageFailure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
     for line in 1...12 { run.record(.failed(ImageFailure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
@@ -58,7 +57,7 @@ import Testing
     #expect(text.contains("  … 7 more"))
   }
 
-  @Test("a failure has its variant's curl line") func aFailureHasTheLineOfItsVariant() {
+  @Test func `a failure has its variant's curl line`() {
     let report = makeReport()
     var failure = report.failures[0]
     failure.variant = RequestVariant(name: "webp", edge: "edge-a")
@@ -77,8 +76,7 @@ import Testing
     #expect(report.curlLine(of: failure) == nil)
   }
 
-  @Test("the curl line of a failure that a GET has confirmed asks for no range and isn't HEAD")
-  func confirmed() {
+  @Test func `the curl line of a failure that a GET has confirmed asks for no range and isn't HEAD`() {
     var report = makeReport()
     for (asking, plain) in [(["-sS", "--range", "0-65535", "-L"], "-sS -L"), (["--head", "-L"], "-D - -o /dev/null -L")] {
       report.requests = [ReportedRequest(curl: CurlCommand(options: asking))]
@@ -96,8 +94,7 @@ import Testing
     }
   }
 
-  @Test("option values are quoted in curl lines, and hidden characters make no line")
-  func options() {
+  @Test func `option values are quoted in curl lines, and hidden characters make no line`() {
     let command = CurlCommand(options: ["-H", "X: $(id)`id`'; id", ";", ""])
     #expect(command.line(for: "https://a.example/") == #"curl -H 'X: $(id)`id`'\''; id' ';' '' https://a.example/"#)
     var report = makeReport()

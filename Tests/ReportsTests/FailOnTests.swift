@@ -100,7 +100,6 @@ import Testing
   }
 
   @Test(
-    "a failure kind has its own limit",
     arguments: [
       (FailOn.Limit.count(3), 3, false), (.count(2), 3, true),
       (.fraction(0.03), 3, false), (.fraction(0.029), 3, true),
@@ -108,13 +107,13 @@ import Testing
       (.count(0), 0, false), (.count(0), 1, true),
     ]
   )
-  func aKindHasItsOwnLimit(limit: FailOn.Limit, missing: Int, isBeyond: Bool) {
+  func `a failure kind has its own limit`(limit: FailOn.Limit, missing: Int, isBeyond: Bool) {
     let report = makeReport(missing: missing, timeouts: 5) { $0.kinds = [.httpStatus: limit] }
     #expect(report.verdict.reasons.count == (isBeyond ? 1 : 0))
     if isBeyond { expectGolden(report.verdict.reasons.first) }
   }
 
-  @Test("limits per kind apply beside the overall limit") func rulesOnKindsStandBesideTheOneOnAll() {
+  @Test func `limits per kind apply beside the overall limit`() {
     let report = makeReport(missing: 3, timeouts: 5) {
       $0.failures = .fraction(0.05)
       $0.kinds = [.timeout: .count(4), .httpStatus: .count(3), .dns: .count(0)]
@@ -122,7 +121,7 @@ import Testing
     expectGolden(report.verdict.reasons.joined(separator: "\n"))
   }
 
-  @Test("a percentage is printed precisely enough to exceed its limit") func aShareShowsThatItIsAboveItsLimit() {
+  @Test func `a percentage is printed precisely enough to exceed its limit`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 9899)
     run.record(.failed(ImageFailure(.empty, message: "the body is empty")), count: 101)
@@ -133,7 +132,6 @@ import Testing
   }
 
   @Test(
-    "latency limits are checked",
     arguments: [
       (FailOn.Percentile.p50, Duration.milliseconds(105), false),
       (.p50, .milliseconds(80), true),
@@ -143,13 +141,13 @@ import Testing
       (.max, .milliseconds(1999), true),
     ]
   )
-  func latencyHasItsLimits(percentile: FailOn.Percentile, limit: Duration, isBeyond: Bool) {
+  func `latency limits are checked`(percentile: FailOn.Percentile, limit: Duration, isBeyond: Bool) {
     let report = makeReport { $0.latency = [percentile: limit] }
     #expect(report.verdict.reasons.count == (isBeyond ? 1 : 0))
     if isBeyond { expectGolden(report.verdict.reasons.first) }
   }
 
-  @Test("without measurements no latency limit is exceeded") func whereNothingWasMeasuredNoLatencyIsTooLong() {
+  @Test func `without measurements no latency limit is exceeded`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     var rules = FailOn()
@@ -157,8 +155,7 @@ import Testing
     #expect(run.finish(makeEnd(after: .seconds(1)), failOn: rules).verdict.reasons.isEmpty)
   }
 
-  @Test("known failures break no rule but their own")
-  func onlyWhatCountsBreaksARule() {
+  @Test func `known failures break no rule but their own`() {
     var report = makeReport(missing: 30) {
       $0.failures = .count(0)
       $0.known = .count(30)
@@ -175,14 +172,13 @@ import Testing
     expectGolden(report.failOn.verdict(of: report).reasons.joined(separator: "\n"))
   }
 
-  @Test("failures are reported beside other reasons") func whatIsBadIsSaidBesideOtherReasons() {
+  @Test func `failures are reported beside other reasons`() {
     let report = makeReport(timeouts: 2) { $0.latency = [.p99: .milliseconds(1)] }
     let text = TextReport(width: 120).text(report)
     expectGolden(text)
   }
 
-  @Test("a finished run is judged by its rules", arguments: table)
-  func verdict(_ row: Row) {
+  @Test(arguments: table) func `a finished run is judged by its rules`(_ row: Row) {
     var totals = Totals()
     for (outcome, count) in row.counts { totals.add(outcome, count) }
     var rules = FailOn()

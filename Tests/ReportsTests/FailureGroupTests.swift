@@ -76,8 +76,8 @@ import Testing
     return run.finish(makeEnd())
   }
 
-  @Test("the message of a group is true for each of its failures, in all forms", arguments: cases.indices)
-  func messages(_ index: Int) throws {
+  @Test(arguments: cases.indices)
+  func `the message of a group is true for each of its failures, in all forms`(_ index: Int) throws {
     let test = Self.cases[index]
     let report = report(test)
     let groups = report.failureGroups.map { "\($0.message ?? "-") \($0.count)" }
@@ -93,16 +93,14 @@ import Testing
     }
   }
 
-  @Test("merged groups keep what their messages have in common")
-  func merging() {
+  @Test func `merged groups keep what their messages have in common`() {
     let parts = [Self.cases[0], Self.cases[3]].map { report($0) }
     let merged = FinishedReport(merging: parts + [parts[1]])
     #expect(merged.failureGroups.map(\.count).sorted() == [1, 2, 4])
     #expect(merged.failureGroups.contains { $0.message == Self.cases[3].groups[0].0 && $0.count == 4 })
   }
 
-  @Test("a host without a good entry and the folders with many failures are named in every form for people")
-  func places() {
+  @Test func `a host without a good entry and the folders with many failures are named in every form for people`() {
     let run = makeRun()
     for index in 0..<700 { run.record(.failed(gone), url: "https://img.example.com/catalog/2025/summer/\(index).jpg") }
     for index in 0..<40 { run.record(.failed(gone), url: "https://img.example.com/products/\(index)/front.jpg") }
@@ -129,8 +127,7 @@ import Testing
 
   private var gone: ImageFailure { ImageFailure(.httpStatus, status: 404, message: "the server responded with 404") }
 
-  @Test("a page that uses an image is a link in HTML and Markdown, and other lists aren't")
-  func pages() {
+  @Test func `a page that uses an image is a link in HTML and Markdown, and other lists aren't`() {
     let run = makeRun(manifests: ["https://www.example.com/?a=1&b=2", "urls.txt", "https://www.example.com/<b>|"])
     for manifest in 0..<3 {
       run.record(.failed(gone), url: "https://img.example.com/\(manifest).jpg", manifest: manifest, line: 49)
@@ -144,7 +141,6 @@ import Testing
   }
 
   @Test(
-    "counts in sentences have grouped digits, and names that are numbers don't",
     arguments: [
       ("the image has 1200 bytes; at most 1000000 are allowed", "the image has 1,200 bytes; at most 1,000,000 are allowed"),
       ("it has 6127 bytes, but 10200.", "it has 6,127 bytes, but 10,200."), ("(24600 of 30000)", "(24,600 of 30,000)"),
@@ -159,7 +155,7 @@ import Testing
       ("https://a.example/12345 12345/7 1,234 999", "https://a.example/12345 12345/7 1,234 999"),
     ]
   )
-  func digits(sentence: String, expected: String) {
+  func `counts in sentences have grouped digits, and names that are numbers don't`(sentence: String, expected: String) {
     #expect(groupingDigits(in: sentence) == expected && groupingDigits(in: expected) == expected)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Reports
 
 @Suite struct FailureLogTests {
-  @Test("the message of a failure names the URL that redirects led to") func redirected() {
+  @Test func `the message of a failure names the URL that redirects led to`() {
     let run = makeRun()
     let failure = ImageFailure(.notAnImage, message: "the body is HTML")
     let details = EntryResult.Details(failure: failure, finalURL: "https://img.example.com/login")
@@ -14,8 +14,7 @@ import Testing
     #expect(Set(messages) == ["the body is HTML, after a redirect to https://img.example.com/login", "the body is HTML"])
   }
 
-  @Test("examples with long URLs stay within a byte limit, with at least one per group")
-  func longExamples() {
+  @Test func `examples with long URLs stay within a byte limit, with at least one per group`() {
     let run = makeRun()
     let url = "https://img.example.com/" + String(repeating: "a", count: 64 << 10)
     for status in 400..<450 {

@@ -53,8 +53,8 @@ private struct RandomRun {
 @Suite struct FigureTests {
   private let folder = TemporaryDirectory()
 
-  @Test("the figures of an outcome count its entries, in every form that has them", arguments: 1...40 as ClosedRange<UInt64>)
-  func outcomes(seed: UInt64) throws {
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  func `the figures of an outcome count its entries, in every form that has them`(seed: UInt64) throws {
     let run = RandomRun(seed: seed)
     let report = run.report
     #expect(report.traffic.receivedBytes == run.bytes.values.reduce(0, +))
@@ -81,8 +81,8 @@ private struct RandomRun {
     }
   }
 
-  @Test("a speed is one figure, in the page's header and chart, in text and in JSON", arguments: 1...40 as ClosedRange<UInt64>)
-  func speed(seed: UInt64) throws {
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  func `a speed is one figure, in the page's header and chart, in text and in JSON`(seed: UInt64) throws {
     let report = RandomRun(seed: seed).report
     let seconds = report.end.duration.inSeconds
     let urls = rate(Double(report.totals.urls - report.totals.cancelled) / seconds)
@@ -103,8 +103,8 @@ private struct RandomRun {
     #expect(steps.reduce(0) { $0 + $1.urls } == report.totals.done && steps.reduce(0) { $0 + $1.bad } == report.totals.bad)
   }
 
-  @Test("counts and kinds are the same in text, Markdown, HTML, JUnit, GitHub and JSON", arguments: 1...20 as ClosedRange<UInt64>)
-  func counts(seed: UInt64) throws {
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `counts and kinds are the same in text, Markdown, HTML, JUnit, GitHub and JSON`(seed: UInt64) throws {
     var run: RandomRun!
     let junit = try ReportFormat.junit.text(at: folder.file("out.xml")) { journals in
       run = RandomRun(seed: seed, journals: journals)
@@ -135,8 +135,7 @@ private struct RandomRun {
     #expect(kinds == run.kinds)
   }
 
-  @Test("the remote hit ratio counts only responses with a cache status")
-  func remoteCaches() {
+  @Test func `the remote hit ratio counts only responses with a cache status`() {
     let run = makeRun()
     func record(_ status: RemoteCacheStatus, host: String, count: Int) {
       run.record(.make(.checked) { ($0.remoteCache, $0.attempts) = (status, 1) }, host: host, count: count)
@@ -152,8 +151,7 @@ private struct RandomRun {
     #expect(html.contains(">75.0 %</td>") && !html.contains(">0.0 %</td>"))
   }
 
-  @Test("cancelled entries don't count as done")
-  func progress() {
+  @Test func `cancelled entries don't count as done`() {
     var totals = Totals()
     (totals.downloaded, totals.cancelled) = (20, 79)
     let snapshot = ProgressSnapshot(name: "a", totals: totals, total: 100, urlsPerSecond: 1, bytesPerSecond: 1)
@@ -161,8 +159,7 @@ private struct RandomRun {
     #expect(ProgressRenderer(width: 80, hasColor: false).line(snapshot).contains("20 of 100 (20 %)"))
   }
 
-  @Test("the job's description is in every form for people")
-  func description() throws {
+  @Test func `the job's description is in every form for people`() throws {
     let job = JobIdentity(name: "homepage", file: nil, description: "Warms the <b>home page</b>\u{1B}[2J")
     func report(_ journals: [any ReportJournal]) -> FinishedReport {
       let run = RunReport(version: "", job: job, words: .job, manifests: ["a"], startedAt: nil, journals: journals)

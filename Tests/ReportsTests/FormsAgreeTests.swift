@@ -43,14 +43,13 @@ import Testing
     #expect(kinds.reduce(into: [:]) { $0[$1, default: 0] += 1 } == bad)
   }
 
-  @Test("the sample run has figures for every comparison")
-  func figures() {
+  @Test func `the sample run has figures for every comparison`() {
     #expect(report.totals.urls == 48 && outcomes.values.allSatisfy { $0 > 0 })
     #expect(bad == ["http-status": 15, "timeout": 2, "not-an-image": 2, "invalid-url": 1])
     #expect(hosts == ["img.example.com": [37, 16], "cdn.example.com": [9, 2], "slow.example.net:8443": [1, 1]])
   }
 
-  @Test("the JSON report has the run's figures") func json() throws {
+  @Test func `the JSON report has the run's figures`() throws {
     let json = try #require(try JSONSerialization.jsonObject(with: Data(text(.json).utf8)) as? [String: Any])
     let totals = try #require(json["totals"] as? [String: UInt64])
     for (outcome, count) in outcomes { #expect(totals[outcome.replacingOccurrences(of: "-", with: "_")] == count) }
@@ -64,7 +63,7 @@ import Testing
     #expect(rows.count == hosts.count)
   }
 
-  @Test("the JSON Lines report has the run's figures") func jsonl() throws {
+  @Test func `the JSON Lines report has the run's figures`() throws {
     let rows = try text(.jsonl).split(separator: "\n").map { line in
       let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as! [String: Any]
       return object.mapValues { "\($0)" }
@@ -72,12 +71,12 @@ import Testing
     expect(rows: rows)
   }
 
-  @Test("the CSV report has the run's figures") func csv() async throws {
+  @Test func `the CSV report has the run's figures`() async throws {
     let rows = try await Readers.csv(Array(text(.csv).utf8))
     expect(rows: rows.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(rows[0], $0)) })
   }
 
-  @Test("the JUnit report has the run's figures") func junit() throws {
+  @Test func `the JUnit report has the run's figures`() throws {
     let nodes = try XMLNodes(Array(text(.junit).utf8))
     let cases = nodes.elements.indices.filter { nodes.elements[$0].name == "testcase" }
     #expect(cases.count == Int(report.totals.urls))
@@ -95,7 +94,7 @@ import Testing
     #expect(counts == hosts)
   }
 
-  @Test("the Markdown report has the run's figures") func markdown() async throws {
+  @Test func `the Markdown report has the run's figures`() async throws {
     let nodes = try await Readers.markdown(Array(text(.markdown).utf8))
     let rows = nodes.elements.indices.filter { nodes.elements[$0].name == "table_row" }.map { row in
       let cells = nodes.elements.indices.filter { nodes.elements[$0].parent == row }
@@ -122,7 +121,7 @@ import Testing
     var variants: Int
   }
 
-  @Test("the HTML report has the run's figures") func html() async throws {
+  @Test func `the HTML report has the run's figures`() async throws {
     let page: Page = try await Chromium().open(
       text(.html),
       """
@@ -144,7 +143,7 @@ import Testing
     #expect(page.failures == 20 && page.variants == 1)
   }
 
-  @Test("the GitHub annotations have the run's figures") func github() throws {
+  @Test func `the GitHub annotations have the run's figures`() throws {
     let commands = try text(.github).split(separator: "\n").map { try #require(ReadCommand($0)) }
     // The others are known.
     for (title, count) in [("http-status 404", 15), ("timeout", 1), ("not-an-image", 1), ("invalid-url", 1)] {
@@ -155,7 +154,7 @@ import Testing
     #expect(commands[0].message.contains("20 of 39 URLs are bad"))
   }
 
-  @Test("the Prometheus metrics have the run's figures") func prometheus() throws {
+  @Test func `the Prometheus metrics have the run's figures`() throws {
     let text = try text(.prometheus)
     for (outcome, count) in outcomes {
       #expect(text.contains("prewarm_urls{prewarm_job=\"homepage\",outcome=\"\(outcome)\"} \(count)\n"))
@@ -166,7 +165,7 @@ import Testing
     }
   }
 
-  @Test("the text report has the run's figures") func terminal() throws {
+  @Test func `the text report has the run's figures`() throws {
     let text = try text(.text)
     let lines: [(String, UInt64)] = [
       ("hit", 10), ("downloaded", 6), ("revalidated", 1), ("checked", 2), ("failed", 19), ("blacklisted", 1), ("skipped", 4),

@@ -39,8 +39,7 @@ struct ReadCommand: Equatable {
     return try text.split(separator: "\n").map { try #require(ReadCommand($0)) }
   }
 
-  @Test("counting failures are errors with file and line, at most ten of each kind and then a count")
-  func errors() throws {
+  @Test func `counting failures are errors with file and line, at most ten of each kind and then a count`() throws {
     let commands = try commands(RichRun.report())
     #expect(commands.map(\.name).filter { $0 == "notice" }.count == 1)
     expectGolden(commands[0].message)
@@ -59,8 +58,7 @@ struct ReadCommand: Equatable {
     #expect(levels == levels.sorted())
   }
 
-  @Test("allowed failures, placeholders and warnings are warnings")
-  func warnings() throws {
+  @Test func `allowed failures, placeholders and warnings are warnings`() throws {
     let warnings = try commands(RichRun.report()).filter { $0.name == "warning" }
     expectGolden(Set(warnings.map(\.message)).sorted().joined(separator: "\n"))
     var rules = FailOn()
@@ -70,8 +68,7 @@ struct ReadCommand: Equatable {
     #expect(borne.count { $0.properties["title"] == "http-status 404" } == 11)
   }
 
-  @Test("if failures are allowed, only kinds that break their own rule are errors")
-  func errorsOfBrokenRules() throws {
+  @Test func `if failures are allowed, only kinds that break their own rule are errors`() throws {
     func errors(_ rules: FailOn) throws -> [String?] {
       try commands(RichRun.report(failOn: rules)).filter { $0.name == "error" }.map { $0.properties["title"] }
     }
@@ -83,8 +80,7 @@ struct ReadCommand: Equatable {
     #expect(try errors(FailOn()).count > 10)
   }
 
-  @Test("a report whose counts are below its list is written")
-  func inconsistentCounts() throws {
+  @Test func `a report whose counts are below its list is written`() throws {
     var report = RichRun.report()
     for index in report.failureGroups.indices {
       (report.failureGroups[index].failed, report.failureGroups[index].blacklisted) = (0, 0)
@@ -94,7 +90,7 @@ struct ReadCommand: Equatable {
     #expect(!MarkdownReport().text(report).isEmpty && !PrometheusReport().text(report).isEmpty)
   }
 
-  @Test("fixed URLs of the baseline are a notice, and in the Markdown report too") func fixed() throws {
+  @Test func `fixed URLs of the baseline are a notice, and in the Markdown report too`() throws {
     var report = RichRun.report()
     report.baseline = BaselineDifference(path: "known.jsonl", failures: 9, stillBad: 2, fixed: 4)
     func notices() throws -> [String] { try commands(report).filter { $0.name == "notice" }.map(\.message) }
@@ -110,8 +106,7 @@ struct ReadCommand: Equatable {
     #expect(try notices().count == 1)
   }
 
-  @Test("a good run prints nothing, and one that broke off prints the reason")
-  func wholeRun() throws {
+  @Test func `a good run prints nothing, and one that broke off prints the reason`() throws {
     #expect(try commands(makeRun().finish(makeEnd(after: .seconds(1)))).isEmpty)
     let broken = try commands(makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "a.gz broke off" }))
     #expect(broken.map(\.name) == ["error"])
@@ -119,14 +114,13 @@ struct ReadCommand: Equatable {
   }
 
   @Test(
-    "a location names a file only within the repository",
     arguments: [
       ("/work/shop/urls/a.txt", "/work/shop", "urls/a.txt"), ("/work/shop/urls/a.txt", "/work/shop/", "urls/a.txt"),
       ("/work/shopping/a.txt", "/work/shop", nil), ("/tmp/a.txt", "/work/shop", nil), ("/work/shop/../a.txt", "/work/shop", nil),
       ("/work/shop/a.txt", nil, nil), ("/work/shop", "/work/shop", nil), (nil, "/work/shop", nil),
     ] as [(String?, String?, String?)]
   )
-  func files(_ file: String?, _ workspace: String?, _ expected: String?) throws {
+  func `a location names a file only within the repository`(_ file: String?, _ workspace: String?, _ expected: String?) throws {
     let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), words: .job, startedAt: nil)
     run.addManifest("a.txt", file: file)
     run.record(.failed(ImageFailure(.reset, message: "")), line: 0)
@@ -136,7 +130,6 @@ struct ReadCommand: Equatable {
   }
 
   @Test(
-    "external text neither starts a command nor leaves its part of one",
     arguments: [
       hostileTexts, hostileMarkdown,
       [
@@ -145,7 +138,7 @@ struct ReadCommand: Equatable {
       ],
     ]
   )
-  func hostileText(_ list: [String]) throws {
+  func `external text neither starts a command nor leaves its part of one`(_ list: [String]) throws {
     for start in stride(from: 0, to: list.count, by: GitHubReport.limit) {
       let texts = Array(list[start..<min(start + GitHubReport.limit, list.count)])
       let run = RunReport(version: "", job: JobIdentity(name: texts.joined(), file: nil), words: .job, startedAt: nil)
@@ -173,8 +166,7 @@ struct ReadCommand: Equatable {
     }
   }
 
-  @Test("ten of each kind are listed, then the number of the others")
-  func limit() throws {
+  @Test func `ten of each kind are listed, then the number of the others`() throws {
     let run = makeRun()
     run.record(.failed(ImageFailure(.reset, message: "cut")), count: 5000)
     var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = (1...30).map { "warning \($0)" } })
@@ -185,8 +177,7 @@ struct ReadCommand: Equatable {
     expectGolden(commands.map(\.message).filter { $0.contains(#/^[\d,]+ /#) }.joined(separator: "\n"))
   }
 
-  @Test("the Markdown form is appended to the step summary")
-  func summary() throws {
+  @Test func `the Markdown form is appended to the step summary`() throws {
     var options = ReportOptions()
     options.stepSummaryPath = folder.write("# before", to: "summary.md")
     _ = try ReportFormat.github.text(at: folder.file("commands.txt"), options: options)
@@ -195,10 +186,9 @@ struct ReadCommand: Equatable {
   }
 
   @Test(
-    "the step summary stays below 1 MiB",
     arguments: [1_000_000, 1_046_000, 1_047_000, 1_048_300, 1_048_500, 1_048_575, 1_048_576, 2_000_000]
   )
-  func fullSummary(taken: Int) throws {
+  func `the step summary stays below 1 MiB`(taken: Int) throws {
     var options = ReportOptions()
     options.stepSummaryPath = folder.write(Array(repeating: UInt8(ascii: "a"), count: taken), to: "summary.md")
     _ = try ReportFormat.github.text(at: folder.file("commands.txt"), options: options)
@@ -210,8 +200,7 @@ struct ReadCommand: Equatable {
     if taken == 1_000_000 { #expect(count == taken + 2 + MarkdownReport().text(RichRun.report()).utf8.count) }
   }
 
-  @Test("an unwritable summary is an error, and the annotations are printed")
-  func unwritableSummary() throws {
+  @Test func `an unwritable summary is an error, and the annotations are printed`() throws {
     var options = ReportOptions()
     options.stepSummaryPath = folder.file("missing/summary.md")
     let path = folder.file("commands.txt")

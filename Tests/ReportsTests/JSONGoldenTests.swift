@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct JSONGoldenTests {
-  @Test("the JSON report of a rich run equals its fixture byte for byte, also after reading it")
-  func richRun() throws {
+  @Test func `the JSON report of a rich run equals its fixture byte for byte, also after reading it`() throws {
     let path = Fixtures.path("reports/rich-run.json")
     if ProcessInfo.processInfo.environment["PREWARM_UPDATE_GOLDENS"] != nil {
       try JSONReport().text(RichRun.report()).write(toFile: path, atomically: true, encoding: .utf8)

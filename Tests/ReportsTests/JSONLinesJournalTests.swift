@@ -18,7 +18,7 @@ import Testing
     return text.split(separator: "\n").map(String.init)
   }
 
-  @Test("each outcome has a row") func eachOutcomeHasARow() throws {
+  @Test func `each outcome has a row`() throws {
     let rows = try rows { run in
       for (index, outcome) in LoadOutcome.allCases.enumerated() { run.record(EntryResult(outcome), line: UInt64(index + 1)) }
     }
@@ -32,7 +32,7 @@ import Testing
     )
   }
 
-  @Test("a row has its columns in order") func aRowHoldsItsColumnsInTheirOrder() throws {
+  @Test func `a row has its columns in order`() throws {
     let details = EntryResult.Details(
       finalURL: "https://cdn.example.com/a.png",
       contentType: "image/x-png",
@@ -62,7 +62,7 @@ import Testing
     )
   }
 
-  @Test("a failure has kind, status and message") func aFailureSaysItsKindStatusAndSentence() throws {
+  @Test func `a failure has kind, status and message`() throws {
     let rows = try rows { run in
       run.record(.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered \"404\"")), line: 0)
     }
@@ -74,7 +74,7 @@ import Testing
     )
   }
 
-  @Test("hostile text stays in its row") func hostileTextStaysInItsRow() throws {
+  @Test func `hostile text stays in its row`() throws {
     let rows = try rows { run in
       for text in hostileTexts { run.record(.failed(ImageFailure(.reset, message: text)), url: text) }
       run.record(EntryResult(.skipped), urlBytes: [0x61, 0xFF])
@@ -86,13 +86,13 @@ import Testing
     }
   }
 
-  @Test("rows that span many buffers are all written") func rowsOfManyBuffersAllArrive() throws {
+  @Test func `rows that span many buffers are all written`() throws {
     let rows = try rows { $0.record(EntryResult(.hitDisk), count: 5000) }
     #expect(rows.count == 5000)
     #expect(rows.last?.contains(#""line":5000,"#) == true)
   }
 
-  @Test("an older report is emptied when the run starts") func anOlderReportIsEmptiedWhenTheRunBegins() throws {
+  @Test func `an older report is emptied when the run starts`() throws {
     folder.write("an old row\n", to: "out/rows.jsonl")
     let journal = try JSONLinesJournal(path: folder.file("out/rows.jsonl"))
     // A later job may yet turn out to be wrong, and then this one does not run.
@@ -102,7 +102,7 @@ import Testing
     try journal.flush()
   }
 
-  @Test("a full device is a permanent error") func aFullDeviceIsAnErrorAndStaysOne() throws {
+  @Test func `a full device is a permanent error`() throws {
     let journal = try JSONLinesJournal(path: "/dev/full")
     let run = makeRun(journals: [journal])
     run.record(EntryResult(.hitDisk))

@@ -17,8 +17,7 @@ let hostileTexts = [
     return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
-  @Test("hostile text survives a round trip", arguments: hostileTexts)
-  func hostileTextComesBackAsItWas(_ text: String) throws {
+  @Test(arguments: hostileTexts) func `hostile text survives a round trip`(_ text: String) throws {
     let run = makeRun(manifests: [text])
     run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text)
     let json = try parse(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }))
@@ -30,15 +29,15 @@ let hostileTexts = [
     #expect(json["warnings"] as? [String] == [text])
   }
 
-  @Test("every written time can be read", arguments: [Int64.min, -62_135_596_800_001, -1, 253_402_300_800_000, .max])
-  func moments(milliseconds: Int64) {
+  @Test(arguments: [Int64.min, -62_135_596_800_001, -1, 253_402_300_800_000, .max])
+  func `every written time can be read`(milliseconds: Int64) {
     let moment = Timestamp(milliseconds: milliseconds)
     for text in [moment.iso8601, moment.iso8601Seconds] {
       #expect(Array(text.utf8).withUnsafeBytes { Timestamp(iso8601: $0) } != nil)
     }
   }
 
-  @Test("a report is safe to print on a terminal") func aReportIsSafeToShowInATerminal() {
+  @Test func `a report is safe to print on a terminal`() {
     let run = makeRun(manifests: hostileTexts)
     for text in hostileTexts { run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text) }
     for scalar in JSONReport().text(run.finish(makeEnd(after: .seconds(1)))).unicodeScalars where scalar != "\n" {
@@ -46,9 +45,7 @@ let hostileTexts = [
     }
   }
 
-  @Test("every character is escaped or not at every position of a word") func everyCharacterIsEscapedOrNotAtEveryPositionOfAWord()
-    throws
-  {
+  @Test func `every character is escaped or not at every position of a word`() throws {
     for byte in 0..<UInt8(0x80) {
       let character = String(UnicodeScalar(byte))
       for position in 0..<11 {
@@ -63,7 +60,7 @@ let hostileTexts = [
     }
   }
 
-  @Test("invalid UTF-8 becomes replacement characters") func bytesThatAreNotUTF8BecomeReplacementCharacters() throws {
+  @Test func `invalid UTF-8 becomes replacement characters`() throws {
     for bytes in [[0x61, 0xFF, 0x62], [0xC3], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x41], [0xC0, 0x80]] as [[UInt8]] {
       let run = makeRun()
       run.record(.failed(ImageFailure(.reset, message: "")), urlBytes: bytes)
@@ -72,7 +69,7 @@ let hostileTexts = [
     }
   }
 
-  @Test("keys are in the documented order") func theKeysStandInTheOrderOfTheContract() {
+  @Test func `keys are in the documented order`() {
     let text = JSONReport().text(makeTroubledRun())
     let keys = text.split(separator: "\n").filter { $0.hasPrefix("  \"") }.map { String($0.dropFirst(3).prefix { $0 != "\"" }) }
     #expect(
@@ -88,7 +85,7 @@ let hostileTexts = [
     )
   }
 
-  @Test("a full report has these bytes") func aReportInFull() {
+  @Test func `a full report has these bytes`() {
     let run = makeRun()
     run.record(.make(.hitDisk) { $0.bytes = 500 }, count: 7)
     run.record(.downloaded(bytes: 1000, milliseconds: 2), line: 8, count: 2)
@@ -178,7 +175,7 @@ let hostileTexts = [
     )
   }
 
-  @Test("the report of an empty run is valid") func anEmptyRunIsValidToo() throws {
+  @Test func `the report of an empty run is valid`() throws {
     let json = try parse(makeRun(manifests: []).finish(makeEnd(after: .zero) { $0.interruption = .terminate }))
     #expect(json["hit_ratio"] as? Double == 0)
     #expect(json["cache"] is NSNull)
@@ -187,7 +184,7 @@ let hostileTexts = [
     #expect((json["latency_ms"] as? [String: Any])?["p50"] is NSNull)
   }
 
-  @Test("timestamps agree with the calendar") func momentsAgreeWithTheCalendar() throws {
+  @Test func `timestamps agree with the calendar`() throws {
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
     for day in stride(from: -20_000, through: 80_000, by: 61) {

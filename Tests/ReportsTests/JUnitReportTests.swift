@@ -28,8 +28,7 @@ import Testing
       .filter { ["run", "fail-on", "(not listed)"].contains($0.0.attributes["classname"]) != ofEntries }
   }
 
-  @Test("a failure has host, URL, seconds, location, kind and message, timeouts included")
-  func failures() async throws {
+  @Test func `a failure has host, URL, seconds, location, kind and message, timeouts included`() async throws {
     let cases = cases(try await junit())
     #expect(cases.count == 20)
     let (missing, result) = cases[0]
@@ -53,8 +52,7 @@ import Testing
     #expect(cases.map(\.0.attributes["classname"]).contains("(no host)"))
   }
 
-  @Test("a failure names the URL that redirects led to")
-  func redirect() async throws {
+  @Test func `a failure names the URL that redirects led to`() async throws {
     let nodes = try await junit { journals in
       let run = makeRun(journals: journals)
       let failure = ImageFailure(.notAnImage, message: "the body is HTML")
@@ -65,15 +63,13 @@ import Testing
     #expect(message == "the body is HTML, after a redirect to https://img.example.com/login")
   }
 
-  @Test("a URL that is listed twice makes two cases")
-  func duplicates() async throws {
+  @Test func `a URL that is listed twice makes two cases`() async throws {
     let names = cases(try await junit(successes: true)).map { $0.0.attributes["name"]! + $0.0.attributes["classname"]! }
     #expect(Set(names).count == names.count)
     #expect(names.contains("https://img.example.com/old.jpg (14)img.example.com"))
   }
 
-  @Test("failures that don't count are skipped cases with their message")
-  func standings() async throws {
+  @Test func `failures that don't count are skipped cases with their message`() async throws {
     let cases = cases(try await junit())
     let known = try #require(cases.first { $0.0.attributes["name"] == RichRun.known }?.1)
     #expect(known.map(\.name) == ["skipped"])
@@ -82,8 +78,8 @@ import Testing
     expectGolden(alsoKnown[0].attributes["message"])
   }
 
-  @Test("counts are the run's, whether or not its successes are listed", arguments: [false, true])
-  func counts(successes: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `counts are the run's, whether or not its successes are listed`(successes: Bool) async throws {
     let report = RichRun.report()
     let nodes = try await junit(successes: successes)
     let suite = nodes.named("testsuite")[0].attributes
@@ -98,8 +94,9 @@ import Testing
     #expect(listed.count { $0.1.first?.name == "skipped" } == (successes ? 11 : 2))
   }
 
-  @Test("the verdict is a property and output; only reasons without a failed entry have a case, and a good run has one too")
-  func verdict() async throws {
+  @Test func `the verdict is a property and output; only reasons without a failed entry have a case, and a good run has one too`()
+    async throws
+  {
     func others(_ record: (RunReport) -> Void = { _ in }, _ change: (inout RunEnd) -> Void = { _ in }) async throws -> [String:
       String]
     {
@@ -138,8 +135,7 @@ import Testing
     expectGolden(stopped["run finishes"])
   }
 
-  @Test("hostile text stays in its place, and characters invalid in XML are shown")
-  func hostileText() async throws {
+  @Test func `hostile text stays in its place, and characters invalid in XML are shown`() async throws {
     let texts = hostileTexts + ["]]>", "<!--", "&#0;", "a\"b'c<d>&e", "\u{FFFE}\u{FFFF}", "\u{1}\u{8}\u{B}"]
     let nodes = try await junit { journals in
       let run = RunReport(
@@ -168,8 +164,7 @@ import Testing
     }
   }
 
-  @Test("a URL of a megabyte is truncated")
-  func longURL() async throws {
+  @Test func `a URL of a megabyte is truncated`() async throws {
     let url = "https://img.example.com/" + String(repeating: "&", count: 1_000_000)
     let nodes = try await junit { journals in
       let run = makeRun(journals: journals)
@@ -181,8 +176,7 @@ import Testing
     #expect(names.allSatisfy { $0.utf8.count < 2100 })
   }
 
-  @Test("an unusable temporary folder is an error of that folder, not of the report")
-  func unusableTemporaryFolder() throws {
+  @Test func `an unusable temporary folder is an error of that folder, not of the report`() throws {
     let folder = TemporaryDirectory()
     let missing = ReportError(.spool, path: folder.file("missing"), code: ENOENT)
     #expect(throws: missing) { _ = try ReportSpool(folder: folder.file("missing")) }
@@ -190,8 +184,7 @@ import Testing
     #expect(missing.description.contains("TMPDIR"))
   }
 
-  @Test("a full device is an error of the report's path")
-  func fullDevice() throws {
+  @Test func `a full device is an error of the report's path`() throws {
     let writer = try ReportFormat.junit.open("/dev/full")
     #expect(throws: ReportError(.write, path: "/dev/full", code: ENOSPC)) { try writer.finish(RichRun.report()) }
   }

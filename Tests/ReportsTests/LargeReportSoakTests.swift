@@ -18,8 +18,8 @@ import Testing
     return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }) * 1024
   }
 
-  @Test("a JUnit file stays below its limit and counts what it omits", arguments: [false, true])
-  func junitIsCut(successes: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `a JUnit file stays below its limit and counts what it omits`(successes: Bool) async throws {
     let path = folder.file("junit.xml")
     let writer = try JUnitWriter(
       file: try ReportFile(path: path),
@@ -48,8 +48,7 @@ import Testing
     if successes { #expect(failures > 1000 && nodes.named("testcase").count - failures - 1 + counts[1] == 8000) }
   }
 
-  @Test("the omission note names only what was omitted")
-  func onlyOthersAreCut() async throws {
+  @Test func `the omission note names only what was omitted`() async throws {
     let path = folder.file("junit.xml")
     let file = try ReportFile(path: path)
     let writer = try JUnitWriter(file: file, listsSuccesses: true, workspace: nil, caseBytesLimit: 90_000)
@@ -61,8 +60,7 @@ import Testing
     #expect(cut.wholeMatch(of: /[\d,]+ more cases omitted: .*/) != nil, "\(cut)")
   }
 
-  @Test("every form writes a large run with a tenth of failures in constant memory")
-  func flatMemory() async throws {
+  @Test func `every form writes a large run with a tenth of failures in constant memory`() async throws {
     let rows = Self.isLong ? 1_000_000 : 5000
     let formats: [ReportFormat] = [.text, .json, .jsonl, .csv, .junit, .markdown, .github, .html, .prometheus]
     var options = ReportOptions()

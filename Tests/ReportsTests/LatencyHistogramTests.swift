@@ -14,41 +14,40 @@ import Testing
     }
   }
 
-  @Test("merged histograms equal one that counted everything") func mergingIsTheSameAsCountingAllInOne() {
+  @Test func `merged histograms equal one that counted everything`() {
     let parts = (0..<5).map { randomValues($0 * 300) }
     var merged = LatencyHistogram()
     for part in parts.shuffled() { merged.merge(makeHistogram(part)) }
     #expect(merged == makeHistogram(parts.flatMap { $0 }))
   }
 
-  @Test("a percentile is off by at most one bucket", arguments: [0.01, 0.25, 0.5, 0.9, 0.99, 1])
-  func aPercentileIsOffByAtMostOneBucket(_ fraction: Double) throws {
+  @Test(arguments: [0.01, 0.25, 0.5, 0.9, 0.99, 1])
+  func `a percentile is off by at most one bucket`(_ fraction: Double) throws {
     let values = randomValues(2000).filter { $0 > 100_000 }.sorted()
     let exact = Double(values[max(Int((fraction * Double(values.count)).rounded(.up)) - 1, 0)]) / 1e6
     let estimate = try #require(makeHistogram(values).percentile(fraction))
     #expect(estimate / exact < 1.19 && exact / estimate < 1.19)
   }
 
-  @Test("the maximum is exact, and no percentile exceeds it") func theLongestIsExactAndNoPercentileIsAboveIt() {
+  @Test func `the maximum is exact, and no percentile exceeds it`() {
     let histogram = makeHistogram([1_000_000, 17_000_001])
     #expect(histogram.maximumMilliseconds == 17.000001)
     #expect(histogram.percentile(1) == 17.000001)
   }
 
-  @Test("an empty histogram has no percentiles and no buckets") func anEmptyOneHasNoPercentileAndNoBucket() {
+  @Test func `an empty histogram has no percentiles and no buckets`() {
     #expect(LatencyHistogram().percentile(0.5) == nil)
     #expect(LatencyHistogram().buckets.isEmpty)
   }
 
-  @Test("a bound belongs to its bucket, and the next nanosecond to the next")
-  func aBoundBelongsToItsOwnBucketAndTheNextNanosecondToTheNext() {
+  @Test func `a bound belongs to its bucket, and the next nanosecond to the next`() {
     #expect(makeHistogram([1_000_000]).buckets.map(\.upperBound) == [1])
     #expect(makeHistogram([1_000_001]).buckets.map { ($0.upperBound * 100).rounded() } == [119])
     #expect(makeHistogram([0]).buckets.map(\.upperBound) == [0.0625])
     #expect(makeHistogram([.max]).buckets.map(\.upperBound) == [16_777_216])
   }
 
-  @Test("buckets range from the first used to the last used") func bucketsGoFromTheFirstUsedToTheLastUsed() {
+  @Test func `buckets range from the first used to the last used`() {
     let buckets = makeHistogram([4_000_000, 2_000_000, 2_000_000]).buckets
     #expect(buckets.map(\.count) == [2, 0, 0, 0, 1])
     #expect(buckets.first?.upperBound == 2)

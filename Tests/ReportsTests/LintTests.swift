@@ -63,19 +63,18 @@ import Testing
     }
   }
 
-  @Test("an image that is delivered well has no findings, and nothing is judged by default") func nothing() {
+  @Test func `an image that is delivered well has no findings, and nothing is judged by default`() {
     #expect(findings(good()).isEmpty)
     #expect(findings(good(DeliveryFacts()), lint: Lint()).isEmpty)
   }
 
   @Test(
-    "Cache-Control must be there, agree with itself, and allow enough time",
     arguments: [
       nil, "", "no-store", "no-cache", "max-age=60", "max-age=x", "no-store, max-age=86400", "max-age=86400, max-age=60",
       "public, private, max-age=86400",
     ] as [String?]
   )
-  func cacheControl(value: String?) {
+  func `Cache-Control must be there, agree with itself, and allow enough time`(value: String?) {
     var facts = Self.good
     facts.cacheControl = value
     let found = findings(good(facts))
@@ -83,7 +82,7 @@ import Testing
     expectGolden("\(value ?? "absent"): \(found.joined())")
   }
 
-  @Test("other headers, redirects, http and certificates have findings of their own") func responses() {
+  @Test func `other headers, redirects, http and certificates have findings of their own`() {
     var facts = Self.good
     facts.hasValidator = false
     #expect(findings(good(facts)) == ["no-validator: neither ETag nor Last-Modified"])
@@ -96,7 +95,7 @@ import Testing
     #expect(findings(good(facts)).isEmpty)
   }
 
-  @Test("a negotiated format requires Vary") func vary() {
+  @Test func `a negotiated format requires Vary`() {
     let webp = good { $0.format = .webp }
     #expect(findings(webp).count == 1)
     #expect(findings(webp, url: "https://a.example/1.webp").isEmpty && findings(webp, url: "https://a.example/1").isEmpty)
@@ -105,7 +104,7 @@ import Testing
     #expect(findings(good(facts) { $0.format = .webp }).isEmpty)
   }
 
-  @Test("metadata and large animated GIFs are findings") func files() {
+  @Test func `metadata and large animated GIFs are findings`() {
     #expect(findings(good { $0.metadata.hasPosition = true }) == ["metadata: a GPS position"])
     #expect(findings(good { $0.metadata.hasThumbnail = true }) == ["metadata: an embedded thumbnail"])
     let animation = good { ($0.format, $0.frames, $0.bytes) = (.gif, 20, 500_000) }
@@ -113,7 +112,7 @@ import Testing
     #expect(findings(good { ($0.format, $0.bytes) = (.gif, 500_000) }, url: "https://a.example/1.gif").isEmpty)
   }
 
-  @Test("markup that contradicts the image is a finding") func markup() {
+  @Test func `markup that contradicts the image is a finding`() {
     func claims(_ set: (inout ImageClaims) -> Void) -> [ImageClaims] {
       var claims = ImageClaims()
       claims.hasSizes = true
@@ -134,7 +133,7 @@ import Testing
     }
   }
 
-  @Test("an image with far more pixels than its page asks for is oversized, unless a place doesn't say") func tooManyPixels() {
+  @Test func `an image with far more pixels than its page asks for is oversized, unless a place doesn't say`() {
     let photo = good { ($0.width, $0.height, $0.bytes) = (2000, 1000, 400_000) }
     let asked = ImageClaims(width: 100, height: 50)
     let found = findings(photo, claims: [asked])
@@ -145,7 +144,7 @@ import Testing
     #expect(findings(photo, claims: [asked, unknown]).isEmpty)
   }
 
-  @Test("images far above the median bytes per pixel of their format are oversized") func farAboveTheMedian() throws {
+  @Test func `images far above the median bytes per pixel of their format are oversized`() throws {
     let run = makeRun(all)
     for number in 0..<40 {
       let result = good {
@@ -161,7 +160,7 @@ import Testing
     #expect((1_750_000...1_850_000).contains(summary.savedBytes) && summary.savedBytes == summary.examples[0].savedBytes)
   }
 
-  @Test("the same bytes under another URL are a finding with the first URL") func duplicates() {
+  @Test func `the same bytes under another URL are a finding with the first URL`() {
     let run = makeRun(all)
     let result = good { $0.checksum = Checksum(high: 1, low: 1) }
     for number in 1...3 { record(result, "https://a.example/\(number).jpg", in: run) }
@@ -171,7 +170,7 @@ import Testing
     #expect(report.lint[0].examples.allSatisfy { $0.message == "the same bytes as https://a.example/1.jpg" })
   }
 
-  @Test("a certificate counts once per host, and cached images as not judged") func countedOnce() {
+  @Test func `a certificate counts once per host, and cached images as not judged`() {
     let run = makeRun(all)
     var facts = Self.good
     facts.certificateEnd = nineOClock
@@ -186,7 +185,7 @@ import Testing
     )
   }
 
-  @Test("findings beyond a limit break the rules of the run, and survive a JSON report") func verdict() throws {
+  @Test func `findings beyond a limit break the rules of the run, and survive a JSON report`() throws {
     var failOn = FailOn()
     failOn.lint = [.insecure: .count(1)]
     let run = makeRun(all)
@@ -206,13 +205,13 @@ import Testing
     #expect(merged.lint[0].count == 4 && merged.lint[0].examples.count == 4)
   }
 
-  @Test("a 304 may leave out headers that haven't changed") func notModified() {
+  @Test func `a 304 may leave out headers that haven't changed`() {
     var facts = DeliveryFacts()
     (facts.isNotModified, facts.hasValidator) = (true, true)
     #expect(findings(good(facts) { $0.outcome = .revalidated }).isEmpty)
   }
 
-  @Test("a URL that names the format of the image doesn't negotiate it") func namedFormat() {
+  @Test func `a URL that names the format of the image doesn't negotiate it`() {
     let webp = good { $0.format = .webp }
     for url in ["https://a.example/1.jpg?fm=webp", "https://a.example/f_webp/1.jpg", "https://a.example/format(WebP)/1.jpg"] {
       #expect(findings(webp, url: url).isEmpty)
@@ -220,18 +219,18 @@ import Testing
     #expect(findings(webp).count == 1)
   }
 
-  @Test("sizes are those that browsers show, turned by the EXIF orientation") func orientation() {
+  @Test func `sizes are those that browsers show, turned by the EXIF orientation`() {
     let turned = good { $0.metadata.orientation = 6 }
     #expect(findings(turned, claims: [ImageClaims(width: 80, height: 100)]).isEmpty)
     #expect(findings(turned, claims: [ImageClaims(width: 100, height: 80)]).count == 1)
   }
 
-  @Test("an animation is one even if only its first picture was read") func animationFromItsBeginning() {
+  @Test func `an animation is one even if only its first picture was read`() {
     let gif = good { ($0.format, $0.isAnimated, $0.bytes) = (.gif, true, 300_000) }
     #expect(findings(gif, url: "https://a.example/1.gif").map { $0.prefix(9) } == ["gif-video"])
   }
 
-  @Test("transformed images in the cache, and those without a header, aren't judged") func unseenImages() {
+  @Test func `transformed images in the cache, and those without a header, aren't judged`() {
     let wrong = [ImageClaims(width: 80, height: 100)]
     let unread = good { ($0.width, $0.height, $0.format) = (0, 0, nil) }
     #expect(findings(unread, claims: wrong).isEmpty)
@@ -244,7 +243,7 @@ import Testing
     #expect(run.finish(makeEnd()).lint.contains { $0.rule == .markup && $0.unjudged == 1 })
   }
 
-  @Test("a certificate after a redirect is that of the host where it leads") func certificateAfterRedirect() {
+  @Test func `a certificate after a redirect is that of the host where it leads`() {
     var facts = Self.good
     facts.certificateEnd = nineOClock
     let run = makeRun(all)
@@ -254,8 +253,7 @@ import Testing
     #expect(certificate?.examples.map(\.url) == ["https://a.example", "https://b.example:444"])
   }
 
-  @Test("findings that follow from the settings of a host take one line per host")
-  func hosts() throws {
+  @Test func `findings that follow from the settings of a host take one line per host`() throws {
     let run = makeRun(all)
     var facts = DeliveryFacts()
     facts.hasValidator = true

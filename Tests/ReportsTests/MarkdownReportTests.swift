@@ -40,8 +40,9 @@ let hostileMarkdown = [
     return report
   }
 
-  @Test("the report has verdict, outcomes, failures with examples, hosts, placeholders, warnings and cache, in order")
-  func contents() async throws {
+  @Test func `the report has verdict, outcomes, failures with examples, hosts, placeholders, warnings and cache, in order`()
+    async throws
+  {
     let text = MarkdownReport().text(RichRun.report())
     let expected = [
       "## `homepage`",
@@ -65,8 +66,7 @@ let hostileMarkdown = [
     #expect(nodes.named("html_block").count == 8)
   }
 
-  @Test("external text is only code, whatever it contains")
-  func hostileText() async throws {
+  @Test func `external text is only code, whatever it contains`() async throws {
     let texts = hostileTexts + hostileMarkdown
     let nodes = try await nodes(hostileReport(texts))
     let allowed: Set = [
@@ -90,8 +90,7 @@ let hostileMarkdown = [
     }
   }
 
-  @Test("the report is below 1 MiB, and every truncation has a count")
-  func bounds() async throws {
+  @Test func `the report is below 1 MiB, and every truncation has a count`() async throws {
     let long = String(repeating: "`|", count: 2000)
     let run = makeRun(manifests: [long])
     for host in 0..<2000 {
@@ -114,10 +113,9 @@ let hostileMarkdown = [
   }
 
   @Test(
-    "sections that don't fit are omitted from the first on, and the report says so",
     arguments: [0, 10, 150, 400, 1000, 2500]
   )
-  func room(bytes: Int) {
+  func `sections that don't fit are omitted from the first on, and the report says so`(bytes: Int) {
     let whole = MarkdownReport().text(RichRun.report())
     let text = MarkdownReport(maximumBytes: bytes).text(RichRun.report())
     #expect(text.utf8.count <= bytes)
@@ -126,8 +124,7 @@ let hostileMarkdown = [
     #expect(whole.hasPrefix(text.prefix { $0 != "…" }.dropLast()))
   }
 
-  @Test("the reason of a broken-off run is shown as code")
-  func breakage() async throws {
+  @Test func `the reason of a broken-off run is shown as code`() async throws {
     let report = makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "@octocat/a.txt cannot be read" })
     let nodes = try await nodes(report)
     #expect(nodes.named("code").contains { $0.text.contains("@octocat/a.txt cannot be read") })

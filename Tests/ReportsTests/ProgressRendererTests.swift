@@ -28,21 +28,20 @@ import Testing
     ProgressRenderer(width: width, hasColor: color).bar(snapshot).joined(separator: "\n")
   }
 
-  @Test("the bar fills the terminal except its last column") func theBarFillsTheTerminalButItsLastColumn() {
+  @Test func `the bar fills the terminal except its last column`() {
     expectGolden(bar(100, makeSnapshot()))
   }
 
-  @Test("a narrow terminal drops the least important parts") func aNarrowTerminalLosesWhatMattersLeast() {
+  @Test func `a narrow terminal drops the least important parts`() {
     expectGolden(bar(60, makeSnapshot()))
   }
 
-  @Test("no line is wider than the terminal", arguments: 1...130)
-  func noLineIsWiderThanTheTerminal(_ width: Int) {
+  @Test(arguments: 1...130) func `no line is wider than the terminal`(_ width: Int) {
     let snapshot = makeSnapshot { $0.name = "画像-nightly" }
     for line in ProgressRenderer(width: width, hasColor: false).bar(snapshot) { #expect(columns(of: line) <= max(width - 1, 1)) }
   }
 
-  @Test("the bar is full at the end") func theEndIsAFullBar() {
+  @Test func `the bar is full at the end`() {
     let snapshot = makeSnapshot {
       $0.done = 10_000
       $0.remaining = nil
@@ -51,11 +50,11 @@ import Testing
     #expect(bar(70, snapshot) == "homepage  ━━━━━━━━━━━━━━━━━━ 100 %  10,000 of 10,000  87 bad  1,240/s")
   }
 
-  @Test("an unfinished run never shows 100 %") func oneThatIsNotThereYetIsNot100Percent() {
+  @Test func `an unfinished run never shows 100 %`() {
     #expect(ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.done = 9_999 }).contains("(99 %)"))
   }
 
-  @Test("while manifests are being read there is no percentage") func whileManifestsAreBeingReadThereIsNoShare() {
+  @Test func `while manifests are being read there is no percentage`() {
     let snapshot = makeSnapshot {
       $0.total = nil
       $0.remaining = nil
@@ -65,8 +64,7 @@ import Testing
     expectGolden(line)
   }
 
-  @Test("the last error has a line of its own, cut to the terminal")
-  func lastError() {
+  @Test func `the last error has a line of its own, cut to the terminal`() {
     let failing = makeSnapshot {
       $0.note = nil
       $0.lastFailure = "http-status 404 https://img.example.com/hero/an-old-picture.jpg"
@@ -79,26 +77,25 @@ import Testing
   }
 
   @Test(
-    "the remaining time is as exact as an estimate",
     arguments: [(7.2, "8 s"), (59, "59 s"), (127, "2 min"), (135, "2 min 10 s"), (1500, "25 min"), (11_999, "3 h 19 min")]
   )
-  func remaining(_ row: (seconds: Double, text: String)) {
+  func `the remaining time is as exact as an estimate`(_ row: (seconds: Double, text: String)) {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.remaining = .seconds(row.seconds) })
     #expect(line.contains(", \(row.text) left,"))
   }
 
-  @Test("a log gets one line") func aLogGetsOneLine() {
+  @Test func `a log gets one line`() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot())
     let counts = "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 87 bad, 1,240/s, 1 s left"
     #expect(line == counts + ", img.example.com paused 12 s (429)")
   }
 
-  @Test("a log line names the bottleneck") func aLineForALogTellsWhatHoldsTheRunUp() {
+  @Test func `a log line names the bottleneck`() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.note = "a.example\u{1B} paused 12 s (429)" })
     #expect(line.hasSuffix(", 1,240/s, 1 s left, a.example\\u{1B} paused 12 s (429)"))
   }
 
-  @Test("colours only emphasise what the words say") func coloursOnlyUnderlineWhatTheWordsSay() {
+  @Test func `colours only emphasise what the words say`() {
     let colored = bar(100, color: true, makeSnapshot())
     #expect(colored.contains("\u{1B}[31m87 bad\u{1B}[0m"))
     #expect(colored.contains("\u{1B}[33mimg.example.com paused 12 s (429)\u{1B}[0m"))

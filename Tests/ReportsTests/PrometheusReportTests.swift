@@ -16,8 +16,7 @@ import Testing
     )
   }
 
-  @Test("promtool accepts the metrics of every run without warnings")
-  func promtool() async throws {
+  @Test func `promtool accepts the metrics of every run without warnings`() async throws {
     let empty = makeRun().finish(makeEnd(after: .zero))
     let named = RunReport(version: "", job: JobIdentity(name: hostileTexts.joined(), file: nil), words: .job, startedAt: nil)
     for report in [RichRun.report(), empty, named.finish(RunEnd(finishedAt: nil, duration: .seconds(1)))] {
@@ -25,8 +24,7 @@ import Testing
     }
   }
 
-  @Test("figures are the run's, zeros included")
-  func figures() {
+  @Test func `figures are the run's, zeros included`() {
     let samples = samples(PrometheusReport().text(RichRun.report()))
     let job = #"prewarm_job="homepage""#
     #expect(samples["prewarm_urls{\(job),outcome=\"failed\"}"] == 19)
@@ -43,8 +41,7 @@ import Testing
     #expect(samples["prewarm_exit_status{\(job)}"] == 2)
   }
 
-  @Test("buckets are cumulative and the same for every run")
-  func histogram() {
+  @Test func `buckets are cumulative and the same for every run`() {
     let rich = samples(PrometheusReport().text(RichRun.report()))
     let empty = samples(PrometheusReport().text(makeRun().finish(makeEnd(after: .zero) { addStores(to: &$0) })))
     #expect(Set(rich.keys) == Set(empty.keys))
@@ -63,15 +60,13 @@ import Testing
     #expect(rich["prewarm_transfer_duration_seconds_sum{prewarm_job=\"homepage\"}"] == 260.915)
   }
 
-  @Test("a job's name cannot leave its label")
-  func label() {
+  @Test func `a job's name cannot leave its label`() {
     let run = RunReport(version: "", job: JobIdentity(name: "a\"} 1\nb\\", file: nil), words: .job, startedAt: nil)
     let text = PrometheusReport().text(run.finish(makeEnd(after: .zero)))
     #expect(text.contains(#"prewarm_exit_status{prewarm_job="a\"} 1\\nb\\"} 0"#))
   }
 
-  @Test("no temporary name ends in .prom")
-  func names() throws {
+  @Test func `no temporary name ends in .prom`() throws {
     let folder = TemporaryDirectory()
     var writer: (any ReportWriter)? = try ReportFormat.prometheus.open(folder.file("prewarm.prom"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.hasSuffix(".prom") })

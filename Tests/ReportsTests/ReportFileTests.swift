@@ -17,7 +17,7 @@ import Testing
     try Array(text.utf8).withUnsafeBytes { try file.write($0) }
   }
 
-  @Test("the old report stays until the new one is complete") func theOldReportStaysUntilTheNewOneIsWhole() throws {
+  @Test func `the old report stays until the new one is complete`() throws {
     folder.write("old", to: "report.json")
     let file = try ReportFile(path: folder.file("report.json"))
     try write("ne", to: file)
@@ -28,7 +28,7 @@ import Testing
     #expect(names() == ["report.json"])
   }
 
-  @Test("a killed run leaves no partial report") func aKilledRunLeavesNothing() throws {
+  @Test func `a killed run leaves no partial report`() throws {
     // Only a file that never had a name can promise it; not every file system knows those (open(2), O_TMPFILE).
     let flags = 0o20_000_000 | O_DIRECTORY | O_WRONLY
     let descriptor = open(folder.path, flags, 0o600)
@@ -44,8 +44,7 @@ import Testing
     #expect(names() == ["new.json", "report.json"] && folder.read("report.json") == Array("half".utf8))
   }
 
-  @Test("a report that is open cannot be opened again, whatever its path, until it is closed")
-  func lock() throws {
+  @Test func `a report that is open cannot be opened again, whatever its path, until it is closed`() throws {
     mkdir(folder.file("d"), 0o755)
     symlink("d", folder.file("e"))
     for growsInPlace in [false, true] {
@@ -65,7 +64,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("d")) == ["o"])
   }
 
-  @Test("the lock file of a killed run doesn't block other runs") func leftLock() throws {
+  @Test func `the lock file of a killed run doesn't block other runs`() throws {
     try ReportFile(path: folder.file("o")).commit()
     var file: ReportFile? = try ReportFile(path: folder.file("o"))
     let left = try #require(
@@ -79,14 +78,14 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["o"])
   }
 
-  @Test("a dangling link is followed") func danglingLink() throws {
+  @Test func `a dangling link is followed`() throws {
     symlink("real.json", folder.file("latest.json"))
     try ReportFile(path: folder.file("latest.json")).commit()
     #expect(names() == ["latest.json", "real.json"])
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("latest.json")) == "real.json")
   }
 
-  @Test("paths to one file have one identity, even before the file exists") func identities() throws {
+  @Test func `paths to one file have one identity, even before the file exists`() throws {
     mkdir(folder.file("d"), 0o755)
     folder.write("", to: "d/a")
     symlink("d", folder.file("e"))
@@ -114,7 +113,7 @@ import Testing
 
   private func currentFolderIdentity() -> FileIdentity { FileIdentity(FileManager.default.currentDirectoryPath) }
 
-  @Test("an uncommitted report leaves no file") func aReportThatIsNotCommittedLeavesNothing() throws {
+  @Test func `an uncommitted report leaves no file`() throws {
     do {
       let file = try ReportFile(path: folder.file("report.json"))
       try write("half", to: file)
@@ -122,12 +121,12 @@ import Testing
     #expect(names() == [])
   }
 
-  @Test("missing parent folders are created") func theFoldersAboveItAreMade() throws {
+  @Test func `missing parent folders are created`() throws {
     try ReportFile(path: folder.file("a/b//c/report.json")).commit()
     #expect(names(in: "a/b/c") == ["report.json"])
   }
 
-  @Test("a report has the umask's mode") func itHasTheModeThatTheUmaskLeaves() throws {
+  @Test func `a report has the umask's mode`() throws {
     // Reading the umask means setting it, so it is taken from what the system makes of a plain new file.
     let plain = open(folder.file("plain"), O_CREAT | O_WRONLY, 0o666)
     close(plain)
@@ -140,7 +139,7 @@ import Testing
     #expect(mode("report.json") == mode("plain"))
   }
 
-  @Test("a symbolic link is followed") func aLinkIsFollowed() throws {
+  @Test func `a symbolic link is followed`() throws {
     folder.write("old", to: "real/report.json")
     symlink(folder.file("real/report.json"), folder.file("latest.json"))
     let file = try ReportFile(path: folder.file("latest.json"))
@@ -150,7 +149,7 @@ import Testing
     #expect(names() == ["latest.json", "real"])
   }
 
-  @Test("a full device is a typed error with advice") func aFullDeviceIsATypedErrorThatSaysWhatToDo() throws {
+  @Test func `a full device is a typed error with advice`() throws {
     let report = makeRun().finish(makeEnd(after: .seconds(1)))
     let file = try ReportFile(path: "/dev/full")
     let error = #expect(throws: ReportError.self) { try JSONReport().write(report, to: file) }
@@ -158,7 +157,7 @@ import Testing
     expectGolden(error.map { "\($0)" })
   }
 
-  @Test("an unusable path is reported at once") func aPathThatCannotBeOpenedIsKnownAtOnce() {
+  @Test func `an unusable path is reported at once`() {
     folder.write("", to: "file")
     mkdir(folder.file("folder"), 0o755)
     #expect(throws: ReportError(.open, path: folder.file("folder"), code: EISDIR)) {

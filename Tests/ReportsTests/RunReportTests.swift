@@ -5,7 +5,7 @@ import Testing
 @testable import Reports
 
 @Suite struct RunReportTests {
-  @Test("totals add up for the run, its manifests and its hosts") func theTotalsAddUpForTheRunItsManifestsAndItsHosts() {
+  @Test func `totals add up for the run, its manifests and its hosts`() {
     let run = makeRun(manifests: ["a.txt", "b.txt"])
     var random = SystemRandomNumberGenerator()
     for line in 1...5000 {
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("a shared transfer is counted once") func aSharedTransferIsCountedOnce() {
+  @Test func `a shared transfer is counted once`() {
     let run = makeRun()
     var result = EntryResult.downloaded(bytes: 1000, milliseconds: 5)
     run.record(result)
@@ -44,7 +44,7 @@ import Testing
     #expect(traffic.latency.count == 1)
   }
 
-  @Test("only the first 10,000 failures are kept, and those that fit into 16 MiB") func keptFailures() {
+  @Test func `only the first 10,000 failures are kept, and those that fit into 16 MiB`() {
     let run = makeRun()
     run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 10_003)
     let report = run.finish(makeEnd(after: .seconds(1)))
@@ -61,7 +61,7 @@ import Testing
     #expect(report.failureGroups[0].examples.map(\.line) == Array(1...10))
   }
 
-  @Test("a blacklisted entry is listed as blacklisted") func aBlacklistedEntryIsListedAsOnTheBlacklist() {
+  @Test func `a blacklisted entry is listed as blacklisted`() {
     let run = makeRun()
     run.record(.failed(ImageFailure(.empty, message: "no bytes"), outcome: .blacklisted))
     run.record(.failed(ImageFailure(.empty, message: "no bytes"), isBlacklisted: true))
@@ -69,7 +69,7 @@ import Testing
     #expect(run.finish(makeEnd(after: .seconds(1))).failures.map(\.isBlacklisted) == [true, true, false])
   }
 
-  @Test("the first entry to expire sets fresh-until") func theFirstGoodEntryToExpireSaysUntilWhenAllIsFresh() {
+  @Test func `the first entry to expire sets fresh-until`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))
     run.record(EntryResult(.checked))
@@ -82,14 +82,14 @@ import Testing
     #expect(run.freshUntil == nineOClock.advanced(by: .seconds(10)))
   }
 
-  @Test("bytes of revalidated images count as from the cache") func bytesOfRevalidatedImagesCameFromTheCache() {
+  @Test func `bytes of revalidated images count as from the cache`() {
     let run = makeRun()
     run.record(EntryResult.make(.revalidated) { ($0.bytes, $0.attempts, $0.durationNanoseconds) = (700, 1, 1_000_000) })
     let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
     #expect((traffic.cachedBytes, traffic.receivedBytes, traffic.storedBytes, traffic.attempts) == (700, 0, 0, 1))
   }
 
-  @Test("hosts beyond the table are counted and not kept") func hostsBeyondTheTableAreCountedAndNotKept() {
+  @Test func `hosts beyond the table are counted and not kept`() {
     let run = makeRun()
     for host in 0..<HostTable.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }
     run.record(EntryResult(.hitDisk), host: "h5.example.com")
@@ -101,7 +101,7 @@ import Testing
     #expect(report.hostsOmitted == UInt64(HostTable.hostLimit) + 7 - 1000)
   }
 
-  @Test("hosts are sorted by entries and then by name") func hostsStandByEntriesAndThenByName() {
+  @Test func `hosts are sorted by entries and then by name`() {
     let run = makeRun()
     for (host, count) in [("b.example.com", 2), ("a.example.com", 2), ("c.example.com", 9), ("", 4)] {
       run.record(EntryResult(.hitDisk), host: host, count: count)
@@ -110,7 +110,7 @@ import Testing
     #expect(report.hosts.map(\.host) == ["c.example.com", "a.example.com", "b.example.com"])
   }
 
-  @Test("failures are grouped by kind and status, largest first") func failuresAreGroupedByKindAndStatusTheLargestFirst() {
+  @Test func `failures are grouped by kind and status, largest first`() {
     let run = makeRun()
     let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     run.record(.failed(ImageFailure(.httpStatus, status: 410, message: "gone")), count: 2)
@@ -127,7 +127,7 @@ import Testing
     #expect(groups[0].hosts == [HostCount(host: "b.example.com", count: 4), HostCount(host: "img.example.com", count: 3)])
   }
 
-  @Test("equal warnings make one line") func equalWarningsMakeOneLine() {
+  @Test func `equal warnings make one line`() {
     let run = makeRun()
     run.record(EntryResult(.downloaded, details: .init(warnings: ["image/jpg means image/jpeg"])), line: 4, count: 3)
     run.record(EntryResult(.downloaded, details: .init(warnings: ["no content type"])), line: 9)
@@ -136,13 +136,12 @@ import Testing
   }
 
   @Test(
-    "a signal precedes a breakage, and that the verdict",
     arguments: [
       (Interruption.interrupt, "a manifest broke", Reports.ExitStatus.interrupted), (.terminate, nil, .terminated),
       (nil, "a manifest broke", .couldNotFinish), (nil, nil, .beyondLimits),
     ] as [(Interruption?, String?, Reports.ExitStatus)]
   )
-  func aSignalCountsBeforeABreakageAndThatBeforeTheVerdict(_ row: (Interruption?, String?, Reports.ExitStatus)) {
+  func `a signal precedes a breakage, and that the verdict`(_ row: (Interruption?, String?, Reports.ExitStatus)) {
     let run = makeRun()
     run.record(.failed(ImageFailure(.timeout, message: "no answer")))
     let end = makeEnd(after: .seconds(1)) {
@@ -152,7 +151,7 @@ import Testing
     #expect(run.finish(end).exitStatus == row.2)
   }
 
-  @Test("the greatest exit status is the worst") func ofSeveralExitStatusesTheGreatestIsTheWorst() {
+  @Test func `the greatest exit status is the worst`() {
     #expect([Reports.ExitStatus.withinLimits, .couldNotFinish, .beyondLimits].max() == .couldNotFinish)
     #expect([Reports.ExitStatus.interrupted, .couldNotFinish].max() == .interrupted)
     #expect([Reports.ExitStatus.withinLimits, .beyondLimits].max() == .beyondLimits)

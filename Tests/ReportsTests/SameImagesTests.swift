@@ -14,7 +14,7 @@ import Testing
 
   private func finish(_ run: RunReport) -> FinishedReport { run.finish(makeEnd(after: .seconds(1))) }
 
-  @Test("good entries of all outcomes count, and no others") func goodEntriesOfAllOutcomesCountAndNoOthers() {
+  @Test func `good entries of all outcomes count, and no others`() {
     let run = makeRun()
     for (number, outcome) in LoadOutcome.allCases.enumerated() { run.record(result(outcome, 1), url: "https://a/\(number)") }
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 5))
@@ -27,7 +27,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 6))
   }
 
-  @Test("shared entries and repeated URLs aren't duplicates") func sharedEntriesAndTheSameURLAgainAreNoDuplicates() {
+  @Test func `shared entries and repeated URLs aren't duplicates`() {
     let run = makeRun()
     var shared = result(.downloaded, 1)
     shared.isShared = true
@@ -38,7 +38,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 0, urls: 0))
   }
 
-  @Test("unknown bodies aren't compared") func bodiesThatNothingIsKnownOfAreNotCompared() {
+  @Test func `unknown bodies aren't compared`() {
     let run = makeRun()
     for number in 0..<20 {
       let unknown = EntryResult.make(.checked) { $0.checksum = number % 2 == 0 ? nil : Checksum(high: 0, low: 0) }
@@ -48,7 +48,7 @@ import Testing
     #expect(report.duplicates == Duplicates(bodies: 0, urls: 0) && report.placeholders.isEmpty)
   }
 
-  @Test("prefixes are compared if nothing more was fetched") func beginningsAreComparedWhereNoMoreCame() {
+  @Test func `prefixes are compared if nothing more was fetched`() {
     let run = makeRun()
     for (number, prefix) in [1, 1, 2].enumerated() {
       let details = EntryResult.Details(prefixChecksum: Checksum(high: 1, low: UInt64(prefix)))
@@ -57,7 +57,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 2))
   }
 
-  @Test("the tenth URL of a host makes a placeholder") func theTenthURLOfAHostMakesAPlaceholder() {
+  @Test func `the tenth URL of a host makes a placeholder`() {
     let run = makeRun()
     for number in 1...9 { run.record(result(.downloaded, 1), url: "https://a/\(number)", host: "a") }
     for number in 1...9 { run.record(result(.downloaded, 1), url: "https://b/\(number)", host: "b") }
@@ -78,7 +78,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 19))
   }
 
-  @Test("the hundred placeholders with most URLs are listed") func theHundredPlaceholdersOfMostURLsAreListed() {
+  @Test func `the hundred placeholders with most URLs are listed`() {
     let run = makeRun()
     for body in 1...120 {
       for number in 0..<10 + body % 50 { run.record(result(.checked, body), url: "https://a/\(body)/\(number)") }
@@ -88,13 +88,13 @@ import Testing
     #expect(placeholders.map(\.urls) == placeholders.map(\.urls).sorted(by: >))
   }
 
-  @Test("entries without a host aren't placeholders") func entriesWithoutAHostAreNoPlaceholders() {
+  @Test func `entries without a host aren't placeholders`() {
     let run = makeRun()
     for number in 0..<20 { run.record(result(.checked, 1), url: "file:\(number)", host: "") }
     #expect(finish(run).placeholders.isEmpty && finish(run).duplicates?.urls == 20)
   }
 
-  @Test("with placeholders ignored only duplicates are reported") func whoIgnoresPlaceholdersIsToldOfDuplicatesAlone() {
+  @Test func `with placeholders ignored only duplicates are reported`() {
     let run = RunReport(
       version: "0",
       job: JobIdentity(name: "a", file: nil),

@@ -13,7 +13,7 @@ import Testing
     ]
   }
 
-  @Test("every form describes an image in the same words") func anImageIsToldInTheSameWords() {
+  @Test func `every form describes an image in the same words`() {
     var report = makeRun().finish(makeEnd(after: .seconds(1)))
     var placeholder = RichRun.placeholder
     (placeholder.format, placeholder.width, placeholder.height, placeholder.bytes) = (.png, 1200, 1, 68)
@@ -22,7 +22,7 @@ import Testing
     #expect(imagePhrase(format: nil, width: 0, height: 0, bytes: 0).isEmpty)
   }
 
-  @Test("every form names the same worst host, even in a tie") func theWorstHostIsTheSameAlsoWhereHostsHaveFailedAsOften() {
+  @Test func `every form names the same worst host, even in a tie`() {
     let run = makeRun()
     for (host, good) in [("a.example.com", 1), ("b.example.com", 5), ("c.example.com", 5)] {
       run.record(EntryResult(.hitDisk), host: host, count: good)
@@ -38,7 +38,7 @@ import Testing
     expectGolden(html.firstMatch(of: #/[\w ]+<b class="host">b\.example\.com</b>[^<]*/#).map { "\($0.output)" }, for: "HTML")
   }
 
-  @Test("a worst host that isn't listed is named too") func aWorstHostThatIsNotListedIsNamedToo() {
+  @Test func `a worst host that isn't listed is named too`() {
     let run = makeRun()
     for kind in [FailureKind.reset, .empty, .dns, .tls, .timeout] {
       run.record(.failed(ImageFailure(kind, message: "")), host: "a.example.com", count: 2)
@@ -51,7 +51,7 @@ import Testing
     expectGolden(html.firstMatch(of: #/[\w ]+<b class="host">hidden\.example\.com</b>[^<]*/#).map { "\($0.output)" }, for: "HTML")
   }
 
-  @Test("a column of hits has only hits, unless its title says more") func hitsAreHitsUnlessTheirTitleSaysMore() {
+  @Test func `a column of hits has only hits, unless its title says more`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     run.record(.failed(ImageFailure(.reset, message: "")))
@@ -63,7 +63,7 @@ import Testing
     #expect(both[2].text.contains("| Hits and 304 |"))
   }
 
-  @Test("every form describes the cache in the same words") func theCacheIsToldInTheSameWords() {
+  @Test func `every form describes the cache in the same words`() {
     let report = makeRun().finish(
       makeEnd(after: .seconds(1)) {
         addStores(to: &$0)

@@ -12,7 +12,7 @@ import Testing
     return report
   }()
 
-  @Test("readable forms name the shard beside the job's name") func formsForPeopleNameItWhereTheJobsNameStands() {
+  @Test func `readable forms name the shard beside the job's name`() {
     for form in [TextReport(), MarkdownReport(), GitHubReport(), HTMLReport()] as [any ReportForm] {
       // A comma is escaped in properties of GitHub.
       let title = form.text(report).replacing("%2C", with: ",").firstMatch(of: #/[^<>\n]*\b1,200\b[^<>\n]*/#).map {
@@ -23,7 +23,7 @@ import Testing
     #expect(!TextReport().text(RichRun.report()).contains("shard"))
   }
 
-  @Test("machine-readable forms have the shard's number") func formsForProgramsTellItsNumber() {
+  @Test func `machine-readable forms have the shard's number`() {
     #expect(JSONReport().text(report).contains(#""shard": {"index": 2, "count": 1200, "by": "host"}"#))
     var whole = report
     whole.job.shard?.list = ReportedList(entries: 716, fingerprint: 0x0123_4567_89AB_CDEF)

@@ -4,22 +4,21 @@ import Testing
 
 @Suite struct TerminalTextTests {
   @Test(
-    "terminal control characters are shown instead of sent",
     arguments: [
       ("plain", "plain"), ("a\nb\r\tc", #"a\nb\r\tc"#), ("\u{1B}[2J", #"\u{1B}[2J"#), ("\u{7F}\u{9B}", #"\u{7F}\u{9B}"#),
       ("\u{202E}gnp", #"\u{202E}gnp"#), ("\u{2066}\u{200B}", #"\u{2066}\u{200B}"#), ("żółć 画像 🦊", "żółć 画像 🦊"),
     ]
   )
-  func whatSteersATerminalIsShownInstead(_ row: (text: String, shown: String)) {
+  func `terminal control characters are shown instead of sent`(_ row: (text: String, shown: String)) {
     #expect(escapedForTerminal(row.text) == row.shown)
   }
 
-  @Test("invalid UTF-8 is shown byte by byte") func bytesThatAreNotUTF8AreShownOneByOne() {
+  @Test func `invalid UTF-8 is shown byte by byte`() {
     let bytes: [UInt8] = [0x61, 0xFF, 0xE2, 0x82, 0x62, 0xED, 0xA0, 0x80, 0xF4]
     #expect(bytes.withUnsafeBytes { escapedForTerminal($0) } == #"a\xFF\xE2\x82b\xED\xA0\x80\xF4"#)
   }
 
-  @Test("decoding agrees with the standard library") func decodingAgreesWithTheStandardLibrary() {
+  @Test func `decoding agrees with the standard library`() {
     // Bytes that begin, continue and break sequences are likelier here than among all bytes.
     let alphabet: [UInt8] = [
       0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xDF, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5,
@@ -39,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("widths are a terminal's columns") func columnsAreThoseOfATerminal() {
+  @Test func `widths are a terminal's columns`() {
     #expect(columns(of: "abc…–") == 5)
     #expect(columns(of: "画像") == 4)
     #expect(columns(of: "e\u{301}") == 1)
@@ -48,7 +47,7 @@ import Testing
     #expect("abc".cut(to: 3) == "abc")
   }
 
-  @Test("numbers are formatted for people") func numbersAreWordedForAPerson() {
+  @Test func `numbers are formatted for people`() {
     #expect([0, 999, 1000, 10_000, 1_234_567].map { grouped($0) } == ["0", "999", "1,000", "10,000", "1,234,567"])
     #expect(
       [0, 999, 1000, 71_220_000, 99_960_000, 2_000_000_000].map { byteCount($0) } == [

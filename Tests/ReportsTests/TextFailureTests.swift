@@ -43,8 +43,7 @@ private func makeBrokenRun() -> RunReport {
     "empty", "truncated", "dimensions",
   ]
 
-  @Test("failures have the names of fail-on, and kinds get equal parts of the list")
-  func evenParts() throws {
+  @Test func `failures have the names of fail-on, and kinds get equal parts of the list`() throws {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport().text(report))
     #expect(page.allSatisfy { $0.count <= 80 })
@@ -57,8 +56,7 @@ private func makeBrokenRun() -> RunReport {
     expectGolden(page.dropFirst().prefix { !$0.hasPrefix("  http-status 410") }.joined(separator: "\n"), for: "first")
   }
 
-  @Test("the failure limit applies", arguments: [0, 1, 5, 13, 999, 1000, .max])
-  func limit(count: Int) {
+  @Test(arguments: [0, 1, 5, 13, 999, 1000, .max]) func `the failure limit applies`(count: Int) {
     let run = makeRun()
     let missing = ImageFailure(.httpStatus, status: 404, message: "no")
     for number in 1...700 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
@@ -70,10 +68,9 @@ private func makeBrokenRun() -> RunReport {
   }
 
   @Test(
-    "failures of blacklisted URLs end with the option that requests them again",
     arguments: [LoadOutcome.failed, .blacklisted]
   )
-  func retryAdvice(outcome: LoadOutcome) {
+  func `failures of blacklisted URLs end with the option that requests them again`(outcome: LoadOutcome) {
     let run = makeRun()
     run.record(
       .failed(ImageFailure(.httpStatus, status: 404, message: "no"), outcome: outcome),
@@ -83,8 +80,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(text.contains("again: --retry-blacklisted\n") == (outcome == .blacklisted))
   }
 
-  @Test("all failures are listed of a run that keeps them")
-  func allFailures() {
+  @Test func `all failures are listed of a run that keeps them`() {
     let run = RunReport(
       version: "",
       job: JobIdentity(name: "homepage", file: nil),
@@ -103,8 +99,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(json.contains("\"failures_omitted\": 200"))
   }
 
-  @Test("nothing is cut unless it goes to a terminal", arguments: [60, 80, 120])
-  func cutting(width: Int) {
+  @Test(arguments: [60, 80, 120]) func `nothing is cut unless it goes to a terminal`(width: Int) {
     let run = makeRun()
     let message = String(repeating: "a long reason ", count: 40)
     let url = "https://img.example.com/" + String(repeating: "long/", count: 100) + "a.png"
@@ -119,7 +114,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(shown.allSatisfy { $0.count <= max(width, 4 + 3 * width) } && shown.contains { $0.hasSuffix("…") })
   }
 
-  @Test("the verdict of a check is its last line") func theVerdictOfACheckIsItsLastLine() {
+  @Test func `the verdict of a check is its last line`() {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport(order: .failuresFirst).text(report)).dropLast()
     #expect(page.first == "Failures")
@@ -127,7 +122,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(page.last?.hasPrefix("homepage  FAILED  ") == true)
   }
 
-  @Test("quiet text has the failures that count, and nothing of another run") func quiet() {
+  @Test func `quiet text has the failures that count, and nothing of another run`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     let quiet = TextReport(detail: .failures)
@@ -136,7 +131,7 @@ private func makeBrokenRun() -> RunReport {
     expectGolden(quiet.text(run.finish(makeEnd(after: .seconds(1)))))
   }
 
-  @Test("verbose text shows the hosts, those with most failures first") func hosts() {
+  @Test func `verbose text shows the hosts, those with most failures first`() {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport(detail: .all).text(report))
     let hosts = page.firstIndex { $0.hasPrefix("Hosts") }!
@@ -144,7 +139,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(!TextReport().text(report).contains("Hosts"))
   }
 
-  @Test("every kind is shown, and many statuses are counted") func everyKindIsShownAndManyStatusesAreCounted() {
+  @Test func `every kind is shown, and many statuses are counted`() {
     let run = makeRun()
     for kind in FailureKind.ofURLs where kind != .httpStatus { run.record(.failed(ImageFailure(kind, message: "so"))) }
     let kinds = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
@@ -154,15 +149,14 @@ private func makeBrokenRun() -> RunReport {
     expectGolden(all.lines(with: "more"))
   }
 
-  @Test("a good run ends with its verdict too") func aRunInWhichAllIsWellEndsWithItsVerdictToo() {
+  @Test func `a good run ends with its verdict too`() {
     let run = makeRun()
     run.record(.make(.checked) { $0.attempts = 1 }, count: 3)
     let text = TextReport(order: .failuresFirst).text(run.finish(makeEnd(after: .milliseconds(400))))
     expectGolden(text)
   }
 
-  @Test("a message heads a kind only if all of its failures share it")
-  func sharedMessages() {
+  @Test func `a message heads a kind only if all of its failures share it`() {
     let run = makeRun()
     run.record(.failed(ImageFailure(.invalidURL, message: "no scheme")), url: "not a url", host: "", line: 1)
     run.record(.failed(ImageFailure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
@@ -176,7 +170,7 @@ private func makeBrokenRun() -> RunReport {
 
   // MARK: Failures that don't count
 
-  @Test("failures that don't count are listed separately") func failuresThatDoNotCountAreToldApart() {
+  @Test func `failures that don't count are listed separately`() {
     let judge = HalfKnown()
     let run = RunReport(
       version: "0.1.0",
@@ -199,8 +193,7 @@ private func makeBrokenRun() -> RunReport {
     )
   }
 
-  @Test("quiet text lists only the failures that count, also of a group that has both")
-  func quietOfKnown() {
+  @Test func `quiet text lists only the failures that count, also of a group that has both`() {
     let run = RunReport(
       version: "0.1.0",
       job: JobIdentity(name: "homepage", file: nil),
@@ -233,7 +226,7 @@ private func makeBrokenRun() -> RunReport {
 
   // MARK: The same images
 
-  @Test("placeholders and duplicates have a line each") func placeholdersAndDuplicatesHaveALineEach() {
+  @Test func `placeholders and duplicates have a line each`() {
     let run = makeRun()
     run.record(.downloaded(bytes: 68, milliseconds: 12), count: 20)
     var report = run.finish(makeEnd(after: .seconds(1)))

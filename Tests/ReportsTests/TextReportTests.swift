@@ -6,23 +6,23 @@ import Testing
 @Suite struct TextReportTests {
   private func text(_ report: FinishedReport, width: Int = 80) -> String { TextReport(width: width).text(report) }
 
-  @Test("a report with failures has this text") func failuresInFull() {
+  @Test func `a report with failures has this text`() {
     expectGolden(text(makeTroubledRun()))
   }
 
-  @Test("a wider terminal gets longer lines") func aWiderTerminalGetsMoreOnALine() {
+  @Test func `a wider terminal gets longer lines`() {
     let wide = text(makeTroubledRun(), width: 110)
     expectGolden(wide)
     #expect(wide.contains("/large/welcome-back@2x.jpg  urls/partners.csv:40\n"))
   }
 
-  @Test("colours only emphasise what the words say") func coloursOnlyUnderlineWhatTheWordsSay() {
+  @Test func `colours only emphasise what the words say`() {
     let colored = TextReport(width: 100, hasColor: true).text(makeTroubledRun())
     #expect(colored.contains("\u{1B}[31m   87\u{1B}[0m    0.9 %"))
     #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == text(makeTroubledRun(), width: 100))
   }
 
-  @Test("a good run takes one line") func allIsWellTakesALineAndTheCache() {
+  @Test func `a good run takes one line`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 10_000)
     let report = run.finish(
@@ -34,7 +34,7 @@ import Testing
     expectGolden(text(report))
   }
 
-  @Test("downloads have a speed") func whatWasFetchedHasItsSpeed() {
+  @Test func `downloads have a speed`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))
     run.record(.downloaded(bytes: 25_000, milliseconds: 12), count: 9)
@@ -42,7 +42,7 @@ import Testing
     expectGolden(text(report))
   }
 
-  @Test("only verbose text shows where the time went") func whatTheTimeWentToIsForWhoWantsToKnowMore() {
+  @Test func `only verbose text shows where the time went`() {
     let run = makeRun()
     run.record(.downloaded(bytes: 25_000, milliseconds: 12), count: 9)
     let report = run.finish(
@@ -54,7 +54,7 @@ import Testing
     #expect(TextReport(detail: .all, failureLimit: .max).text(report).hasSuffix("\nTime       71 % network, 16 % disk\n"))
   }
 
-  @Test("a run of hits only shows no network speed") func hitsAloneSayNothingOfTheNetworksSpeed() {
+  @Test func `a run of hits only shows no network speed`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 10_000)
     let report = run.finish(makeEnd(after: .milliseconds(20)) { $0.bottleneck = "cpu: one core was busy" })
@@ -62,13 +62,13 @@ import Testing
     expectGolden(TextReport(detail: .all, failureLimit: .max).text(report))
   }
 
-  @Test("one URL is singular") func oneURLIsNotPlural() {
+  @Test func `one URL is singular`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))
     expectGolden(text(run.finish(makeEnd(after: .milliseconds(4)))))
   }
 
-  @Test("an interruption comes first") func anInterruptionIsSaidFirst() {
+  @Test func `an interruption comes first`() {
     let run = makeRun()
     run.record(EntryResult(.hitMemory), count: 3)
     run.record(.downloaded(bytes: 25_000, milliseconds: 12))
@@ -82,7 +82,7 @@ import Testing
     expectGolden(text(report))
   }
 
-  @Test("a passed deadline comes first, whether or not it fails the run") func theDeadlineIsSaidFirstWhetherItFailsTheRunOrNot() {
+  @Test func `a passed deadline comes first, whether or not it fails the run`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 4)
     run.record(.failed(ImageFailure(.timeout, isTransient: true, message: "no answer in 60 s")))
@@ -97,7 +97,7 @@ import Testing
     expectGolden(lenient)
   }
 
-  @Test("a broken manifest comes first, and warnings follow") func aBrokenManifestIsSaidFirstAndWarningsStandBelow() {
+  @Test func `a broken manifest comes first, and warnings follow`() {
     let run = makeRun()
     run.record(EntryResult(.skipped), count: 4)
     let report = run.finish(
@@ -110,8 +110,7 @@ import Testing
     expectGolden(text(report))
   }
 
-  @Test("the verdict is one line unless it goes to a terminal")
-  func lineOfTheVerdict() {
+  @Test func `the verdict is one line unless it goes to a terminal`() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 4)
     let breakage = "urls/hero.csv.gz broke after line 9,120 of many more: the gzip data is damaged, and the rest is lost"
@@ -120,7 +119,7 @@ import Testing
     #expect(TextReport(isCut: true).text(report).split(separator: "\n").allSatisfy { $0.count <= 80 })
   }
 
-  @Test("an empty run says why") func anEmptyRunSaysWhy() {
+  @Test func `an empty run says why`() {
     let report = makeRun().finish(makeEnd(after: .seconds(3)) { $0.isEmpty = true })
     expectGolden(text(report, width: 120))
   }
@@ -137,8 +136,7 @@ import Testing
     return self.text(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }), width: 300)
   }
 
-  @Test("external text cannot steer the terminal", arguments: hostileTexts)
-  func textFromOutsideCannotSteerTheTerminal(_ hostile: String) {
+  @Test(arguments: hostileTexts) func `external text cannot steer the terminal`(_ hostile: String) {
     let page = makePage(of: hostile)
     for scalar in page.unicodeScalars where scalar != "\n" {
       #expect(![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory))

@@ -10,8 +10,7 @@ import Testing
     return totals
   }
 
-  @Test("entries finished since the last sample count in the next step")
-  func whatEndedSinceTheLastSampleCountsInTheStepOfTheNext() {
+  @Test func `entries finished since the last sample count in the next step`() {
     var recorder = TimelineRecorder()
     #expect(recorder.timeline == nil)
     recorder.sample(totals(2), receivedBytes: 10, elapsed: .milliseconds(100))
@@ -30,8 +29,7 @@ import Testing
     )
   }
 
-  @Test("above 120 steps the step doubles and sums are kept")
-  func stepsDoubleWhenThereAreMoreThanAHundredAndTwentyAndTheirSumsStay() throws {
+  @Test func `above 120 steps the step doubles and sums are kept`() throws {
     var recorder = TimelineRecorder()
     var steps: Set<Int> = []
     for number in 1...40_000 as ClosedRange<UInt64> {
@@ -53,7 +51,7 @@ import Testing
     #expect(recorder.timeline?.step == .seconds(64) && recorder.timeline?.steps.count == 79)
   }
 
-  @Test("a long silence is many empty steps") func aLongSilenceIsManyEmptySteps() throws {
+  @Test func `a long silence is many empty steps`() throws {
     var recorder = TimelineRecorder()
     recorder.sample(totals(1), receivedBytes: 0, elapsed: .zero)
     recorder.sample(totals(2), receivedBytes: 0, elapsed: .seconds(86_400 * 365))
@@ -62,7 +60,7 @@ import Testing
     #expect(timeline.step * timeline.steps.count > .seconds(86_400 * 365))
   }
 
-  @Test("a sample at a step's end belongs to the next step") func aSampleOfTheLimitsOwnMomentIsInANewStep() throws {
+  @Test func `a sample at a step's end belongs to the next step`() throws {
     var recorder = TimelineRecorder()
     recorder.sample(totals(1), receivedBytes: 0, elapsed: .milliseconds(29_999))
     #expect(recorder.timeline?.steps.count == 120 && recorder.timeline?.step == .milliseconds(250))
@@ -70,7 +68,7 @@ import Testing
     #expect(recorder.timeline?.steps.count == 61 && recorder.timeline?.step == .milliseconds(500))
   }
 
-  @Test("a report has the timeline up to its end") func aReportHasTheTimelineThatWasSampledUpToItsEnd() throws {
+  @Test func `a report has the timeline up to its end`() throws {
     let run = makeRun()
     run.record(.downloaded(bytes: 100, milliseconds: 1), count: 3)
     #expect(run.finish(makeEnd(after: .seconds(1))).timeline == nil)

@@ -31,8 +31,7 @@ import Testing
     return run.finish(makeEnd(after: .seconds(bad)))
   }
 
-  @Test("a report has the last 30 runs of the JSON reports that are its baselines, in every form for people")
-  func trend() throws {
+  @Test func `a report has the last 30 runs of the JSON reports that are its baselines, in every form for people`() throws {
     var last: FinishedReport?
     for bad in 1...35 {
       let report = try run(bad, baseline: last == nil ? nil : "last.json")
@@ -51,8 +50,7 @@ import Testing
     #expect(forms[2].contains("id=\"trend\""))
   }
 
-  @Test("there is no trend without a baseline, or with one of rows, and a longer one is refused")
-  func none() throws {
+  @Test func `there is no trend without a baseline, or with one of rows, and a longer one is refused`() throws {
     #expect(try run(3, baseline: nil).trend.isEmpty)
     folder.write(#"{"url":"https://a.example/0.jpg","outcome":"failed","kind":"timeout"}"# + "\n", to: "rows.jsonl")
     let report = try run(3, baseline: "rows.jsonl")
@@ -66,8 +64,7 @@ import Testing
     #expect(throws: ReportReadingError.self) { try folder.report("long.json") }
   }
 
-  @Test("new failures come before known ones, with a badge, in every form for people")
-  func newFirst() throws {
+  @Test func `new failures come before known ones, with a badge, in every form for people`() throws {
     folder.write(JSONReport().text(try run(40, baseline: nil)), to: "last.json")
     let judge = try #require(try FailureBaseline(path: folder.file("last.json")))
     let run = RunReport(

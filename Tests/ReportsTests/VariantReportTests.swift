@@ -37,8 +37,7 @@ import Testing
     .make(outcome) { $0.remoteCache = status }
   }
 
-  @Test("rows name variant, edge and remote cache, if present")
-  func rows() throws {
+  @Test func `rows name variant, edge and remote cache, if present`() throws {
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let results = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, .unknown)]
     try journal.finish(run(results, journals: [journal]).finish(makeEnd()))
@@ -52,8 +51,7 @@ import Testing
     )
   }
 
-  @Test("hosts count remote cache results by edge, shared requests once, and failures name their variant")
-  func jsonReport() throws {
+  @Test func `hosts count remote cache results by edge, shared requests once, and failures name their variant`() throws {
     let failure = ImageFailure(.remoteCache, message: "no cache had it")
     var failed = EntryResult.failed(failure)
     failed.remoteCache = .miss
@@ -69,8 +67,7 @@ import Testing
     #expect((try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: any Sendable]) != nil)
   }
 
-  @Test("without edges a host has one count, and without checks it has none")
-  func plainCounts() {
+  @Test func `without edges a host has one count, and without checks it has none`() {
     let run = makeRun()
     run.record(result(.checked, .hit), count: 9)
     run.record(result(.checked, .miss))
@@ -80,8 +77,7 @@ import Testing
     #expect(text.split(separator: "remote_cache", omittingEmptySubsequences: false).count == 2)
   }
 
-  @Test("the text report shows the remote hit ratio by host and edge, even if all is good")
-  func textOfGoodRuns() {
+  @Test func `the text report shows the remote hit ratio by host and edge, even if all is good`() {
     let good = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, nil)]
     let text = TextReport().text(
       run(good + good + [result(.checked, nil), result(.checked, .hit), result(.checked, .hit)]).finish(
@@ -92,8 +88,7 @@ import Testing
     #expect(!TextReport().text(run([result(.checked, nil)]).finish(makeEnd(after: .seconds(1)))).contains("Remote"))
   }
 
-  @Test("examples of failures name their variant and edge, escaped")
-  func textOfFailures() {
+  @Test func `examples of failures name their variant and edge, escaped`() {
     let failed = EntryResult.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
     let text = TextReport().text(run([failed, failed]).finish(makeEnd(after: .seconds(1))))
     #expect(

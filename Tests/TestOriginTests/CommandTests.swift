@@ -4,8 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RunningCommandTests {
-  @Test("a command gets arguments, environment, folder and input, and its output is captured")
-  func givesArgumentsEnvironmentFolderAndInputAndTakesAllOutput() async throws {
+  @Test func `a command gets arguments, environment, folder and input, and its output is captured`() async throws {
     let folder = TemporaryDirectory()
     let result = try await Command.run(
       "/bin/sh",
@@ -20,7 +19,7 @@ struct RunningCommandTests {
     #expect(result.errorText == "problem\n")
   }
 
-  @Test("a signal ends a command that reads an open pipe") func aSignalEndsACommandThatReadsAnOpenPipe() async throws {
+  @Test func `a signal ends a command that reads an open pipe`() async throws {
     let command = try Command("/bin/sh", ["-c", "trap 'echo stopping; exit 9' TERM; echo ready; read line"], input: .open)
     try await command.waitForOutput("ready")
     command.send(SIGTERM)
@@ -33,7 +32,7 @@ struct RunningCommandTests {
     killed.kill()
   }
 
-  @Test("input can be written in parts") func inputCanBeGivenInParts() async throws {
+  @Test func `input can be written in parts`() async throws {
     let command = try Command("/bin/cat", input: .open)
     command.write("one\n")
     try await command.waitForOutput("one")
@@ -42,16 +41,14 @@ struct RunningCommandTests {
     #expect(try await command.wait().outputText == "one\ntwo\n")
   }
 
-  @Test("a command inherits no descriptors and no ignored signals") func aCommandInheritsNoDescriptorAndNoIgnoredSignal()
-    async throws
-  {
+  @Test func `a command inherits no descriptors and no ignored signals`() async throws {
     let result = try await Command.run("/bin/sh", ["-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"])
     // The two bits on the left, signals 32 and 33, belong to the C library.
     #expect(result.outputText.hasPrefix("0\n1\n2\n3\nSigIgn:"))
     #expect(result.outputText.hasSuffix("0000000\n"))
   }
 
-  @Test("a closed reader ends the writer") func aReaderThatGoesEndsTheWriter() async throws {
+  @Test func `a closed reader ends the writer`() async throws {
     let result = try await Command.run("/usr/bin/yes", output: .closedAfter(bytes: 10))
     #expect(result.ending == .signalled(SIGPIPE))
     #expect(result.output.count == 10)
@@ -60,7 +57,7 @@ struct RunningCommandTests {
     #expect(full.errorText.contains("No space left on device"))
   }
 
-  @Test("a terminal is a terminal") func aTerminalIsATerminal() async throws {
+  @Test func `a terminal is a terminal`() async throws {
     let script =
       "trap 'stty size; exit 5' WINCH; test -t 0 && test -t 1 && test -t 2 && stty size </dev/tty; read x; echo $x; read y"
     let command = try Command("/bin/sh", ["-c", script], terminal: .init(columns: 71, rows: 13))
@@ -75,7 +72,7 @@ struct RunningCommandTests {
     #expect(result.status == 5)
   }
 
-  @Test("a terminal can leave standard output a pipe") func aTerminalCanLeaveStandardOutputAPipe() async throws {
+  @Test func `a terminal can leave standard output a pipe`() async throws {
     let result = try await Command.run(
       "/bin/sh",
       ["-c", "test -t 1 || echo pipe; test -t 2 && echo terminal >&2"],
@@ -85,13 +82,11 @@ struct RunningCommandTests {
     #expect(result.errorText == "terminal\r\n")
   }
 
-  @Test("a missing executable is an error") func aMissingExecutableIsAnError() {
+  @Test func `a missing executable is an error`() {
     #expect(throws: SpawnFailure.self) { try Command("/nowhere/at/all") }
   }
 
-  @Test("waiting for missing text fails once the command ends") func waitingForTextThatNeverComesFailsOnceTheCommandEnds()
-    async throws
-  {
+  @Test func `waiting for missing text fails once the command ends`() async throws {
     let command = try Command("/bin/echo", ["other"])
     await #expect(throws: WaitTimeout.self) { try await command.waitForOutput("never") }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct GateTests {
-  @Test("held responses wait for their gate") func heldAnswersWaitForTheirGate() async throws {
+  @Test func `held responses wait for their gate`() async throws {
     let origin = try Origin(fallback: .body(bytes("x")))
     let gate = origin.holdAll()
     let clients = try (0..<3).map { _ in try RawClient(port: origin.port) }
@@ -17,7 +17,7 @@ struct GateTests {
     try await origin.waitForInFlight(0)
   }
 
-  @Test("a held path doesn't hold others") func aHeldPathDoesNotHoldOthers() async throws {
+  @Test func `a held path doesn't hold others`() async throws {
     let origin = try Origin(fallback: .status(200))
     let gate = origin.hold("/a")
     let client = try RawClient(port: origin.port)
@@ -29,7 +29,7 @@ struct GateTests {
     #expect(try client.readHead().hasPrefix("HTTP/1.1 200"))
   }
 
-  @Test("a slow body takes one step per byte") func aSlowBodyTakesAStepAByte() throws {
+  @Test func `a slow body takes one step per byte`() throws {
     let gate = Gate()
     let origin = try Origin(["/": .slow(bytes("hello"), gate)])
     let client = try RawClient(port: origin.port)
@@ -44,9 +44,7 @@ struct GateTests {
     #expect(try client.read(3) == "llo")
   }
 
-  @Test("steps release responses in order and skip departed clients") func stepsLetThroughInTheOrderOfArrivalAndSkipThoseWhoLeft()
-    async throws
-  {
+  @Test func `steps release responses in order and skip departed clients`() async throws {
     let gate = Gate()
     let origin = try Origin(fallback: .held(gate, then: .status(200)))
     var clients: [RawClient?] = []
@@ -63,7 +61,7 @@ struct GateTests {
     #expect(gate.waiting == 1)
   }
 
-  @Test("a timeout fails with a message") func waitingForWhatNeverComesFailsWithASentence() async throws {
+  @Test func `a timeout fails with a message`() async throws {
     let origin = try Origin()
     await #expect {
       try await origin.waitForRequests(1, timeout: .milliseconds(1))

@@ -2,26 +2,26 @@ import TestSupport
 import Testing
 
 @Suite struct GoldenSentencesTests {
-  @Test("a sentence of the running test is found in its golden file") func aSentenceOfTheTest() {
+  @Test func `a sentence of the running test is found in its golden file`() {
     expectGolden("cannot open TMP: no such file")
     expectGolden("two lines,\nthe second behind an escape: \u{1B}[31m", for: "a label")
   }
 
-  @Test("other sentences, other labels and silence fail", .disabled(if: Golden.isUpdating, "they would be recorded"))
-  func others() {
+  @Test(.disabled(if: Golden.isUpdating, "they would be recorded"))
+  func `other sentences, other labels and silence fail`() {
     withKnownIssue { expectGolden("nobody says this") }
     withKnownIssue { expectGolden(nil) }
     withKnownIssue { expectGolden("") }
   }
 
-  @Test("what differs from run to run is masked") func masks() {
+  @Test func `what differs from run to run is masked`() {
     let folder = TemporaryDirectory()
     let said = "\(folder.file("a.txt")): http://127.0.0.1:40123/a, [::1]:40123, port 40123, process 4711".masked
     #expect(said == "TMP/a.txt: http://127.0.0.1:PORT/a, [::1]:PORT, port PORT, process PID")
     #expect("test: 300 URLs in 0.4 s, 24/s, 1.4 kB/s, 1 min 15 s".timeless == "test: 300 URLs in TIME, TIME, TIME, TIME")
   }
 
-  @Test("a golden file is read as it was written") func reading() {
+  @Test func `a golden file is read as it was written`() {
     var file = SentenceFile("")
     file.sections = [
       "Suite.second": [Sentence(text: "a\n## b\n\n- c\n").line, Sentence(text: "a", label: "x").line], "Suite.first": ["- a"],
@@ -46,7 +46,7 @@ import Testing
     #expect(SentenceFile(file.text).sections == file.sections)
   }
 
-  @Test("an ellipsis in a golden file stands for any text") func gaps() {
+  @Test func `an ellipsis in a golden file stands for any text`() {
     var file = SentenceFile("")
     file.sections = ["Suite.test": ["- [x] cannot open ⋯: ⋯ denied⋯", "- ⋯ is full"]]
     func isHeld(_ text: String, _ label: String?) -> Bool {
@@ -58,7 +58,7 @@ import Testing
     #expect(!isHeld("the disk is full of it", nil))
   }
 
-  @Test("a failure shows the actual and the expected sentence") func failures() {
+  @Test func `a failure shows the actual and the expected sentence`() {
     var file = SentenceFile("")
     file.sections = ["Suite.test": ["- [x] old words", "- [y] others", "- plain"]]
     #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.test") == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MisbehaviourTests {
-  @Test("a truncated body ends early and cleanly") func aCutBodyEndsEarlyInGoodOrder() throws {
+  @Test func `a truncated body ends early and cleanly`() throws {
     let origin = try Origin(["/": .cut(afterBytes: 3, declared: 5, of: bytes("hello"))])
     let (text, ending) = try all("/", origin)
     #expect(text == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel")
@@ -13,12 +13,12 @@ struct MisbehaviourTests {
     try origin.waitForInFlight(0)
   }
 
-  @Test("a wrong length sends the whole body") func aWrongLengthSendsTheWholeBody() throws {
+  @Test func `a wrong length sends the whole body`() throws {
     let origin = try Origin(["/": .wrongLength(declared: 3, actual: bytes("hello"))])
     #expect(try all("/", origin).text == "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhello")
   }
 
-  @Test("a reset breaks the connection") func aResetBreaksTheConnection() throws {
+  @Test func `a reset breaks the connection`() throws {
     let origin = try Origin(["/at-once": .reset, "/later": .reset(afterBytes: 6, declared: 9, of: bytes("hello"))])
     let (nothing, first) = try all("/at-once", origin)
     #expect(nothing == "")
@@ -28,16 +28,14 @@ struct MisbehaviourTests {
     #expect(second == .failed(ECONNRESET))
   }
 
-  @Test("a closed connection sends nothing") func aClosedConnectionGivesNothing() throws {
+  @Test func `a closed connection sends nothing`() throws {
     let origin = try Origin(["/": .close])
     let (text, ending) = try all("/", origin)
     #expect(text == "")
     #expect(ending == .closed)
   }
 
-  @Test("a stalled response stays in flight until the client leaves") func aStalledResponseStaysInFlightUntilTheClientGoes()
-    throws
-  {
+  @Test func `a stalled response stays in flight until the client leaves`() throws {
     let origin = try Origin(["/": .stall(afterBytes: 2, declared: 5, of: bytes("hello"))])
     var client: RawClient? = try RawClient(port: origin.port)
     client?.request("/")
@@ -49,17 +47,17 @@ struct MisbehaviourTests {
     try origin.waitForOpenConnections(0)
   }
 
-  @Test("raw bytes are sent unchanged") func rawBytesGoOutAsTheyAre() throws {
+  @Test func `raw bytes are sent unchanged`() throws {
     let origin = try Origin(["/": .raw("HTTP/9.9 what\nno colon\n\n")])
     #expect(try all("/", origin).text == "HTTP/9.9 what\nno colon\n\n")
   }
 
-  @Test("a refused port refuses connections") func aRefusedPortRefuses() throws {
+  @Test func `a refused port refuses connections`() throws {
     let refused = RefusedPort()
     #expect(throws: SystemFailure(code: ECONNREFUSED)) { try RawClient(port: refused.port) }
   }
 
-  @Test("a black hole never connects") func aBlackHoleNeverConnects() throws {
+  @Test func `a black hole never connects`() throws {
     let hole = BlackHole()
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
     defer { close(descriptor) }

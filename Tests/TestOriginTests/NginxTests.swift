@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct NginxTests {
-  @Test("nginx serves a folder and counts requests") func servesAFolderAndCountsItsRequests() async throws {
+  @Test func `nginx serves a folder and counts requests`() async throws {
     let folder = TemporaryDirectory()
     let paths = SampleImages.writeTree(3, in: folder)
     let nginx = try await Nginx(serving: folder.path)
@@ -17,7 +17,7 @@ struct NginxTests {
     #expect(nginx.requests == ["GET /000/000002.jpg 200"])
   }
 
-  @Test("nginx reloads with other directives") func reloadsWithOtherDirectives() async throws {
+  @Test func `nginx reloads with other directives`() async throws {
     let nginx = try await Nginx(serving: TemporaryDirectory().path)
     try await nginx.reload(directives: "location = /gone { return 410; }")
     let client = try RawClient(port: nginx.port)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OriginTests {
-  @Test("the origin serves its routes and records requests") func answersItsRoutesAndRemembersTheRequests() throws {
+  @Test func `the origin serves its routes and records requests`() throws {
     let origin = try Origin(["/a.jpg": .body(bytes("hello"), type: "image/jpeg", headers: ["ETag": "\"1\""])])
     let client = try RawClient(port: origin.port)
 
@@ -27,27 +27,27 @@ struct OriginTests {
     #expect(origin.connectionsOpened == 1)
   }
 
-  @Test("a HEAD request gets no body") func aHeadRequestGetsNoBody() throws {
+  @Test func `a HEAD request gets no body`() throws {
     let origin = try Origin(["/a": .body(bytes("hello"))])
     let client = try RawClient(port: origin.port)
     client.request("/a", method: "HEAD", headers: "Connection: close\r\n")
     #expect(client.readAll().text == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
   }
 
-  @Test("a sequence counts by path and repeats its last behaviour") func aSequenceCountsByPathAndRepeatsItsLast() throws {
+  @Test func `a sequence counts by path and repeats its last behaviour`() throws {
     let origin = try Origin(fallback: .sequence([.status(503), .status(200)]))
     #expect(try ["/a", "/a", "/b", "/a"].map { try status($0, origin) } == [503, 200, 503, 200])
     origin.set("/a", .sequence([.status(500), .status(204)]))
     #expect(try ["/a", "/a"].map { try status($0, origin) } == [500, 204])
   }
 
-  @Test("a route with a query takes precedence over its path") func aWholeTargetGoesBeforeItsPath() throws {
+  @Test func `a route with a query takes precedence over its path`() throws {
     let origin = try Origin(["/a": .status(201), "/a?b": .status(202)])
     origin.setFallback { .status($0.method == "GET" ? 410 : 405) }
     #expect(try ["/a?b", "/a?c", "/a", "/c"].map { try status($0, origin) } == [202, 201, 201, 410])
   }
 
-  @Test("chunked bodies and those without a length arrive whole") func chunksAndBodiesWithoutALengthArriveWhole() throws {
+  @Test func `chunked bodies and those without a length arrive whole`() throws {
     let origin = try Origin(["/chunked": .chunked([bytes("hel"), bytes("lo")]), "/endless": .noLength(bytes("hello"))])
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     #expect(try all("/chunked", origin, headers: "Connection: close\r\n").text == head + "3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n")
@@ -56,7 +56,7 @@ struct OriginTests {
     #expect(ending == .closed)
   }
 
-  @Test("requests of one connection are served in order") func requestsOfOneConnectionAreAnsweredInTheirOrder() throws {
+  @Test func `requests of one connection are served in order`() throws {
     let origin = try Origin(["/b": .body(bytes("b"))])
     let gate = Gate()
     origin.set("/a", .held(gate, then: .body(bytes("a"))))
@@ -69,7 +69,7 @@ struct OriginTests {
     #expect(try client.read(2 * head.utf8.count + 2) == head + "a" + head + "b")
   }
 
-  @Test("every host listens") func everyHostListens() throws {
+  @Test func `every host listens`() throws {
     let origin = try Origin(fallback: .computed { .body(bytes("\($0.port)")) }, addresses: [.ipv4, .ipv4, .ipv6])
     #expect(Set(origin.ports).count == 3)
     for (host, port) in origin.ports.enumerated() {
@@ -82,7 +82,7 @@ struct OriginTests {
     #expect(origin.peakInFlight == 1)
   }
 
-  @Test("a stopped origin is gone") func aStoppedOriginIsGone() throws {
+  @Test func `a stopped origin is gone`() throws {
     let origin = try Origin(fallback: .stall)
     let client = try RawClient(port: origin.port)
     client.request("/")
@@ -93,7 +93,7 @@ struct OriginTests {
     origin.stop()
   }
 
-  @Test("a released origin is gone") func anOriginThatNobodyHoldsIsGone() throws {
+  @Test func `a released origin is gone`() throws {
     var origin: Origin? = try Origin(fallback: .stall)
     let client = try RawClient(port: try #require(origin?.port))
     client.request("/")

@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 struct SampleImagesTests {
-  @Test("padded images have their size and are readable", arguments: [0, 1, 65_533, 65_534, 200_000])
-  func paddedImagesAreOfTheirSizeAndReadable(padding: Int) async throws {
+  @Test(arguments: [0, 1, 65_533, 65_534, 200_000])
+  func `padded images have their size and are readable`(padding: Int) async throws {
     let folder = TemporaryDirectory()
     let one = SampleImages.jpeg(1, padding: padding)
     #expect(one != SampleImages.jpeg(2, padding: padding))
@@ -13,14 +13,14 @@ struct SampleImagesTests {
     #expect(seen.output.starts(with: bytes("P6\n32 24\n255\n")))
   }
 
-  @Test("PNGs have correct checksums") func pngsHaveRightSums() {
+  @Test func `PNGs have correct checksums`() {
     // The checksum of an IEND chunk is the same in every PNG file.
     #expect(SampleImages.basePNG.suffix(4) == [0xae, 0x42, 0x60, 0x82])
     #expect(SampleImages.png(1) != SampleImages.png(2))
     #expect(SampleImages.png(1).count == SampleImages.basePNG.count + 12 + "Comment.image 1".count)
   }
 
-  @Test("a tree has a thousand images per folder") func aTreeHasAThousandAFolder() {
+  @Test func `a tree has a thousand images per folder`() {
     let folder = TemporaryDirectory()
     let paths = SampleImages.writeTree(1001, in: folder)
     #expect(paths[999] == "000/000999.jpg")
@@ -29,7 +29,7 @@ struct SampleImagesTests {
     #expect(SampleImages.manifest(of: paths.suffix(1), base: "http://h") == "http://h/001/001000.jpg\n")
   }
 
-  @Test("the same seed gives the same numbers") func theSameSeedGivesTheSameNumbers() {
+  @Test func `the same seed gives the same numbers`() {
     var random = SeededRandom(seed: 1_234_567)
     // The first numbers of the authors' C code for this seed.
     #expect(
@@ -40,7 +40,7 @@ struct SampleImagesTests {
     #expect(one.bytes(9) == other.bytes(9))
   }
 
-  @Test("usage is the given process's") func usageIsThatOfTheProcessAskedFor() async throws {
+  @Test func `usage is the given process's`() async throws {
     let command = try Command("/bin/cat", input: .open)
     command.write("x\n")
     try await command.waitForOutput("x")

@@ -21,7 +21,7 @@ public func expectGolden(_ text: String?, for label: String? = nil, sourceLocati
     return
   }
   let place = test.sourceLocation
-  let heading = "\(place.fileName.dropLast(".swift".count)).\(test.name.prefix { $0 != "(" })"
+  let heading = "\(place.fileName.dropLast(".swift".count)).\(test.displayName ?? "\(test.name.prefix { $0 != "(" })")"
   let problem = goldenSentences.withLock { modules in
     modules[place.moduleName, default: GoldenModule(name: place.moduleName)]
       .problem(with: Sentence(text: text.masked, label: label?.masked.shortened), under: heading)

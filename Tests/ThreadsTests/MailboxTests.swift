@@ -5,7 +5,7 @@ import Testing
 @testable import Threads
 
 @Suite struct MailboxTests {
-  @Test("one sender's messages arrive in order") func messagesOfOneSenderArriveInTheirOrder() throws {
+  @Test func `one sender's messages arrive in order`() throws {
     let mailbox = Mailbox<Int>()
     let sender = try WorkerThread(name: "sender") { (0..<10_000).forEach(mailbox.post) }
     var received: [Int] = []
@@ -17,7 +17,7 @@ import Testing
     #expect(received == Array(0..<10_000))
   }
 
-  @Test("a wait for many messages ends with the last one") func aWaitForManyEndsWithTheLastOfThem() throws {
+  @Test func `a wait for many messages ends with the last one`() throws {
     let mailbox = Mailbox<Int>()
     let sender = try WorkerThread(name: "sender") { (0..<64).forEach(mailbox.post) }
     #expect(mailbox.wait(for: 64) == .messages)
@@ -26,7 +26,7 @@ import Testing
     sender.join()
   }
 
-  @Test("a wait for many messages ends at its deadline with fewer") func aWaitForManyEndsAtItsDeadlineWithFewer() {
+  @Test func `a wait for many messages ends at its deadline with fewer`() {
     let mailbox = Mailbox<Int>()
     mailbox.post(7)
     #expect(mailbox.wait(for: 2, until: TimeSource.system.monotonic().advanced(by: .milliseconds(2))) == .timeout)
@@ -36,14 +36,14 @@ import Testing
     #expect(mailbox.wait(for: 2) == .messages)
   }
 
-  @Test("a wait ends at its deadline without a message") func aWaitEndsAtItsDeadlineWithoutAMessage() {
+  @Test func `a wait ends at its deadline without a message`() {
     let mailbox = Mailbox<Int>()
     let deadline = TimeSource.system.monotonic().advanced(by: .milliseconds(2))
     #expect(mailbox.wait(until: deadline) == .timeout)
     #expect(TimeSource.system.monotonic() >= deadline)
   }
 
-  @Test("a wait ends when the other descriptor is readable") func aWaitEndsWhenTheOtherDescriptorCanBeRead() {
+  @Test func `a wait ends when the other descriptor is readable`() {
     let mailbox = Mailbox<Int>()
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -54,7 +54,7 @@ import Testing
     #expect(mailbox.wait(orReadable: ends[0]) == .messages)
   }
 
-  @Test("a message posted before the wait ends it at once") func aMessagePostedBeforeTheWaitEndsItAtOnce() {
+  @Test func `a message posted before the wait ends it at once`() {
     let mailbox = Mailbox<Int>()
     mailbox.post(7)
     #expect(mailbox.wait() == .messages)
@@ -64,8 +64,7 @@ import Testing
 }
 
 extension MailboxTests {
-  @Test("without a wake-up descriptor messages and deadlines still arrive")
-  func withoutADescriptorToWakeByMessagesAndDeadlinesComeStill() throws {
+  @Test func `without a wake-up descriptor messages and deadlines still arrive`() throws {
     let mailbox = Mailbox<Int>(withoutEvent: ())
     let sender = try WorkerThread(name: "sender") { (0..<100).forEach(mailbox.post) }
     var received: [Int] = []

@@ -5,7 +5,7 @@ import Testing
 import Threads
 
 @Suite struct WorkerThreadTests {
-  @Test("a thread is current only on itself, until it ends") func aThreadIsCurrentOnItselfAloneAndUntilItEnds() throws {
+  @Test func `a thread is current only on itself, until it ends`() throws {
     let thread = Watched<WorkerThread?>(nil)
     let isCurrent = Mutex(false)
     let started = try WorkerThread(name: "test") {
@@ -23,9 +23,7 @@ import Threads
     #expect(isCurrent.withLock { $0 } && !started.isCurrent)
   }
 
-  @Test("a thread that reuses an ended one's handle is another thread") func aThreadThatHasTheHandleOfAnEndedOneIsNotTheSame()
-    throws
-  {
+  @Test func `a thread that reuses an ended one's handle is another thread`() throws {
     let ended = try (0..<50).map { _ in
       let thread = try WorkerThread(name: "ended") {}
       thread.join()
@@ -35,7 +33,7 @@ import Threads
     try WorkerThread(name: "later") { count.withLock { $0 = ended.filter(\.isCurrent).count } }.join()
     #expect(count.withLock { $0 } == 0)
   }
-  @Test("a timed join returns whether the thread has ended") func whoWaitsUntilAMomentIsToldWhetherTheThreadHasEnded() throws {
+  @Test func `a timed join returns whether the thread has ended`() throws {
     let mayEnd = Watched(false)
     let thread = try WorkerThread(name: "slow") {
       do { try mayEnd.wait(for: "the end") { $0 } } catch { Issue.record(error) }

@@ -4,8 +4,8 @@ import Testing
 @testable import WarmJobs
 
 @Suite struct OpenFileBudgetTests {
-  @Test("transfers fit into the limit of open files", arguments: [(20, 1), (64, 2), (256, 50), (1024, 242), (1 << 20, 262_130)])
-  func transfersFitIntoTheFilesThatMayBeOpen(limit: Int, transfers: Int) {
+  @Test(arguments: [(20, 1), (64, 2), (256, 50), (1024, 242), (1 << 20, 262_130)])
+  func `transfers fit into the limit of open files`(limit: Int, transfers: Int) {
     let budget = OpenFileBudget(limit: limit)
     #expect(budget.transfers == transfers)
     #expect(budget.warning(concurrency: transfers) == nil)

@@ -8,7 +8,6 @@ import Testing
   private static let size = ImageSize(width: 40, height: 30)
 
   @Test(
-    "a failure by a rule names the key to change",
     arguments: [
       (.tooFewBytes(5, minimum: 10), "the image has 5 bytes; verify.bytes.min is 10"),
       (.tooManyBytes(50, maximum: 10), "the image has 50 bytes; verify.bytes.max is 10"),
@@ -69,13 +68,12 @@ import Testing
       ),
     ] as [(FailureReason, String)]
   )
-  func failures(_ reason: FailureReason, _ sentence: String) {
+  func `a failure by a rule names the key to change`(_ reason: FailureReason, _ sentence: String) {
     #expect(JobWording().sentence(reason) == sentence)
     for key in ["verify.", "request.", "max-bytes"] { #expect(!"\(reason)".contains(key)) }
   }
 
-  @Test("an error of the cache names the key to change, if there is one")
-  func cacheErrors() {
+  @Test func `an error of the cache names the key to change, if there is one`() {
     #expect(
       CacheError.diskFull(path: "/c").jobSentence == "no space left for the cache at /c; free disk space, or set cache.max-size"
     )

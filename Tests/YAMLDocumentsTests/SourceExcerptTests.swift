@@ -2,14 +2,14 @@ import Testing
 import YAMLDocuments
 
 @Suite struct SourceExcerptTests {
-  @Test("carets are under the token") func caretsStandUnderTheToken() throws {
+  @Test func `carets are under the token`() throws {
     let excerpt = try #require(makeExcerpt("  per-hst: 3", columns: 3..<10))
     #expect(excerpt.line == "  per-hst: 3")
     #expect(excerpt.padding == "  ")
     #expect(excerpt.carets == "^~~~~~~")
   }
 
-  @Test("wide characters take two cells, and combining marks none") func wideCharactersTakeTwoCellsAndMarksNone() throws {
+  @Test func `wide characters take two cells, and combining marks none`() throws {
     let wide = try #require(makeExcerpt("日本: 🙂", columns: 5..<6))
     #expect(wide.padding.count == 6)
     #expect(wide.carets == "^~")
@@ -17,26 +17,26 @@ import YAMLDocuments
     #expect(combining.padding.count == 3)
   }
 
-  @Test("tabs take one cell") func tabsTakeOneCell() throws {
+  @Test func `tabs take one cell`() throws {
     let excerpt = try #require(makeExcerpt("a:\tb", columns: 4..<5))
     #expect(excerpt.line == "a: b")
     #expect(excerpt.padding.count == 3)
   }
 
-  @Test("terminal control characters aren't shown") func whatATerminalWouldActUponIsNotShown() throws {
+  @Test func `terminal control characters aren't shown`() throws {
     let excerpt = try #require(makeExcerpt("a: \u{1B}[31m\u{202E}x", columns: 4..<5))
     #expect(excerpt.line == "a: \u{FFFD}[31m\u{FFFD}x")
     #expect(SourceExcerpt.visible("a\u{7}b") == "a\u{FFFD}b")
   }
 
-  @Test("secrets aren't shown") func secretsAreNotShown() throws {
+  @Test func `secrets aren't shown`() throws {
     let secret = range(columns: 8..<14)
     let excerpt = try #require(SourceExcerpt(at: location("Token: secret, Bad Name: x", columns: 16..<24), hiding: [secret]))
     #expect(excerpt.line == "Token: ******, Bad Name: x")
     #expect(excerpt.padding.count == 15)
   }
 
-  @Test("long lines are truncated around the token") func longLinesAreCutAroundTheToken() throws {
+  @Test func `long lines are truncated around the token`() throws {
     let line = String(repeating: "a", count: 500) + "HERE" + String(repeating: "b", count: 500)
     let excerpt = try #require(makeExcerpt(line, columns: 501..<505))
     #expect(excerpt.line.count == SourceExcerpt.maximumWidthCells + 2)
@@ -45,7 +45,7 @@ import YAMLDocuments
     #expect(excerpt.carets == "^~~~")
   }
 
-  @Test("a location after the end has one caret") func aPlaceBehindTheEndHasOneCaret() throws {
+  @Test func `a location after the end has one caret`() throws {
     let excerpt = try #require(makeExcerpt("a:", columns: 3..<3))
     #expect(excerpt.padding.count == 2)
     #expect(excerpt.carets == "^")

@@ -3,7 +3,7 @@ import Testing
 import YAMLDocuments
 
 @Suite struct YAMLDocumentTests {
-  @Test("every node has its location") func everyNodeKnowsWhereItStands() throws {
+  @Test func `every node has its location`() throws {
     let document = try parse("a: 1\nlist:\n  - x\n  - {k: \"v w\"}\n")
     let root = try #require(document.root.mapping)
     #expect(root["a"]?.scalar == YAMLScalar("1", isPlain: true))
@@ -16,17 +16,16 @@ import YAMLDocuments
     #expect(value.location.text == "\"v w\"")
   }
 
-  @Test("columns count characters") func columnsAreCharacters() throws {
+  @Test func `columns count characters`() throws {
     let root = try #require(try parse("ключ: {日本: é, b: c}\n").root.mapping)
     let inner = try #require(root["ключ"]?.mapping)
     #expect(inner["b"]?.location.label == "job.yaml:1:18")
   }
 
   @Test(
-    "byte order marks and line ends don't shift locations",
     arguments: ["\u{FEFF}a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2\r", "a: 1\u{2028}b: 2"]
   )
-  func marksAndLineEndsDoNotShiftPlaces(text: String) throws {
+  func `byte order marks and line ends don't shift locations`(text: String) throws {
     let document = try parse(text)
     let second = try #require(document.root.mapping?.pairs.last)
     #expect(second.key.scalar?.text == "b")
@@ -34,27 +33,26 @@ import YAMLDocuments
     #expect(Array(document.source.lines.prefix(2)) == ["a: 1", "b: 2"])
   }
 
-  @Test("aliases are expanded") func aliasesBecomeWhatTheyName() throws {
+  @Test func `aliases are expanded`() throws {
     let root = try #require(try parse("a: &x {k: 1}\nb: *x\n").root.mapping)
     let copy = try #require(root["b"])
     #expect(copy.hasSameContent(as: try #require(root["a"])))
     #expect(copy.location.label == "job.yaml:1:4")
   }
 
-  @Test("explicit tags are kept") func tagsThatAreWrittenAreKept() throws {
+  @Test func `explicit tags are kept`() throws {
     let root = try #require(try parse("a: !!int 1\nb: 1\nc: !x [1]\n").root.mapping)
     #expect(root["a"]?.tag == "tag:yaml.org,2002:int")
     #expect(root["b"]?.tag == nil)
     #expect(root["c"]?.tag == "!x")
   }
 
-  @Test("duplicate keys are found with both locations") func duplicatesAreFoundWithBothPlaces() throws {
+  @Test func `duplicate keys are found with both locations`() throws {
     let root = try #require(try parse("a: 1\nb: 2\na: 3\na: 4\n").root.mapping)
     #expect(root.duplicateKeys.map { [$0.first, $0.again].map(\.location.range.start.line) } == [[1, 3], [1, 4]])
   }
 
   @Test(
-    "errors have a location and the library's message",
     arguments: [
       ("a: [1\nb: 2\n", "job.yaml:2:2: while parsing a flow sequence: did not find expected ',' or ']'"),
       ("a: *x\n", "job.yaml:1:4: found undefined alias"),
@@ -64,13 +62,12 @@ import YAMLDocuments
       ("", "job.yaml:1:1: the text contains no document"),
     ]
   )
-  func mistakesHaveAPlaceAndTheLibrarysWords(text: String, description: String) {
+  func `errors have a location and the library's message`(text: String, description: String) {
     #expect(throws: YAMLError.self) { try parse(text) }
     #expect(message(text) == description)
   }
 
   @Test(
-    "a tab as indentation is reported with the line to write",
     arguments: [
       ("a:\n\t- 1\n", "job.yaml:2:1: ", "write '  - 1'"),
       ("a:\n  b: 1\n\tc: 2\n", "job.yaml:3:1: ", "write '  c: 2'"),
@@ -79,17 +76,17 @@ import YAMLDocuments
       ("a:\n  - b: 'x'\n\tc: 'y'\nd: 1\n", "job.yaml:3:1: ", "write '  c: 'y''"),
     ]
   )
-  func tabsThatIndentAreNamed(text: String, location: String, advice: String) {
+  func `a tab as indentation is reported with the line to write`(text: String, location: String, advice: String) {
     let found = message(text) ?? ""
     #expect(found.hasPrefix(location) && found.hasSuffix(advice), "\(found)")
   }
 
-  @Test("a tab elsewhere isn't an error") func tabsElsewhereAreFine() throws {
+  @Test func `a tab elsewhere isn't an error`() throws {
     #expect(try parse("a:\t1 # x\ty\nb: \"\t\"\n").root.mapping?["a"]?.scalar?.text == "1")
     #expect(message("a: |\n  x\n  \ty\nb: [1\nc: 2\n")?.contains("tab") == false)
   }
 
-  @Test("malformed bytes have a location") func malformedBytesHaveAPlace() {
+  @Test func `malformed bytes have a location`() {
     let error = #expect(throws: YAMLError.self) { try YAMLDocument(parsing: Array("a: 1\nb: é".utf8) + [0xFF], name: "job.yaml") }
     expectGolden(error?.description)
   }
@@ -105,7 +102,7 @@ import YAMLDocuments
 }
 
 @Suite struct YAMLLimitsTests {
-  @Test("an alias bomb is rejected") func anAliasBombIsRefused() {
+  @Test func `an alias bomb is rejected`() {
     var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     for level in 1...9 {
       let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
@@ -114,11 +111,11 @@ import YAMLDocuments
     expectGolden(refusal(text))
   }
 
-  @Test("a recursive alias is rejected") func anAliasOfItselfIsRefused() {
+  @Test func `a recursive alias is rejected`() {
     expectGolden(refusal("a: &x [*x]\n"))
   }
 
-  @Test("nesting is limited") func nestingEndsAtTheLimit() throws {
+  @Test func `nesting is limited`() throws {
     let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
     #expect(throws: Never.self) { try parse(deep) }
     expectGolden(refusal("[\(deep)]"))
@@ -126,12 +123,12 @@ import YAMLDocuments
     expectGolden(refusal(String(repeating: "[", count: 1 << 20)))
   }
 
-  @Test("too many values and anchors are rejected") func manyValuesAndAnchorsAreRefused() {
+  @Test func `too many values and anchors are rejected`() {
     expectGolden(refusal("[" + String(repeating: "a,", count: 100_000) + "]"))
     expectGolden(refusal((0...1000).map { "- &a\($0) x\n" }.joined()))
   }
 
-  @Test("a text above the size limit is rejected") func aTextBeyondTheLimitIsRefused() throws {
+  @Test func `a text above the size limit is rejected`() throws {
     let comment = "a: 1 #" + String(repeating: "x", count: 1 << 20)
     #expect(throws: Never.self) { try parse(String(comment.prefix(1 << 20))) }
     expectGolden(refusal(comment))

@@ -4,10 +4,9 @@ import Testing
 /// Every kind of fault ends as the table says, and loses nothing that was stored.
 @Suite struct FaultTableTests {
   @Test(
-    "each fault has its outcome, kind, status and message, and stored images stay",
     arguments: FaultTable.rows.indices
   )
-  func eachFaultEndsAsTheTableSays(index: Int) async throws {
+  func `each fault has its outcome, kind, status and message, and stored images stay`(index: Int) async throws {
     let row = FaultTable.rows[index]
     let scene = try await FaultScene(keys: row.keys)
     try await row.arrange(scene)
@@ -37,7 +36,7 @@ import Testing
     #expect(later.status == 0, "\(said): \(later.outputText)\(later.errorText)")
   }
 
-  @Test("the table has many distinct faults") func theTableHasManyDistinctFaults() {
+  @Test func `the table has many distinct faults`() {
     #expect(Set(FaultTable.rows.map(\.name)).count == FaultTable.rows.count)
     #expect(FaultTable.rows.count >= 150)
   }

@@ -5,8 +5,7 @@ import Testing
 
 /// The README and the guides: their examples run, and print what the pages show.
 @Suite struct GuideExampleTests {
-  @Test("the examples of each page run and print what it shows", arguments: GuidePage.all)
-  func examples(path: String) async throws {
+  @Test(arguments: GuidePage.all) func `the examples of each page run and print what it shows`(path: String) async throws {
     let page = try GuidePage(path)
     let site = try await ExampleSite()
     var outputs: [(GuidePage.Block, String)] = []
@@ -51,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("each guide begins with an example that is run") func firstBlocks() throws {
+  @Test func `each guide begins with an example that is run`() throws {
     for path in GuidePage.all where path != "\(GuidePage.catalogue)/prewarm.md" {
       let first = try #require(GuidePage(path).blocks.first, "\(path) has no example")
       #expect(first.isRun && ["sh", "yaml"].contains(first.language), "\(path)")
@@ -59,14 +58,14 @@ import Testing
     }
   }
 
-  @Test("the README and the guides are short") func lengths() throws {
+  @Test func `the README and the guides are short`() throws {
     for path in GuidePage.all {
       let count = try GuidePage(path).lines.count - 1
       #expect(count <= (path == "README.md" ? 200 : 150), "\(path) has \(count) lines")
     }
   }
 
-  @Test("links between pages and to files lead somewhere") func links() throws {
+  @Test func `links between pages and to files lead somewhere`() throws {
     for path in GuidePage.all + ["CONTRIBUTING.md"] {
       let folder = path.split(separator: "/").dropLast().joined(separator: "/")
       for link in try GuidePage(path).links {
@@ -75,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("the guides name every failure kind") func failureKinds() throws {
+  @Test func `the guides name every failure kind`() throws {
     let page = try GuidePage("\(GuidePage.catalogue)/Troubleshooting.md")
     for kind in FailureKind.allCases {
       #expect(page.lines.contains { $0.hasPrefix("| `\(kind.name)`") || $0.hasPrefix("### \(kind.name)") }, "\(kind.name)")

@@ -9,10 +9,9 @@ import Testing
   private static let formats = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
 
   @Test(
-    "check and run show twelve failure kinds and the worst host, alike in every format",
     arguments: ["check", "run"]
   )
-  func twelveKindsAndTheWorstHostAreTold(command: String) async throws {
+  func `check and run show twelve failure kinds and the worst host, alike in every format`(command: String) async throws {
     let site = try TwelveWays(urls: SoakCounts.urls)
     let job = JobFolder("manifests: [{path: urls.txt}]\ncache: {mode: bypass}")
     job.write(urls: site.urls)

@@ -4,11 +4,12 @@ import Testing
 
 /// The exit status of the built command by each rule.
 @Suite struct FailOnTableTests {
-  @Test("each run exits as its rules say", arguments: FailOnRow.table.indices)
-  func eachRunEndsAsItsRulesSay(index: Int) async throws { try await run(FailOnRow.table[index]) }
+  @Test(arguments: FailOnRow.table.indices) func `each run exits as its rules say`(index: Int) async throws {
+    try await run(FailOnRow.table[index])
+  }
 
-  @Test("each run is judged by its earlier failures", arguments: FailOnRow.earlierReports.indices)
-  func eachRunEndsAsItsHistorySays(index: Int) async throws { try await run(FailOnRow.earlierReports[index]) }
+  @Test(arguments: FailOnRow.earlierReports.indices)
+  func `each run is judged by its earlier failures`(index: Int) async throws { try await run(FailOnRow.earlierReports[index]) }
 
   private func run(_ row: FailOnRow) async throws {
     let origin = try FailOnRow.makeOrigin()
@@ -24,7 +25,7 @@ import Testing
     #expect(said.contains(row.says) || row.says.isEmpty, "\(row.name): \(said)")
   }
 
-  @Test("the table has thirty distinct cases") func theTableHasThirtyDistinctCases() {
+  @Test func `the table has thirty distinct cases`() {
     #expect(Set((FailOnRow.table + FailOnRow.earlierReports).map(\.name)).count >= 40)
     for status in [0, 1, 2, 3, 130] { #expect(FailOnRow.table.contains { $0.status == status }) }
   }

@@ -14,8 +14,8 @@ import Testing
   /// Every how many-th moment is replayed.
   private static let stride = SoakCounts.isLong ? 1 : 6
 
-  @Test("after a power loss at any moment the cache opens, is sound, and has all reported images", arguments: [true, false])
-  func whatWasToldOutlivesALossOfPower(isWarm: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `after a power loss at any moment the cache opens, is sound, and has all reported images`(isWarm: Bool) async throws {
     let images = try RecordedImages()
     let job = images.makeJob()
     if isWarm {
@@ -31,10 +31,9 @@ import Testing
   }
 
   @Test(
-    "after a power loss during compact or trim the images are there",
     arguments: ["compact", "trim"]
   )
-  func upkeepOutlivesALossOfPower(command: String) async throws {
+  func `after a power loss during compact or trim the images are there`(command: String) async throws {
     let images = try RecordedImages()
     let job = images.makeJob()
     job.write(urls: images.stored + images.fresh, to: images.manifestPath)

@@ -24,8 +24,7 @@ import Testing
     return try JSONDecoder().decode(Explanation.self, from: Data(result.output))
   }
 
-  @Test("explain names the shard whose run would fetch the URL", arguments: ["url", "host"])
-  func eachURLIsInTheShardWhoseRunWouldFetchIt(rule: String) async throws {
+  @Test(arguments: ["url", "host"]) func `explain names the shard whose run would fetch the URL`(rule: String) async throws {
     let job = JobFolder(urls: urls, keys: "shard-by: \(rule)")
     var explained = 0
     for index in 1...3 {
@@ -43,7 +42,7 @@ import Testing
     #expect(explained >= 4)
   }
 
-  @Test("the text has a line for the shard") func peopleReadItInALineOfItsOwn() async throws {
+  @Test func `the text has a line for the shard`() async throws {
     let job = JobFolder(urls: urls, keys: "shard-by: host\nrequest: {variants: {a: {Accept: a}, b: {Accept: b}}}")
     let shard = try #require(try await explain(job, urls[0], "--job", "job.yaml", "--shard", "1/2").shard)
     let (own, other) = ("\(shard.index)/2", "\(3 - shard.index)/2")
@@ -55,13 +54,13 @@ import Testing
     #expect(left.split(separator: "\n").count { $0 == "run now    leaves it to shard \(shard.index) of 2" } == 2)
   }
 
-  @Test("without the option no shard is mentioned") func withoutTheOptionNothingIsSaidOfShards() async throws {
+  @Test func `without the option no shard is mentioned`() async throws {
     let job = JobFolder(urls: urls, keys: "shard-by: host")
     #expect(try await explain(job, urls[0], "--job", "job.yaml").shard == nil)
     #expect(try await !job.prewarm("explain", urls[0]).outputText.contains("shard"))
   }
 
-  @Test("the scheduler's variables can choose the shard") func theSchedulerMaySayWhichOneIsMeant() async throws {
+  @Test func `the scheduler's variables can choose the shard`() async throws {
     let job = JobFolder(urls: urls)
     let environment = job.environment.merging(["PARALLEL_SEQ": "2"]) { $1 }
     let shard = try await explain(job, urls[0], "--shard", "2/4").shard

@@ -10,8 +10,7 @@ import Testing
     let notNewerEntries: Int
   }
 
-  @Test("the caches of three shards merge into one with every image, validator and blacklisted URL")
-  func threeCachesBecomeOne() async throws {
+  @Test func `the caches of three shards merge into one with every image, validator and blacklisted URL`() async throws {
     let origin = try makeImageOrigin()
     let bad = (0..<6).map { origin.url("/missing/\($0).jpg") }
     let job = JobFolder(urls: imageURLs(origin, 0..<30) + bad)
@@ -36,8 +35,7 @@ import Testing
     #expect(origin.requests.count == 36)
   }
 
-  @Test("a later success removes a URL from the merged blacklist, and a later failure keeps it")
-  func theLatestCounts() async throws {
+  @Test func `a later success removes a URL from the merged blacklist, and a later failure keeps it`() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")
     origin.set("/changing.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg"), .status(410)]))

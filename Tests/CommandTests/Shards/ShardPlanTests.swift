@@ -36,8 +36,11 @@ import Testing
     ([30, 4, 4, 4, 4, 4, 4, 4, 4], ["--shards", "2"], [30, 32]),
   ]
 
-  @Test("hosts are packed, the largest first, and stay whole", arguments: packings)
-  func packing(hosts: [Int], options: [String], sizes expected: [Int]) async throws {
+  @Test(arguments: packings) func `hosts are packed, the largest first, and stay whole`(
+    hosts: [Int],
+    options: [String],
+    sizes expected: [Int]
+  ) async throws {
     let urls = hosts.enumerated().flatMap { host, count in (0..<count).map { "https://h\(host).example/\($0).jpg" } }
     let job = JobFolder(urls: urls, keys: "fail-on: {empty: false}")
     let result = try await job.start(["shards", "plan", "job.yaml", "--output", "plan"] + options).wait()
@@ -60,7 +63,7 @@ import Testing
     #expect(found.map(String.init).sorted() == urls.sorted())
   }
 
-  @Test("a large host is named with its time, and hosts that can't fill the concurrency") func advice() async throws {
+  @Test func `a large host is named with its time, and hosts that can't fill the concurrency`() async throws {
     let urls = (0..<200).map { "https://large.example/\($0).jpg" } + (0..<20).map { "https://h\($0).example/a.jpg" }
     let job = JobFolder(urls: urls, keys: "prefetch: {per-host-rate: 2/s, per-host: 2}")
     let result = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "8", "--output", "plan")
@@ -68,8 +71,9 @@ import Testing
     expectGolden(result.errorText)
   }
 
-  @Test("entries keep list, line, priority, identifier, expectation and credentials, and lists aren't read again")
-  func entries() async throws {
+  @Test func `entries keep list, line, priority, identifier, expectation and credentials, and lists aren't read again`()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let url = { (path: String) in origin.url(path).replacing("//", with: "//me:secret@", maxReplacements: 1) }
     let job = JobFolder("manifests: [{path: a.csv, priority: high, exclude: [\"*7.jpg\"]}, {path: b.txt}]")
@@ -96,7 +100,7 @@ import Testing
     #expect(text.contains("sku 1") && !text.contains("secret"))
   }
 
-  @Test("fetched lists are requested once, and a plan of a list that can't be fetched is none") func fetchedLists() async throws {
+  @Test func `fetched lists are requested once, and a plan of a list that can't be fetched is none`() async throws {
     let origin = try makeImageOrigin()
     origin.set("/list.txt", .body(Array(imageURLs(origin, 0..<6).joined(separator: "\n").utf8), type: "text/plain"))
     let job = JobFolder("manifests: [{url: \"\(origin.url("/list.txt"))\"}]")
@@ -110,7 +114,7 @@ import Testing
     expectGolden(failed.errorText.replacing(#/127\.0\.0\.1:\d+/#, with: "HOST"))
   }
 
-  @Test("a shard that is done isn't run again, and its status is 0 whatever its images") func done() async throws {
+  @Test func `a shard that is done isn't run again, and its status is 0 whatever its images`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/missing.jpg")])
     _ = try await plan(job, "--shards", "1")
@@ -122,7 +126,7 @@ import Testing
     #expect(try await job.prewarm("shards", "merge", "plan").status == 2)
   }
 
-  @Test("a killed shard's retry reports what the shard did, not hits of its own") func retry() async throws {
+  @Test func `a killed shard's retry reports what the shard did, not hits of its own`() async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let urls = (0..<30).map { $0.isMultiple(of: 3) ? origin.url("/missing/\($0).jpg") : origin.url("/images/\($0).jpg") }
@@ -148,7 +152,7 @@ import Testing
     #expect(origin.requests.count < 50)
   }
 
-  @Test("a shard ends when the process that started it is killed") func exitWithParent() async throws {
+  @Test func `a shard ends when the process that started it is killed`() async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "request: {timeout: 10m, stall-timeout: 10m}")
@@ -175,7 +179,7 @@ import Testing
     #expect(late.status == 1 && origin.requests.count == 4)
   }
 
-  @Test("a shard's status says whether to stop or to try again") func statuses() async throws {
+  @Test func `a shard's status says whether to stop or to try again`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     _ = try await plan(job, "--shards", "1")
@@ -206,7 +210,7 @@ import Testing
     #expect(origin.requests.count == requests)
   }
 
-  @Test("tasks of arrays run the shard of their number, and further ones nothing") func arrays() async throws {
+  @Test func `tasks of arrays run the shard of their number, and further ones nothing`() async throws {
     let origin = try makeImageOrigin(hosts: 2)
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + imageURLs(origin, 0..<2, host: 1))
     _ = try await plan(job, "--shards", "2")
@@ -228,7 +232,7 @@ import Testing
     #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
   }
 
-  @Test("a merge names missing, foreign and cut reports, and counts what is outstanding") func merges() async throws {
+  @Test func `a merge names missing, foreign and cut reports, and counts what is outstanding`() async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let job = JobFolder(urls: (0..<3).flatMap { imageURLs(origin, 0..<(4 + $0), host: $0) })
     _ = try await plan(job, "--shards", "3")
@@ -255,7 +259,7 @@ import Testing
     expectGolden(kept.errorText, for: "overwrite")
   }
 
-  @Test("a merge writes the reports of the job, unless options name others") func reportsOfTheJob() async throws {
+  @Test func `a merge writes the reports of the job, unless options name others`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2), keys: "report: [{text: \"-\"}, {csv: rows.csv}]")
     _ = try await plan(job, "--shards", "1")
@@ -268,7 +272,6 @@ import Testing
   }
 
   @Test(
-    "a URL as the target of a file is refused",
     arguments: [
       ["run", "urls.txt", "--report", "json=s3://bucket/r.json"], ["run", "urls.txt", "--set", "cache.directory=gs://bucket/c"],
       ["check", "urls.txt", "-o", "https://example.com/r.html"],
@@ -276,7 +279,7 @@ import Testing
       ["cache", "export", "--to", "s3://bucket/site"],
     ]
   )
-  func remoteTargets(arguments: [String]) async throws {
+  func `a URL as the target of a file is refused`(arguments: [String]) async throws {
     let job = JobFolder(urls: ["https://img.example.com/a.jpg"])
     let result = try await job.start(arguments).wait()
     #expect(result.status == 3)

@@ -51,8 +51,8 @@ import Testing
     left.filter { right[$0.key] != $0.value }.map { "\($0.key): \($0.value) | \(right[$0.key] ?? "")" }.joined(separator: "\n")
   }
 
-  @Test("the shards of a plan by GNU parallel merge into one run of the whole job", arguments: ["url", "host"])
-  func plannedShardsAreTheWholeJob(rule: String) async throws {
+  @Test(arguments: ["url", "host"])
+  func `the shards of a plan by GNU parallel merge into one run of the whole job`(rule: String) async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
     let whole = try await job.prewarm("run", "job.yaml", "--cache-directory", "whole", "--report", "json=whole.json")
@@ -88,7 +88,7 @@ import Testing
     #expect((unsharded?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
   }
 
-  @Test("a dry run of a shard prints the images that the shard would fetch") func dryRun() async throws {
+  @Test func `a dry run of a shard prints the images that the shard would fetch`() async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
     let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5")
@@ -110,8 +110,7 @@ import Testing
 
     """
 
-  @Test("the tasks of a Slurm array with separate caches merge into one run of the whole job")
-  func aSlurmArrayIsTheWholeJob() async throws {
+  @Test func `the tasks of a Slurm array with separate caches merge into one run of the whole job`() async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
     #expect(try await job.prewarm("run", "job.yaml", "--cache-directory", "whole", "--report", "json=whole.json").status == 2)
@@ -129,8 +128,7 @@ import Testing
     #expect(found == "", "\(found)")
   }
 
-  @Test("a merge exits with 1 if a shard is missing, duplicate or empty, and reports the others")
-  func mergesThatAreNotWhole() async throws {
+  @Test func `a merge exits with 1 if a shard is missing, duplicate or empty, and reports the others`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<12))
     for index in 1...3 {
@@ -191,8 +189,7 @@ import Testing
     expectGolden(shown.outputText.lines(with: "both.jsonl").replacing(#/; \d+ URLs .*/#, with: ""))
   }
 
-  @Test("a merge exits with 1 if a list changed between two shards' runs")
-  func listsThatChanged() async throws {
+  @Test func `a merge exits with 1 if a list changed between two shards' runs`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<30))
     #expect(try await job.prewarm("run", "job.yaml", "--shard", "1/2", "--report", "json=1.json").status == 0)
@@ -206,8 +203,7 @@ import Testing
     expectGolden(merged.errorText)
   }
 
-  @Test("an empty shard is fine, and an empty job is empty in all of them")
-  func emptyShards() async throws {
+  @Test func `an empty shard is fine, and an empty job is empty in all of them`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
     var requests = 0
@@ -223,8 +219,7 @@ import Testing
     expectGolden(run.result.outputText.timeless.lines(with: "test"))
   }
 
-  @Test("an invalid shard exits with 3, and check supports shards too")
-  func options() async throws {
+  @Test func `an invalid shard exits with 3, and check supports shards too`() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
     for shard in ["0/3", "auto/3", "x", "1/5/5"] {

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("bash completes words, files and keys") func bashOffersWordsFilesAndKeys() async throws {
+  @Test func `bash completes words, files and keys`() async throws {
     let load = """
       source /usr/share/bash-completion/bash_completion
       source ./prewarm.bash
@@ -51,7 +51,7 @@ import Testing
     try await expectOffers("bash", ["-n", "prewarm.bash"], load: load)
   }
 
-  @Test("fish completes words, files and keys") func fishOffersWordsFilesAndKeys() async throws {
+  @Test func `fish completes words, files and keys`() async throws {
     let load = """
       source ./prewarm.fish
       function offer; echo "$argv"; complete -C "$argv"; echo; end
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// zsh completes only at a terminal.
-  @Test("zsh completes typed words") func zshCompletesWhatIsTyped() async throws {
+  @Test func `zsh completes typed words`() async throws {
     let zsh = try Command(
       "/usr/bin/zsh",
       ["-f", "-i"],

@@ -38,7 +38,7 @@ import Testing
     return try JSONDecoder().decode(Tool.self, from: Data(dump.output)).command.all()
   }
 
-  @Test("every summary has at most 70 characters and no full stop") func summariesAreShort() async throws {
+  @Test func `every summary has at most 70 characters and no full stop`() async throws {
     for (path, help) in try await commands() {
       let options = (help.arguments ?? []).filter { !["help", "version"].contains($0.valueName) }
       for summary in [help.abstract] + options.filter({ $0.shouldDisplay || $0.sectionTitle == "Rare options" }).map(\.abstract) {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("every command has one to three examples, and names its rare options") func everyCommandHasExamples() async throws {
+  @Test func `every command has one to three examples, and names its rare options`() async throws {
     for (path, help) in try await commands() where help.isLeaf {
       #expect((1...3).contains(help.examples.count), "\(path)")
       #expect(help.examples.allSatisfy { $0.hasPrefix("  prewarm \(path.joined(separator: " "))") }, "\(path)")
@@ -57,8 +57,7 @@ import Testing
     }
   }
 
-  @Test("tables and examples survive wrapping, and examples end the help", arguments: [60, 80])
-  func tablesSurviveWrapping(columns: Int) async throws {
+  @Test(arguments: [60, 80]) func `tables and examples survive wrapping, and examples end the help`(columns: Int) async throws {
     for (path, help) in try await commands() where help.isLeaf {
       let result = try await Command.run(BuiltCommand.path, path + ["--help"], environment: ["COLUMNS": "\(columns)"])
       let lines = result.outputText.split(separator: "\n")
@@ -70,14 +69,14 @@ import Testing
     }
   }
 
-  @Test("rare options are shown on request only") func rareOptionsAreHidden() async throws {
+  @Test func `rare options are shown on request only`() async throws {
     let help = try await Command.run(BuiltCommand.path, ["run", "--help"]).outputText
     let hidden = try await Command.run(BuiltCommand.path, ["run", "--help-hidden"]).outputText
     #expect(!help.contains("--verify-hits") && hidden.contains("--verify-hits"))
   }
 
-  @Test("the references are those that scripts/manual writes", arguments: ["JobFile.md", "CommandLine.md"])
-  func referencesAreUpToDate(page: String) async throws {
+  @Test(arguments: ["JobFile.md", "CommandLine.md"])
+  func `the references are those that scripts/manual writes`(page: String) async throws {
     let folder = TemporaryDirectory()
     let result = try await Command.run("\(Repository.path)/scripts/manual", ["--markdown", folder.path, BuiltCommand.path])
     #expect(result.status == 0, "\(result.errorText)")

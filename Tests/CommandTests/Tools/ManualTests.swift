@@ -17,7 +17,7 @@ import Testing
 
   private func pages() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.file("man")).sorted() }
 
-  @Test("mandoc accepts the manual without warnings") func mandocFindsNothingToWarnOf() async throws {
+  @Test func `mandoc accepts the manual without warnings`() async throws {
     try await make(in: "man")
     for page in try pages() {
       let lint = try await Command.run("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file("man/\(page)")])
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("every command has a page") func everyCommandHasAPage() async throws {
+  @Test func `every command has a page`() async throws {
     try await make(in: "man")
     let pages = try pages()
     for page in ["prewarm.1", "prewarm-job.5", "prewarm-run.1", "prewarm-check.1", "prewarm-cache-export.1", "prewarm-schema.1"] {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("every option and key is in the manual") func everyOptionAndKeyHasItsPlace() async throws {
+  @Test func `every option and key is in the manual`() async throws {
     try await make(in: "man")
     let run = try await text(of: "man/prewarm-run.1")
     for word in ["--order", "--set", "--cache-directory", "--adaptive", "130, 143", "Rare options", "prewarm run urls.txt"] {
@@ -62,9 +62,7 @@ import Testing
     #expect(parts.count == 2 && parts[1].contains("request.retry-after-max: 2m") && !parts[0].contains("request.retry-after-max"))
   }
 
-  @Test("a synopsis has one line per form", arguments: ["mandoc", "groff"]) func synopsesHaveALinePerForm(program: String)
-    async throws
-  {
+  @Test(arguments: ["mandoc", "groff"]) func `a synopsis has one line per form`(program: String) async throws {
     try await make(in: "man")
     for page in try pages() where page.hasSuffix(".1") {
       let text = try await text(of: "man/\(page)", with: program)
@@ -78,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("every environment variable is in the manual") func everyVariableThatIsReadIsInTheManual() async throws {
+  @Test func `every environment variable is in the manual`() async throws {
     try await make(in: "man")
     let page = try await text(of: "man/prewarm.1")
     let folder = URL(fileURLWithPath: "\(Repository.path)/Sources").resolvingSymlinksInPath().path
@@ -92,7 +90,7 @@ import Testing
     for name in names.subtracting(["HOME"]) { #expect(page.contains(name), "\(name)") }
   }
 
-  @Test("the same command makes the same pages") func theSameCommandMakesTheSamePages() async throws {
+  @Test func `the same command makes the same pages`() async throws {
     try await make(in: "one")
     try await make(in: "two")
     for page in ["prewarm.1", "prewarm-run.1", "prewarm-job.5"] {

@@ -18,7 +18,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(suffix) }.sorted()
   }
 
-  @Test("the recipes' jobs are valid") func theJobsAreRight() async throws {
+  @Test func `the recipes' jobs are valid`() async throws {
     let jobs = try files(ending: ".yaml")
     #expect(
       jobs == [
@@ -30,7 +30,7 @@ import Testing
     #expect(result.status == 0, "\(result.errorText)")
   }
 
-  @Test("the recipes' command lines are valid") func theCommandLinesAreRight() async throws {
+  @Test func `the recipes' command lines are valid`() async throws {
     let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
     #expect(lines.count == 10)
     for line in lines {
@@ -80,10 +80,9 @@ import Testing
   }
 
   @Test(
-    "each push checks the current images",
     arguments: ["github", "gitlab", "github-shards", "gitlab-shards"]
   )
-  func verdictOfEachPush(platform: String) async throws {
+  func `each push checks the current images`(platform: String) async throws {
     let origin = try makeImageOrigin()
     let checkout = try checkout(origin)
     let good = Behaviour.body(SampleImages.jpeg(3), type: "image/jpeg")
@@ -98,7 +97,7 @@ import Testing
     #expect(try await push(to: platform, checkout), "an image that is back")
   }
 
-  @Test("a pull request fails only on what it broke, also after an outage on main") func verdictOfPullRequests() async throws {
+  @Test func `a pull request fails only on what it broke, also after an outage on main`() async throws {
     let origin = try makeImageOrigin()
     let checkout = try checkout(origin)
     origin.set("/images/3.jpg", .status(404))
@@ -115,23 +114,22 @@ import Testing
     #expect(try await push(to: "github", branch: "change", checkout))
   }
 
-  @Test("shellcheck accepts the recipes") func shellcheckFindsNothing() async throws {
+  @Test func `shellcheck accepts the recipes`() async throws {
     let scripts = try files(ending: ".sh")
     #expect(scripts.count == 11)
     let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.outputText)")
   }
 
-  @Test("promtool accepts the alerts") func promtoolAcceptsTheAlerts() async throws {
+  @Test func `promtool accepts the alerts`() async throws {
     let result = try await Command.run("/usr/bin/promtool", ["check", "rules", "\(recipes)/prometheus-rules.yml"])
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
   }
 
   @Test(
-    "the next pod keeps the rows of a complete run as the baseline",
     arguments: [(0, true), (1, false), (2, true), (143, false)]
   )
-  func baselineOfTheNextPod(status: Int, isKept: Bool) async throws {
+  func `the next pod keeps the rows of a complete run as the baseline`(status: Int, isKept: Bool) async throws {
     folder.write("{\n  \"exit_status\": \(status),\n}\n", to: "state/nightly.json")
     // The second time is after a run that was killed before it wrote its JSON report.
     for rows in ["rows", "partial rows"] {
@@ -142,8 +140,8 @@ import Testing
     }
   }
 
-  @Test("the rows of an empty list don't become the baseline", arguments: ["kubernetes", "cron", "systemd"])
-  func emptyRows(platform: String) async throws {
+  @Test(arguments: ["kubernetes", "cron", "systemd"])
+  func `the rows of an empty list don't become the baseline`(platform: String) async throws {
     folder.write("#!/bin/sh\nexit 2\n", to: "bin/prewarm")
     chmod(folder.file("bin/prewarm"), 0o755)
     let script = String(decoding: try #require(folder.read("\(platform).sh")), as: UTF8.self)
@@ -165,8 +163,7 @@ import Testing
     }
   }
 
-  @Test("the deploy recipe warms and exports originals and thumbnails, and stops at a bad critical image")
-  func deploy() async throws {
+  @Test func `the deploy recipe warms and exports originals and thumbnails, and stops at a bad critical image`() async throws {
     let origin = try makeImageOrigin()
     let checkout = JobFolder("")
     for name in ["deploy-critical.yaml", "deploy-originals.yaml", "deploy-thumbnails.yaml"] {
@@ -195,7 +192,7 @@ import Testing
     #expect(files("originals") == ["/a.jpg", "/assets/logo.jpg"] && files("thumbnails") == files("originals"))
   }
 
-  @Test("systemd accepts the units") func systemdTakesTheUnits() async throws {
+  @Test func `systemd accepts the units`() async throws {
     for unit in ["prewarm.service", "prewarm.timer"] {
       let text = try String(contentsOfFile: "\(recipes)/\(unit)", encoding: .utf8)
       // `systemd-analyze` also checks that the executable exists.

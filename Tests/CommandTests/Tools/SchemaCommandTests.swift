@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SchemaCommandTests {
-  @Test("schema prints JSON") func theSchemaIsPrintedAsJSON() async throws {
+  @Test func `schema prints JSON`() async throws {
     let result = try await Command.run(BuiltCommand.path, ["schema"])
     #expect(result.status == 0 && result.error.isEmpty)
     let schema = try #require(JSONSerialization.jsonObject(with: Data(result.output)) as? [String: Any])
@@ -11,7 +11,7 @@ import Testing
     #expect((schema["properties"] as? [String: Any])?["prefetch"] != nil)
   }
 
-  @Test("schema reports a full disk") func aFullDiskIsTold() async throws {
+  @Test func `schema reports a full disk`() async throws {
     let result = try await Command.run(BuiltCommand.path, ["schema"], output: .file("/dev/full"))
     #expect(result.status == 1)
     expectGolden(result.errorText)

@@ -19,11 +19,12 @@ import Testing
   private static let sample = 1
 
   @Test(
-    "whichever system call fails, the run ends by itself, reports correctly, and leaves a sound cache",
     .enabled("needs strace and the right to attach it (ptrace)") { await Strace.isAllowed() },
     arguments: TortureJob.Kind.allCases
   )
-  func whateverCallFailsTheRunTellsTheTruth(kind: TortureJob.Kind) async throws {
+  func `whichever system call fails, the run ends by itself, reports correctly, and leaves a sound cache`(kind: TortureJob.Kind)
+    async throws
+  {
     let torture = try await TortureJob(kind)
     let counts = try await countCalls(torture)
     var random = SeededRandom(seed: 20_261_121)

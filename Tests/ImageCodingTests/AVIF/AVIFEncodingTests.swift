@@ -14,7 +14,7 @@ import Testing
     zip(left.bytes, right.bytes).map { abs(Int($0) - Int($1)) }.max() ?? 0
   }
 
-  @Test("an image keeps its size and its pixels, the more the higher the quality") func quality() throws {
+  @Test func `an image keeps its size and its pixels, the more the higher the quality`() throws {
     let photo = try Standard.decode(FixtureImage.named("photo.jpg").bytes)
     var sizes: [Int] = []
     for quality in [20, 60, 95] {
@@ -27,8 +27,8 @@ import Testing
     #expect(sizes == sizes.sorted() && sizes[0] * 2 < sizes[2])
   }
 
-  @Test("a lossless image has the same pixels, with alpha or without", arguments: ["rgba.png", "rgb.png"])
-  func lossless(name: String) throws {
+  @Test(arguments: ["rgba.png", "rgb.png"])
+  func `a lossless image has the same pixels, with alpha or without`(name: String) throws {
     let image = try Standard.decode(FixtureImage.named(name).bytes)
     let read = try AVIF.decode(try encode(image, EncodingOptions(isLossless: true)))
     #expect(read.header.hasAlpha == (name == "rgba.png"))
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("an animation keeps its frames and durations") func animation() throws {
+  @Test func `an animation keeps its frames and durations`() throws {
     let moving = try Standard.decode(FixtureImage.named("animated.webp").bytes)
     let frames = try #require(moving.animation?.frames)
     let read = try AVIF.decode(try encode(moving, EncodingOptions(quality: 80)))
@@ -45,7 +45,7 @@ import Testing
     #expect(try AVIF.decode(try encode(moving, EncodingOptions(firstFrameOnly: true))).animation == nil)
   }
 
-  @Test("bytes and sides are limited") func limits() throws {
+  @Test func `bytes and sides are limited`() throws {
     let photo = try Standard.decode(FixtureImage.named("photo.jpg").bytes)
     let free = try encode(photo, EncodingOptions(quality: 90))
     let bounded = try encode(photo, EncodingOptions(quality: 90, maximumBytes: free.count / 2))

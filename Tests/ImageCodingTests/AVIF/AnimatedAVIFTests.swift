@@ -7,7 +7,7 @@ import Testing
 @Suite("AVIF sequences") struct AnimatedAVIFTests {
   private let bytes = AVIFImage.named("animated-alpha.avif").bytes
 
-  @Test("all frames are decoded with their durations") func allFramesComeWithTheirDurations() throws {
+  @Test func `all frames are decoded with their durations`() throws {
     let image = try AVIF.decode(AVIFImage.named("animated.avif").bytes)
     let animation = try #require(image.animation)
     #expect(animation.frames.map(\.duration) == [.milliseconds(200), .milliseconds(200), .milliseconds(200)])
@@ -16,18 +16,18 @@ import Testing
     #expect(animation.frames[2].pixels != animation.frames[1].pixels)
   }
 
-  @Test("a frame shorter than 11 ms is shown for 100 ms") func aFrameShownForLessThan11MillisecondsIsShownFor100() throws {
+  @Test func `a frame shorter than 11 ms is shown for 100 ms`() throws {
     let animation = try #require(try AVIF.decode(bytes).animation)
     #expect(animation.frames.map(\.duration) == [.milliseconds(100), .milliseconds(300)])
   }
 
-  @Test("the first frame alone isn't animated") func theFirstFrameAloneHasNoAnimation() throws {
+  @Test func `the first frame alone isn't animated`() throws {
     let first = try AVIF.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
     #expect(first.animation == nil)
     #expect(first.pixels == (try AVIF.decode(bytes).pixels))
   }
 
-  @Test("the edit list sets the loop count") func theEditListSaysHowOftenItIsShown() throws {
+  @Test func `the edit list sets the loop count`() throws {
     func loops(_ change: (inout [UInt8]) -> Void) throws -> Int? {
       var bytes = bytes
       change(&bytes)
@@ -51,15 +51,13 @@ import Testing
     }
   }
 
-  @Test("frames, pixels and bytes are limited")
-  func limitsHold() throws {
+  @Test func `frames, pixels and bytes are limited`() throws {
     #expect(throws: Never.self) { try AVIF.prove(bytes, limits: DecodingLimits(maximumFrames: 2)) }
     #expect(imageError { try AVIF.prove(bytes, limits: DecodingLimits(maximumFrames: 1)) }?.kind == .undecodable)
     #expect(imageError { try AVIF.decode(bytes, limits: DecodingLimits(maximumFrames: 1)) }?.kind == .undecodable)
   }
 
-  @Test("the time limit is checked between frames")
-  func timeIsLimited() {
+  @Test func `the time limit is checked between frames`() {
     let limits = DecodingLimits(maximumTime: .nanoseconds(1))
     for error in [imageError { try AVIF.decode(bytes, limits: limits) }, imageError { try AVIF.prove(bytes, limits: limits) }] {
       expectGolden(error?.message)

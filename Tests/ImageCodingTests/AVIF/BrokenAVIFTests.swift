@@ -6,13 +6,12 @@ import Testing
 
 @Suite("broken AVIF images") struct BrokenAVIFTests {
   @Test(
-    "each broken AVIF is undecodable with a message",
     arguments: [
       ("cut.avif", "libavif: BMFF parsing failed: Exceeded avifIO's sizeHint, possibly truncated data"),
       ("cut-animated.avif", "libavif: BMFF parsing failed: Exceeded avifIO's sizeHint, possibly truncated data"),
     ]
   )
-  func isUndecodableWithASentence(name: String, sentence: String) {
+  func `each broken AVIF is undecodable with a message`(name: String, sentence: String) {
     let bytes = Fixtures.bytes("images/avif/broken/\(name)")
     for error in [imageError { try AVIF.decode(bytes) }, imageError { try AVIF.prove(bytes) }] {
       #expect(error?.kind == .undecodable)
@@ -20,15 +19,14 @@ import Testing
     }
   }
 
-  @Test("other files aren't AVIF") func otherFilesAreNotAVIF() {
+  @Test func `other files aren't AVIF`() {
     for bytes in [Fixtures.bytes("images/good/photo.jpg"), [], Array("ftypavif".utf8), [UInt8](repeating: 0, count: 64)] {
       #expect(imageError { try AVIF.header(bytes) }?.kind == .notAnImage)
       #expect(imageError { try AVIF.prove(bytes) }?.kind == .notAnImage)
     }
   }
 
-  @Test("the header of a small file that claims many pixels is rejected")
-  func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() {
+  @Test func `the header of a small file that claims many pixels is rejected`() {
     let huge = Fixtures.bytes("images/avif/broken/huge.avif")
     let error = imageError { try AVIF.header(huge) }
     #expect(error?.kind == .dimensions(maximumPixels: 16_384 * 16_384))
@@ -38,15 +36,14 @@ import Testing
     #expect(imageError { try AVIF.prove(large) }?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
-  @Test("the pixel limit is exact", arguments: AVIFImage.all)
-  func theLimitOnPixelsIsExact(_ image: AVIFImage) throws {
+  @Test(arguments: AVIFImage.all) func `the pixel limit is exact`(_ image: AVIFImage) throws {
     let pixels = image.size.pixels
     _ = try AVIF.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
     let error = imageError { try AVIF.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1)) }
     #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
   }
 
-  @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
+  @Test func `memory is limited and returned`() throws {
     let bytes = AVIFImage.named("photo.avif").bytes
     #expect(
       imageError { try AVIF.decode(bytes, limits: DecodingLimits(maximumBytes: 100_000)) }?.kind
@@ -63,7 +60,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("boxes and tables are limited") func boxesAndTablesAreLimited() {
+  @Test func `boxes and tables are limited`() {
     let bytes = AVIFImage.named("photo.avif").bytes
     let start = Array(bytes[..<(bytes.offset(of: "meta") - 4)])
     let crumbs = start + Array(repeating: [UInt8]().boxed("free"), count: 10_001).joined() + bytes[start.count...]
@@ -73,17 +70,15 @@ import Testing
     expectGolden(imageError { try AVIF.header(tables) }?.message)
   }
 
-  @Test("an image whose size differs from its box is scaled to the box") func aPictureOfAnotherSizeThanItsBoxSaysIsScaledToIt()
-    throws
-  {
+  @Test func `an image whose size differs from its box is scaled to the box`() throws {
     let image = try AVIF.decode(Fixtures.bytes("images/avif/broken/lying-size.avif"))
     #expect(image.pixels.size == ImageSize(width: 60, height: 40))
   }
 
   private static let limits = DecodingLimits(maximumPixels: 1_000_000)
 
-  @Test("no bytes crash the decoder, and decoding and verifying agree", arguments: AVIFImage.all)
-  func damagedFiles(_ image: AVIFImage) {
+  @Test(arguments: AVIFImage.all)
+  func `no bytes crash the decoder, and decoding and verifying agree`(_ image: AVIFImage) {
     let bytes = image.bytes
     var random = SeededRandom(seed: UInt64(bytes.count))
     for place in 0..<80 {

@@ -4,8 +4,7 @@ import ImagePrimitives
 import Testing
 
 @Suite("good AVIF images") struct GoodAVIFTests {
-  @Test("each good AVIF decodes to Pillow's pixels", arguments: AVIFImage.all)
-  func decodesToThePixelsThatPillowSees(_ image: AVIFImage) throws {
+  @Test(arguments: AVIFImage.all) func `each good AVIF decodes to Pillow's pixels`(_ image: AVIFImage) throws {
     let decoded = try AVIF.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
     #expect(decoded.warnings == [])
@@ -18,8 +17,7 @@ import Testing
     }
   }
 
-  @Test("verifying returns the same header as parsing", arguments: AVIFImage.all)
-  func isProvenWithTheSameHeader(_ image: AVIFImage) throws {
+  @Test(arguments: AVIFImage.all) func `verifying returns the same header as parsing`(_ image: AVIFImage) throws {
     let proof = try AVIF.prove(image.bytes)
     #expect(proof.header == (try AVIF.decode(image.bytes).header))
     #expect(proof.header == (try AVIF.header(image.bytes)))
@@ -27,8 +25,8 @@ import Testing
     #expect(proof.warnings == [])
   }
 
-  @Test("a header says how many bytes it needs, and that many suffice", arguments: AVIFImage.all)
-  func headerFromGrowingPrefix(_ image: AVIFImage) throws {
+  @Test(arguments: AVIFImage.all)
+  func `a header says how many bytes it needs, and that many suffice`(_ image: AVIFImage) throws {
     let bytes = image.bytes
     var length = 16
     var looks = 0
@@ -46,8 +44,7 @@ import Testing
     }
   }
 
-  @Test("a header has the file's properties")
-  func headersTellWhatIsInTheFile() throws {
+  @Test func `a header has the file's properties`() throws {
     func header(_ name: String) throws -> ImageHeader { try AVIF.header(AVIFImage.named(name).bytes) }
     let photo = try header("photo.avif")
     #expect(photo == ImageHeader(format: .avif, size: ImageSize(width: 240, height: 160), colorSpace: .ycbcr))
@@ -63,7 +60,6 @@ import Testing
   /// The displayed positions of the stored top left and top right corners, by quarter turns anti-clockwise and then the mirror's
   /// axis (nil: none).
   @Test(
-    "rotation and mirroring put the corners in the right places",
     arguments: [
       (0, nil, 1, "top left", "top right"), (0, 1, 2, "top right", "top left"), (2, nil, 3, "bottom right", "bottom left"),
       (0, 0, 4, "bottom left", "bottom right"), (1, 0, 5, "top left", "bottom left"), (3, nil, 6, "top right", "bottom right"),
@@ -71,7 +67,13 @@ import Testing
       (2, 1, 4, "bottom left", "bottom right"), (3, 0, 7, "bottom right", "top right"), (3, 1, 5, "top left", "bottom left"),
     ] as [(UInt8, UInt8?, Int, String, String)]
   )
-  func everyTransformation(angle: UInt8, mode: UInt8?, orientation: Int, topLeft: String, topRight: String) throws {
+  func `rotation and mirroring put the corners in the right places`(
+    angle: UInt8,
+    mode: UInt8?,
+    orientation: Int,
+    topLeft: String,
+    topRight: String
+  ) throws {
     func turned(_ angle: UInt8, _ mode: UInt8?) throws -> DecodedImage {
       var bytes = AVIFImage.named("turned.avif").bytes
       bytes[bytes.offset(of: "irot") + 4] = angle
@@ -102,8 +104,7 @@ import Testing
     #expect(pixel(shown.pixels, topRight) == pixel(stored, "top right"))
   }
 
-  @Test("a thumbnail fits its box", arguments: AVIFImage.all)
-  func thumbnailsFitTheirBox(_ image: AVIFImage) throws {
+  @Test(arguments: AVIFImage.all) func `a thumbnail fits its box`(_ image: AVIFImage) throws {
     let options = DecodingOptions(thumbnail: ImageSize(width: 30, height: 30))
     let thumbnail = try AVIF.decode(image.bytes, options: options)
     #expect(thumbnail.pixels.size == options.decodedSize(of: image.size))

@@ -11,8 +11,7 @@ import Testing
     return error
   }
 
-  @Test("rows are stored from the bottom, or with a negative height from the top")
-  func direction() throws {
+  @Test func `rows are stored from the bottom, or with a negative height from the top`() throws {
     var maker = BMPMaker(width: 1, height: 2)
     maker.data = [1, 2, 3, 0, 4, 5, 6, 0]
     #expect(try Standard.decode(maker.file).pixels.bytes == [6, 5, 4, 255, 3, 2, 1, 255])
@@ -20,8 +19,7 @@ import Testing
     #expect(try Standard.decode(maker.file).pixels.bytes == [3, 2, 1, 255, 6, 5, 4, 255])
   }
 
-  @Test("2 bits per pixel are indices")
-  func twoBits() throws {
+  @Test func `2 bits per pixel are indices`() throws {
     var maker = BMPMaker(width: 5, height: 1, bits: 2, colors: 3)
     maker.data = [1, 1, 1, 0, 2, 2, 2, 0, 3, 3, 3, 0, 0b0001_1011, 0b0100_0000, 0, 0]
     // The palette has no fourth colour.
@@ -30,14 +28,12 @@ import Testing
     #expect(stride(from: 3, to: 20, by: 4).allSatisfy { values[$0] == 255 })
   }
 
-  @Test("an OS/2 header of 16 bytes has only the size and the depth")
-  func shortHeader() throws {
+  @Test func `an OS/2 header of 16 bytes has only the size and the depth`() throws {
     let maker = BMPMaker(width: 2, height: 1, headerLength: 16, data: [1, 2, 3, 4, 5, 6, 0, 0], pixels: 30)
     #expect(try Standard.decode(maker.file).pixels.bytes == [3, 2, 1, 255, 6, 5, 4, 255])
   }
 
   @Test(
-    "masks of any width and position are scaled to 8 bits",
     arguments: [
       (16, [0xF000, 0x0F00, 0x00F0, 0x000F], [0x84, 0xF2], [255, 34, 136, 68]),
       (16, [0x7C00, 0x03E0, 0x001F, 0x8000], [0x1F, 0x7C], [255, 0, 255, 0]),
@@ -47,7 +43,8 @@ import Testing
       (32, [0, 0, 0, 0], [1, 2, 3, 4], [3, 2, 1, 4]),
     ] as [(Int, [UInt32], [UInt8], [Int])]
   )
-  func masks(bits: Int, masks: [UInt32], pixel: [UInt8], expected: [Int]) throws {
+  func `masks of any width and position are scaled to 8 bits`(bits: Int, masks: [UInt32], pixel: [UInt8], expected: [Int]) throws
+  {
     let data = pixel + [UInt8](repeating: 0, count: 4 - pixel.count)
     for length in [56, 108, 124] {
       let maker = BMPMaker(width: 1, height: 1, bits: bits, compression: 3, headerLength: length, masks: masks, data: data)
@@ -63,12 +60,11 @@ import Testing
   }
 
   @Test(
-    "invalid masks are rejected",
     arguments: [
       [0xFF00, 0x0FF0, 0xFF, 0], [0xF0F, 0xF000, 0xF_0000, 0], [0, 0, 0, 0xFF], [0x1_0000, 0xF0, 0xF, 0],
     ] as [[UInt32]]
   )
-  func invalidMasks(masks: [UInt32]) {
+  func `invalid masks are rejected`(masks: [UInt32]) {
     let bits = masks[0] == 0x1_0000 ? 16 : 32
     let maker = BMPMaker(width: 1, height: 1, bits: bits, compression: 3, headerLength: 56, masks: masks, data: [1, 2, 3, 4])
     #expect(rejection(maker.file)?.kind == .undecodable)
@@ -76,13 +72,12 @@ import Testing
   }
 
   @Test(
-    "unsupported variants are rejected by the header",
     arguments: [
       (0, 4, 40), (0, 5, 40), (1, 3, 64), (24, 4, 64), (8, 2, 40), (4, 1, 40), (24, 1, 40), (8, 3, 40), (5, 0, 40), (32, 9, 40),
       (24, 0, 41),
     ]
   )
-  func unsupported(bits: Int, compression: Int, length: Int) {
+  func `unsupported variants are rejected by the header`(bits: Int, compression: Int, length: Int) {
     let maker = BMPMaker(bits: bits, compression: compression, headerLength: length, data: [UInt8](repeating: 0, count: 2000))
     let error = imageError {
       try maker.file.withUnsafeBytes { try BMPCoder().header(of: $0, isComplete: true) }
@@ -91,8 +86,7 @@ import Testing
     expectGolden(error?.message, for: "\(bits) bits, compression \(compression), header \(length)")
   }
 
-  @Test("invalid sizes, palettes and offsets are rejected")
-  func invalidFields() {
+  @Test func `invalid sizes, palettes and offsets are rejected`() {
     let data = [UInt8](repeating: 0, count: 100)
     for maker in [
       BMPMaker(width: 0, data: data), BMPMaker(width: -2, data: data), BMPMaker(height: 0, data: data),
@@ -103,8 +97,7 @@ import Testing
     }
   }
 
-  @Test("a missing offset, one before the palette, and a large palette are accepted")
-  func oddPalettes() throws {
+  @Test func `a missing offset, one before the palette, and a large palette are accepted`() throws {
     let colors = (0..<300).flatMap { [UInt8($0 & 255), 7, 9, 0] as [UInt8] }
     for offset in [0, 54, 54 + 1200] {
       let maker = BMPMaker(width: 1, height: 1, bits: 8, colors: 300, data: colors + [3, 0, 0, 0], pixels: offset)
@@ -112,23 +105,20 @@ import Testing
     }
   }
 
-  @Test("only the padding of the last row may be missing")
-  func padding() {
+  @Test func `only the padding of the last row may be missing`() {
     let maker = BMPMaker(width: 1, height: 2, data: [1, 2, 3, 0, 4, 5, 6, 0])
     #expect(rejection(Array(maker.file.dropLast(1))) == nil)
     expectGolden(rejection(Array(maker.file.dropLast(2)))?.message)
   }
 
-  @Test("a profile outside the file isn't reported")
-  func profileOutside() throws {
+  @Test func `a profile outside the file isn't reported`() throws {
     var maker = BMPMaker(width: 1, height: 1, headerLength: 124, masks: [0, 0, 0, 0, 0x4D42_4544], data: [1, 2, 3, 0])
     maker.masks += [UInt32](repeating: 0, count: 13) + [120, 50]
     #expect(try Standard.header(maker.file).profile == nil)
     #expect(try Standard.header(maker.file, prefix: 138).profile == ICCProfile(name: nil))
   }
 
-  @Test("the time limit is checked between rows")
-  func time() {
+  @Test func `the time limit is checked between rows`() {
     let limits = DecodingLimits(maximumTime: .nanoseconds(1))
     expectGolden(imageError { try Standard.decode(BitmapImage.named("photo.bmp").bytes, limits: limits) }?.message)
     expectGolden(imageError { try Standard.prove(BitmapImage.named("runs.bmp").bytes, limits: limits) }?.message)
@@ -162,7 +152,6 @@ import Testing
   }
 
   @Test(
-    "runs, copies, line ends and jumps make rows from the bottom",
     arguments: [
       ([4, 1, 0, 0, 4, 2, 0, 0, 4, 3, 0, 0, 0, 1], "3333 2222 1111"),
       // Without the last line's end and the bitmap's.
@@ -174,41 +163,38 @@ import Testing
       ([1, 1, 0, 2, 0, 3], "0000 0000 1000"),
     ] as [([UInt8], String)]
   )
-  func eightBits(codes: [UInt8], expected: String) throws {
+  func `runs, copies, line ends and jumps make rows from the bottom`(codes: [UInt8], expected: String) throws {
     #expect(try rows(codes) == expected)
   }
 
   @Test(
-    "with 4 bits, runs alternate between two colours",
     arguments: [
       ([4, 0x12, 0, 0, 3, 0x34, 1, 0x50, 0, 0, 0, 4, 0x67, 0x89, 0, 1], "6789 3435 1212"),
       ([0, 3, 0x12, 0x30, 1, 0x40, 0, 0, 4, 0x11, 0, 0, 4, 0x22], "2222 1111 1234"),
     ] as [([UInt8], String)]
   )
-  func fourBits(codes: [UInt8], expected: String) throws {
+  func `with 4 bits, runs alternate between two colours`(codes: [UInt8], expected: String) throws {
     #expect(try rows(codes, bits: 4) == expected)
   }
 
   @Test(
-    "pixels beyond a row are dropped with a warning",
     arguments: [
       [9, 1, 3, 2, 0, 0, 4, 2, 0, 0, 4, 3],
       [4, 1, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 4, 3],
       [4, 1, 0, 0, 0, 2, 9, 1, 1, 3, 0, 0],
     ] as [[UInt8]]
   )
-  func tooLong(codes: [UInt8]) throws {
+  func `pixels beyond a row are dropped with a warning`(codes: [UInt8]) throws {
     expectGolden(try rows(codes))
   }
 
   @Test(
-    "codes that end early are undecodable",
     arguments: [
       [], [4], [4, 1, 0, 0, 4, 2, 0, 0, 3, 3], [4, 1, 0, 0, 4, 2, 0, 0, 3, 3, 0, 1], [4, 1, 0, 1], [4, 1, 0, 2, 0],
       [0, 4, 1, 2, 3], [4, 1, 0, 0, 4, 2, 0, 0, 0, 1],
     ] as [[UInt8]]
   )
-  func tooShort(codes: [UInt8]) {
+  func `codes that end early are undecodable`(codes: [UInt8]) {
     let error = imageError { try Standard.decode(file(codes)) }
     #expect(error?.kind == .undecodable)
     #expect(imageError { try Standard.prove(file(codes)) } == error)

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("good BMP images and icons") struct GoodBitmapTests {
-  @Test("each good file decodes to Pillow's pixels", arguments: BitmapImage.all)
-  func pixels(_ image: BitmapImage) throws {
+  @Test(arguments: BitmapImage.all) func `each good file decodes to Pillow's pixels`(_ image: BitmapImage) throws {
     let decoded = try Standard.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
     #expect(decoded.warnings == [])
@@ -18,8 +17,7 @@ import Testing
     }
   }
 
-  @Test("verifying, decoding and parsing return the same header", arguments: BitmapImage.all)
-  func header(_ image: BitmapImage) throws {
+  @Test(arguments: BitmapImage.all) func `verifying, decoding and parsing return the same header`(_ image: BitmapImage) throws {
     let proof = try Standard.prove(image.bytes)
     #expect(proof.header == (try Standard.decode(image.bytes).header))
     #expect(proof.header == (try Standard.header(image.bytes)))
@@ -27,8 +25,8 @@ import Testing
     #expect(proof.warnings == [])
   }
 
-  @Test("a header says how many bytes it needs, and that many suffice", arguments: BitmapImage.all)
-  func headerFromGrowingPrefix(_ image: BitmapImage) throws {
+  @Test(arguments: BitmapImage.all)
+  func `a header says how many bytes it needs, and that many suffice`(_ image: BitmapImage) throws {
     let bytes = image.bytes
     let whole = try Standard.header(bytes)
     var length = 4
@@ -47,8 +45,7 @@ import Testing
     }
   }
 
-  @Test("a thumbnail fits its box and resembles the whole", arguments: BitmapImage.all)
-  func thumbnails(_ image: BitmapImage) throws {
+  @Test(arguments: BitmapImage.all) func `a thumbnail fits its box and resembles the whole`(_ image: BitmapImage) throws {
     let whole = try Standard.decode(image.bytes).pixels
     for box in [ImageSize(width: 13, height: 13), ImageSize(width: 1, height: 200)] {
       let options = DecodingOptions(thumbnail: box)
@@ -58,8 +55,7 @@ import Testing
     }
   }
 
-  @Test("headers have the properties of the files")
-  func properties() throws {
+  @Test func `headers have the properties of the files`() throws {
     func header(_ name: String) throws -> ImageHeader { try Standard.header(BitmapImage.named(name).bytes) }
     let photo = try header("photo.bmp")
     #expect(photo.format == .bmp && photo.colorSpace == .rgb && !photo.hasAlpha && photo.frames == 1)
@@ -80,8 +76,7 @@ import Testing
 @Suite("damaged BMP images and icons") struct DamagedBitmapTests {
   private static let limits = DecodingLimits(maximumPixels: 1_000_000)
 
-  @Test("a truncated file is never good", arguments: BitmapImage.all)
-  func truncated(_ image: BitmapImage) {
+  @Test(arguments: BitmapImage.all) func `a truncated file is never good`(_ image: BitmapImage) {
     let bytes = image.bytes
     // A profile may be missing, and the last chunk of a PNG.
     let end = image.name == "profile.bmp" ? 138 + 30 * 124 : bytes.count
@@ -92,12 +87,11 @@ import Testing
   }
 
   @Test(
-    "a truncated or cut file is undecodable with a message",
     arguments: [
       "bmp/broken/cut.bmp", "bmp/broken/cut-runs.bmp", "ico/broken/cut.ico", "ico/broken/cut-mask.ico", "ico/broken/bad-crc.ico",
     ]
   )
-  func sentences(name: String) {
+  func `a truncated or cut file is undecodable with a message`(name: String) {
     let bytes = Fixtures.bytes("images/\(name)")
     let error = imageError { try Standard.decode(bytes) }
     #expect(error?.kind == .undecodable)
@@ -105,8 +99,8 @@ import Testing
     expectGolden(error?.message, for: name)
   }
 
-  @Test("no bytes crash a decoder, and decoding and verifying agree", arguments: BitmapImage.all)
-  func damaged(_ image: BitmapImage) {
+  @Test(arguments: BitmapImage.all)
+  func `no bytes crash a decoder, and decoding and verifying agree`(_ image: BitmapImage) {
     let bytes = image.bytes
     var random = SeededRandom(seed: UInt64(bytes.count))
     for step in 0..<300 {
@@ -142,8 +136,7 @@ import Testing
     return false
   }
 
-  @Test("the pixel limit is exact", arguments: BitmapImage.all)
-  func pixelLimit(_ image: BitmapImage) throws {
+  @Test(arguments: BitmapImage.all) func `the pixel limit is exact`(_ image: BitmapImage) throws {
     let pixels = image.size.pixels
     _ = try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
     let limits = DecodingLimits(maximumPixels: pixels - 1)
@@ -152,8 +145,8 @@ import Testing
     #expect(imageError { try Standard.decode(image.bytes, limits: limits) } == error)
   }
 
-  @Test("memory is limited and returned", arguments: ["photo.bmp", "runs.bmp", "mixed.ico", "alpha.ico"])
-  func memory(name: String) throws {
+  @Test(arguments: ["photo.bmp", "runs.bmp", "mixed.ico", "alpha.ico"])
+  func `memory is limited and returned`(name: String) throws {
     let image = BitmapImage.named(name)
     let error = imageError { try Standard.decode(image.bytes, limits: DecodingLimits(maximumBytes: image.size.pixels * 4)) }
     #expect(error?.kind == .memory(maximumBytes: image.size.pixels * 4))
@@ -164,8 +157,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("a small file that claims many pixels is rejected")
-  func huge() {
+  @Test func `a small file that claims many pixels is rejected`() {
     let huge = Fixtures.bytes("images/bmp/broken/huge.bmp")
     #expect(imageError { try Standard.prove(huge) }?.kind == .dimensions(maximumPixels: 100_000_000))
     #expect(imageError { try Standard.decode(huge) }?.kind == .dimensions(maximumPixels: 100_000_000))

@@ -6,13 +6,12 @@ import Testing
 
 @Suite("broken HEIC images") struct BrokenHEICTests {
   @Test(
-    "each broken HEIC is undecodable with a message",
     arguments: [
       "cut", "lying-size", "lying-grid", "uncovered", "missing-tiles", "no-tile", "grid-loop", "identity-loop", "overlay-loop",
       "alpha-loop", "two-pictures", "av1", "jpeg", "sequence",
     ]
   )
-  func isUndecodableWithASentence(name: String) {
+  func `each broken HEIC is undecodable with a message`(name: String) {
     let bytes = Fixtures.bytes("images/heic/broken/\(name).heic")
     let error = imageError { try HEIC.decode(bytes) }
     #expect(error?.kind == .undecodable)
@@ -20,35 +19,35 @@ import Testing
     expectGolden(error?.message, for: name)
   }
 
-  @Test("other files aren't HEIC") func otherFilesAreNotHEIC() {
+  @Test func `other files aren't HEIC`() {
     for bytes in [Fixtures.bytes("images/good/photo.jpg"), [], Array("ftypheic".utf8), [UInt8](repeating: 0, count: 64)] {
       #expect(imageError { try HEIC.header(bytes) }?.kind == .notAnImage)
       #expect(imageError { try HEIC.prove(bytes) }?.kind == .notAnImage)
     }
   }
 
-  @Test("a small file that claims many pixels is rejected by its header", arguments: ["huge", "large"])
-  func manyPixels(name: String) {
+  @Test(arguments: ["huge", "large"])
+  func `a small file that claims many pixels is rejected by its header`(name: String) {
     let bytes = Fixtures.bytes("images/heic/broken/\(name).heic")
     #expect(imageError { try HEIC.decode(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
     #expect(imageError { try HEIC.prove(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
-  @Test("a picture deeper than the container says is rejected") func lyingDepth() {
+  @Test func `a picture deeper than the container says is rejected`() {
     var bytes = HEICImageFile.named("deep.heic").bytes
     let configuration = bytes.offset(of: "hvcC") + 4
     for index in [configuration + 17, configuration + 18] { bytes[index] &= 0xF8 }
     expectGolden(imageError { try HEIC.prove(bytes) }?.message)
   }
 
-  @Test("a clean aperture without denominators or beyond the picture is rejected", arguments: [7: 0, 3: 200, 19: 8])
-  func cleanApertures(place: Int, value: UInt8) {
+  @Test(arguments: [7: 0, 3: 200, 19: 8])
+  func `a clean aperture without denominators or beyond the picture is rejected`(place: Int, value: UInt8) {
     var bytes = HEICImageFile.named("cropped.heic").bytes
     bytes[bytes.offset(of: "clap") + 4 + place] = value
     expectGolden(imageError { try HEIC.header(bytes) }?.message, for: "byte \(place)")
   }
 
-  @Test("the time limit is checked between the tiles of a grid") func manyTiles() {
+  @Test func `the time limit is checked between the tiles of a grid`() {
     let bytes = Fixtures.bytes("images/heic/broken/many-tiles.heic")
     let limits = DecodingLimits(maximumTime: .milliseconds(50))
     for error in [imageError { try HEIC.decode(bytes, limits: limits) }, imageError { try HEIC.prove(bytes, limits: limits) }] {
@@ -57,8 +56,7 @@ import Testing
     }
   }
 
-  @Test("the pixel limit is exact", arguments: HEICImageFile.all)
-  func theLimitOnPixelsIsExact(_ image: HEICImageFile) throws {
+  @Test(arguments: HEICImageFile.all) func `the pixel limit is exact`(_ image: HEICImageFile) throws {
     let pixels = image.size.pixels
     let options = DecodingOptions(firstFrameOnly: true)
     _ = try HEIC.decode(image.bytes, options: options, limits: DecodingLimits(maximumPixels: pixels))
@@ -66,7 +64,7 @@ import Testing
     #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
   }
 
-  @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
+  @Test func `memory is limited and returned`() throws {
     let bytes = HEICImageFile.named("photo.heic").bytes
     let least = DecodingLimits(maximumBytes: 100_000)
     #expect(imageError { try HEIC.decode(bytes, limits: least) }?.kind == .memory(maximumBytes: 100_000))
@@ -81,7 +79,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("boxes, tables and items are limited") func boxesAndTablesAreLimited() {
+  @Test func `boxes, tables and items are limited`() {
     let bytes = HEICImageFile.named("photo.heic").bytes
     let start = Array(bytes[..<(bytes.offset(of: "meta") - 4)])
     func message(_ boxes: [UInt8]) -> String? { imageError { try HEIC.header(start + boxes + bytes[start.count...]) }?.message }
@@ -94,7 +92,7 @@ import Testing
     expectGolden(message(([0, 0, 0, 0] + items.boxed("iinf")).boxed("meta")), for: "items")
   }
 
-  @Test("a meta box beyond a prefix is needed without the bytes before it") func lateMeta() throws {
+  @Test func `a meta box beyond a prefix is needed without the bytes before it`() throws {
     let bytes = HEICImageFile.named("photo.heic").bytes
     let start = bytes.offset(of: "meta") - 4
     let padding = [UInt8](repeating: 0, count: 300_000).boxed("free")
@@ -105,8 +103,8 @@ import Testing
     #expect(next.neededStart == start + 300_008)
   }
 
-  @Test("data beyond the file's end are found by the header of a complete file", arguments: HEICImageFile.all)
-  func truncation(_ image: HEICImageFile) {
+  @Test(arguments: HEICImageFile.all)
+  func `data beyond the file's end are found by the header of a complete file`(_ image: HEICImageFile) {
     let bytes = image.bytes
     let error = imageError { try HEIC.header(Array(bytes.dropLast())) }
     #expect(error?.kind == .undecodable)
@@ -114,8 +112,7 @@ import Testing
     #expect(error?.message.hasPrefix(start) == true, "\(error?.message ?? "no error")")
   }
 
-  @Test("a file cut anywhere isn't good", arguments: HEICImageFile.all)
-  func cuts(_ image: HEICImageFile) {
+  @Test(arguments: HEICImageFile.all) func `a file cut anywhere isn't good`(_ image: HEICImageFile) {
     for length in stride(from: 0, to: image.bytes.count, by: 7) {
       let cut = Array(image.bytes.prefix(length))
       let error = imageError { try HEIC.prove(cut) }
@@ -124,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("lost synchronisation in a slice is found, although libde265 conceals it") func damagedSlice() {
+  @Test func `lost synchronisation in a slice is found, although libde265 conceals it`() {
     let bytes = HEICImageFile.named("photo.heic").bytes
     let start = bytes.offset(of: "mdat") + 24
     var found = 0
@@ -138,8 +135,8 @@ import Testing
 
   private static let limits = DecodingLimits(maximumPixels: 1_000_000)
 
-  @Test("no bytes crash the decoder, and decoding and verifying agree", arguments: HEICImageFile.all)
-  func damagedFiles(_ image: HEICImageFile) {
+  @Test(arguments: HEICImageFile.all)
+  func `no bytes crash the decoder, and decoding and verifying agree`(_ image: HEICImageFile) {
     let bytes = image.bytes
     var random = SeededRandom(seed: UInt64(bytes.count))
     for step in 0..<80 {

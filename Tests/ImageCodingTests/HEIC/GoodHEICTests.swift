@@ -4,8 +4,7 @@ import ImagePrimitives
 import Testing
 
 @Suite("good HEIC images") struct GoodHEICTests {
-  @Test("each good HEIC decodes to Pillow's pixels", arguments: HEICImageFile.all)
-  func decodesToThePixelsThatPillowSees(_ image: HEICImageFile) throws {
+  @Test(arguments: HEICImageFile.all) func `each good HEIC decodes to Pillow's pixels`(_ image: HEICImageFile) throws {
     let decoded = try HEIC.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
     #expect(decoded.warnings == [])
@@ -18,8 +17,7 @@ import Testing
     }
   }
 
-  @Test("verifying returns the same header as parsing", arguments: HEICImageFile.all)
-  func isProvenWithTheSameHeader(_ image: HEICImageFile) throws {
+  @Test(arguments: HEICImageFile.all) func `verifying returns the same header as parsing`(_ image: HEICImageFile) throws {
     let proof = try HEIC.prove(image.bytes)
     #expect(proof.header == (try HEIC.decode(image.bytes).header))
     #expect(proof.header == (try HEIC.header(image.bytes)))
@@ -27,8 +25,8 @@ import Testing
     #expect(proof.warnings == [])
   }
 
-  @Test("a header says how many bytes it needs, and that many suffice", arguments: HEICImageFile.all)
-  func headerFromGrowingPrefix(_ image: HEICImageFile) throws {
+  @Test(arguments: HEICImageFile.all)
+  func `a header says how many bytes it needs, and that many suffice`(_ image: HEICImageFile) throws {
     let bytes = image.bytes
     var expected = try HEIC.header(bytes)
     var length = 16
@@ -51,8 +49,7 @@ import Testing
     }
   }
 
-  @Test("a header has the file's properties")
-  func headersTellWhatIsInTheFile() throws {
+  @Test func `a header has the file's properties`() throws {
     func header(_ name: String) throws -> ImageHeader { try HEIC.header(HEICImageFile.named(name).bytes) }
     let photo = try header("photo.heic")
     #expect(photo == ImageHeader(format: .heic, size: ImageSize(width: 240, height: 160), colorSpace: .ycbcr))
@@ -69,7 +66,7 @@ import Testing
     #expect(cropped.size == ImageSize(width: 100, height: 61) && cropped.orientation == 8)
   }
 
-  @Test("the pictures of a collection are counted, but aren't an animation") func collection() throws {
+  @Test func `the pictures of a collection are counted, but aren't an animation`() throws {
     let bytes = HEICImageFile.named("collection.heic").bytes
     let header = try HEIC.header(bytes)
     #expect(header.frames == 2 && !header.isAnimated)
@@ -79,7 +76,7 @@ import Testing
     #expect(imageError { try HEIC.decode(bytes, limits: one) }?.kind == .undecodable)
   }
 
-  @Test("every picture of a collection is verified unless only the first is decoded") func damagedSecondPicture() throws {
+  @Test func `every picture of a collection is verified unless only the first is decoded`() throws {
     var bytes = HEICImageFile.named("collection.heic").bytes
     for index in bytes.count - 40..<bytes.count { bytes[index] = 0xFF }
     let error = imageError { try HEIC.prove(bytes) }
@@ -92,7 +89,6 @@ import Testing
   /// The displayed positions of the stored top left and top right corners, by quarter turns anti-clockwise and then the mirror's
   /// axis (nil: none).
   @Test(
-    "rotation and mirroring put the corners in the right places",
     arguments: [
       (0, nil, 1, "top left", "top right"), (0, 1, 2, "top right", "top left"), (2, nil, 3, "bottom right", "bottom left"),
       (0, 0, 4, "bottom left", "bottom right"), (1, 0, 5, "top left", "bottom left"), (3, nil, 6, "top right", "bottom right"),
@@ -100,7 +96,13 @@ import Testing
       (2, 1, 4, "bottom left", "bottom right"), (3, 0, 7, "bottom right", "top right"), (3, 1, 5, "top left", "bottom left"),
     ] as [(UInt8, UInt8?, Int, String, String)]
   )
-  func everyTransformation(angle: UInt8, mode: UInt8?, orientation: Int, topLeft: String, topRight: String) throws {
+  func `rotation and mirroring put the corners in the right places`(
+    angle: UInt8,
+    mode: UInt8?,
+    orientation: Int,
+    topLeft: String,
+    topRight: String
+  ) throws {
     func turned(_ angle: UInt8, _ mode: UInt8?) throws -> DecodedImage {
       var bytes = HEICImageFile.named("turned.heic").bytes
       bytes[bytes.offset(of: "irot") + 4] = angle
@@ -124,8 +126,7 @@ import Testing
     #expect(pixel(shown.pixels, topRight) == pixel(stored, "top right"))
   }
 
-  @Test("a thumbnail fits its box", arguments: HEICImageFile.all)
-  func thumbnailsFitTheirBox(_ image: HEICImageFile) throws {
+  @Test(arguments: HEICImageFile.all) func `a thumbnail fits its box`(_ image: HEICImageFile) throws {
     let options = DecodingOptions(thumbnail: ImageSize(width: 30, height: 30))
     let thumbnail = try HEIC.decode(image.bytes, options: options)
     #expect(thumbnail.pixels.size == options.decodedSize(of: image.size))

@@ -21,8 +21,7 @@ import Testing
     return image
   }
 
-  @Test("the largest picture counts, then the deepest, then the first")
-  func choice() throws {
+  @Test func `the largest picture counts, then the deepest, then the first`() throws {
     let small = Picture(bytes: ICOMaker.bitmap(side: 8), side: 8)
     let large = Picture(bytes: ICOMaker.png(side: 16), side: 16)
     #expect(try decoded(ICOMaker.file([small, large])).pixels.pixel(0, 0) == [7, 7, 7, 255])
@@ -35,8 +34,7 @@ import Testing
     #expect(image.header.size == ImageSize(width: 300, height: 300) && image.warnings == [])
   }
 
-  @Test("the mask makes pixels transparent; those of 32 bits have their own alpha unless it is 0 everywhere")
-  func masks() throws {
+  @Test func `the mask makes pixels transparent; those of 32 bits have their own alpha unless it is 0 everywhere`() throws {
     func pixel(_ bits: Int, alpha: UInt8, mask: UInt8?) throws -> [UInt8] {
       let bitmap = ICOMaker.bitmap(side: 8, bits: bits, [10, 20, 30, alpha], mask: mask)
       return try decoded(ICOMaker.file([Picture(bytes: bitmap, side: 8)])).pixels.pixel(3, 3)
@@ -53,8 +51,7 @@ import Testing
     #expect(rejection(ICOMaker.file([cut]))?.kind == .undecodable)
   }
 
-  @Test("the rows of masks are stored like those of the bitmap")
-  func maskRows() throws {
+  @Test func `the rows of masks are stored like those of the bitmap`() throws {
     func alpha(height: Int) throws -> [UInt8] {
       var maker = BMPMaker(width: 1, height: height, bits: 24)
       maker.data = [1, 1, 1, 0, 2, 2, 2, 0, 0x80, 0, 0, 0, 0, 0, 0, 0]
@@ -64,8 +61,7 @@ import Testing
     #expect(try alpha(height: -4) == [1, 1, 1, 0, 2, 2, 2, 255])
   }
 
-  @Test("a directory with wrong sizes or lengths causes warnings")
-  func lyingDirectory() throws {
+  @Test func `a directory with wrong sizes or lengths causes warnings`() throws {
     let first = Picture(bytes: ICOMaker.bitmap(side: 8), side: 9)
     let second = Picture(bytes: ICOMaker.bitmap(side: 16), side: 16, length: 100_000)
     let image = try decoded(ICOMaker.file([first, second]))
@@ -78,8 +74,7 @@ import Testing
     #expect(try decoded(ICOMaker.file([lying])).pixels.size == ImageSize(width: 5, height: 5))
   }
 
-  @Test("every picture is verified, and errors name it")
-  func everyPicture() throws {
+  @Test func `every picture is verified, and errors name it`() throws {
     let good = Picture(bytes: ICOMaker.png(side: 16), side: 16)
     var damaged = ICOMaker.png(side: 8)
     damaged[50] ^= 1
@@ -96,8 +91,7 @@ import Testing
     }
   }
 
-  @Test("pictures outside the file or inside the directory are undecodable")
-  func outside() {
+  @Test func `pictures outside the file or inside the directory are undecodable`() {
     let bytes = ICOMaker.bitmap(side: 8)
     for offset in [0, 21, 1_000_000, Int(UInt32.max)] {
       let file = ICOMaker.file([Picture(bytes: bytes, side: 8, offset: offset)])
@@ -107,8 +101,7 @@ import Testing
     }
   }
 
-  @Test("a prefix suffices once it has the header of the largest picture")
-  func prefix() throws {
+  @Test func `a prefix suffices once it has the header of the largest picture`() throws {
     let pictures = [
       Picture(bytes: ICOMaker.bitmap(side: 48), side: 48), Picture(bytes: ICOMaker.bitmap(side: 64), side: 64),
       Picture(bytes: ICOMaker.bitmap(side: 32), side: 32),
@@ -125,8 +118,7 @@ import Testing
     #expect(try Standard.header(file, prefix: start + 40) == Standard.header(file))
   }
 
-  @Test("too many pictures are rejected")
-  func count() {
+  @Test func `too many pictures are rejected`() {
     let picture = Picture(bytes: [], side: 1, length: 100, offset: 6 + 16 * 5_001)
     let pictures = Array(repeating: picture, count: 5_000)
     let shared = Picture(bytes: ICOMaker.bitmap(side: 1), side: 1, offset: 6 + 16 * 5_001)
@@ -136,8 +128,7 @@ import Testing
     #expect(rejection(ICOMaker.file(pictures + [shared]), DecodingLimits(maximumFrames: 5_001, maximumChunks: 5_000)) != nil)
   }
 
-  @Test("a picture that many entries refer to is decoded once")
-  func sharedPicture() throws {
+  @Test func `a picture that many entries refer to is decoded once`() throws {
     let count = 65_535
     let png = ICOMaker.png(side: 1000)
     var pictures = Array(repeating: Picture(bytes: [], side: 0, length: png.count, offset: 6 + 16 * count), count: count)
@@ -148,8 +139,7 @@ import Testing
     #expect(try Standard.header(file).size == ImageSize(width: 1000, height: 1000))
   }
 
-  @Test("all pictures together may have 8 times the allowed pixels")
-  func allPixels() {
+  @Test func `all pictures together may have 8 times the allowed pixels`() {
     func file(_ count: Int) -> [UInt8] {
       ICOMaker.file(Array(repeating: Picture(bytes: ICOMaker.png(side: 10), side: 10), count: count))
     }
@@ -164,16 +154,15 @@ import Testing
     expectGolden(rejection(hidden, limits)?.message)
   }
 
-  @Test("other files aren't icons", arguments: [[], [0], [0, 0, 3, 0, 1, 0], Array("GIF89a".utf8)] as [[UInt8]])
-  func otherFiles(bytes: [UInt8]) {
+  @Test(arguments: [[], [0], [0, 0, 3, 0, 1, 0], Array("GIF89a".utf8)] as [[UInt8]])
+  func `other files aren't icons`(bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
       #expect(imageError { try ICOCoder().header(of: bytes, isComplete: true) }?.kind == .notAnImage)
       #expect(imageError { try BMPCoder().header(of: bytes, isComplete: true) }?.kind == .notAnImage)
     }
   }
 
-  @Test("an icon without pictures is undecodable")
-  func empty() {
+  @Test func `an icon without pictures is undecodable`() {
     let error = imageError { try ICOMaker.file([]).withUnsafeBytes { try ICOCoder().header(of: $0, isComplete: true) } }
     expectGolden(error?.message)
   }

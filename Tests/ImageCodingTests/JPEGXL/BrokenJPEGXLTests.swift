@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("broken JPEG XL images") struct BrokenJPEGXLTests {
-  @Test("a header that ends within skipped bits needs more bytes than there are") func endInSkippedBits() {
+  @Test func `a header that ends within skipped bits needs more bytes than there are`() {
     let bytes: [UInt8] = [0xFF, 0x0A, 0x68, 0x74, 0x74, 0x70, 0x3A, 0x2F, 0x2F, 0x77, 0x77, 0x77]
     let error = imageError { try JPEGXL.header(bytes + [0], prefix: bytes.count) }
     guard case .needsMoreBytes(let minimum)? = error?.kind else {
@@ -17,12 +17,11 @@ import Testing
   }
 
   @Test(
-    "each broken JPEG XL is undecodable with a message",
     arguments: [
       "cut.jxl", "cut-animated.jxl", "cut-pieces.jxl", "out-of-order.jxl", "without-codestream.jxl", "corrupt.jxl",
     ]
   )
-  func isUndecodableWithASentence(name: String) {
+  func `each broken JPEG XL is undecodable with a message`(name: String) {
     let bytes = Fixtures.bytes("images/jxl/broken/\(name)")
     let errors = [imageError { try JPEGXL.decode(bytes) }, imageError { try JPEGXL.prove(bytes) }]
     #expect(errors.allSatisfy { $0?.kind == .undecodable })
@@ -32,15 +31,14 @@ import Testing
     #expect((imageError { try JPEGXL.header(bytes) } == nil) == (name == "corrupt.jxl"))
   }
 
-  @Test("other files aren't JPEG XL") func otherFilesAreNotJPEGXL() {
+  @Test func `other files aren't JPEG XL`() {
     for bytes in [Fixtures.bytes("images/good/photo.jpg"), [], Array("JXL ".utf8), [UInt8](repeating: 0, count: 64)] {
       #expect(imageError { try JPEGXL.header(bytes) }?.kind == .notAnImage)
       #expect(imageError { try JPEGXL.prove(bytes) }?.kind == .notAnImage)
     }
   }
 
-  @Test("boxes that don't make a file are rejected")
-  func invalidBoxes() {
+  @Test func `boxes that don't make a file are rejected`() {
     let image = JPEGXLImage.named("lossless.jxl").bytes
     let index: [UInt8] = [0x80, 0, 0, 0]
     let start = [UInt8].containerStart
@@ -69,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("a box may have a long size, or none at the end of the file") func sizesOfBoxes() throws {
+  @Test func `a box may have a long size, or none at the end of the file`() throws {
     let image = JPEGXLImage.named("lossless.jxl").bytes
     let long =
       [0, 0, 0, 1] + Array("jxlc".utf8) + Swift.withUnsafeBytes(of: UInt64(image.count + 16).bigEndian, Array.init) + image
@@ -77,8 +75,7 @@ import Testing
     #expect(try JPEGXL.decode(.containerStart + [0, 0, 0, 0] + Array("jxlc".utf8) + image) == JPEGXL.decode(image))
   }
 
-  @Test("a file cut at any byte is never good", arguments: JPEGXLImage.all)
-  func cutFiles(_ image: JPEGXLImage) {
+  @Test(arguments: JPEGXLImage.all) func `a file cut at any byte is never good`(_ image: JPEGXLImage) {
     for length in stride(from: 0, to: image.bytes.count, by: 7) {
       let cut = Array(image.bytes.prefix(length))
       let error = imageError { try JPEGXL.prove(cut) }
@@ -90,8 +87,8 @@ import Testing
 
   private static let limits = DecodingLimits(maximumPixels: 1_000_000, maximumTime: .seconds(5))
 
-  @Test("no bytes crash the decoder, and decoding and verifying agree", arguments: JPEGXLImage.all)
-  func damagedFiles(_ image: JPEGXLImage) {
+  @Test(arguments: JPEGXLImage.all)
+  func `no bytes crash the decoder, and decoding and verifying agree`(_ image: JPEGXLImage) {
     let bytes = image.bytes
     var random = SeededRandom(seed: UInt64(bytes.count))
     for step in 0..<60 {
@@ -121,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("libjxl prints nothing about a corrupt image") func nothingIsPrinted() throws {
+  @Test func `libjxl prints nothing about a corrupt image`() throws {
     let bytes = Fixtures.bytes("images/jxl/broken/corrupt.jxl")
     let folder = TemporaryDirectory()
     let path = "\(folder.path)/stderr"

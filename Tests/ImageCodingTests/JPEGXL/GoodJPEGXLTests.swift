@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("good JPEG XL images") struct GoodJPEGXLTests {
-  @Test("each good JPEG XL decodes to djxl's pixels", arguments: JPEGXLImage.all)
-  func decodesToThePixelsOfTheReference(_ image: JPEGXLImage) throws {
+  @Test(arguments: JPEGXLImage.all) func `each good JPEG XL decodes to djxl's pixels`(_ image: JPEGXLImage) throws {
     let decoded = try JPEGXL.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
     #expect(decoded.warnings == [])
@@ -20,8 +19,7 @@ import Testing
     }
   }
 
-  @Test("verifying returns the same header as parsing", arguments: JPEGXLImage.all)
-  func isProvenWithTheSameHeader(_ image: JPEGXLImage) throws {
+  @Test(arguments: JPEGXLImage.all) func `verifying returns the same header as parsing`(_ image: JPEGXLImage) throws {
     let proof = try JPEGXL.prove(image.bytes)
     #expect(proof.header == (try JPEGXL.decode(image.bytes).header))
     #expect(proof.header == (try JPEGXL.header(image.bytes)))
@@ -29,8 +27,8 @@ import Testing
     #expect(proof.warnings == [])
   }
 
-  @Test("a header says how many bytes it needs, and that many suffice", arguments: JPEGXLImage.all)
-  func headerFromGrowingPrefix(_ image: JPEGXLImage) throws {
+  @Test(arguments: JPEGXLImage.all)
+  func `a header says how many bytes it needs, and that many suffice`(_ image: JPEGXLImage) throws {
     let bytes = image.bytes
     let complete = try JPEGXL.header(bytes)
     var length = bytes[0] == 0xFF ? 2 : 12
@@ -50,8 +48,8 @@ import Testing
     }
   }
 
-  @Test("every prefix has the header, needs more bytes or is too short for the format", arguments: JPEGXLImage.all)
-  func everyPrefix(_ image: JPEGXLImage) throws {
+  @Test(arguments: JPEGXLImage.all)
+  func `every prefix has the header, needs more bytes or is too short for the format`(_ image: JPEGXLImage) throws {
     let bytes = image.bytes
     for length in 0..<min(bytes.count, 600) {
       let error = imageError { try JPEGXL.header(bytes, prefix: length) }
@@ -64,8 +62,7 @@ import Testing
     }
   }
 
-  @Test("a header has the file's properties")
-  func headersTellWhatIsInTheFile() throws {
+  @Test func `a header has the file's properties`() throws {
     func header(_ name: String) throws -> ImageHeader { try JPEGXL.header(JPEGXLImage.named(name).bytes) }
     #expect(try header("photo.jxl") == ImageHeader(format: .jpegXL, size: ImageSize(width: 240, height: 160), colorSpace: .rgb))
     #expect(try header("alpha.jxl").hasAlpha)
@@ -77,15 +74,14 @@ import Testing
     #expect(animated.frames == 3 && animated.isAnimated)
   }
 
-  @Test("an Exif box has the position and the resolution, but the codestream has the orientation")
-  func exifBox() throws {
+  @Test func `an Exif box has the position and the resolution, but the codestream has the orientation`() throws {
     let header = try JPEGXL.header(JPEGXLImage.named("located.jxl").bytes)
     #expect(header.hasPosition)
     #expect(header.dpi == 240)
     #expect(header.orientation == 1)
   }
 
-  @Test("a codestream in pieces has the same pixels as in one") func pieces() throws {
+  @Test func `a codestream in pieces has the same pixels as in one`() throws {
     let whole = try JPEGXL.decode(JPEGXLImage.named("photo.jxl").bytes)
     #expect(try JPEGXL.decode(JPEGXLImage.named("pieces.jxl").bytes) == whole)
   }
@@ -109,7 +105,7 @@ import Testing
     )!
   )
 
-  @Test("metadata in a compressed box count") func compressedBox() throws {
+  @Test func `metadata in a compressed box count`() throws {
     let file = Self.compressedMetadata
     let header = try JPEGXL.header(file)
     #expect(header.hasPosition && header.dpi == 300 && header.size == ImageSize(width: 16, height: 8))
@@ -123,7 +119,7 @@ import Testing
     #expect(try JPEGXL.header(damaged).hasPosition == false)
   }
 
-  @Test("a box header beyond a prefix is needed without the bytes before it") func skippedBox() throws {
+  @Test func `a box header beyond a prefix is needed without the bytes before it`() throws {
     let file = Self.compressedMetadata
     let padding = 2 << 20
     let length = (0..<4).map { UInt8(truncatingIfNeeded: (padding + 8) >> (24 - 8 * $0)) }
@@ -133,8 +129,8 @@ import Testing
     #expect(try JPEGXL.header(Array(padded), prefix: padding + 1000).size == ImageSize(width: 16, height: 8))
   }
 
-  @Test("other data after the image is ignored", arguments: ["photo.jxl", "pieces.jxl", "located.jxl"])
-  func dataBehindIsIgnored(_ name: String) throws {
+  @Test(arguments: ["photo.jxl", "pieces.jxl", "located.jxl"])
+  func `other data after the image is ignored`(_ name: String) throws {
     let bytes = JPEGXLImage.named(name).bytes
     let page = Array("<!DOCTYPE html><html></html>".utf8)
     #expect(try JPEGXL.decode(bytes + page) == JPEGXL.decode(bytes))
@@ -143,7 +139,6 @@ import Testing
 
   /// The displayed positions of the stored top left and top right corners.
   @Test(
-    "each orientation puts the corners in the right places",
     arguments: [
       (1, "top left", "top right"), (2, "top right", "top left"), (3, "bottom right", "bottom left"),
       (4, "bottom left", "bottom right"),
@@ -151,7 +146,7 @@ import Testing
       (8, "bottom left", "top left"),
     ]
   )
-  func everyOrientation(orientation: Int, topLeft: String, topRight: String) throws {
+  func `each orientation puts the corners in the right places`(orientation: Int, topLeft: String, topRight: String) throws {
     func turned(_ orientation: Int) throws -> DecodedImage {
       var bytes = JPEGXLImage.named("turned.jxl").bytes
       // 120 x 80 pixels have a short size with a ratio: 1 + 5 + 3 bits; then come default, extra fields and the orientation.
@@ -175,8 +170,7 @@ import Testing
     #expect(pixel(shown.pixels, topRight) == pixel(stored, "top right"))
   }
 
-  @Test("a thumbnail fits its box", arguments: JPEGXLImage.all)
-  func thumbnailsFitTheirBox(_ image: JPEGXLImage) throws {
+  @Test(arguments: JPEGXLImage.all) func `a thumbnail fits its box`(_ image: JPEGXLImage) throws {
     let options = DecodingOptions(thumbnail: ImageSize(width: 30, height: 30))
     let thumbnail = try JPEGXL.decode(image.bytes, options: options)
     #expect(thumbnail.pixels.size == options.decodedSize(of: image.size))
@@ -184,7 +178,7 @@ import Testing
     for frame in thumbnail.animation?.frames ?? [] { #expect(frame.pixels.size == thumbnail.pixels.size) }
   }
 
-  @Test("all frames of an animation are decoded with their durations") func animations() throws {
+  @Test func `all frames of an animation are decoded with their durations`() throws {
     let image = try JPEGXL.decode(JPEGXLImage.named("animated.jxl").bytes)
     let animation = try #require(image.animation)
     #expect(animation.frames.map(\.duration) == [.milliseconds(200), .milliseconds(300), .milliseconds(200)])
@@ -196,7 +190,7 @@ import Testing
     #expect(alpha.frames.map(\.duration) == [.milliseconds(100), .milliseconds(300)])
   }
 
-  @Test("the animation header sets the loop count") func loopCount() throws {
+  @Test func `the animation header sets the loop count`() throws {
     let bytes = JPEGXLImage.named("animated.jxl").bytes
     let original = try JPEGXL.decode(bytes)
     // After the signature come 80 x 60 pixels in 15 bits, not default, extra fields, orientation, two flags, an animation and its
@@ -217,7 +211,7 @@ import Testing
     #expect(images.first?.animation?.loopCount == 3)
   }
 
-  @Test("the first frame alone isn't animated") func theFirstFrameAloneHasNoAnimation() throws {
+  @Test func `the first frame alone isn't animated`() throws {
     let bytes = JPEGXLImage.named("animated.jxl").bytes
     let first = try JPEGXL.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
     #expect(first.animation == nil)

@@ -9,8 +9,7 @@ import Testing
     [imageError { try JPEGXL.decode(bytes, limits: limits) }, imageError { try JPEGXL.prove(bytes, limits: limits) }]
   }
 
-  @Test("the pixel limit is exact", arguments: JPEGXLImage.all)
-  func theLimitOnPixelsIsExact(_ image: JPEGXLImage) throws {
+  @Test(arguments: JPEGXLImage.all) func `the pixel limit is exact`(_ image: JPEGXLImage) throws {
     let pixels = image.size.pixels
     _ = try JPEGXL.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
     for error in errors(image.bytes, DecodingLimits(maximumPixels: pixels - 1)) {
@@ -18,8 +17,7 @@ import Testing
     }
   }
 
-  @Test("a file of some bytes that claims 2^60 pixels is rejected by its header")
-  func hugeImages() throws {
+  @Test func `a file of some bytes that claims 2^60 pixels is rejected by its header`() throws {
     var writer = JPEGXLWriter()
     writer.size(1 << 30, 1 << 30)
     writer.metadata(isAnimated: false)
@@ -33,8 +31,7 @@ import Testing
     expectGolden(imageError { try JPEGXL.header(writer.bytes) }?.message)
   }
 
-  @Test("a hidden frame that is larger than the image counts as memory")
-  func hugeHiddenFrames() throws {
+  @Test func `a hidden frame that is larger than the image counts as memory`() throws {
     var writer = JPEGXLWriter()
     writer.size(16, 16)
     writer.metadata(isAnimated: true)
@@ -45,7 +42,7 @@ import Testing
     for error in errors(writer.bytes) { #expect(error?.kind == .memory(maximumBytes: allowed)) }
   }
 
-  @Test("splines count as any amount of memory") func splines() {
+  @Test func `splines count as any amount of memory`() {
     var writer = JPEGXLWriter()
     writer.size(16, 16)
     writer.metadata(isAnimated: true)
@@ -56,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
+  @Test func `memory is limited and returned`() throws {
     let bytes = JPEGXLImage.named("photo.jxl").bytes
     for error in errors(bytes, DecodingLimits(maximumBytes: 1_000_000)) {
       #expect(error?.kind == .memory(maximumBytes: 1_000_000))
@@ -70,8 +67,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("frames and boxes are limited")
-  func framesAndBoxesAreLimited() throws {
+  @Test func `frames and boxes are limited`() throws {
     let bytes = JPEGXLImage.named("animated.jxl").bytes
     #expect(throws: Never.self) { try JPEGXL.prove(bytes, limits: DecodingLimits(maximumFrames: 3)) }
     for error in errors(bytes, DecodingLimits(maximumFrames: 2)) { #expect(error?.kind == .undecodable) }
@@ -87,8 +83,7 @@ import Testing
     }
   }
 
-  @Test("the time limit is checked between sections")
-  func timeIsLimited() {
+  @Test func `the time limit is checked between sections`() {
     for name in ["photo.jxl", "animated.jxl"] {
       for error in errors(JPEGXLImage.named(name).bytes, DecodingLimits(maximumTime: .nanoseconds(1))) {
         expectGolden(error?.message)

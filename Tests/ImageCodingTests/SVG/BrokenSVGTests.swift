@@ -5,13 +5,12 @@ import Testing
 
 @Suite("broken SVG images") struct BrokenSVGTests {
   @Test(
-    "each broken SVG is undecodable with a message",
     arguments: [
       "cut.svg", "cut-tag.svg", "cut.svgz", "no-namespace.svg", "mismatched.svg", "garbage-behind.svg", "garbage-behind.svgz",
       "external-entity.svg", "parameter-entity.svg", "wrong-sum.svgz",
     ]
   )
-  func isUndecodableWithASentence(name: String) {
+  func `each broken SVG is undecodable with a message`(name: String) {
     let bytes = Fixtures.bytes("images/svg/broken/\(name)")
     let errors = [
       imageError { try SVG.prove(bytes) }, imageError { try SVG.header(bytes) }, imageError { try SVG.decode(bytes) },
@@ -23,7 +22,6 @@ import Testing
   }
 
   @Test(
-    "documents of other kinds and with wrong roots are rejected",
     arguments: [
       "<!DOCTYPE svg><html xmlns='http://www.w3.org/1999/xhtml'/>",
       "<svg xmlns='http://www.w3.org/2000/SVG'/>",
@@ -39,13 +37,13 @@ import Testing
       "<svg xmlns='http://www.w3.org/2000/svg'><a b='1' b='2'/></svg>",
     ]
   )
-  func otherRoots(text: String) {
+  func `documents of other kinds and with wrong roots are rejected`(text: String) {
     let error = imageError { try SVG.prove(text) }
     #expect(error?.kind == .undecodable)
     expectGolden(error?.message, for: text)
   }
 
-  @Test("other files aren't SVG") func otherFiles() {
+  @Test func `other files aren't SVG`() {
     let pages = ["<!DOCTYPE html><svg xmlns='http://www.w3.org/2000/svg'/>", "", "text", "<?xml version='1.0'?><rss/>"]
     for bytes in pages.map({ Array($0.utf8) }) + [Fixtures.bytes("images/good/photo.jpg"), Array("text".utf8).gzipped] {
       #expect(imageError { try SVG.header(bytes) }?.kind == .notAnImage)
@@ -54,8 +52,7 @@ import Testing
     #expect(imageError { try SVG.header(Fixtures.bytes("images/good/photo.jpg"), prefix: 512) }?.kind == .notAnImage)
   }
 
-  @Test("truncated files are never good and have a message", arguments: SVGImage.all)
-  func cutFiles(_ image: SVGImage) {
+  @Test(arguments: SVGImage.all) func `truncated files are never good and have a message`(_ image: SVGImage) {
     let bytes = image.bytes
     // A line feed or so may follow the root element.
     let end = image.name.hasSuffix("z") ? bytes.count : bytes.lastIndex(of: UInt8(ascii: ">"))!
@@ -69,8 +66,7 @@ import Testing
     }
   }
 
-  @Test("decoding and verifying agree on files with wrong bytes", arguments: SVGImage.all)
-  func wrongBytes(_ image: SVGImage) {
+  @Test(arguments: SVGImage.all) func `decoding and verifying agree on files with wrong bytes`(_ image: SVGImage) {
     var random = SeededRandom(seed: UInt64(image.bytes.count))
     let original = image.bytes
     for _ in 0..<500 {

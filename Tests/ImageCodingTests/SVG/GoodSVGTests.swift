@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("good SVG images") struct GoodSVGTests {
-  @Test("the text of a compressed file is limited") func text() {
+  @Test func `the text of a compressed file is limited`() {
     let text = Array(SVG.document(String(repeating: "<g/>", count: 1000)).utf8)
     for file in [text, text.gzipped] {
       file.withUnsafeBytes { file in
@@ -15,8 +15,7 @@ import Testing
     Array(text.gzipped.dropLast(20)).withUnsafeBytes { #expect(SVGCoder.text($0, maximumBytes: text.count) == nil) }
   }
 
-  @Test("the root element may follow long comments, compressed or not")
-  func longProlog() throws {
+  @Test func `the root element may follow long comments, compressed or not`() throws {
     let document = SVG.document(attributes: "width='20' height='10'")
     for length in [30_000, 300_000] {
       let text = "<?xml version='1.0'?>\n<!-- \((0..<length / 8).map { String($0 + 1_000_000) + " " }.joined()) -->\n\(document)"
@@ -31,8 +30,8 @@ import Testing
     }
   }
 
-  @Test("each good SVG is verified without warnings and has the size that librsvg draws", arguments: SVGImage.all)
-  func isProven(_ image: SVGImage) throws {
+  @Test(arguments: SVGImage.all)
+  func `each good SVG is verified without warnings and has the size that librsvg draws`(_ image: SVGImage) throws {
     let proof = try SVG.prove(image.bytes)
     #expect(proof.header == ImageHeader(format: .svg, size: image.size, hasAlpha: true))
     #expect(proof.header.frames == 1 && !proof.header.isAnimated)
@@ -41,8 +40,8 @@ import Testing
     #expect(try Standard.coder(for: image.bytes) is SVGCoder)
   }
 
-  @Test("a header says that it needs more bytes until the root element's start tag is complete", arguments: SVGImage.all)
-  func headerFromGrowingPrefix(_ image: SVGImage) throws {
+  @Test(arguments: SVGImage.all)
+  func `a header says that it needs more bytes until the root element's start tag is complete`(_ image: SVGImage) throws {
     let bytes = image.bytes
     let whole = try SVG.header(bytes)
     var length = 0
@@ -63,14 +62,14 @@ import Testing
     }
   }
 
-  @Test("the header of a prefix needs no more than the start tag") func headerNeedsTheStartTag() throws {
+  @Test func `the header of a prefix needs no more than the start tag`() throws {
     let text = SVG.document("<path/>", attributes: "width='7' height='5'")
     let end = Array(text.utf8).firstIndex(of: UInt8(ascii: ">"))! + 1
     #expect(try SVG.header(Array(text.utf8), prefix: end).size == ImageSize(width: 7, height: 5))
     #expect(throws: ImageError.self) { try SVG.header(Array(text.utf8), prefix: end - 1) }
   }
 
-  @Test("an SVG isn't decoded to pixels") func hasNoPixels() {
+  @Test func `an SVG isn't decoded to pixels`() {
     #expect(!SVGCoder().decodesPixels && PNGCoder().decodesPixels)
     let error = imageError { try SVG.decode(SVGImage.named("minimal.svg").bytes) }
     #expect(error?.kind == .unavailable)
@@ -79,15 +78,14 @@ import Testing
   }
 
   @Test(
-    "encodings are those of the byte order mark, the declaration, or UTF-8",
     arguments: ["utf-8", "UTF8", "us-ascii", "ISO-8859-15", "windows-1251", "koi8-r", "Shift_JIS", "GBK", "EUC-KR", "Big5"]
   )
-  func encodings(name: String) throws {
+  func `encodings are those of the byte order mark, the declaration, or UTF-8`(name: String) throws {
     let text = "<?xml version=\"1.0\" encoding='\(name)'?>\(SVG.document("<text>\u{7E}</text>"))"
     #expect(try SVG.prove(text).warnings == [])
   }
 
-  @Test("two-byte characters are read") func twoByteCharacters() throws {
+  @Test func `two-byte characters are read`() throws {
     let start = Array("<?xml version='1.0' encoding='Shift_JIS'?><svg xmlns='http://www.w3.org/2000/svg'><text>".utf8)
     let end = Array("</text></svg>".utf8)
     // 表 ends with a backslash's code.
@@ -99,13 +97,13 @@ import Testing
     _ = try SVG.prove(utf8)
   }
 
-  @Test("a compressed SVG may have several members") func members() throws {
+  @Test func `a compressed SVG may have several members`() throws {
     let text = Array(SVG.document(attributes: "width='3' height='2'").utf8)
     let bytes = Array(text[..<60]).gzipped + Array(text[60...]).gzipped
     #expect(try SVG.prove(bytes).header.size == ImageSize(width: 3, height: 2))
   }
 
-  @Test("a million elements and a 20 MB attribute are verified quickly") func large() throws {
+  @Test func `a million elements and a 20 MB attribute are verified quickly`() throws {
     let clock = ContinuousClock()
     let many = SVG.document(String(repeating: "<g id='a'/>\n", count: 1_000_000))
     let long = SVG.document("<path d='\(String(repeating: "M0 0h1", count: 20_000_000 / 6))'/>")

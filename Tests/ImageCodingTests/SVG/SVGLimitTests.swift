@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("limits of SVG images") struct SVGLimitTests {
-  @Test("plain internal entities are expanded") func entities() throws {
+  @Test func `plain internal entities are expanded`() throws {
     let text = SVG.document(
       "<g fill='&color;'>&shapes;</g>",
       declaring: "<!ENTITY color 'red'>\n<!ENTITY shapes \"<path d='&path;'/><path/>\">\n<!ENTITY path 'M0 0h1'>"
@@ -12,8 +12,7 @@ import Testing
     #expect(try SVG.prove(text).warnings == [])
   }
 
-  @Test("a billion laughs are rejected, in text and in attributes", arguments: [false, true])
-  func billionLaughs(isAttribute: Bool) {
+  @Test(arguments: [false, true]) func `a billion laughs are rejected, in text and in attributes`(isAttribute: Bool) {
     var declarations = "<!ENTITY a0 'lol lol lol lol lol lol lol lol'>"
     for level in 1...20 { declarations += "<!ENTITY a\(level) '\(String(repeating: "&a\(level - 1);", count: 10))'>" }
     let text = SVG.document(isAttribute ? "<g id='&a20;'/>" : "<text>&a20;</text>", declaring: declarations)
@@ -26,7 +25,7 @@ import Testing
     #expect(time < .seconds(5), "\(time)")
   }
 
-  @Test("entities that make many elements are rejected") func elementsOfEntities() {
+  @Test func `entities that make many elements are rejected`() {
     var declarations = "<!ENTITY a0 '\(String(repeating: "<g/>", count: 100))'>"
     for level in 1...8 { declarations += "<!ENTITY a\(level) '\(String(repeating: "&a\(level - 1);", count: 10))'>" }
     let error = imageError { try SVG.prove(SVG.document("&a8;", declaring: declarations)) }
@@ -34,7 +33,7 @@ import Testing
     expectGolden(error?.message)
   }
 
-  @Test("attributes that declarations add count as nodes") func defaultAttributes() {
+  @Test func `attributes that declarations add count as nodes`() {
     let attributes = (0..<10_000).map { "a\($0) CDATA 'x'" }.joined(separator: " ")
     let text = SVG.document(String(repeating: "<g/>", count: 100_000), declaring: "<!ATTLIST g \(attributes)>")
     let clock = ContinuousClock()
@@ -46,7 +45,7 @@ import Testing
     #expect(time < .seconds(20), "\(time)")
   }
 
-  @Test("a long chain of entities is rejected before it is followed") func chain() throws {
+  @Test func `a long chain of entities is rejected before it is followed`() throws {
     func chain(_ count: Int) -> String {
       let declarations = (1..<count).map { "<!ENTITY a\($0) '&a\($0 - 1);'>" }.joined()
       return SVG.document("<g id='&a\(count - 1);'>&a\(count - 1);</g>", declaring: "<!ENTITY a0 'x'>\(declarations)")
@@ -56,7 +55,7 @@ import Testing
     #expect(imageError { try SVG.prove(chain(200_000)) }?.kind == .undecodable)
   }
 
-  @Test("elements may be nested 1,000 deep") func depth() throws {
+  @Test func `elements may be nested 1,000 deep`() throws {
     func nested(_ depth: Int) -> String {
       SVG.document(String(repeating: "<g>", count: depth) + String(repeating: "</g>", count: depth))
     }
@@ -67,8 +66,7 @@ import Testing
     #expect(imageError { try SVG.prove(nested(100_000)) } == error)
   }
 
-  @Test("compressed bombs are rejected quickly", arguments: [UInt8(0), UInt8(ascii: " ")])
-  func compressedBomb(filling: UInt8) {
+  @Test(arguments: [UInt8(0), UInt8(ascii: " ")]) func `compressed bombs are rejected quickly`(filling: UInt8) {
     let start = Array("<svg xmlns='http://www.w3.org/2000/svg'><text>".utf8)
     // Its members are the same 100 times.
     let member = [UInt8](repeating: filling, count: 10 << 20).gzipped
@@ -82,7 +80,7 @@ import Testing
     #expect(time < .seconds(20), "\(time)")
   }
 
-  @Test("memory is limited and returned") func memory() throws {
+  @Test func `memory is limited and returned`() throws {
     let bytes = SVGImage.named("embedding.svg").bytes
     let error = imageError { try SVG.prove(bytes, limits: DecodingLimits(maximumBytes: 1000)) }
     #expect(error?.kind == .memory(maximumBytes: 1000))
@@ -98,7 +96,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("a file that takes too long is rejected") func time() {
+  @Test func `a file that takes too long is rejected`() {
     let text = SVG.document(String(repeating: "<g/>", count: 100_000))
     let error = imageError { try SVG.prove(text, limits: DecodingLimits(maximumTime: .microseconds(10))) }
     #expect(error?.kind == .undecodable)

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("sizes of SVG images") struct SVGSizeTests {
   @Test(
-    "the root element's attributes determine the size",
     arguments: [
       ("width='20' height='10'", 20, 10),
       ("width=' 20px ' height='10PX'", 20, 10),
@@ -42,12 +41,12 @@ import Testing
       ("xlink:width='20' height='10' viewBox='0 0 1 1'", 10, 10),
     ] as [(String, Int, Int)]
   )
-  func size(attributes: String, width: Int, height: Int) throws {
+  func `the root element's attributes determine the size`(attributes: String, width: Int, height: Int) throws {
     let header = try SVG.prove(SVG.document(attributes: attributes)).header
     #expect(header.size == ImageSize(width: width, height: height))
   }
 
-  @Test("pixel limits don't apply, since SVG scales") func scales() throws {
+  @Test func `pixel limits don't apply, since SVG scales`() throws {
     let text = SVG.document(attributes: "width='1000000' height='1000000'")
     let header = try SVG.prove(text, limits: DecodingLimits(maximumPixels: 1)).header
     #expect(header.size == ImageSize(width: 1_000_000, height: 1_000_000))

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("warnings about SVG images") struct SVGWarningTests {
   @Test(
-    "parts that browsers ignore in an image are warnings",
     arguments: [
       "<g/>\n<script>alert(1)</script>",
       "<script href='https://example.org/a.js'/>",
@@ -26,13 +25,12 @@ import Testing
       "<foreignObject><p xmlns='http://www.w3.org/1999/xhtml' onmouseover='a()'><script>a()</script></p></foreignObject>",
     ]
   )
-  func ignoredParts(content: String) throws {
+  func `parts that browsers ignore in an image are warnings`(content: String) throws {
     let warnings = try SVG.prove(SVG.document(content)).warnings
     expectGolden(warnings.joined(separator: "\n"), for: content)
   }
 
   @Test(
-    "usual parts aren't warnings",
     arguments: [
       "<a href='https://example.org/'><text/></a>",
       "<use href='#a'/><use xlink:href=' #a'/><image href=''/>",
@@ -46,25 +44,25 @@ import Testing
       "<foreignObject><p xmlns='http://www.w3.org/1999/xhtml'>text</p></foreignObject>",
     ]
   )
-  func usualParts(content: String) throws {
+  func `usual parts aren't warnings`(content: String) throws {
     #expect(try SVG.prove(SVG.document(content)).warnings == [])
   }
 
-  @Test("style sheet instructions and undeclared entities are warnings") func instructions() throws {
+  @Test func `style sheet instructions and undeclared entities are warnings`() throws {
     let text = "<?xml version='1.0'?>\n<?xml-stylesheet href='a.css'?>\n" + SVG.document()
     expectGolden(try SVG.prove(text).warnings.joined(separator: "\n"))
     let typed = "<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN' 'http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd'>\n"
     expectGolden(try SVG.prove(typed + SVG.document("<text>&nbsp;</text>")).warnings.joined(separator: "\n"))
   }
 
-  @Test("at most ten problems are listed") func count() throws {
+  @Test func `at most ten problems are listed`() throws {
     let warnings = try SVG.prove(SVG.document(String(repeating: "<script/>\n", count: 13))).warnings
     #expect(warnings.count == 11)
     expectGolden(warnings.last)
     #expect(try SVG.prove(SVG.document(String(repeating: "<script/>\n", count: 10))).warnings.count == 10)
   }
 
-  @Test("embedded images are decoded") func embedded() throws {
+  @Test func `embedded images are decoded`() throws {
     let good = ["rgba.png", "photo-small.jpg", "still.gif", "lossy.webp"].map { FixtureImage.named($0).bytes }
     for bytes in good + [SVGImage.named("minimal.svg").bytes, SVGImage.named("compressed.svgz").bytes] {
       #expect(try warnings(embedding: bytes) == [])
@@ -81,7 +79,7 @@ import Testing
     expectGolden(try SVG.prove(Fixtures.bytes("images/svg/broken/cut-embedding.svg")).warnings.joined(separator: "\n"))
   }
 
-  @Test("parts of embedded SVGs that browsers ignore are warnings") func embeddedSVG() throws {
+  @Test func `parts of embedded SVGs that browsers ignore are warnings`() throws {
     let inner = SVG.document("<script/>\n<image href='data:,text'/>")
     let outer = SVG.document("<image href='data:image/svg+xml;base64,\(Data(inner.utf8).base64EncodedString())'/>")
     expectGolden(try warnings(embedding: Array(inner.utf8)).joined(separator: "\n"))
@@ -101,13 +99,13 @@ import Testing
     return found[0]
   }
 
-  @Test("invalid Base64 is a warning", arguments: ["A", "AAAAA", "AA=", "AA==AA==", "A*AA", "AAA=="])
-  func invalidBase64(data: String) throws {
+  @Test(arguments: ["A", "AAAAA", "AA=", "AA==AA==", "A*AA", "AAA=="])
+  func `invalid Base64 is a warning`(data: String) throws {
     let warnings = try SVG.prove(SVG.document("<image href='data:image/png;base64,\(data)'/>")).warnings
     #expect(warnings == ["the embedded image on line 2 isn't valid Base64"])
   }
 
-  @Test("embedded images that entities repeat are verified within the memory of the file") func repeatedImages() throws {
+  @Test func `embedded images that entities repeat are verified within the memory of the file`() throws {
     let data = Data(FixtureImage.named("photo-small.jpg").bytes).base64EncodedString()
     let images = String(repeating: "<image href='data:image/jpeg;base64,&a;'/>\n", count: 90)
     let warnings = try SVG.prove(SVG.document(images, declaring: "<!ENTITY a '\(data)'>")).warnings

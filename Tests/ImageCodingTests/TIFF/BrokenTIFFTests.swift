@@ -7,22 +7,22 @@ import Testing
 @Suite("broken TIFF images") struct BrokenTIFFTests {
   private static let page = TIFFFile.Page(width: 4, height: 4, Array(repeating: 7, count: 16))
 
-  @Test("other files aren't TIFF") func otherFilesAreNotTIFF() {
+  @Test func `other files aren't TIFF`() {
     for bytes in [Fixtures.bytes("images/good/photo.jpg"), [], Array("II".utf8), Array("II*".utf8), Array("IM*\0".utf8)] {
       #expect(imageError { try TIFF.header(bytes) }?.kind == .notAnImage)
       #expect(TIFF.error(bytes)?.kind == .notAnImage)
     }
   }
 
-  @Test("a truncated file is undecodable with a message", arguments: ["cut.tif", "cut-early-directory.tif"])
-  func truncated(_ name: String) {
+  @Test(arguments: ["cut.tif", "cut-early-directory.tif"])
+  func `a truncated file is undecodable with a message`(_ name: String) {
     let bytes = Fixtures.bytes("images/tiff/broken/\(name)")
     #expect(TIFF.error(bytes)?.kind == .undecodable)
     #expect(imageError { try TIFF.header(bytes) }?.kind == .undecodable)
     expectGolden(TIFF.error(bytes)?.message)
   }
 
-  @Test("no truncated file is good", arguments: TIFFImage.all) func cutFiles(_ image: TIFFImage) {
+  @Test(arguments: TIFFImage.all) func `no truncated file is good`(_ image: TIFFImage) {
     let bytes = image.bytes
     // The last byte may be padding.
     for length in stride(from: 0, to: bytes.count - 1, by: 7) {
@@ -31,8 +31,7 @@ import Testing
     }
   }
 
-  @Test("missing strips, palettes and directories are reported as truncation")
-  func missingParts() {
+  @Test func `missing strips, palettes and directories are reported as truncation`() {
     var page = Self.page
     page.fields[279] = [16_000]
     page.fields[259] = [8]
@@ -49,8 +48,9 @@ import Testing
     expectGolden(TIFF.error(bytes)?.message)
   }
 
-  @Test("an uncompressed strip that continues beyond the file is truncated, unless only its declared length is too large")
-  func cutStrip() throws {
+  @Test func `an uncompressed strip that continues beyond the file is truncated, unless only its declared length is too large`()
+    throws
+  {
     for height in [4, 5] {
       var page = TIFFFile.Page(width: 1000, height: height, Array(repeating: 7, count: 4000))
       page.fields[279] = [5000]
@@ -68,8 +68,8 @@ import Testing
     }
   }
 
-  @Test("later pages without a width or height are errors or ignored, but never a crash", arguments: [256, 257, 278])
-  func pageWithoutSize(tag: Int) {
+  @Test(arguments: [256, 257, 278])
+  func `later pages without a width or height are errors or ignored, but never a crash`(tag: Int) {
     for isTiled in [false, true] {
       var page = Self.page
       if isTiled { (page.fields[322], page.fields[323]) = ([0], [0]) }
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test("pages that form a loop are an error", arguments: [[0: 0], [2: 0], [2: 1]]) func loops(_ next: [Int: Int]) {
+  @Test(arguments: [[0: 0], [2: 0], [2: 1]]) func `pages that form a loop are an error`(_ next: [Int: Int]) {
     var file = TIFFFile(Self.page, Self.page, Self.page)
     file.next = next
     for isBig in [false, true] {
@@ -93,13 +93,13 @@ import Testing
     }
   }
 
-  @Test("SubIFDs are ignored") func subdirectories() throws {
+  @Test func `SubIFDs are ignored`() throws {
     var page = Self.page
     page.fields[330] = [8, 24, 1_000_000]
     #expect(try TIFF.prove(TIFFFile(page).bytes).header.frames == 1)
   }
 
-  @Test("pages are limited") func pagesAreLimited() {
+  @Test func `pages are limited`() {
     let file = TIFFFile(Self.page, Self.page, Self.page)
     #expect(throws: Never.self) { try TIFF.prove(file.bytes, limits: DecodingLimits(maximumFrames: 3)) }
     expectGolden(TIFF.error(file.bytes, limits: DecodingLimits(maximumFrames: 2))?.message)
@@ -116,7 +116,7 @@ import Testing
     #expect(TIFF.error(bytes)?.kind == .undecodable)
   }
 
-  @Test("the pixel limit is exact", arguments: TIFFImage.all) func theLimitOnPixelsIsExact(_ image: TIFFImage) throws {
+  @Test(arguments: TIFFImage.all) func `the pixel limit is exact`(_ image: TIFFImage) throws {
     let pixels = image.name == "pages.tif" ? 30 * 44 : image.size.pixels
     _ = try TIFF.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
     #expect(
@@ -124,7 +124,7 @@ import Testing
     )
   }
 
-  @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
+  @Test func `memory is limited and returned`() throws {
     let bytes = TIFFImage.named("strips.tif").bytes
     #expect(TIFF.error(bytes, limits: DecodingLimits(maximumBytes: 100_000))?.kind == .memory(maximumBytes: 100_000))
     let budget = DecodingBudget(bytes: 1 << 20)
@@ -136,11 +136,11 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("the time limit is checked between strips") func timeIsLimited() {
+  @Test func `the time limit is checked between strips`() {
     expectGolden(TIFF.error(TIFFImage.named("strips.tif").bytes, limits: DecodingLimits(maximumTime: .nanoseconds(1)))?.message)
   }
 
-  @Test("bombs are rejected before memory is allocated for them") func bombs() {
+  @Test func `bombs are rejected before memory is allocated for them`() {
     func error(_ more: [Int: [Int]]) -> ImageError? {
       var page = Self.page
       page.fields.merge(more) { $1 }
@@ -168,7 +168,7 @@ import Testing
     #expect(TIFF.error(bytes)?.isOfMemory == true)
   }
 
-  @Test("damaged fax rows are a warning, and missing ones an error") func faxWarnings() throws {
+  @Test func `damaged fax rows are a warning, and missing ones an error`() throws {
     let bytes = TIFFImage.named("group3.tif").bytes
     var warnings: [String] = []
     for offset in 20..<bytes.count - 200 where warnings.isEmpty {
@@ -182,8 +182,8 @@ import Testing
 
   private static let limits = DecodingLimits(maximumPixels: 1_000_000)
 
-  @Test("no bytes crash the decoder, and decoding and verifying agree", arguments: TIFFImage.all)
-  func damagedFiles(_ image: TIFFImage) throws {
+  @Test(arguments: TIFFImage.all)
+  func `no bytes crash the decoder, and decoding and verifying agree`(_ image: TIFFImage) throws {
     let bytes = image.bytes
     var random = SeededRandom(seed: UInt64(bytes.count))
     for _ in 0..<400 {

@@ -4,8 +4,7 @@ import ImagePrimitives
 import Testing
 
 @Suite("good TIFF images") struct GoodTIFFTests {
-  @Test("each good TIFF decodes to Pillow's pixels", arguments: TIFFImage.all)
-  func decodesToThePixelsThatPillowSees(_ image: TIFFImage) throws {
+  @Test(arguments: TIFFImage.all) func `each good TIFF decodes to Pillow's pixels`(_ image: TIFFImage) throws {
     let decoded = try TIFF.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
     #expect(decoded.warnings == [])
@@ -19,8 +18,7 @@ import Testing
     }
   }
 
-  @Test("verifying returns the same header as parsing", arguments: TIFFImage.all)
-  func isProvenWithTheSameHeader(_ image: TIFFImage) throws {
+  @Test(arguments: TIFFImage.all) func `verifying returns the same header as parsing`(_ image: TIFFImage) throws {
     let proof = try TIFF.prove(image.bytes)
     #expect(proof.header == (try TIFF.decode(image.bytes).header))
     #expect(proof.header == (try TIFF.header(image.bytes)))
@@ -28,8 +26,8 @@ import Testing
     #expect(proof.warnings == [])
   }
 
-  @Test("a header says how many bytes it needs, and that many suffice", arguments: TIFFImage.all)
-  func headerFromGrowingPrefix(_ image: TIFFImage) throws {
+  @Test(arguments: TIFFImage.all)
+  func `a header says how many bytes it needs, and that many suffice`(_ image: TIFFImage) throws {
     let bytes = image.bytes
     var length = 4
     var looks = 0
@@ -48,8 +46,7 @@ import Testing
     }
   }
 
-  @Test("a header has the file's properties")
-  func headersTellWhatIsInTheFile() throws {
+  @Test func `a header has the file's properties`() throws {
     func header(_ name: String) throws -> ImageHeader { try TIFF.header(TIFFImage.named(name).bytes) }
     let size = ImageSize(width: 60, height: 41)
     for name in ["raw.tif", "strips.tif", "big-endian.tif", "big.tif", "webp.tif"] {
@@ -71,7 +68,7 @@ import Testing
     #expect(try TIFF.header(TIFFFile(TIFFFile.Page(width: 6, height: 3, positions, [34_853: [8]])).bytes).hasPosition)
   }
 
-  @Test("pages are counted as frames, but aren't an animation") func pagesAreCounted() throws {
+  @Test func `pages are counted as frames, but aren't an animation`() throws {
     let bytes = TIFFImage.named("pages.tif").bytes
     let image = try TIFF.decode(bytes)
     #expect(image.header.frames == 3)
@@ -82,7 +79,7 @@ import Testing
     #expect(first == image)
   }
 
-  @Test("a damaged later page is an error unless only the first is decoded") func laterPages() throws {
+  @Test func `a damaged later page is an error unless only the first is decoded`() throws {
     let page = TIFFFile.Page(width: 4, height: 4, Array(repeating: 7, count: 16))
     var damaged = page
     damaged.fields[259] = [5]
@@ -92,7 +89,7 @@ import Testing
     #expect(try TIFF.decode(bytes, options: DecodingOptions(firstFrameOnly: true)).header.frames == 2)
   }
 
-  @Test("all orientations put the corners in the right places", arguments: 1...8) func orientations(_ orientation: Int) throws {
+  @Test(arguments: 1...8) func `all orientations put the corners in the right places`(_ orientation: Int) throws {
     let page = TIFFFile.Page(width: 3, height: 2, [10, 20, 30, 40, 50, 60], [274: [orientation]])
     let image = try TIFF.decode(TIFFFile(page).bytes)
     #expect(image.header.orientation == orientation)
@@ -105,8 +102,7 @@ import Testing
     #expect(image.pixels.size == ImageSize(width: orientation < 5 ? 3 : 2, height: orientation < 5 ? 2 : 3))
   }
 
-  @Test("a thumbnail fits its box and has the full image's colours", arguments: TIFFImage.all)
-  func thumbnailsFitTheirBox(_ image: TIFFImage) throws {
+  @Test(arguments: TIFFImage.all) func `a thumbnail fits its box and has the full image's colours`(_ image: TIFFImage) throws {
     let options = DecodingOptions(thumbnail: ImageSize(width: 13, height: 13))
     let thumbnail = try TIFF.decode(image.bytes, options: options)
     #expect(thumbnail.pixels.size == options.decodedSize(of: image.size))

@@ -13,8 +13,8 @@ import Testing
     return Array(image.pixels.bytes[..<4])
   }
 
-  @Test("samples of all sizes cover black to white", arguments: [1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 32])
-  func integers(_ bits: Int) throws {
+  @Test(arguments: [1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 32])
+  func `samples of all sizes cover black to white`(_ bits: Int) throws {
     // Three samples: all bits, none, and the highest one.
     let text =
       String(repeating: "1", count: bits) + String(repeating: "0", count: bits) + "1" + String(repeating: "0", count: bits)
@@ -29,16 +29,15 @@ import Testing
     #expect(image.pixels.bytes[0] == 255 && image.pixels.bytes[4] == 0 && abs(Int(image.pixels.bytes[8]) - half) <= 1)
   }
 
-  @Test("white may be 0") func whiteIsZero() throws {
+  @Test func `white may be 0`() throws {
     #expect(try pixel(TIFFFile.Page(width: 1, height: 1, photometric: 0, [40])) == [215, 215, 215, 255])
     #expect(try pixel(TIFFFile.Page(width: 1, height: 1, bits: 16, photometric: 0, [0, 40])) == [215, 215, 215, 255])
   }
 
   @Test(
-    "floating-point numbers from 0 to 1 are black to white",
     arguments: [(0, 0), (0.5, 128), (1, 255), (7, 255), (-1, 0), (.nan, 0), (.infinity, 255)] as [(Float, UInt8)]
   )
-  func floats(value: Float, expected: UInt8) throws {
+  func `floating-point numbers from 0 to 1 are black to white`(value: Float, expected: UInt8) throws {
     let grey = [expected, expected, expected, 255]
     func bytes(_ value: some BitwiseCopyable) -> [UInt8] { withUnsafeBytes(of: value, Array.init) }
     #expect(try pixel(TIFFFile.Page(width: 1, height: 1, bits: 32, bytes(value), [339: [3]])) == grey)
@@ -47,7 +46,7 @@ import Testing
     #expect(try pixel(TIFFFile.Page(width: 1, height: 1, bits: 16, bytes(half[value] ?? 0x7E00), [339: [3]])) == grey)
   }
 
-  @Test("negative numbers are black") func signedIntegers() throws {
+  @Test func `negative numbers are black`() throws {
     #expect(try pixel(TIFFFile.Page(width: 1, height: 1, [0xFF], [339: [2]])) == [0, 0, 0, 255])
     #expect(try pixel(TIFFFile.Page(width: 1, height: 1, [127], [339: [2]])) == [255, 255, 255, 255])
     #expect(
@@ -60,8 +59,7 @@ import Testing
     )
   }
 
-  @Test("further samples are opacity only if they are declared so, or if RGB has one undeclared")
-  func extraSamples() throws {
+  @Test func `further samples are opacity only if they are declared so, or if RGB has one undeclared`() throws {
     func rgb(_ data: [UInt8], _ extra: [Int]) throws -> [UInt8] {
       try pixel(
         TIFFFile.Page(width: 1, height: 1, samples: data.count, photometric: 2, data, extra.isEmpty ? [:] : [338: extra]),
@@ -82,7 +80,7 @@ import Testing
     )
   }
 
-  @Test("separate planes are joined, and unused ones decoded too") func planes() throws {
+  @Test func `separate planes are joined, and unused ones decoded too`() throws {
     var page = TIFFFile.Page(width: 2, height: 1, samples: 6, photometric: 2, [], [284: [2], 338: [0, 2, 0]])
     page.strips = (0..<6).map { [UInt8($0 * 10), UInt8($0 * 10 + 1)] }
     #expect(try TIFF.decode(TIFFFile(page).bytes).pixels.bytes == [0, 10, 20, 40, 1, 11, 21, 41])
@@ -91,10 +89,9 @@ import Testing
   }
 
   @Test(
-    "pixels of a block share their chroma",
     arguments: [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (4, 2), (4, 4)]
   )
-  func chroma(across: Int, down: Int) throws {
+  func `pixels of a block share their chroma`(across: Int, down: Int) throws {
     // Two rows and columns of blocks, with one pixel each beyond the image's edge: luma ascends, chroma is red or neutral.
     let (width, height) = (across * 2 - (across > 1 ? 1 : 0), down * 2 - (down > 1 ? 1 : 0))
     var data: [UInt8] = []
@@ -114,7 +111,6 @@ import Testing
   }
 
   @Test(
-    "variants that can't be converted may be good",
     arguments: [
       (259, 34_661, "prewarm doesn't decode TIFF images with Compression 34661"),
       (259, 6, "prewarm doesn't decode TIFF images with Compression 6"),
@@ -123,7 +119,7 @@ import Testing
       (32_997, 2, "prewarm doesn't decode TIFF images with ImageDepth 2"),
     ]
   )
-  func unsupported(tag: Int, value: Int, sentence: String) {
+  func `variants that can't be converted may be good`(tag: Int, value: Int, sentence: String) {
     let page = TIFFFile.Page(width: 1, height: 1, [7, 7], [tag: [value]])
     let error = TIFF.error(TIFFFile(page).bytes)
     #expect(error?.kind == .unavailable)

@@ -10,7 +10,7 @@ import Testing
     return choice
   }
 
-  @Test("requests one after another meet at the host's home") func home() {
+  @Test func `requests one after another meet at the host's home`() {
     var choice = choice(4)
     for host in 0..<20 {
       for _ in 0..<3 {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("a host's transfers at the same time spread evenly", arguments: [1, 2, 3, 8]) func spreading(count: Int) {
+  @Test(arguments: [1, 2, 3, 8]) func `a host's transfers at the same time spread evenly`(count: Int) {
     var choice = choice(count)
     let engines = (0..<5 * count).map { _ in choice.start(host: 7, mayUseHTTP2: false) }
     #expect((0..<count).allSatisfy { engine in engines.count { $0 == engine } == 5 })
@@ -29,7 +29,7 @@ import Testing
     #expect(choice.start(host: 7, mayUseHTTP2: false) == count - 1)
   }
 
-  @Test("over TLS they stay at home until the server responds by HTTP/1.1") func protocols() {
+  @Test func `over TLS they stay at home until the server responds by HTTP/1.1`() {
     var choice = choice(2)
     #expect((0..<4).map { _ in choice.start(host: 1, mayUseHTTP2: true) } == [1, 1, 1, 1])
     choice.noteHTTP1(of: 1)
@@ -39,7 +39,7 @@ import Testing
     #expect((0..<2).map { _ in choice.start(host: 1, mayUseHTTP2: true) } == [1, 1])
   }
 
-  @Test("the number of engines changes while transfers run") func counts() {
+  @Test func `the number of engines changes while transfers run`() {
     var choice = choice(2)
     #expect((0..<4).map { _ in choice.start(host: 0, mayUseHTTP2: false) } == [0, 1, 0, 1])
     choice.setCount(4)
@@ -52,12 +52,15 @@ import Testing
   }
 
   @Test(
-    "automatic threads: half the cores, at most one for 8 transfers and 16, at least one for 1,024",
     arguments: [
       (cores: 1, concurrency: 32, threads: 1), (2, 32, 1), (4, 32, 2), (16, 32, 4), (16, 6, 1), (64, 4096, 16), (2, 1024, 1),
       (2, 4096, 4), (1, 2048, 2),
     ]
-  ) func automatic(cores: Int, concurrency: Int, threads: Int) {
+  ) func `automatic threads: half the cores, at most one for 8 transfers and 16, at least one for 1,024`(
+    cores: Int,
+    concurrency: Int,
+    threads: Int
+  ) {
     var limits = DownloadLimits(concurrency: concurrency)
     #expect(limits.threads(cores: cores) == threads)
     limits.threads = 3

@@ -6,7 +6,7 @@ import Testing
 
 /// Limits, order and results don't depend on the number of threads that make transfers.
 @Suite(.serialized) struct EngineTests {
-  @Test("both limits are used fully and never exceeded", arguments: [1, 2, 8]) func limits(threads: Int) throws {
+  @Test(arguments: [1, 2, 8]) func `both limits are used fully and never exceeded`(threads: Int) throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 20, perHost: 12, threads: threads)
@@ -20,7 +20,7 @@ import Testing
     #expect(origin.peakInFlight == 20 && origin.peakInFlight(host: 0) <= 12 && origin.peakInFlight(host: 1) <= 12)
   }
 
-  @Test("connections are reused by the thread that has them", arguments: [1, 2, 8]) func reuse(threads: Int) throws {
+  @Test(arguments: [1, 2, 8]) func `connections are reused by the thread that has them`(threads: Int) throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...400).map { origin.url("/\($0)") })
@@ -29,8 +29,8 @@ import Testing
     #expect(origin.requests.count == 400)
   }
 
-  @Test("one at a time, requests come in their order", arguments: [1, 2, 8], [DownloadOrder.fifo, .lifo])
-  func order(threads: Int, order: DownloadOrder) throws {
+  @Test(arguments: [1, 2, 8], [DownloadOrder.fifo, .lifo])
+  func `one at a time, requests come in their order`(threads: Int, order: DownloadOrder) throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4, .ipv4])
     let fetcher = try Fetcher(concurrency: 1, order: order, threads: threads)
     fetcher.downloader.isSuspended = true
@@ -41,7 +41,7 @@ import Testing
     #expect(origin.requests.map(\.path) == (order == .fifo ? paths : paths.reversed()))
   }
 
-  @Test("streamed bodies and their progress arrive whole and in order", arguments: [2, 8]) func streaming(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `streamed bodies and their progress arrive whole and in order`(threads: Int) throws {
     let origin = try Origin()
     origin.setFallback { .body(pattern(100_000 + 1000 * (Int($0.path.dropFirst()) ?? 0))) }
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
@@ -50,7 +50,7 @@ import Testing
     for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(100_000 + 1000 * Int(end.id))) }
   }
 
-  @Test("a cut body arrives again after its chunks are void", arguments: [2, 8]) func restarting(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `a cut body arrives again after its chunks are void`(threads: Int) throws {
     let body = pattern(900_000)
     let cut = Behaviour.cut(afterBytes: 600_000, declared: 900_000, of: body)
     let origin = try Origin(Dictionary(uniqueKeysWithValues: (1...8).map { ("/\($0)", .sequence([cut, .body(body)])) }))
@@ -59,8 +59,8 @@ import Testing
     for end in try fetcher.recorder.waitForEnds(8) { #expect(fetcher.recorder.body(of: end) == body) }
   }
 
-  @Test("running downloads are cancelled on every thread, and others take their place", arguments: [2, 8])
-  func cancelling(threads: Int) throws {
+  @Test(arguments: [2, 8])
+  func `running downloads are cancelled on every thread, and others take their place`(threads: Int) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
@@ -79,7 +79,7 @@ import Testing
     #expect(ends.count { $0.image?.body == [1] } == 16)
   }
 
-  @Test("a pause that a host asks for holds on every thread", arguments: [2, 8]) func pausing(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `a pause that a host asks for holds on every thread`(threads: Int) throws {
     let clock = ManualClock()
     let origin = try Origin()
     origin.setFallback { $0.path == "/1" ? .status(503, headers: ["Retry-After": "100"]) : .body([1]) }
@@ -95,7 +95,7 @@ import Testing
     #expect(origin.requests.count == 21)
   }
 
-  @Test("with HTTP/2 a host's requests share one connection of one thread") func http2() async throws {
+  @Test func `with HTTP/2 a host's requests share one connection of one thread`() async throws {
     let certificates = try await Certificates()
     let folder = TemporaryDirectory()
     for number in 1...100 { folder.write(pattern(number * 97), to: "\(number)") }
@@ -108,8 +108,7 @@ import Testing
     #expect(fetcher.downloader.statistics.openedConnections == 1)
   }
 
-  @Test("hooks run on the threads, none of which may shut the downloader down", arguments: [2, 8]) func hooks(threads: Int) throws
-  {
+  @Test(arguments: [2, 8]) func `hooks run on the threads, none of which may shut the downloader down`(threads: Int) throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
     let onOwn = Watched(0)
@@ -123,8 +122,8 @@ import Testing
     #expect(onOwn.value == 40)
   }
 
-  @Test("a download that is cancelled as it starts has nothing of the one before", arguments: [2, 8])
-  func startAndCancel(threads: Int) throws {
+  @Test(arguments: [2, 8])
+  func `a download that is cancelled as it starts has nothing of the one before`(threads: Int) throws {
     let origin = try Origin(["/a": .body(pattern(5000))], fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...64).map { _ in origin.url("/a") + "?" }.enumerated().map { "\($1)\($0)" })
@@ -137,9 +136,7 @@ import Testing
     }
   }
 
-  @Test("a downloader that is shut down keeps no hook, even one that keeps it", arguments: [1, 2, 8]) func cycles(threads: Int)
-    throws
-  {
+  @Test(arguments: [1, 2, 8]) func `a downloader that is shut down keeps no hook, even one that keeps it`(threads: Int) throws {
     let origin = try Origin(fallback: .body([1]))
     var fetcher: Fetcher? = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
     weak let kept = fetcher!.downloader
@@ -155,7 +152,7 @@ import Testing
     #expect(kept == nil)
   }
 
-  @Test("a downloader that is shut down ends all of its threads", arguments: [2, 8]) func shuttingDown(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `a downloader that is shut down ends all of its threads`(threads: Int) throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...40).map { origin.url("/\($0)") })

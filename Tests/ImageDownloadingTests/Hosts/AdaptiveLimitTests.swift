@@ -15,23 +15,20 @@ struct AdaptiveLimitTests {
     }
   }
 
-  @Test("a host that responds well gets more, up to its limit")
-  func grows() {
+  @Test func `a host that responds well gets more, up to its limit`() {
     var limit = AdaptiveLimit()
     let found = run(&limit, rounds: 20, upTo: 24) { _ in 20 }
     #expect(found[0] == 4 && found.last == 24)
     #expect(found == found.sorted())
   }
 
-  @Test("an unused limit doesn't grow")
-  func unusedDoesNotGrow() {
+  @Test func `an unused limit doesn't grow`() {
     var limit = AdaptiveLimit()
     for _ in 0..<100 { limit.succeed(latencyNanoseconds: 1_000_000, running: 1, upTo: 64) }
     #expect(limit.transfers == 2)
   }
 
-  @Test("a failure halves the limit once for all running requests, and it then grows by one per round")
-  func halves() {
+  @Test func `a failure halves the limit once for all running requests, and it then grows by one per round`() {
     var limit = AdaptiveLimit()
     _ = run(&limit, rounds: 3) { _ in 20 }
     #expect(limit.transfers == 16)
@@ -40,24 +37,21 @@ struct AdaptiveLimitTests {
     #expect(run(&limit, rounds: 3) { _ in 20 } == [8, 9, 10])
   }
 
-  @Test("the limit never falls below one and recovers from temporary failures")
-  func atLeastOne() {
+  @Test func `the limit never falls below one and recovers from temporary failures`() {
     var limit = AdaptiveLimit()
     for _ in 0..<10 { limit.fail(running: 1) }
     #expect(limit.transfers == 1)
     #expect(run(&limit, rounds: 10) { _ in 20 }.last! > 3)
   }
 
-  @Test("if latency rises with concurrency, the limit stays near the host's capacity")
-  func risingLatency() {
+  @Test func `if latency rises with concurrency, the limit stays near the host's capacity`() {
     // Eight at once take 20 ms; more of them queue.
     var limit = AdaptiveLimit()
     let found = run(&limit, rounds: 400) { 20 * max(1, Double($0) / 8) }
     #expect(found.dropFirst(10).allSatisfy { (6...30).contains($0) })
   }
 
-  @Test("a host that is slow by itself isn't treated as overloaded forever")
-  func slowFromNowOn() {
+  @Test func `a host that is slow by itself isn't treated as overloaded forever`() {
     var limit = AdaptiveLimit()
     _ = run(&limit, rounds: 10, upTo: 8) { _ in 20 }
     let found = run(&limit, rounds: 200, upTo: 8) { _ in 500 }

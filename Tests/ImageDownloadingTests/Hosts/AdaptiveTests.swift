@@ -6,10 +6,7 @@ import Testing
 
 /// The adaptive limit over real sockets.
 struct AdaptiveTests {
-  @Test(
-    "with an origin that allows three at once, nearly all requests fit, and the host limit is never exceeded"
-  )
-  func findsWhatIsAllowed() throws {
+  @Test func `with an origin that allows three at once, nearly all requests fit, and the host limit is never exceeded`() throws {
     let gate = Gate()
     let origin = try Origin(fallback: .computed { _ in gate.waiting >= 3 ? .status(503) : .held(gate, then: .body([1])) })
     let fetcher = try Fetcher(concurrency: 64, perHost: 64)

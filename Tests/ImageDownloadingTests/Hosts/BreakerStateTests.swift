@@ -8,8 +8,7 @@ struct BreakerStateTests {
   private let rules = CircuitBreaker(failures: 3, pause: .seconds(30), rounds: 2)
   private let start = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test("consecutive failures pause a host, one request tries it, and after the last round it is down")
-  func rounds() {
+  @Test func `consecutive failures pause a host, one request tries it, and after the last round it is down`() {
     var breaker = BreakerState()
     #expect((0..<3).map { _ in breaker.fail(by: rules, now: start) } == [.none, .none, .paused])
     #expect(breaker.earliestStart == start.advanced(by: .seconds(30)))
@@ -33,8 +32,7 @@ struct BreakerStateTests {
     #expect(breaker.isCalm && breaker.earliestStart <= start)
   }
 
-  @Test("a response resets the count, even during the pause")
-  func answersHeal() {
+  @Test func `a response resets the count, even during the pause`() {
     var breaker = BreakerState()
     for _ in 0..<2 { _ = breaker.fail(by: rules, now: start) }
     #expect(breaker.recover() == .none)
@@ -44,8 +42,7 @@ struct BreakerStateTests {
     #expect(breaker.isCalm && breaker.earliestStart <= start)
   }
 
-  @Test("a request begun before the pause isn't the try, and an inconclusive one allows another")
-  func onlyTheTryCounts() {
+  @Test func `a request begun before the pause isn't the try, and an inconclusive one allows another`() {
     var breaker = BreakerState()
     for _ in 0..<9 { _ = breaker.fail(by: rules, now: start) }
     #expect(breaker.earliestStart == start.advanced(by: .seconds(30)))
@@ -56,8 +53,7 @@ struct BreakerStateTests {
     #expect(breaker.fail(by: rules, now: start) == .paused)
   }
 
-  @Test("the circuit breaker can be switched off")
-  func off() {
+  @Test func `the circuit breaker can be switched off`() {
     var breaker = BreakerState()
     for _ in 0..<1000 { #expect(breaker.fail(by: .off, now: start) == .none) }
     #expect(breaker.isClosed)

@@ -8,8 +8,8 @@ import Testing
 struct CircuitBreakerTests {
   private static let breaker = CircuitBreaker(failures: 5, pause: .seconds(30), rounds: 3)
 
-  @Test("a host that only fails is paused, tried three times, and then its other URLs fail without a request")
-  func rounds() async throws {
+  @Test func `a host that only fails is paused, tried three times, and then its other URLs fail without a request`() async throws
+  {
     let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .computed { $0.path == "/good" ? .body([1]) : .reset }, addresses: [.ipv4, .ipv4])
     run.fetcher.submit((0..<40).map { origin.url("/\($0)") })
@@ -49,8 +49,7 @@ struct CircuitBreakerTests {
     #expect(origin.requests.count { $0.port == origin.ports[0] } == 10)
   }
 
-  @Test("failures can be forgotten, and requested pauses cannot")
-  func forgotten() async throws {
+  @Test func `failures can be forgotten, and requested pauses cannot`() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let busy = Behaviour.status(429, headers: ["Retry-After": "60"])
     let origin = try Origin(addresses: [.ipv4, .ipv4, .ipv4])
@@ -74,8 +73,7 @@ struct CircuitBreakerTests {
     #expect(run.fetcher.downloader.statistics.pausedHosts.map(\.host) == ["127.0.0.1:\(paused)"])
   }
 
-  @Test("after a response to the try, even a 404, all requests resume")
-  func heals() async throws {
+  @Test func `after a response to the try, even a 404, all requests resume`() async throws {
     let run = try ManualRun(concurrency: 4, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .reset)
     run.fetcher.submit((0..<40).map { origin.url("/\($0)") }, options: .forTests(retries: 20))
@@ -86,8 +84,7 @@ struct CircuitBreakerTests {
     #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
   }
 
-  @Test("a server that cuts long bodies gets requests for its short ones")
-  func cutBodies() async throws {
+  @Test func `a server that cuts long bodies gets requests for its short ones`() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
     let origin = try Origin(
       fallback: .computed { $0.path.hasPrefix("/long") ? .cut(afterBytes: 3, declared: 9, of: [1, 2, 3]) : .body([1]) }
@@ -99,8 +96,7 @@ struct CircuitBreakerTests {
     #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
   }
 
-  @Test("a closed port gets its retries, and then its other URLs fail at once with the cause")
-  func refused() async throws {
+  @Test func `a closed port gets its retries, and then its other URLs fail at once with the cause`() async throws {
     let run = try ManualRun(concurrency: 4, circuitBreaker: Self.breaker)
     let port = RefusedPort()
     run.fetcher.submit((0..<60).map { port.url("/\($0)") }, options: .forTests(retries: 2))
@@ -115,8 +111,7 @@ struct CircuitBreakerTests {
     withExtendedLifetime(port) {}
   }
 
-  @Test("failures interrupted by responses don't count")
-  func answersBetween() async throws {
+  @Test func `failures interrupted by responses don't count`() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .computed { Int($0.path.dropFirst())! % 5 == 4 ? .status(404) : .status(500) })
     run.fetcher.submit((0..<50).map { origin.url("/\($0)") })
@@ -124,8 +119,7 @@ struct CircuitBreakerTests {
     #expect(origin.requests.count == 50)
   }
 
-  @Test("a download waiting for a paused host can be cancelled")
-  func cancel() async throws {
+  @Test func `a download waiting for a paused host can be cancelled`() async throws {
     let run = try ManualRun(concurrency: 2, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .reset)
     run.fetcher.submit((0..<40).map { origin.url("/\($0)") }, options: .forTests(retries: 20))

@@ -11,11 +11,12 @@ struct FairnessTests {
   }
 
   @Test(
-    "one of ten hosts that stalls, pauses or fails doesn't delay the other nine",
     arguments: Trouble.allCases,
     [DownloadOrder.fifo, .lifo]
   )
-  func otherHostsDoNotWait(trouble: Trouble, order: DownloadOrder) async throws {
+  func `one of ten hosts that stalls, pauses or fails doesn't delay the other nine`(trouble: Trouble, order: DownloadOrder)
+    async throws
+  {
     let origin = try Origin(addresses: [Origin.Address](repeating: .ipv4, count: 10))
     let bad = origin.ports[0]
     origin.setFallback { request in

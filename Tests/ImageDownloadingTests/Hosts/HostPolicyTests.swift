@@ -8,8 +8,7 @@ struct HostPolicyTests {
   private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, pause: .seconds(30), rounds: 1))
   private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-  @Test("overlapping pauses count once")
-  func pausesOverlap() {
+  @Test func `overlapping pauses count once`() {
     var pause = HostPause()
     pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
@@ -23,8 +22,7 @@ struct HostPolicyTests {
     #expect(pause.totalNanoseconds == 0 && pause.remaining(at: later) == .seconds(10))
   }
 
-  @Test("a host's pause requests count until another response, and once for all running requests")
-  func timesAsked() {
+  @Test func `a host's pause requests count until another response, and once for all running requests`() {
     var pause = HostPause()
     for _ in 0..<8 { pause.note(begun: now, now: now.advanced(by: .seconds(1))) }
     #expect(pause.timesAsked == 1)
@@ -34,8 +32,7 @@ struct HostPolicyTests {
     #expect(pause.timesAsked == 0)
   }
 
-  @Test("a download that may not wait that long isn't sent until the pause ends")
-  func patience() {
+  @Test func `a download that may not wait that long isn't sent until the pause ends`() {
     var policy = HostPolicy()
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     #expect(policy.refusal(.seconds(10), now: now) == nil)
@@ -54,8 +51,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(10), now: later) == nil)
   }
 
-  @Test("a host counts as down if its only responses in a run are 429 and 503")
-  func busyFromTheStart() {
+  @Test func `a host counts as down if its only responses in a run are 429 and 503`() {
     var policy = HostPolicy()
     func isDown() -> Bool? {
       _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
@@ -79,8 +75,7 @@ struct HostPolicyTests {
     #expect(isDown() == true)
   }
 
-  @Test("a response in flight ends neither a pause nor its limit")
-  func answerUnderWay() {
+  @Test func `a response in flight ends neither a pause nor its limit`() {
     var policy = HostPolicy()
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
@@ -98,8 +93,7 @@ struct HostPolicyTests {
     )
   }
 
-  @Test("429 and 503 neither trip nor reset the circuit breaker")
-  func busyIsNoFailure() {
+  @Test func `429 and 503 neither trip nor reset the circuit breaker`() {
     var policy = HostPolicy()
     let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
@@ -116,8 +110,8 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(1), now: now) == .down(failures: 3, last: failure))
   }
 
-  @Test("a host that can't be reached gets a pause of the backoff for each retry, and is down then", arguments: [0, 1, 2, 9])
-  func unreachable(retries: Int) {
+  @Test(arguments: [0, 1, 2, 9])
+  func `a host that can't be reached gets a pause of the backoff for each retry, and is down then`(retries: Int) {
     let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2))
     let failure = ImageFailure(.noConnection(to: "img.example.com", cause: "Connection refused"), isTransient: true)
     let refused = HostResponse.unreachable(
@@ -136,8 +130,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.zero, now: now) == .down(failures: 2 + min(retries, 3), last: failure))
   }
 
-  @Test("a body that is cut off shows that its host is up")
-  func cutBody() {
+  @Test func `a body that is cut off shows that its host is up`() {
     var policy = HostPolicy()
     let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
     for _ in 0..<9 {
@@ -148,8 +141,7 @@ struct HostPolicyTests {
     #expect(policy.record(.cut, running: 1, rules, now: now) == .recovered)
   }
 
-  @Test("only state that differs from a new host's is kept")
-  func worthKeeping() {
+  @Test func `only state that differs from a new host's is kept`() {
     var policy = HostPolicy()
     #expect(!policy.isWorthKeeping(rules, now: now))
     var rated = rules

@@ -6,8 +6,7 @@ import Testing
 struct HostTableTests {
   private func origin(_ number: Int) -> URLOrigin { URLOrigin(Array("http://host\(number).example/a".utf8))! }
 
-  @Test("a host keeps its number while used or kept, and a forgotten host's number is reused")
-  func numbers() {
+  @Test func `a host keeps its number while used or kept, and a forgotten host's number is reused`() {
     var table = HostTable()
     let first = table.retain(origin(1))
     #expect(table.retain(origin(1)) == first)
@@ -21,8 +20,7 @@ struct HostTableTests {
     #expect(table.origin(first) == origin(2))
   }
 
-  @Test("above the limit the oldest kept host is forgotten, unless it is in use")
-  func bounds() {
+  @Test func `above the limit the oldest kept host is forgotten, unless it is in use`() {
     var table = HostTable(maximumKept: 3)
     var forgotten: [Int] = []
     for number in 0..<3 {

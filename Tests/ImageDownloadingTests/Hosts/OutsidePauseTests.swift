@@ -13,8 +13,7 @@ struct OutsidePauseTests {
     return (run, pauses)
   }
 
-  @Test("the observer is notified of a pause that a host requests, but not of one from outside")
-  func pauses() async throws {
+  @Test func `the observer is notified of a pause that a host requests, but not of one from outside`() async throws {
     let (run, pauses) = try observedRun()
     let origin = try Origin(
       ["/0": .sequence([.status(429, headers: ["Retry-After": "7"]), .body([1])])],
@@ -38,8 +37,7 @@ struct OutsidePauseTests {
     #expect(pauses.value.count == 1)
   }
 
-  @Test("pauses from outside count for the wait limits of waiting and later downloads, like the host's own")
-  func patience() async throws {
+  @Test func `pauses from outside count for the wait limits of waiting and later downloads, like the host's own`() async throws {
     let (run, pauses) = try observedRun()
     let origin = try Origin(fallback: .body([1]))
     run.fetcher.downloader.setLimits(DownloadLimits(perHostRate: 0.001))
@@ -57,8 +55,7 @@ struct OutsidePauseTests {
     #expect(origin.requests.count == 1 && pauses.value.isEmpty)
   }
 
-  @Test("an observer is released when another is set, and with the downloader")
-  func released() async throws {
+  @Test func `an observer is released when another is set, and with the downloader`() async throws {
     final class Observer: Sendable {}
     let run = try ManualRun()
     weak var first: Observer?

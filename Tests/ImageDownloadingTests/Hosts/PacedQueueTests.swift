@@ -29,8 +29,7 @@ struct PacedQueueTests {
     return slots
   }
 
-  @Test("a rate starts one at a time, in order and by class, and gives the next start time")
-  func rate() {
+  @Test func `a rate starts one at a time, in order and by class, and gives the next start time`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, rate: 10), openHosts: 2)
     for slot in 0..<4 {
       queue.insert(slot: slot, host: slot % 2, priority: slot == 3 ? .high : .normal, sequence: Int64(-slot))
@@ -46,8 +45,8 @@ struct PacedQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("a per-host rate holds back only that host, in FIFO and LIFO", arguments: [DownloadOrder.fifo, .lifo])
-  func hostRate(order: DownloadOrder) {
+  @Test(arguments: [DownloadOrder.fifo, .lifo])
+  func `a per-host rate holds back only that host, in FIFO and LIFO`(order: DownloadOrder) {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, perHostRate: 10), openHosts: 3)
     for slot in 0..<9 {
       queue.insert(slot: slot, host: slot % 3, priority: .normal, sequence: order.sequence(ofArrival: Int64(slot)))
@@ -61,8 +60,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(200)) == expected[2])
   }
 
-  @Test("a rate without a free slot keeps the loop asleep")
-  func fullRateIsNoTimer() {
+  @Test func `a rate without a free slot keeps the loop asleep`() {
     var queue = makeQueue(DownloadLimits(concurrency: 1, perHost: 8, rate: 10), openHosts: 1)
     for slot in 0..<2 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: 0) }
     #expect(startAll(&queue, start) == [0])
@@ -70,8 +68,7 @@ struct PacedQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("a start without a request doesn't count for the rates")
-  func takenBack() {
+  @Test func `a start without a request doesn't count for the rates`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, rate: 10, perHostRate: 5), openHosts: 1)
     for slot in 0..<50 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     for slot in 0..<49 {
@@ -81,8 +78,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, start) == [49])
   }
 
-  @Test("a paused host holds back only itself, keeps its order, and wakes at the end of the pause")
-  func pause() {
+  @Test func `a paused host holds back only itself, keeps its order, and wakes at the end of the pause`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100), openHosts: 2)
     for slot in 0..<6 { queue.insert(slot: slot, host: slot % 2, priority: .normal, sequence: Int64(-slot)) }
     queue.pause(0, until: at(5000), status: 429, now: start)
@@ -96,8 +92,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(9000)) == [4, 2, 0])
   }
 
-  @Test("a paused host is tried by one request and resumes after a response")
-  func breaker() {
+  @Test func `a paused host is tried by one request and resumes after a response`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 2), openHosts: 1)
     let failure = ImageFailure(.reset, isTransient: true, message: "")
     for slot in 0..<6 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -114,8 +109,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(30_000)) == [3, 4])
   }
 
-  @Test("a host's waiting downloads are found in order, including retries")
-  func slotsOfHost() {
+  @Test func `a host's waiting downloads are found in order, including retries`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 1), openHosts: 2)
     for slot in 0..<8 { queue.insert(slot: slot, host: slot % 2, priority: .normal, sequence: Int64(-slot)) }
     queue.remove(slot: 4, host: 0)
@@ -125,8 +119,7 @@ struct PacedQueueTests {
     #expect(queue.slots(waitingFor: 0) == [8, 6, 2, 0])
   }
 
-  @Test("a host's state outlives its downloads only if it matters")
-  func settling() {
+  @Test func `a host's state outlives its downloads only if it matters`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 1), openHosts: 2)
     queue.pause(0, until: at(1000), status: 503, now: start)
     #expect(queue.settle(host: 0, now: start) == true)
@@ -137,8 +130,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(1000)) == [0])
   }
 
-  @Test("an adaptive limit never exceeds the host's limit and counts as full when reached")
-  func adaptive() {
+  @Test func `an adaptive limit never exceeds the host's limit and counts as full when reached`() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 3, isAdaptive: true), openHosts: 1)
     for slot in 0..<20 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue, start) == [0, 1])
@@ -154,8 +146,7 @@ struct PacedQueueTests {
     #expect(queue.running == 2)
   }
 
-  @Test("with random traffic, rates and pauses the best eligible download starts at the first moment")
-  func matchesPlainModel() {
+  @Test func `with random traffic, rates and pauses the best eligible download starts at the first moment`() {
     struct Waiting { var slot, host: Int, sequence: Int64 }
     var random = SeededRandom(seed: 11)
     var queue = makeQueue(DownloadLimits(concurrency: 500, perHost: 500, perHostRate: 100), openHosts: 8)

@@ -28,8 +28,7 @@ struct PauseTests {
     }
   }
 
-  @Test("if half of the requests get 429 with Retry-After, all succeed, and a paused host gets no request")
-  func halfAreToldToWait() async throws {
+  @Test func `if half of the requests get 429 with Retry-After, all succeed, and a paused host gets no request`() async throws {
     let run = try ManualRun(concurrency: 8, perHost: 4)
     let (log, clock) = (Log(), run.clock)
     let origin = try Origin(
@@ -55,8 +54,7 @@ struct PauseTests {
     #expect(run.ends.allSatisfy { ($0.summary.attempts > 1) == ($0.summary.waitedNanoseconds > 0) })
   }
 
-  @Test("a date counts from the response's Date, or else from the local clock")
-  func dates() async throws {
+  @Test func `a date counts from the response's Date, or else from the local clock`() async throws {
     // Our clock: Fri, 15 Jan 2027 08:00:00 GMT.
     let own: HeaderFields = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"]
     let ours: HeaderFields = ["Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT"]
@@ -76,8 +74,7 @@ struct PauseTests {
     }
   }
 
-  @Test("a wait holds no slot, other hosts use it, and statistics show the paused host")
-  func holdsNoSlot() async throws {
+  @Test func `a wait holds no slot, other hosts use it, and statistics show the paused host`() async throws {
     let run = try ManualRun(concurrency: 1)
     let busy = Behaviour.sequence([.status(429, headers: ["Retry-After": "60"]), .body([1])])
     let origin = try Origin(["/0": busy], fallback: .body([2]), addresses: [.ipv4, .ipv4])
@@ -98,8 +95,7 @@ struct PauseTests {
     #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
   }
 
-  @Test("a download that would wait too long fails at once, and later ones in its queue without a request")
-  func longerThanAllowed() async throws {
+  @Test func `a download that would wait too long fails at once, and later ones in its queue without a request`() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "300"]))
     run.fetcher.submit((0..<10).map { origin.url("/\($0)") }, options: .forTests(retries: 5))
@@ -126,8 +122,7 @@ struct PauseTests {
     #expect(try await run.fetcher.fetchLast(origin.url("/52"), id: 52).image != nil)
   }
 
-  @Test("a good response in flight doesn't extend a wait")
-  func answerUnderWay() async throws {
+  @Test func `a good response in flight doesn't extend a wait`() async throws {
     let run = try ManualRun(concurrency: 2)
     let busy = Behaviour.status(429, headers: ["Retry-After": "300"])
     let origin = try Origin(["/good": .body([1]), "/busy": busy], fallback: .body([2]))
@@ -144,8 +139,7 @@ struct PauseTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("an entry's waits add up")
-  func ownWaitsAddUp() async throws {
+  @Test func `an entry's waits add up`() async throws {
     let run = try ManualRun(concurrency: 2)
     let origin = try Origin(["/a": .status(429, headers: ["Retry-After": "50"])], fallback: .body([1]))
     run.fetcher.submit([origin.url("/a")])
@@ -162,8 +156,8 @@ struct PauseTests {
     #expect(run.ends.count { $0.image != nil } == 2)
   }
 
-  @Test("a host that only responds with 503 for too long fails all waiting downloads", arguments: [true, false])
-  func givesUp(tellsWhen: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a host that only responds with 503 for too long fails all waiting downloads`(tellsWhen: Bool) async throws {
     let run = try ManualRun(concurrency: 4)
     let headers: HeaderFields = tellsWhen ? ["Retry-After": "10"] : [:]
     let origin = try Origin(fallback: .status(503, headers: headers))
@@ -177,8 +171,7 @@ struct PauseTests {
     expectGolden(run.ends.last?.failure?.message)
   }
 
-  @Test("without Retry-After it is a retry whose backoff pauses the host")
-  func backoffPauses() async throws {
+  @Test func `without Retry-After it is a retry whose backoff pauses the host`() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(["/0": .status(503)], fallback: .body([1]))
     let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
@@ -196,8 +189,7 @@ struct PauseTests {
     #expect(origin.requests.map(\.path) == ["/0", "/0", "/1", "/2"])
   }
 
-  @Test("without Retry-After a host's pauses grow, even without retries")
-  func restsWithoutRetries() async throws {
+  @Test func `without Retry-After a host's pauses grow, even without retries`() async throws {
     let run = try ManualRun(concurrency: 4)
     let origin = try Origin(fallback: .status(429))
     let backoff = Backoff(initial: .seconds(1), maximum: .seconds(30))
@@ -217,8 +209,7 @@ struct PauseTests {
     #expect(try await run.fetcher.fetchLast(origin.url("/x"), id: 2003).image != nil)
   }
 
-  @Test("a redirect target's host is paused too")
-  func redirects() async throws {
+  @Test func `a redirect target's host is paused too`() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     for number in 0..<3 { origin.set("/\(number)", .redirect(to: origin.url("/to/\(number)", host: 1))) }
@@ -233,8 +224,7 @@ struct PauseTests {
     #expect(run.ends.map(\.summary.attempts).max() == 2)
   }
 
-  @Test("a download waiting for a pause can be cancelled")
-  func cancel() async throws {
+  @Test func `a download waiting for a pause can be cancelled`() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "60"]))
     run.fetcher.submit((0..<3).map { origin.url("/\($0)") })

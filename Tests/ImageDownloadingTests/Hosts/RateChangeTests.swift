@@ -10,8 +10,7 @@ struct RateChangeTests {
     MonotonicInstant(nanoseconds: 1_000_000_000).advanced(by: .milliseconds(milliseconds))
   }
 
-  @Test("the elapsed part of the wait for the next start becomes the same part of the new wait")
-  func carriesOver() {
+  @Test func `the elapsed part of the wait for the next start becomes the same part of the new wait`() {
     var rate = StartRate()
     rate.start(at: moment(0), intervalNanoseconds: 100_000_000)
     rate.change(from: 100_000_000, to: 1_000_000_000, now: moment(75))
@@ -28,10 +27,9 @@ struct RateChangeTests {
   }
 
   @Test(
-    "downloaders with changing parts of the rates start in any second at most what the rates allow, plus one each",
     arguments: 0..<4
   )
-  func parts(seed: Int) {
+  func `downloaders with changing parts of the rates start in any second at most what the rates allow, plus one each`(seed: Int) {
     let (workers, hosts, seconds) = (4, 2, 60)
     let limits = DownloadLimits(concurrency: 1000, perHost: 1000, rate: 20, perHostRate: 12)
     var random = SeededRandom(seed: UInt64(seed))

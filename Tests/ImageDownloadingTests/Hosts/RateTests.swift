@@ -6,8 +6,7 @@ import Testing
 
 /// Rates over real sockets, with a manual clock.
 struct RateTests {
-  @Test("a rate counts every request, including retries and redirect hops")
-  func everyRequestCounts() async throws {
+  @Test func `a rate counts every request, including retries and redirect hops`() async throws {
     let run = try ManualRun()
     let origin = try Origin(["/0": .redirect(to: "/hop"), "/1": .sequence([.status(500), .body([1])])], fallback: .body([1]))
     run.fetcher.downloader.setLimits(DownloadLimits(rate: 10))
@@ -25,8 +24,7 @@ struct RateTests {
     #expect(bound.rate == 400_000_000 && bound.paused == 0 && bound.hosts == 0)
   }
 
-  @Test("each host keeps its per-host rate, even after idle time")
-  func perHost() async throws {
+  @Test func `each host keeps its per-host rate, even after idle time`() async throws {
     let run = try ManualRun()
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     run.fetcher.downloader.setLimits(DownloadLimits(perHostRate: 1))
@@ -43,8 +41,7 @@ struct RateTests {
     #expect(run.ends.count == 5)
   }
 
-  @Test("a rate can be removed while downloads wait for it")
-  func lifted() async throws {
+  @Test func `a rate can be removed while downloads wait for it`() async throws {
     let run = try ManualRun()
     let origin = try Origin(fallback: .body([1]))
     run.fetcher.downloader.setLimits(DownloadLimits(rate: 0.001, perHostRate: 0.001))
@@ -56,8 +53,7 @@ struct RateTests {
     #expect(run.ends.count == 5)
   }
 
-  @Test("a rate is never exceeded on the system clock")
-  func realClock() async throws {
+  @Test func `a rate is never exceeded on the system clock`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     fetcher.downloader.setLimits(DownloadLimits(rate: 200))
@@ -69,8 +65,7 @@ struct RateTests {
     #expect(ContinuousClock.now - begin >= .milliseconds(195))
   }
 
-  @Test("a rate that isn't above zero traps", arguments: [0, -1, Double.nan])
-  func badRate(rate: Double) async {
+  @Test(arguments: [0, -1, Double.nan]) func `a rate that isn't above zero traps`(rate: Double) async {
     switch rate {
     case 0: await #expect(processExitsWith: .failure) { try ImageDownloader().setLimits(DownloadLimits(rate: 0)) }
     case -1: await #expect(processExitsWith: .failure) { try ImageDownloader().setLimits(DownloadLimits(perHostRate: -1)) }

@@ -12,19 +12,17 @@ struct RetryAfterTests {
   }
 
   @Test(
-    "seconds are read up to a limit, decimals rounded up",
     arguments: [
       ("1", 1), ("120", 120), ("0", nil), ("", nil), ("-5", nil), ("soon", nil), ("1s", nil), (".5", nil), ("1.5.2", nil),
       ("1.5", 2), ("0.129", 1), ("3.000", 3), ("0.0", nil),
       ("99999999999999999999", 315_360_000),
     ]
   )
-  func seconds(value: String, seconds: Int?) {
+  func `seconds are read up to a limit, decimals rounded up`(value: String, seconds: Int?) {
     #expect(wait(value) == seconds.map { .seconds($0) })
   }
 
-  @Test("a date is measured against the response's Date, or else the local clock")
-  func dates() {
+  @Test func `a date is measured against the response's Date, or else the local clock`() {
     #expect(wait("Sun, 06 Nov 1994 08:50:07 GMT") == .seconds(30))
     #expect(wait("Sunday, 06-Nov-94 08:50:07 GMT") == .seconds(30))
     #expect(wait("Sun, 06 Nov 1994 08:49:37 GMT") == nil)

@@ -9,8 +9,7 @@ struct RobotsRegistryTests {
   private let key = RobotsRegistry.Key(origin: site, server: site, token: "prewarm")
   private let now = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test("rules are kept for a day, and a failed fetch for five minutes")
-  func expiry() throws {
+  @Test func `rules are kept for a day, and a failed fetch for five minutes`() throws {
     var registry = RobotsRegistry()
     let failure = ImageFailure(.reset, isTransient: true, message: "no")
     for (policy, last) in [(RobotsRegistry.Policy.rules(RobotsRules()), 86_400), (.unreachable(failure), 300)] as [(_, Int)] {
@@ -23,8 +22,7 @@ struct RobotsRegistryTests {
     }
   }
 
-  @Test("one download serves all waiters and is dropped once the last has left")
-  func waiting() throws {
+  @Test func `one download serves all waiters and is dropped once the last has left`() throws {
     var registry = RobotsRegistry()
     let first = registry.wait(3, for: key)
     let number = try #require(first)
@@ -39,8 +37,7 @@ struct RobotsRegistryTests {
     #expect(registry.leave(4, key) == next)
   }
 
-  @Test("a user agent set as a header counts")
-  func token() {
+  @Test func `a user agent set as a header counts`() {
     var registry = RobotsRegistry()
     #expect(registry.token(for: PreparedOptions(.forTests(headers: [("user-agent", "Own/1")])), defaults: []) == "own")
     #expect(registry.token(for: PreparedOptions(.forTests()), defaults: [HeaderField("User-Agent", "default/2")]) == "default")

@@ -10,7 +10,6 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "robots use their own group, a shared group, or else that of * (RFC 9309, 5.1)",
     arguments: [
       ("otherbot", "/publications/a", true), ("otherbot", "/example/page.html", true), ("otherbot", "/a", true),
       ("otherbot", "/example/a", false), ("otherbot", "/a.gif", false), ("otherbot", "/example/allowed.gif", true),
@@ -19,7 +18,11 @@ struct RobotsRulesTests {
       ("bazbot", "/a", true), ("quxbot", "/a", true), ("quxbot", "/example/a", true),
     ]
   )
-  func simpleExample(token: String, path: String, isAllowed: Bool) {
+  func `robots use their own group, a shared group, or else that of * (RFC 9309, 5.1)`(
+    token: String,
+    path: String,
+    isAllowed: Bool
+  ) {
     let file = """
       User-Agent: *
       Disallow: *.gif$
@@ -49,8 +52,7 @@ struct RobotsRulesTests {
     #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
   }
 
-  @Test("the longest match wins, and Allow wins a tie (RFC 9309, 5.2)")
-  func longestMatch() {
+  @Test func `the longest match wins, and Allow wins a tie (RFC 9309, 5.2)`() {
     let file = "User-agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"
     #expect(isAllowed("/example/page/", by: file, for: "foobot"))
     #expect(!isAllowed("/example/page/disallowed.gif", by: file, for: "foobot"))
@@ -60,7 +62,6 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "paths match whichever of their characters are percent-encoded (RFC 9309, 2.2.2)",
     arguments: [
       ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
       ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
@@ -70,20 +71,18 @@ struct RobotsRulesTests {
       ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
     ]
   )
-  func percentEncoding(rule: String, path: String) {
+  func `paths match whichever of their characters are percent-encoded (RFC 9309, 2.2.2)`(rule: String, path: String) {
     #expect(!isAllowed(path, by: "User-agent: *\nDisallow: \(rule)"))
     #expect(isAllowed("/foo/ba", by: "User-agent: *\nDisallow: \(rule)"))
   }
 
-  @Test("an encoded slash isn't a separator, and a broken escape is literal")
-  func encodedReserved() {
+  @Test func `an encoded slash isn't a separator, and a broken escape is literal`() {
     #expect(isAllowed("/a%2Fb", by: "User-agent: *\nDisallow: /a/b"))
     #expect(!isAllowed("/a%2fb", by: "User-agent: *\nDisallow: /a%2Fb"))
     #expect(!isAllowed("/100%25", by: "User-agent: *\nDisallow: /100%"))
   }
 
   @Test(
-    "* matches any bytes, $ matches the end, and both are literal if encoded (RFC 9309, 2.2.3)",
     arguments: [
       ("/*.php", "/index.php", true), ("/*.php", "/folder/a.php?x", true), ("/*.php", "/", false),
       ("/*.php", "/windows.PHP", false),
@@ -96,28 +95,29 @@ struct RobotsRulesTests {
       ("/*a*b*c$", "/xaxbxcxbxc", true), ("/*a*b*c$", "/xaxcxb", false),
     ]
   )
-  func specialCharacters(rule: String, path: String, matches: Bool) {
+  func `* matches any bytes, $ matches the end, and both are literal if encoded (RFC 9309, 2.2.3)`(
+    rule: String,
+    path: String,
+    matches: Bool
+  ) {
     #expect(isAllowed(path, by: "User-agent: *\nDisallow: \(rule)") == !matches)
   }
 
   @Test(
-    "only the robot's own group counts, in any case, or else that of *",
     arguments: [
       ("prewarm", "/own", false), ("prewarm", "/general", true), ("other", "/own", true), ("other", "/general", false),
     ]
   )
-  func groups(token: String, path: String, isAllowed: Bool) {
+  func `only the robot's own group counts, in any case, or else that of *`(token: String, path: String, isAllowed: Bool) {
     let file = "User-agent: *\nDisallow: /general\nUSER-AGENT: PreWarm/1.0\ndisallow: /own\n"
     #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
   }
 
-  @Test("a group without rules allows everything")
-  func emptyGroup() {
+  @Test func `a group without rules allows everything`() {
     #expect(isAllowed("/a", by: "User-agent: *\nDisallow: /\n\nUser-agent: prewarm\nDisallow:\n"))
   }
 
-  @Test("other records, comments, orphaned rules, any line ends and a byte order mark are ignored")
-  func oddFiles() {
+  @Test func `other records, comments, orphaned rules, any line ends and a byte order mark are ignored`() {
     let odd =
       "\u{FEFF}User-agent: a\r\nCrawl-delay: 5\r\nSitemap: https://x/\r\nuser-agent:\tprewarm # us\rDisallow : /a # here\n\u{0}garbage\n"
     #expect(!isAllowed("/a", by: odd))
@@ -129,8 +129,7 @@ struct RobotsRulesTests {
     #expect(isAllowed("/robots.txt", by: "User-agent: *\nDisallow: /"))
   }
 
-  @Test("text beyond 500 KiB is ignored, and the rejecting rule is reported with its line")
-  func limits() {
+  @Test func `text beyond 500 KiB is ignored, and the rejecting rule is reported with its line`() {
     let long = "User-agent: *\nDisallow: /near\n" + String(repeating: "#\n", count: 256 << 10) + "Disallow: /far\n"
     let rules = RobotsRules(long.utf8, for: "prewarm")
     #expect(rules.refusal(of: "/near/a".utf8) == RobotsRules.Disallowance(rule: "Disallow: /near", line: 2))
@@ -138,10 +137,9 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "a message quotes only the beginning of a long rule",
     arguments: ["a", "*", "é", "e\u{301}", "\u{FF}"]
   )
-  func longRule(character: String) throws {
+  func `a message quotes only the beginning of a long rule`(character: String) throws {
     let rules = RobotsRules("User-agent: *\nDisallow: /\(String(repeating: character, count: 100_000))".utf8, for: "prewarm")
     let path = "/" + String(repeating: character == "*" ? "a" : character, count: 100_000)
     let refusal = try #require(rules.refusal(of: path.utf8))
@@ -158,8 +156,7 @@ struct RobotsRulesTests {
     return path.first == first && matches(pattern.dropFirst(), path.dropFirst())
   }
 
-  @Test("patterns match like an exhaustive search", arguments: 0..<10)
-  func random(seed: UInt64) {
+  @Test(arguments: 0..<10) func `patterns match like an exhaustive search`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var matched = 0
     for _ in 0..<2000 {
@@ -173,8 +170,7 @@ struct RobotsRulesTests {
     print("robots patterns, seed \(seed): \(matched) of 2000 match")
   }
 
-  @Test("the work for one URL is limited, and a URL beyond it is rejected")
-  func work() throws {
+  @Test func `the work for one URL is limited, and a URL beyond it is rejected`() throws {
     let path = "/" + String(repeating: "a", count: 7900)
     let rule = "Disallow: /*\(String(repeating: "a", count: 3900))b\n"
     let one = RobotsRules("User-agent: *\n\(rule)".utf8, for: "prewarm")
@@ -186,7 +182,6 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "a user agent's product token is its first product, or that of a robot that begins like a browser",
     arguments: [
       ("PreWarm/0.1 (+https://example.com)", "prewarm"), ("images bot", "images"), ("", ""),
       ("DuckDuckBot/1.0; (+http://duckduckgo.com/duckduckbot.html)", "duckduckbot"),
@@ -204,7 +199,10 @@ struct RobotsRulesTests {
       ("Mozilla/5.0 (compatible)", "mozilla"),
     ]
   )
-  func productToken(userAgent: String, token: String) {
+  func `a user agent's product token is its first product, or that of a robot that begins like a browser`(
+    userAgent: String,
+    token: String
+  ) {
     #expect(RobotsRules.productToken(of: userAgent) == token)
   }
 }

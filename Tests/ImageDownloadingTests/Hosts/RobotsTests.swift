@@ -10,8 +10,7 @@ struct RobotsTests {
 
   private func rules(_ text: String) -> Behaviour { .body(Array(text.utf8), type: "text/plain") }
 
-  @Test("robots.txt is fetched once before anything else, and disallowed URLs aren't requested")
-  func askedOnce() throws {
+  @Test func `robots.txt is fetched once before anything else, and disallowed URLs aren't requested`() throws {
     let file = rules("User-agent: *\nDisallow: /\n\nUser-agent: Prewarm\nDisallow: /private/\n")
     let origin = try Origin(["/robots.txt": file], fallback: .body([1]))
     let fetcher = try Fetcher()
@@ -32,8 +31,7 @@ struct RobotsTests {
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
-  @Test("downloads waiting for robots.txt hold no slot and can be cancelled")
-  func waitingHoldsNoSlot() throws {
+  @Test func `downloads waiting for robots.txt hold no slot and can be cancelled`() throws {
     let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.hold("/robots.txt")
     let fetcher = try Fetcher(concurrency: 2)
@@ -49,8 +47,7 @@ struct RobotsTests {
     #expect(origin.requests.count == 10)
   }
 
-  @Test("a robots.txt without waiters isn't fetched to its end, and the next download fetches it again")
-  func unwanted() throws {
+  @Test func `a robots.txt without waiters isn't fetched to its end, and the next download fetches it again`() throws {
     let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]))
     let gate = origin.hold("/robots.txt")
     let fetcher = try Fetcher()
@@ -65,14 +62,16 @@ struct RobotsTests {
   }
 
   @Test(
-    "an unavailable robots.txt allows everything, an unreachable one nothing (RFC 9309, 2.3.1)",
     arguments: [
       (Behaviour.status(404), nil), (.status(401), nil), (.status(410), nil), (.status(500), .robots), (.status(503), .robots),
       (.reset, .reset), (.redirect(to: "/robots.txt"), nil), (.status(204), nil),
       (.body([0xFF, 0xFE, 0], type: "image/png"), nil),
     ] as [(Behaviour, FailureKind?)]
   )
-  func statuses(behaviour: Behaviour, kind: FailureKind?) throws {
+  func `an unavailable robots.txt allows everything, an unreachable one nothing (RFC 9309, 2.3.1)`(
+    behaviour: Behaviour,
+    kind: FailureKind?
+  ) throws {
     let origin = try Origin(["/robots.txt": behaviour], fallback: .body([1]))
     let end = try Fetcher().fetch(origin.url("/a"), options: respectful)
     #expect((end.image != nil) == (kind == nil) && end.failure?.kind == kind)
@@ -83,8 +82,7 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.path == "/robots.txt" })
   }
 
-  @Test("up to five redirects of robots.txt are followed, and image redirects check their host's own")
-  func redirects() throws {
+  @Test func `up to five redirects of robots.txt are followed, and image redirects check their host's own`() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let (own, other) = (origin.ports[0], origin.ports[1])
     origin.setFallback { request in
@@ -111,8 +109,7 @@ struct RobotsTests {
     #expect(asked.allSatisfy { ($0.headers["X-Secret"] != nil) == ($0.port == own) })
   }
 
-  @Test("another origin's robots.txt request carries no secrets of the job")
-  func secretsStayAtHome() throws {
+  @Test func `another origin's robots.txt request carries no secrets of the job`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let (own, far) = (origin.ports[0], origin.url("/far", host: 1))
     // Cookies belong to hosts, which both have in common, not to ports.
@@ -138,8 +135,7 @@ struct RobotsTests {
     #expect(asked.map { $0.headers["Cookie"] } == [nil, "id=own", nil, nil, "id=own"])
   }
 
-  @Test("with connect-to, the rules are those that the target serves for the URL's own host")
-  func connectTo() throws {
+  @Test func `with connect-to, the rules are those that the target serves for the URL's own host`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let first = origin.ports[0]
     origin.setFallback { request in
@@ -163,8 +159,7 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-Own"] != nil })
   }
 
-  @Test("the first 500 KiB of a large file count, and an endless one is cut off")
-  func large() throws {
+  @Test func `the first 500 KiB of a large file count, and an endless one is cut off`() throws {
     let head = "User-agent: *\nDisallow: /no\n"
     let body = Array(head.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: 600 << 10)
     let origin = try Origin(
@@ -178,8 +173,7 @@ struct RobotsTests {
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
-  @Test("robots.txt isn't requested from a host that is down, and the failure says so")
-  func hostDown() async throws {
+  @Test func `robots.txt isn't requested from a host that is down, and the failure says so`() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let origin = try Origin(fallback: .reset)
     run.fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests())
@@ -190,8 +184,7 @@ struct RobotsTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("rules that redirect to a host that is down are unreachable, once for all waiters")
-  func rulesOnAHostThatIsDown() async throws {
+  @Test func `rules that redirect to a host that is down are unreachable, once for all waiters`() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let (good, target) = (origin.ports[0], origin.url("/rules", host: 1))

@@ -19,16 +19,14 @@ struct StartRateTests {
     }
   }
 
-  @Test("50 per second is one start every 20 ms, and without a rate there is no interval")
-  func interval() {
+  @Test func `50 per second is one start every 20 ms, and without a rate there is no interval`() {
     #expect(Self.interval == 20_000_000)
     #expect(StartRate.intervalNanoseconds(ofRate: nil) == 0)
     #expect(StartRate.intervalNanoseconds(ofRate: 1e-30) == 1_000_000_000_000_000_000)
     #expect(StartRate.intervalNanoseconds(ofRate: 3) == 333_333_334)
   }
 
-  @Test("slightly late starts don't lower the rate or bring starts closer together")
-  func lateWakesKeepTheRate() {
+  @Test func `slightly late starts don't lower the rate or bring starts closer together`() {
     var random = SeededRandom(seed: 3)
     let times = starts(1001) { _ in .microseconds(Int64.random(in: 0...4_900, using: &random)) }
     let taken = times[1000].since(times[0])
@@ -38,16 +36,14 @@ struct StartRateTests {
     }
   }
 
-  @Test("unused starts are lost: after a break the starts are no closer together")
-  func noBursts() {
+  @Test func `unused starts are lost: after a break the starts are no closer together`() {
     let times = starts(100) { $0 == 50 ? .seconds(30) : .zero }
     for (earlier, later) in zip(times, times.dropFirst()) {
       #expect(later.since(earlier) >= .milliseconds(20))
     }
   }
 
-  @Test("a new interval counts from the last start, and an undone start doesn't count")
-  func changes() {
+  @Test func `a new interval counts from the last start, and an undone start doesn't count`() {
     let now = MonotonicInstant(nanoseconds: 1_000_000_000)
     var rate = StartRate()
     rate.start(at: now, intervalNanoseconds: 60_000_000_000)

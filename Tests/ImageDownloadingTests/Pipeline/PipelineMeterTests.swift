@@ -15,7 +15,7 @@ import Testing
 
   private func milliseconds(_ bottleneck: Bottleneck) -> UInt64 { meter.times[bottleneck] / 1_000_000 }
 
-  @Test("each moment counts for its bottleneck") func eachMomentCountsForWhatHeldUpThen() {
+  @Test func `each moment counts for its bottleneck`() {
     pass(1)
     meter.supply(.reading)
     pass(2)
@@ -44,7 +44,7 @@ import Testing
     #expect(Bottleneck.allCases.reduce(0) { $0 + milliseconds($1) } == 35)
   }
 
-  @Test("the time up to now counts") func theTimeUpToNowCounts() {
+  @Test func `the time up to now counts`() {
     meter.supply(.waiting)
     pass(5)
     let before = meter.times
@@ -54,7 +54,7 @@ import Testing
     #expect(meter.bottleneck == .input)
   }
 
-  @Test("a moment is counted once even if others have passed it") func aMomentThatHasPassedForOthersIsCountedOnce() {
+  @Test func `a moment is counted once even if others have passed it`() {
     let woken = clock.source.monotonic()
     pass(5)
     meter.supply(.reading)

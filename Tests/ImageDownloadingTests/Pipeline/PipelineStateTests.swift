@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("while transfers sleep, their limit is the bottleneck") func whileTransfersSleepTheirLimitIsWhatHoldsUp() {
+  @Test func `while transfers sleep, their limit is the bottleneck`() {
     for supply in Self.supplies {
       for store in Self.stores {
         #expect(state(.concurrency, running: 4, supply, store, bodies: 3).bottleneck == .concurrency)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("while the transfer thread works, it is the bottleneck") func whileTheTransferThreadWorksItHoldsUpWhatWaitsForServers() {
+  @Test func `while the transfer thread works, it is the bottleneck`() {
     for limit in [StartLimit.concurrency, .hosts, .notYet] {
       #expect(state(limit, running: 4, works: true).bottleneck == .transferring)
     }
@@ -61,7 +61,7 @@ import Testing
     #expect(state(.empty, running: 4, works: true).bottleneck == .transferring)
   }
 
-  @Test("if nothing waits, the caller is the bottleneck") func whereNothingWaitsWhoAsksHoldsUp() {
+  @Test func `if nothing waits, the caller is the bottleneck`() {
     for running in [0, 4] {
       for works in [false, true] {
         #expect(state(running: running, works: works, .waiting, .writing, bodies: 3).bottleneck == .input)
@@ -71,8 +71,7 @@ import Testing
     }
   }
 
-  @Test("once everything is requested, the last transfers are the bottleneck, then their results")
-  func whereAllIsAskedForTheLastTransfersHoldUpAndThenWhatHasCome() {
+  @Test func `once everything is requested, the last transfers are the bottleneck, then their results`() {
     #expect(state(running: 1, .none, .writing, bodies: 3).bottleneck == .answers)
     #expect(state(.empty, .none, .writing, bodies: 2).bottleneck == .coding)
     #expect(state(.empty, .none, .writing, bodies: 1).bottleneck == .writing)
@@ -81,7 +80,7 @@ import Testing
     #expect(state(.empty, .none, .idle).bottleneck == nil)
   }
 
-  @Test("without room the results are the bottleneck") func withoutRoomWhatHasComeHoldsUp() {
+  @Test func `without room the results are the bottleneck`() {
     for supply in Self.supplies {
       #expect(state(.held, running: 4, supply, .writing, bodies: 2).bottleneck == .coding)
       #expect(state(.held, running: 4, supply, .writing, bodies: 1).bottleneck == .writing)
@@ -90,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("there is a bottleneck unless nothing is in progress") func somethingHoldsUpUnlessNothingIsUnderWay() {
+  @Test func `there is a bottleneck unless nothing is in progress`() {
     for state in all where state.bottleneck == nil {
       #expect(state.store == .idle && state.bodiesToCode == 0)
       #expect(
@@ -99,7 +98,7 @@ import Testing
     }
   }
 
-  @Test("the caller is the bottleneck only if nothing waits") func whoAsksHoldsUpOnlyWhereNothingWaits() {
+  @Test func `the caller is the bottleneck only if nothing waits`() {
     for state in all where state.limit != .empty {
       let bottleneck = state.bottleneck
       #expect(bottleneck != .input && bottleneck != .reading && bottleneck != .lookingUp)

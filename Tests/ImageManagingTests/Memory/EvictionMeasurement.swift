@@ -7,8 +7,8 @@ import Testing
 ///
 /// `PREWARM_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter EvictionMeasurement` prints the whole table.
 @Suite struct EvictionMeasurement {
-  @Test("the cache evicts exactly as the S3-FIFO paper specifies", arguments: [Costs.unit, .images])
-  func theCacheRemovesByS3FIFO(costs kind: Costs) {
+  @Test(arguments: [Costs.unit, .images])
+  func `the cache evicts exactly as the S3-FIFO paper specifies`(costs kind: Costs) {
     for trace in [Trace.zipf(0.9, objects: 500, requests: 5_000), .shifting(objects: 500, requests: 5_000)] {
       let costs = kind.costs(of: trace.objectCount)
       let capacity = costs.prefix(500).reduce(0, +) / 10
@@ -19,19 +19,18 @@ import Testing
   }
 
   @Test(
-    "the cache has a better hit ratio than LRU by these points",
     arguments: [(0.7, 9.0), (0.9, 8.0), (1.0, 6.0), (1.2, 3.0)]
   )
-  func moreHitsThanLRU(alpha: Double, points: Double) {
+  func `the cache has a better hit ratio than LRU by these points`(alpha: Double, points: Double) {
     expectMoreHits(than: LRU.self, on: .zipf(alpha, objects: 1_000, requests: 20_000), by: points)
   }
 
-  @Test("crawlers and one-time requests cost the cache less than LRU") func scansPassThrough() {
+  @Test func `crawlers and one-time requests cost the cache less than LRU`() {
     expectMoreHits(than: LRU.self, on: .scans(objects: 1_000, requests: 20_000), by: 8)
     expectMoreHits(than: LRU.self, on: .onceAsked(objects: 1_000, requests: 20_000), by: 8)
   }
 
-  @Test("loops and shifting popularity cost the cache less than SIEVE") func loopsAndShiftsAreFollowed() {
+  @Test func `loops and shifting popularity cost the cache less than SIEVE`() {
     expectMoreHits(than: Sieve.self, on: .loop(objects: 60, requests: 20_000), by: 30)
     expectMoreHits(than: Sieve.self, on: .shifting(objects: 1_000, requests: 20_000), by: 3)
   }
@@ -44,8 +43,8 @@ import Testing
     #expect(shipped.hitPercent >= others.hitPercent + points, "\(trace.name): \(shipped.hitPercent) and \(others.hitPercent)")
   }
 
-  @Test("the measurement prints hit ratios", .enabled(if: ProcessInfo.processInfo.environment["PREWARM_MEASURE"] == "1"))
-  func printHitRatios() {
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["PREWARM_MEASURE"] == "1"))
+  func `the measurement prints hit ratios`() {
     let objects = 10_000
     let requests = 400_000
     print(

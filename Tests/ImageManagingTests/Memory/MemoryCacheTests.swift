@@ -7,7 +7,7 @@ import Testing
 private typealias Cache = MemoryCache<String, Int>
 
 @Suite struct MemoryCacheTests {
-  @Test("the total cost never exceeds its limit") func costLimitIsExact() {
+  @Test func `the total cost never exceeds its limit`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 1_000))
     var random = SeededRandom(seed: 3)
     for _ in 0..<5_000 {
@@ -22,7 +22,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.totalCost == total && total > 880)
   }
 
-  @Test("the count never exceeds its limit") func countLimitIsExact() {
+  @Test func `the count never exceeds its limit`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: nil, maxCount: 10))
     for key in 0..<1_000 {
       cache.insert(key, for: key, cost: 1 << 40)
@@ -31,7 +31,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect((0..<1_000).filter { cache.contains($0) }.count == 10)
   }
 
-  @Test("replacing an entry corrects the total") func replacingCorrectsTheTotal() {
+  @Test func `replacing an entry corrects the total`() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 60)
     cache.insert(2, for: "b", cost: 30)
@@ -44,7 +44,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.totalCost == 71 && cache.value(for: "a") == 5 && !cache.contains("b"))
   }
 
-  @Test("an entry above the limit isn't kept and evicts only the one it replaces") func tooLarge() {
+  @Test func `an entry above the limit isn't kept and evicts only the one it replaces`() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 40)
     cache.insert(2, for: "b", cost: 40)
@@ -56,19 +56,19 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 1 && cache.totalCost == 100)
   }
 
-  @Test("a limit of zero keeps nothing", arguments: [MemoryCacheConfiguration(maxCost: 0), .init(maxCount: 0)])
-  func zeroKeepsNothing(_ limits: MemoryCacheConfiguration) {
+  @Test(arguments: [MemoryCacheConfiguration(maxCost: 0), .init(maxCount: 0)])
+  func `a limit of zero keeps nothing`(_ limits: MemoryCacheConfiguration) {
     let cache = Cache(limits)
     #expect(!cache.insert(1, for: "a", cost: 0) && cache.count == 0 && cache.value(for: "a") == nil)
   }
 
-  @Test("without limits everything is kept") func noLimits() {
+  @Test func `without limits everything is kept`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: nil))
     for key in 0..<10_000 { cache.insert(key, for: key, cost: 1 << 20) }
     #expect(cache.count == 10_000 && cache.totalCost == 10_000 << 20)
   }
 
-  @Test("new limits apply at once") func limitsChange() {
+  @Test func `new limits apply at once`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 1_000))
     for key in 0..<100 { cache.insert(key, for: key, cost: 10) }
     cache.setLimits(.init(maxCost: 250))
@@ -81,7 +81,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.insert(1, for: 1, cost: 100))
   }
 
-  @Test("negative limits and costs trap with a message") func misuseTraps() async {
+  @Test func `negative limits and costs trap with a message`() async {
     let limit = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = MemoryCache<Int, Int>(.init(maxCost: -1))
     }
@@ -94,7 +94,7 @@ private typealias Cache = MemoryCache<String, Int>
     await #expect(processExitsWith: .failure) { MemoryCache<Int, Int>().insert(1, for: 1, cost: -1) }
   }
 
-  @Test("used entries outlive unused ones and one scan of new entries") func usedEntriesStay() {
+  @Test func `used entries outlive unused ones and one scan of new entries`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 100))
     for key in 0..<100 { cache.insert(key, for: key, cost: 1) }
     for _ in 0..<2 { for key in 0..<20 { _ = cache.value(for: key) } }
@@ -103,7 +103,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 100)
   }
 
-  @Test("an entry can be removed from memory") func removeOne() {
+  @Test func `an entry can be removed from memory`() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 10)
     cache.insert(2, for: "b", cost: 20)
@@ -111,7 +111,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.totalCost == 20 && cache.count == 1 && cache.value(for: "a") == nil && cache.value(for: "b") == 2)
   }
 
-  @Test("the memory layer can be cleared") func removeAll() {
+  @Test func `the memory layer can be cleared`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 100))
     for key in 0..<300 { cache.insert(key, for: key, cost: 1) }
     cache.removeAll()
@@ -120,7 +120,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 100 && cache.configuration.maxCost == 100)
   }
 
-  @Test("entries of chosen keys are removed, and evicted keys aren't queried") func removeChosen() {
+  @Test func `entries of chosen keys are removed, and evicted keys aren't queried`() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 10))
     for key in 0..<30 { cache.insert(key, for: key, cost: 1) }
     var asked: [Int] = []
@@ -134,7 +134,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect((0..<30).allSatisfy { !cache.contains($0) || !$0.isMultiple(of: 2) })
   }
 
-  @Test("namespaces and processing keep images apart in memory") func namespacesAreApart() {
+  @Test func `namespaces and processing keep images apart in memory`() {
     let image = CacheKey(identity: UnsafeRawBufferPointer(start: nil, count: 0))
     let cache = MemoryCache<MemoryKey, Int>()
     cache.insert(1, for: MemoryKey(namespace: "shop", image: image), cost: 1)
@@ -145,7 +145,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 1 && cache.value(for: MemoryKey(namespace: "blog", image: image)) == 2)
   }
 
-  @Test("every way of removal frees a value outside the lock") func valuesAreFreedOutsideTheLock() {
+  @Test func `every way of removal frees a value outside the lock`() {
     /// Calls the cache when it is freed, which would deadlock under the cache's lock.
     final class Caller: Sendable {
       let ended: @Sendable () -> Void
@@ -181,7 +181,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(freed.withLock { $0 } == 6)
   }
 
-  @Test("concurrent threads keep total and count correct") func threadsAtOnce() async {
+  @Test func `concurrent threads keep total and count correct`() async {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 5_000, maxCount: 80))
     await withTaskGroup(of: Void.self) { group in
       for seed in 0..<4 {

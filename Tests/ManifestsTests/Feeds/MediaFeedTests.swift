@@ -19,7 +19,7 @@ import Testing
     "<rss version='2.0' xmlns:media='http://search.yahoo.com/mrss/'><channel><item>\(elements)</item></channel></rss>"
   }
 
-  @Test("an RSS feed of articles") func articles() throws {
+  @Test func `an RSS feed of articles`() throws {
     let text = """
       <?xml version="1.0" encoding="UTF-8"?>
       <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/" xmlns:atom="http://www.w3.org/2005/Atom"
@@ -60,7 +60,7 @@ import Testing
     )
   }
 
-  @Test("an Atom feed with enclosures, a logo and an icon; references are relative to it") func atom() throws {
+  @Test func `an Atom feed with enclosures, a logo and an icon; references are relative to it`() throws {
     let text = """
       <feed xmlns="http://www.w3.org/2005/Atom">
       <title>Photos</title>
@@ -92,7 +92,7 @@ import Testing
     )
   }
 
-  @Test("an enclosure without a type counts by its extension") func enclosureTypes() throws {
+  @Test func `an enclosure without a type counts by its extension`() throws {
     let cases: [(attributes: String, isImage: Bool)] = [
       ("url='https://a.com/x' type='image/png'", true), ("url='https://a.com/x' type=' IMAGE/WEBP '", true),
       ("url='https://a.com/x.png' type='text/html'", false), ("url='https://a.com/x.png'", true),
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("media:content counts by its medium, then by its type, then by its extension") func mediaTypes() throws {
+  @Test func `media:content counts by its medium, then by its type, then by its extension`() throws {
     let cases: [(attributes: String, isImage: Bool)] = [
       ("url='https://a.com/x' medium='image'", true), ("url='https://a.com/x.jpg' medium='video'", false),
       ("url='https://a.com/x' medium='image' type='application/octet-stream'", true),
@@ -117,32 +117,32 @@ import Testing
     #expect(try urls(item("<media:thumbnail url='https://a.com/x'/>")) == ["https://a.com/x"])
   }
 
-  @Test("Media RSS may lack the slash of its namespace, or its declaration") func mediaNamespaces() throws {
+  @Test func `Media RSS may lack the slash of its namespace, or its declaration`() throws {
     let content = "<channel><item><media:content url='https://a.com/1.jpg'/></item></channel></rss>"
     #expect(try urls("<rss xmlns:media='http://search.yahoo.com/mrss'>\(content)") == ["https://a.com/1.jpg"])
     #expect(try urls("<rss>\(content)") == ["https://a.com/1.jpg"])
     #expect(try urls("<rss xmlns:media='http://example.com/'>\(content)").isEmpty)
   }
 
-  @Test("each image counts once per item") func imagesOnce() throws {
+  @Test func `each image counts once per item`() throws {
     let item = "<item><enclosure url='https://a.com/1.jpg'/><media:thumbnail url=' https://a.com/1.jpg '/></item>"
     #expect(try urls("<rss><channel>\(item)\(item)</channel></rss>") == ["https://a.com/1.jpg", "https://a.com/1.jpg"])
   }
 
-  @Test("an identifier is at most 256 bytes long") func longIdentifier() throws {
+  @Test func `an identifier is at most 256 bytes long`() throws {
     let long = String(repeating: "x", count: 1 << 20)
     let images = try images(item("<guid>\(long)</guid><enclosure url='https://a.com/1.jpg'/>"))
     #expect(images.map { $0.id?.utf8.count } == [256])
   }
 
-  @Test("a feed without images is reported") func noImages() throws {
+  @Test func `a feed without images is reported`() throws {
     let text = item("<title>a</title><enclosure url='https://a.com/1.mp3' type='audio/mpeg'/>")
     let result = try readAll([directory.manifest(text, name: "feed.xml")])
     #expect(result.entries.isEmpty && result.warnings.count == 1)
     expectGolden(result.warnings.first)
   }
 
-  @Test("include and exclude filter a feed's images") func filters() throws {
+  @Test func `include and exclude filter a feed's images`() throws {
     var manifest = directory.manifest(
       item("<enclosure url='https://a.com/1.jpg'/><enclosure url='https://a.com/2.png'/>"),
       name: "feed.xml"
@@ -151,7 +151,7 @@ import Testing
     #expect(try readAll([manifest]).entries.map(\.isFiltered) == [true, false])
   }
 
-  @Test("items, images and texts without end take no memory") func limits() throws {
+  @Test func `items, images and texts without end take no memory`() throws {
     let many = (0..<10_001).map { "<media:thumbnail url='https://a.com/\($0)'/>\n" }.joined()
     let crowded = try readAll([directory.manifest(item(many), name: "feed.xml")])
     #expect(crowded.failure?.message.contains("10000 locations") == true)

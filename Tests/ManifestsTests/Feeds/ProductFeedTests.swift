@@ -38,9 +38,8 @@ import Testing
     """
 
   @Test(
-    "images of RSS items have their lines and the product's identifier, which may follow them",
     arguments: [EntryOrder.fifo, .lifo]
-  ) func rssItems(order: EntryOrder) throws {
+  ) func `images of RSS items have their lines and the product's identifier, which may follow them`(order: EntryOrder) throws {
     let expected = [
       FeedImage(line: 10, url: "https://images.example.com/TV_123456.png", id: "TV_123456"),
       FeedImage(line: 11, url: "https://images.example.com/TV_123456-2.png", id: "TV_123456"),
@@ -52,7 +51,7 @@ import Testing
     #expect(images == (order == .fifo ? expected : expected.reversed()))
   }
 
-  @Test("an Atom feed of products, whose own id isn't that of the product") func atomEntries() throws {
+  @Test func `an Atom feed of products, whose own id isn't that of the product`() throws {
     let text = """
       <?xml version="1.0"?>
       <feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
@@ -80,7 +79,7 @@ import Testing
     )
   }
 
-  @Test("Google's namespace may have any prefix, be the default, or be undeclared") func namespaces() throws {
+  @Test func `Google's namespace may have any prefix, be the default, or be undeclared`() throws {
     let item = { (prefix: String) in "<\(prefix)id>1</\(prefix)id><\(prefix)image_link>https://a.com/1</\(prefix)image_link>" }
     let texts = [
       "<rss xmlns:c='https://base.google.com/ns/1.0'><channel><item>\(item("c:"))</item></channel></rss>",
@@ -95,7 +94,7 @@ import Testing
     #expect(try readImages(directory.manifest(other, name: "feed.xml")).isEmpty)
   }
 
-  @Test("a product without its main image is an invalid entry") func emptyImageLink() throws {
+  @Test func `a product without its main image is an invalid entry`() throws {
     let text =
       "<rss><channel><item><g:id>1</g:id><g:image_link> </g:image_link>"
       + "<g:additional_image_link>https://a.com/2.jpg</g:additional_image_link></item></channel></rss>"
@@ -104,7 +103,7 @@ import Testing
     expectGolden(result.problems[0])
   }
 
-  @Test("a feed is recognised by its root element: as XML, by its beginning, and by the server's type") func detection() throws {
+  @Test func `a feed is recognised by its root element: as XML, by its beginning, and by the server's type`() throws {
     let short =
       "<rss xmlns:g='http://base.google.com/ns/1.0'><channel>"
       + "<item><g:image_link>1.jpg</g:image_link></item></channel></rss>"
@@ -125,7 +124,7 @@ import Testing
     #expect(try readAll([feed]).urls.count == 5)
   }
 
-  @Test("a format that is set must be that of the document") func wrongFormat() throws {
+  @Test func `a format that is set must be that of the document`() throws {
     var feed = directory.manifest("<urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>", name: "list.xml")
     feed.format = .feed
     expectGolden(try #require(throws: ManifestError.self) { try readAll([feed]) }.message)
@@ -136,7 +135,7 @@ import Testing
     expectGolden(try #require(throws: ManifestError.self) { try readAll([other]) }.message)
   }
 
-  @Test("an index of sitemaps may name feeds") func feedInAnIndex() throws {
+  @Test func `an index of sitemaps may name feeds`() throws {
     let fetcher = FakeFetcher(["https://a.com/feed.xml": .text(Self.rss)])
     let index = "<sitemapindex><sitemap><loc>https://a.com/feed.xml</loc></sitemap></sitemapindex>"
     var manifest = directory.manifest(index, name: "index.xml")
@@ -144,14 +143,14 @@ import Testing
     #expect(try readAll([manifest], fetcher: fetcher).urls.count == 5)
   }
 
-  @Test("images before a break are returned") func brokenFeed() throws {
+  @Test func `images before a break are returned`() throws {
     let items = (1...2000).map { "<item><g:id>\($0)</g:id><g:image_link>https://a.com/\($0).jpg</g:image_link></item>\n" }
     let result = try readAll([directory.manifest("<rss><channel>\n" + items.joined() + "<item><g:image_", name: "feed.xml")])
     #expect(result.urls.count == 2000 && result.urls.last == "https://a.com/2000.jpg")
     #expect(result.failure?.line == 2002)
   }
 
-  @Test("newer-than and priorities of sitemaps don't apply to a feed") func sitemapRules() throws {
+  @Test func `newer-than and priorities of sitemaps don't apply to a feed`() throws {
     var manifest = directory.manifest(Self.rss, name: "feed.xml")
     manifest.newerThan = Timestamp(milliseconds: .max)
     manifest.usesSitemapPriority = true
@@ -161,7 +160,7 @@ import Testing
   }
 
   /// In its own process, since the memory of other tests would count, too.
-  @Test("fifty thousand products are read in flat memory") func flatMemory() async {
+  @Test func `fifty thousand products are read in flat memory`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let item = { (number: Int) in

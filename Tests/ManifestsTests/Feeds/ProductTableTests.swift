@@ -12,8 +12,8 @@ import Testing
     try readImages(directory.manifest(text, name: name), order: order)
   }
 
-  @Test("a row gives its main image and its further ones, with the product's identifier", arguments: [EntryOrder.fifo, .lifo])
-  func severalImages(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `a row gives its main image and its further ones, with the product's identifier`(order: EntryOrder) throws {
     let text = """
       id\ttitle\tlink\timage_link\tadditional_image_link\tprice
       A1\tMug\thttps://a.com/mug\thttps://a.com/1.jpg\thttps://a.com/2%2C3.jpg, https://a.com/4.jpg,,https://a.com/1.jpg\t5 USD
@@ -30,7 +30,7 @@ import Testing
     #expect(try images(text, order: order) == (order == .fifo ? expected : expected.reversed()))
   }
 
-  @Test("names of columns may have spaces and capitals") func names() throws {
+  @Test func `names of columns may have spaces and capitals`() throws {
     let text = """
       ID,Image Link,Additional image link,Lifestyle image link,id
       x,https://a.com/1,"https://a.com/2,https://a.com/3",https://a.com/4,7
@@ -41,7 +41,7 @@ import Testing
     #expect(images.allSatisfy { $0.id == "7" })
   }
 
-  @Test("the size of a row's image isn't that of several") func expectations() throws {
+  @Test func `the size of a row's image isn't that of several`() throws {
     let text = """
       image_link,additional_image_link,width,id
       https://a.com/1.jpg,,800,1
@@ -56,7 +56,7 @@ import Testing
     #expect(entries.map { $0.problem == nil } == [true, true, true, true, true, false])
   }
 
-  @Test("a column that the job names, or the usual one, comes first") func otherColumns() throws {
+  @Test func `a column that the job names, or the usual one, comes first`() throws {
     let usual = "url,image_link,additional_image_link\nhttps://a.com/1,https://a.com/2,https://a.com/3\n"
     #expect(try images(usual, name: "list.csv").map(\.url) == ["https://a.com/1"])
     var manifest = directory.manifest(usual, name: "list.csv")
@@ -68,7 +68,7 @@ import Testing
     expectGolden(try #require(throws: ManifestError.self) { try readImages(twice) }.message)
   }
 
-  @Test("a row without its main image is invalid, and its further ones are entries") func emptyMainImage() throws {
+  @Test func `a row without its main image is invalid, and its further ones are entries`() throws {
     let text = "image link\tadditional image link\tid\n\thttps://a.com/2.jpg\tA\nhttps://a.com/3.jpg\t\tB\n"
     let entries = try readAll([directory.manifest(text, name: "products.tsv")]).entries
     #expect(entries.map(\.url) == ["", "https://a.com/2.jpg", "https://a.com/3.jpg"])
@@ -76,7 +76,7 @@ import Testing
     expectGolden(entries[0].problem)
   }
 
-  @Test("priorities apply to all images of a row") func priorities() throws {
+  @Test func `priorities apply to all images of a row`() throws {
     let text = """
       image_link,additional_image_link,priority
       https://a.com/1,https://a.com/2,low
@@ -87,8 +87,8 @@ import Testing
     #expect(result.urls == [3, 4, 1, 2].map { "https://a.com/\($0)" })
   }
 
-  @Test("thousands of rows are read whole, whatever the size of a batch", arguments: [1, 7, 1000])
-  func manyRows(maximum: Int) throws {
+  @Test(arguments: [1, 7, 1000])
+  func `thousands of rows are read whole, whatever the size of a batch`(maximum: Int) throws {
     let rows = (1...5000).map { "https://a.com/\($0)a\t\"https://a.com/\($0)b,https://a.com/\($0)c\"\n" }
     let manifest = directory.manifest("image_link\tadditional_image_link\n" + rows.joined(), name: "products.tsv")
     let result = try readAll([manifest], maximum: maximum)

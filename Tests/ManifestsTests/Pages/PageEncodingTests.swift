@@ -5,7 +5,6 @@ import Testing
   private static let image = Array("<img src=".utf8)
 
   @Test(
-    "the encoding is that of the mark, the header, the meta element or the bytes",
     arguments: [
       (nil, "", [0xe9], "%C3%A9"), (nil, "", [0xc3, 0xa9], "%C3%A9"), ("text/html; charset=utf-8", "", [0xe9], "%EF%BF%BD"),
       ("text/html;charset=\"ISO-8859-1\"", "<meta charset=utf-8>", [0x80], "%E2%82%AC"),
@@ -23,12 +22,17 @@ import Testing
       (nil, "<!doctype html><title>x</title><meta name=a charset=euc-kr>", [0xb0, 0xa1], "%EA%B0%80"),
     ] as [(String?, String, [UInt8], String)]
   )
-  func encodings(type: String?, start: String, letter: [UInt8], expected: String) {
+  func `the encoding is that of the mark, the header, the meta element or the bytes`(
+    type: String?,
+    start: String,
+    letter: [UInt8],
+    expected: String
+  ) {
     let result = page(bytes: Array(start.utf8) + Self.image + letter + Array(".png>".utf8), contentType: type)
     #expect(result.urls == ["/news/\(expected).png"])
   }
 
-  @Test("a byte order mark overrides everything else") func marks() {
+  @Test func `a byte order mark overrides everything else`() {
     let text = "<meta charset=koi8-r><img src=é.png>"
     let little: [UInt8] = [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
     let big: [UInt8] = [0xfe, 0xff] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] }
@@ -37,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("a declaration after the first 1,024 bytes is ignored") func lateDeclarations() {
+  @Test func `a declaration after the first 1,024 bytes is ignored`() {
     for (count, expected) in [(900, "%D0%B9"), (1100, "%C3%A9")] {
       let start = String(repeating: " ", count: count) + "<meta charset=windows-1251>"
       let result = page(bytes: Array(start.utf8) + Self.image + [0xe9] + Array(".png>".utf8))

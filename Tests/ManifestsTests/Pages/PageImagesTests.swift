@@ -5,7 +5,6 @@ import Testing
 
 @Suite struct PageImagesTests {
   @Test(
-    "each element that names an image has its entry",
     arguments: [
       ("<img src=a.png>", ["img src /news/a.png"]),
       ("<image src=a.png>", ["img src /news/a.png"]),
@@ -142,9 +141,11 @@ import Testing
       ),
     ] as [(String, [String])]
   )
-  func imagesOfElements(markup: String, expected: [String]) { #expect(page(markup).sources == expected) }
+  func `each element that names an image has its entry`(markup: String, expected: [String]) {
+    #expect(page(markup).sources == expected)
+  }
 
-  @Test("srcdoc documents are read after the page, with the line of their element") func sourceDocuments() {
+  @Test func `srcdoc documents are read after the page, with the line of their element`() {
     let text =
       "<base href=/base/>\n<iframe srcdoc=\"<base href=/own/>\n<img src=a.png><iframe srcdoc='<img src=b.png>'></iframe>\"></iframe>\n"
     let result = page(text + "<iframe srcdoc='<img src=d.png>' src=no.html></iframe><img src=c.png>")
@@ -153,7 +154,7 @@ import Testing
     #expect(result.links.isEmpty)
   }
 
-  @Test("lines are those of the element or declaration") func lines() {
+  @Test func `lines are those of the element or declaration`() {
     let text =
       "<!doctype html>\r\n<img\r\n src=1.png>\r<img src=2.png>\n\n<style>\n\na{b:url(3.png);\nc:url(\"4.png\")}</style><i style='\n\nb:url(5.png)'>"
     let result = page(text)
@@ -162,7 +163,6 @@ import Testing
   }
 
   @Test(
-    "URLs are resolved as browsers do",
     arguments: [
       (" \n a b.png\t", "/news/a%20b.png"), ("a\n\t.png", "/news/a.png"),
       ("//cdn.example.com/a.png", "https://cdn.example.com/a.png"),
@@ -175,11 +175,11 @@ import Testing
       ("javascript:a.png", nil), ("about:blank", nil), (" ", nil), ("./a:b.png", "/news/a:b.png"),
     ] as [(String, String?)]
   )
-  func resolution(written: String, expected: String?) {
+  func `URLs are resolved as browsers do`(written: String, expected: String?) {
     #expect(page("<img src=\"\(written)\">").urls == [expected].compactMap(\.self))
   }
 
-  @Test("URLs that aren't fetched are counted, and invalid ones kept with a problem") func unfetchedURLs() {
+  @Test func `URLs that aren't fetched are counted, and invalid ones kept with a problem`() {
     let result = page("<img src=data:x><a href='#top'>\n<img src='https://a:b/x.png'><a href='https://a:b/'><img src=''>")
     #expect(result.remarks.otherURLs == 2)
     #expect(result.urls == ["https://a:b/x.png"])
@@ -187,14 +187,14 @@ import Testing
     #expect(result.remarks.links.count == 1 && result.remarks.links.line == 2)
   }
 
-  @Test("the first base with a URL applies to the whole page") func bases() {
+  @Test func `the first base with a URL applies to the whole page`() {
     let text = "<link rel=icon href=a.ico><base target=_top><base href='/base/x'><base href=/other/><img src=b.png><a href=c>"
     #expect(page(text).urls == ["/base/a.ico", "/base/b.png"])
     #expect(page(text).linkURLs == ["/base/c"])
     #expect(page("<base href='data:x'><img src=a.png>").urls == ["/news/a.png"])
   }
 
-  @Test("claims of the markup are kept") func claims() {
+  @Test func `claims of the markup are kept`() {
     let text = """
       <picture><source srcset="a.webp 640w, b.webp 1280w 720h" sizes="(max-width: 9em) 50vw" media="print" type="image/webp">
       <img src=c.png width=" 300px" height=50% sizes=auto></picture><link rel=icon sizes=32x32 type=image/png href=d.png>
@@ -208,7 +208,7 @@ import Testing
     #expect(claims[3].format == .png)
   }
 
-  @Test("lazy attributes can be chosen") func lazyAttributes() {
+  @Test func `lazy attributes can be chosen`() {
     var rules = PageRules()
     rules.lazyAttributes = ["data-image"]
     rules.lazySourceSets = []
@@ -216,7 +216,6 @@ import Testing
   }
 
   @Test(
-    "images of JSON-LD are found at any depth",
     arguments: [
       (#"{"@type":"Article","image":"a.png","publisher":{"logo":{"@type":"ImageObject","url":"b.png"}}}"#, ["a.png", "b.png"]),
       (
@@ -231,14 +230,14 @@ import Testing
       (String(repeating: "[", count: 63) + #"{"image":"a.png"}"# + String(repeating: "]", count: 63), ["a.png"]),
     ] as [(String, [String]?)]
   )
-  func linkedData(json: String, expected: [String]?) {
+  func `images of JSON-LD are found at any depth`(json: String, expected: [String]?) {
     let result = page("\n<script type=' Application/LD+json'>\(json) </script>")
     #expect(result.urls.map { String($0.dropFirst(6)) } == expected ?? [])
     #expect(result.lines.allSatisfy { $0 == 2 })
     #expect(result.remarks.json.count == (expected == nil ? 1 : 0))
   }
 
-  @Test("links to pages are found, with nofollow") func links() {
+  @Test func `links to pages are found, with nofollow`() {
     let text = """
       <meta name=ROBOTS content="noindex, NoFollow"><link rel="next nofollow" href=/2><link rel=canonical href=/no>
       <a href=b.html#c rel="noopener nofollow">x</a><map><area href=/area></map><a>no</a><a href="mailto:x@y"><a href="#no">
@@ -253,19 +252,18 @@ import Testing
   }
 
   @Test(
-    "the URL of a refresh is found",
     arguments: [
       ("0;url=/a", ["/a"]), ("3 , /a", ["/a"]), ("0; url = \"/a b\" c", ["/a%20b"]), ("1.5 url=/a", ["/a"]), ("5", []),
       ("url=/no", []),
       ("0;", []), ("0;url='/a", ["/a"]), ("0;urlish", ["/news/urlish"]), ("x;url=/no", []),
     ]
   )
-  func refreshes(content: String, expected: [String]) {
+  func `the URL of a refresh is found`(content: String, expected: [String]) {
     let escaped = content.replacing("\"", with: "&quot;")
     #expect(page("<meta http-equiv=refresh content=\"\(escaped)\">").linkURLs == expected)
   }
 
-  @Test("only stylesheets that browsers load are named") func stylesheets() {
+  @Test func `only stylesheets that browsers load are named`() {
     let text = """
       <link rel=stylesheet href=/a.css><link rel="alternate stylesheet" href=/no.css><LINK REL=StyleSheet disabled href=/no.css>
       <link rel=stylesheet type=text/less href=/no.less><link rel=stylesheet type="text/css" media=print href=/b.css>

@@ -16,7 +16,6 @@ import Testing
   private static let image = "<img src=last.png>"
 
   @Test(
-    "a page of nested tags ends with its last image",
     arguments: [
       "<div>", "<b>", "<a>", "<font>", "<table>", "<span>", "<p>", "<ul>", "<button>", "<svg>", "<math><mi>", "<object>",
       "<div><table><td><b>", "<b><p></b>", "<a><p>", "<table><b>", "<table><b>x", "<li>x", "<select><option>", "</p>", "<dl><dd>",
@@ -24,19 +23,19 @@ import Testing
       "<i><div></i>", "<nobr>", "<b></div><div>x",
     ]
   )
-  func nesting(tags: String) async {
+  func `a page of nested tags ends with its last image`(tags: String) async {
     let result = await onSmallStack { page(String(repeating: tags, count: (256 << 10) / tags.utf8.count) + Self.image) }
     #expect(result.urls == ["/news/last.png"])
     #expect(result.remarks.exceeded.isEmpty)
   }
 
-  @Test("nested templates and frames hide their images without overflowing the stack") func hidden() async {
+  @Test func `nested templates and frames hide their images without overflowing the stack`() async {
     for tags in ["<template>", "<frameset>", "<noscript><style>", "<!--", "<script>"] {
       _ = await onSmallStack { page(String(repeating: tags, count: 50_000) + Self.image) }
     }
   }
 
-  @Test("different formatting elements that are opened again and again end in a limit") func formatting() async {
+  @Test func `different formatting elements that are opened again and again end in a limit`() async {
     let open = (0..<400).map { "<i a\($0)>" }.joined()
     for again in ["</div><div>x", "<p>x"] {
       let text = String(repeating: open + String(repeating: again, count: 400), count: 150)
@@ -46,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("a tag with many attributes ends the page") func attributes() {
+  @Test func `a tag with many attributes ends the page`() {
     let attributes = (0..<200_000).map { " a\($0)" }.joined()
     let result = page("\(Self.image)\n<p \(attributes)>\n<img src=no.png>")
     #expect(result.urls == ["/news/last.png"])
@@ -55,7 +54,7 @@ import Testing
     #expect(page("<p \(few)>\(Self.image)").urls == ["/news/last.png"])
   }
 
-  @Test("long attributes and texts are read") func longValues() {
+  @Test func `long attributes and texts are read`() {
     let long = String(repeating: "x", count: 4 << 20)
     for text in [
       "<a href='\(long)'>", "<p>\(long)</p>", "<p style='\(long)'>", "<!--\(long)-->", "<\(long)>", "<style>\(long)</style>",
@@ -67,7 +66,7 @@ import Testing
     #expect(page("<img src='\(long)'>").images.map { $0.problem != nil } == [true])
   }
 
-  @Test("pages beyond a limit are read as far as it allows") func limits() {
+  @Test func `pages beyond a limit are read as far as it allows`() {
     var rules = PageRules()
     rules.limits.bytes = 1 << 20
     rules.limits.references = 3
@@ -97,7 +96,7 @@ import Testing
     }
   }
 
-  @Test("many srcdoc documents end in a limit") func frames() {
+  @Test func `many srcdoc documents end in a limit`() {
     var rules = PageRules()
     rules.limits.totalTreeBytes = 1 << 20
     let few = page(Self.image + String(repeating: "<iframe srcdoc='<img src=x>'></iframe>", count: 100), rules)
@@ -107,7 +106,7 @@ import Testing
     #expect(many.remarks.exceeded.map(\.limit) == [.memory])
   }
 
-  @Test("a page in parts has the lines and the base of the whole") func parts() {
+  @Test func `a page in parts has the lines and the base of the whole`() {
     var rules = PageRules()
     rules.limits.treeBytes = 256 << 10
     let text = "<base href=/base/>\n" + (2...5000).map { "<p><img src=\($0)></p>\n" }.joined()
@@ -117,7 +116,7 @@ import Testing
     #expect(result.remarks.exceeded.isEmpty)
   }
 
-  @Test("skipped parts are reported once per page") func warnings() {
+  @Test func `skipped parts are reported once per page`() {
     let text = "<img srcset='a y, b z'>\n<script type=application/ld+json>{</script><a href='https://a:b'>"
     let deep = page(String(repeating: "<div>\n", count: 600) + text)
     expectGolden(deep.remarks.warnings(of: "https://a.com/").joined(separator: "\n"))

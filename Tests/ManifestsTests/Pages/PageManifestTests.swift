@@ -20,8 +20,7 @@ import Testing
     return manifest
   }
 
-  @Test("entries are the images of a page and of its stylesheets, each once, with the line of its element")
-  func imagesAndStylesheets() throws {
+  @Test func `entries are the images of a page and of its stylesheets, each once, with the line of its element`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/p/": .text(
         """
@@ -44,7 +43,7 @@ import Testing
     #expect(fetcher.requested.count == 3)
   }
 
-  @Test("a crawl reads each page once, the nearest first, within its depth, its site and its patterns") func crawl() throws {
+  @Test func `a crawl reads each page once, the nearest first, within its depth, its site and its patterns`() throws {
     func links(_ image: String, _ targets: String...) -> FakeFetcher.Answer {
       .text("<img src=/\(image).jpg>" + targets.map { "<a href='\($0)'>x</a>" }.joined())
     }
@@ -69,7 +68,7 @@ import Testing
     #expect(result.failure == nil && result.warnings.isEmpty)
   }
 
-  @Test("a crawl ends at its number of pages, with a warning; links that are gone are warnings, too") func endOfACrawl() throws {
+  @Test func `a crawl ends at its number of pages, with a warning; links that are gone are warnings, too`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/": .text("<a href=/1></a><a href=/2></a><a href=/3></a><img src=0.jpg>"),
       "https://a.com/2": .text("<img src=2.jpg>"),
@@ -81,7 +80,7 @@ import Testing
     #expect(result.warnings.count == 2 && !fetcher.requested.contains("https://a.com/3"))
   }
 
-  @Test("links aren't followed if the page forbids it") func noFollow() throws {
+  @Test func `links aren't followed if the page forbids it`() throws {
     for (start, link) in [("<meta name=robots content=nofollow>", "<a href=/1>"), ("", "<a rel=nofollow href=/1>")] {
       let fetcher = FakeFetcher(["https://a.com/": .text("\(start)<img src=0.jpg>\(link)")])
       let result = try readAll([try page("https://a.com/") { $0.depth = 1 }], fetcher: fetcher)
@@ -89,14 +88,14 @@ import Testing
     }
   }
 
-  @Test("a stylesheet that can't be fetched is an error after all entries") func lostStylesheet() throws {
+  @Test func `a stylesheet that can't be fetched is an error after all entries`() throws {
     let fetcher = FakeFetcher(["https://a.com/": .text("<link rel=stylesheet href=a.css><img src=0.jpg>")])
     let result = try readAll([try page("https://a.com/")], fetcher: fetcher)
     #expect(result.urls == ["https://a.com/0.jpg"])
     #expect(result.failure?.manifest == "https://a.com/a.css")
   }
 
-  @Test("the images of a web app manifest are those of its page, by its own URL") func webManifest() throws {
+  @Test func `the images of a web app manifest are those of its page, by its own URL`() throws {
     let json = """
       {"name": "a", "start_url": "/no.png", "icons": [{"src": "i/1.png", "sizes": "192x192", "type": "image/png"}, {"src": "/2.svg"}],
       "screenshots": [{"src": "data:,x"}, {"src": "3.jpg"}], "shortcuts": [{"url": "/no.jpg", "icons": [{"src": "../4.png"}]}]}
@@ -114,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("a web app manifest that can't be read is a warning") func lostWebManifest() throws {
+  @Test func `a web app manifest that can't be read is a warning`() throws {
     let answers: [FakeFetcher.Answer?] = [
       nil, .typed("text/html", "<!doctype html>"), .text("{"), .text(String(repeating: "[", count: 100)),
     ]
@@ -128,14 +127,14 @@ import Testing
     }
   }
 
-  @Test("a page that can't be read to its end is an error after its entries") func cutPage() throws {
+  @Test func `a page that can't be read to its end is an error after its entries`() throws {
     let attributes = (0..<600).map { " a\($0)" }.joined()
     let fetcher = FakeFetcher(["https://a.com/": .text("<img src=0.jpg>\n<p\(attributes)><img src=1.jpg>")])
     let result = try readAll([try page("https://a.com/")], fetcher: fetcher)
     #expect(result.urls == ["https://a.com/0.jpg"] && result.failure?.line == 2 && result.warnings.isEmpty)
   }
 
-  @Test("a manifest's page must be one, by its type or by its first bytes") func otherContent() throws {
+  @Test func `a manifest's page must be one, by its type or by its first bytes`() throws {
     let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13]
     let others: [(String, FakeFetcher.Answer)] = [
       ("image", .bytes(png)), ("PDF", .typed("application/pdf", "%PDF-1.7")), ("JSON", .text(#"{"error": 1}"#)),
@@ -157,7 +156,7 @@ import Testing
     }
   }
 
-  @Test("a file that isn't a page is named as one") func otherFile() throws {
+  @Test func `a file that isn't a page is named as one`() throws {
     let directory = TemporaryDirectory()
     var manifest = directory.manifest(#"[1, "a"]"#, name: "page.html")
     manifest.format = .page
@@ -166,7 +165,7 @@ import Testing
     expectGolden(error?.message)
   }
 
-  @Test("links to other files than pages are skipped") func linkedFiles() throws {
+  @Test func `links to other files than pages are skipped`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/": .text("<a href=/1.pdf></a><a href=/2.gif></a><a href=/3></a><img src=0.jpg>"),
       "https://a.com/1.pdf": .typed("application/pdf", "%PDF-1.7 <img src=1.jpg>"),
@@ -178,7 +177,7 @@ import Testing
     #expect(result.failure == nil && result.warnings.isEmpty && fetcher.requested.count == 3)
   }
 
-  @Test("base-url is that of the manifest's own page, not of its stylesheets and links") func baseURL() throws {
+  @Test func `base-url is that of the manifest's own page, not of its stylesheets and links`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/css/a.css": .text("a { b: url(1.jpg) }"), "https://a.com/b/2": .text("<img src=2.jpg>"),
     ])
@@ -192,7 +191,7 @@ import Testing
     #expect(fetcher.requestedAsOwn.count == 2)
   }
 
-  @Test("a linked page that can't be read to its end is an error") func cutLinkedPage() throws {
+  @Test func `a linked page that can't be read to its end is an error`() throws {
     let attributes = (0..<600).map { " a\($0)" }.joined()
     let fetcher = FakeFetcher([
       "https://a.com/": .text("<a href=/1></a><img src=0.jpg>"),
@@ -203,8 +202,7 @@ import Testing
     #expect(result.failure?.manifest == "https://a.com/1")
   }
 
-  @Test("sizes aren't claimed for placeholders of lazy images, and a place without a size counts beside others")
-  func claimsOfPlaces() throws {
+  @Test func `sizes aren't claimed for placeholders of lazy images, and a place without a size counts beside others`() throws {
     let text = """
       <img src=0.gif data-src=1.jpg data-srcset='2.jpg 300w' width=640 height=480>
       <img src=3.jpg width=100 height=75><img src=3.jpg>
@@ -216,7 +214,7 @@ import Testing
     #expect(claims[3].map(\.width) == [100, nil])
   }
 
-  @Test("an HTML page instead of a stylesheet is an error") func pageForStylesheet() throws {
+  @Test func `an HTML page instead of a stylesheet is an error`() throws {
     for answer in [
       FakeFetcher.Answer.typed("text/html", "a { b: url(1.jpg) }"), .text("<!doctype html><p style='a: url(1.jpg)'>"),
     ] {
@@ -227,7 +225,7 @@ import Testing
     }
   }
 
-  @Test("a linked page that redirects to another site is skipped with a warning") func pageThatMoved() throws {
+  @Test func `a linked page that redirects to another site is skipped with a warning`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/": .text("<a href=/1></a><a href=/2></a>"),
       "https://a.com/1": .moved(to: "https://b.com/1", "<img src=1.jpg>"),
@@ -242,7 +240,7 @@ import Testing
     )
   }
 
-  @Test("attributes of images that load later can be chosen") func lazyAttributes() throws {
+  @Test func `attributes of images that load later can be chosen`() throws {
     let text = "<img data-src=0.jpg Data-Image=1.jpg data-image-srcset='2.jpg 1x, 3.jpg 2x'>"
     var manifest = try page("https://a.com/")
     manifest.lazyAttributes = ["data-IMAGE", "data-image-srcset"]
@@ -250,7 +248,7 @@ import Testing
     #expect(result.urls == (1...3).map { "https://a.com/\($0).jpg" })
   }
 
-  @Test("the response decides what a URL of unknown kind is") func unknownKind() throws {
+  @Test func `the response decides what a URL of unknown kind is`() throws {
     let cases: [(FakeFetcher.Answer, [String])] = [
       (.typed("text/html; charset=utf-8", "<img src=0.jpg>"), ["https://a.com/0.jpg"]),
       (.text("<!doctype html><img src=0.jpg>"), ["https://a.com/0.jpg"]),

@@ -14,7 +14,6 @@ import Testing
   }
 
   @Test(
-    "candidates are split at commas after spaces or descriptors only",
     arguments: [
       ("a", ["a"]), ("a,b", ["a,b"]), ("a, b", ["a", "b"]), ("a ,b", ["a", "b"]), ("a,,, b", ["a", "b"]),
       (" , ,a 1x", ["a 1.0x"]),
@@ -25,10 +24,11 @@ import Testing
       ("", []), (",", []), ("  ", []), ("a 1x b 2x", []), ("a,1x", ["a,1x"]), ("(a) 2x", ["(a) 2.0x"]),
     ] as [(String, [String])]
   )
-  func splitting(text: String, expected: [String]) { #expect(candidates(text) == expected) }
+  func `candidates are split at commas after spaces or descriptors only`(text: String, expected: [String]) {
+    #expect(candidates(text) == expected)
+  }
 
   @Test(
-    "valid descriptors are read, and others drop the candidate",
     arguments: [
       ("1x", "1.0x"), ("1.5x", "1.5x"), (".5x", "0.5x"), ("1e1x", "10.0x"), ("-0x", "-0.0x"), ("0x", "0.0x"), ("-1x", nil),
       ("+1x", nil), ("1.x", nil), ("1e400x", nil), ("Infinityx", nil), ("NaNx", nil), ("0x1x", nil), ("1X", nil), ("1", nil),
@@ -39,7 +39,7 @@ import Testing
       ("99999999999w", "4294967295w"),
     ] as [(String, String?)]
   )
-  func descriptors(text: String, expected: String?) {
+  func `valid descriptors are read, and others drop the candidate`(text: String, expected: String?) {
     #expect(candidates("a \(text)") == [expected].compactMap { $0.map { "a \($0)" } })
     #expect(candidates("a \(text), b 2x").last == "b 2.0x")
     #expect(page("<img srcset='a \(text)'>").remarks.candidates.count == (expected == nil ? 1 : 0))

@@ -5,7 +5,6 @@ import Testing
 
 @Suite struct StylesheetTests {
   @Test(
-    "URLs of declarations are images",
     arguments: [
       ("a { background: url(1.png), URL( '2.png' ) no-repeat, u\\72l(3.png) }", ["1.png", "2.png", "3.png"]),
       (
@@ -38,11 +37,11 @@ import Testing
       ("a { b: url(1.png?\u{e9}) }", ["1.png?%C3%A9"]), ("b: url(no.png)", []),
     ] as [(String, [String])]
   )
-  func declarations(text: String, expected: [String]) throws {
+  func `URLs of declarations are images`(text: String, expected: [String]) throws {
     #expect(try stylesheet(text).urls == expected.map { $0.hasPrefix("/") ? $0 : "/css/" + $0 })
   }
 
-  @Test("candidates of image-set() are read with resolution and type") func imageSets() throws {
+  @Test func `candidates of image-set() are read with resolution and type`() throws {
     let text = """
       a { b: image-set("1.png" 1x, url(2.png) 2x, url("3.avif") type("image/avif") 192dpi, linear-gradient(red, blue) 3x);
       c: -webkit-image-set(url(4.png) .5dppx) url(5.png) } d { e: image-set('6.png'
@@ -56,7 +55,6 @@ import Testing
   }
 
   @Test(
-    "imports precede other rules",
     arguments: [
       (
         "@import 'a.css'; @import url(b.css) print; @IMPORT url('c.css') layer(x) supports(d: url(no.css)) (width > 9px);",
@@ -69,13 +67,13 @@ import Testing
       ("@import 'a.css' url(no.css);", ["a"]), ("a { @import 'no.css'; }", []),
     ] as [(String, [String])]
   )
-  func imports(text: String, expected: [String]) throws {
+  func `imports precede other rules`(text: String, expected: [String]) throws {
     let result = try stylesheet(text)
     #expect(result.importURLs == expected.map { "/css/\($0).css" })
     #expect(result.images.isEmpty)
   }
 
-  @Test("the encoding is that of the mark, the header or @charset") func encodings() throws {
+  @Test func `the encoding is that of the mark, the header or @charset`() throws {
     let url = try BaseURL("https://www.example.com/css/site.css")
     let read = { (bytes: [UInt8], type: String?) in
       bytes.withUnsafeBytes { StylesheetDocument($0, contentType: type, url: url) }.urls
@@ -88,7 +86,7 @@ import Testing
     )
   }
 
-  @Test("deep nesting is skipped, and long texts are read in linear time") func limits() throws {
+  @Test func `deep nesting is skipped, and long texts are read in linear time`() throws {
     let deep =
       String(repeating: "a{", count: 300_000) + "b:url(1.png)" + String(repeating: "}", count: 300_000) + "c{d:url(2.png)}"
     #expect(try stylesheet(deep).urls == ["/css/1.png", "/css/2.png"])

@@ -25,29 +25,28 @@ import Testing
     return reader.warnings
   }
 
-  @Test("dates in the future aren't plausible") func future() throws {
+  @Test func `dates in the future aren't plausible`() throws {
     let warnings = try warnings(["2026-11-19", "2026-11-23", "2030-01-01T00:00:00Z", "2026-11-20T11:00:00Z"])
     #expect(warnings.count == 1)
     expectGolden(warnings.first)
   }
 
-  @Test("dates that are all the time of the request aren't plausible") func request() throws {
+  @Test func `dates that are all the time of the request aren't plausible`() throws {
     let warnings = try warnings(["2026-11-20T12:00:01+00:00", "2026-11-20T13:00:00+01:00", "2026-11-20T11:59:30Z"])
     #expect(warnings.count == 1)
     expectGolden(warnings.first)
   }
 
   @Test(
-    "other dates are plausible",
     arguments: [
       ["2026-11-20", "2026-11-20"], ["2026", "2026-11"], ["2026-11-20T12:00:00Z"],
       ["2026-11-20T12:00:00Z", "2026-11-20T09:00:00Z"], ["2026-11-20T11:00:00Z", "2026-11-20T11:00:00Z"],
       ["2026-11-21T03:00:00", "2026-11-21"], ["2026-11-20T12:00Z", "2026-11-20"],
     ]
   )
-  func plausible(dates: [String]) throws { #expect(try warnings(dates) == []) }
+  func `other dates are plausible`(dates: [String]) throws { #expect(try warnings(dates) == []) }
 
-  @Test("without newer-than, dates aren't judged") func unused() throws {
+  @Test func `without newer-than, dates aren't judged`() throws {
     #expect(try warnings(["2030-01-01", "2030-01-01"], newerThan: nil) == [])
   }
 }

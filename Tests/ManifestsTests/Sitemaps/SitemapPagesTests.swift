@@ -23,8 +23,8 @@ import Testing
     return manifest
   }
 
-  @Test("pages follow the images of the sitemaps, which they don't list again", arguments: [EntryOrder.fifo, .lifo])
-  func pagesAfterImages(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `pages follow the images of the sitemaps, which they don't list again`(order: EntryOrder) throws {
     let fetcher = FakeFetcher([
       "https://a.com/index.xml": .text(
         "<sitemapindex><sitemap><loc>1.xml</loc></sitemap><sitemap><loc>2.xml</loc></sitemap></sitemapindex>"
@@ -46,7 +46,7 @@ import Testing
     #expect(result.entries.first { $0.url == "https://a.com/2.png" }?.manifest == "https://a.com/p2")
   }
 
-  @Test("links of the pages are followed as far as a crawl allows") func depth() throws {
+  @Test func `links of the pages are followed as far as a crawl allows`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/s.xml": .text(urlset(loc("https://a.com/"), loc("https://a.com/private/x"))),
       "https://a.com/": .text("<img src=0.jpg><a href=/1></a><a href=/private/y></a><a href=https://b.com/></a>"),
@@ -68,7 +68,7 @@ import Testing
     try sitemap(url) { $0.sitemapPages = pages }
   }
 
-  @Test("a sitemap that lists only pages is an error, until it is said whether they are read") func undecidedPages() throws {
+  @Test func `a sitemap that lists only pages is an error, until it is said whether they are read`() throws {
     let pages = urlset(loc("https://a.com/1"), loc("https://a.com/2"))
     let texts: [String: FakeFetcher.Answer] = [
       "https://a.com/pages.xml": .text(pages), "https://a.com/images.xml": .text(urlset(loc("/1.jpg"))),
@@ -105,8 +105,9 @@ import Testing
     #expect(try readAll([local]).urls == ["https://a.com/1", "https://a.com/2"])
   }
 
-  @Test("pages of entries without images are read; an image without an extension is an entry, and other files aren't")
-  func pagesWithoutImages() throws {
+  @Test func `pages of entries without images are read; an image without an extension is an entry, and other files aren't`()
+    throws
+  {
     let fetcher = FakeFetcher([
       "https://a.com/s.xml": .text(
         urlset(loc("/1") + image("https://i.com/1.jpg"), loc("/2"), loc("/photo"), loc("/terms.pdf"), loc("/3.jpg"))
@@ -132,8 +133,9 @@ import Testing
     #expect(page.urls == ["https://a.com/2.jpg"] && page.entries[0].note?.pages == 1)
   }
 
-  @Test("more pages than the usual number are an error that says how many were read, a number that was set a warning")
-  func numberOfPages() throws {
+  @Test func `more pages than the usual number are an error that says how many were read, a number that was set a warning`()
+    throws
+  {
     var texts = Dictionary(
       uniqueKeysWithValues: (1...1003).map { ("https://a.com/\($0)", FakeFetcher.Answer.text("<img src=1.jpg>")) }
     )
@@ -149,8 +151,7 @@ import Testing
     )
   }
 
-  @Test("pages of other sites are an error after all entries, unless the crawl allows or excludes them") func otherSites() throws
-  {
+  @Test func `pages of other sites are an error after all entries, unless the crawl allows or excludes them`() throws {
     let texts = [
       "https://cdn.com/s.xml": FakeFetcher.Answer.text(
         urlset(loc("https://a.com/1"), loc("https://b.com/1"), loc("http://a.com/2"), loc("https://a.com/3"))
@@ -168,7 +169,7 @@ import Testing
     #expect(all.urls.count == 4 && all.warnings.isEmpty)
   }
 
-  @Test("the number of pages is limited, and lost pages and invalid URLs are errors after all entries") func limits() throws {
+  @Test func `the number of pages is limited, and lost pages and invalid URLs are errors after all entries`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/s.xml": .text(urlset(loc("/1"), loc("ftp://a.com/x"), loc("/2"), loc("/3"), loc(" "))),
       "https://a.com/1": .text("<img src=1.jpg>"),
@@ -180,7 +181,7 @@ import Testing
     expectGolden(result.failure.map { "\($0)" })
   }
 
-  @Test("links of a page that redirects belong to the site where it leads") func movedPages() throws {
+  @Test func `links of a page that redirects belong to the site where it leads`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/s.xml": .text(urlset(loc("http://a.com/1"))),
       "http://a.com/1": .moved(to: "https://a.com/1", "<img src=1.jpg><a href=/2>"), "https://a.com/2": .text("<img src=2.jpg>"),
@@ -189,7 +190,7 @@ import Testing
     #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/2.jpg"] && result.failure == nil)
   }
 
-  @Test("a local sitemap's pages are the user's own") func localSitemap() throws {
+  @Test func `a local sitemap's pages are the user's own`() throws {
     let text = urlset(loc("https://a.com/1"), loc("https://a.com/2.jpg"))
     let fetcher = FakeFetcher(["https://a.com/1": .text("<img src=1.jpg>")])
     var manifest = directory.manifest(text, name: "sitemap.xml")
@@ -201,7 +202,7 @@ import Testing
     #expect(offline.failure?.manifest == "https://a.com/1")
   }
 
-  @Test("include chooses among images, and newer-than among pages") func filters() throws {
+  @Test func `include chooses among images, and newer-than among pages`() throws {
     let fetcher = FakeFetcher([
       "https://a.com/s.xml": .text(
         urlset(loc("/new") + "<lastmod>2030-01-01</lastmod>", loc("/old") + "<lastmod>2020-01-01</lastmod>")
@@ -217,7 +218,7 @@ import Testing
     #expect(fetcher.requested == ["https://a.com/s.xml", "https://a.com/new"])
   }
 
-  @Test("a limit of entries stops the reading of pages") func limitOfEntries() throws {
+  @Test func `a limit of entries stops the reading of pages`() throws {
     let pages = (1...50).map { "https://a.com/\($0)" }
     var texts = Dictionary(uniqueKeysWithValues: pages.map { ($0, FakeFetcher.Answer.text("<img src=\($0).jpg>")) })
     texts["https://a.com/s.xml"] = .text("<urlset>" + pages.map { "<url>\(loc($0))</url>" }.joined() + "</urlset>")
@@ -227,7 +228,7 @@ import Testing
   }
 
   /// In its own process, since the memory of other tests would count, too.
-  @Test("ten thousand pages are read in flat memory") func flatMemory() async {
+  @Test func `ten thousand pages are read in flat memory`() async {
     await #expect(processExitsWith: .success) {
       let count = 10_000
       let pages = (1...count).map { "https://www.example.com/catalogue/products/category-\($0 % 100)/product-\($0).html" }

@@ -14,10 +14,9 @@ import Testing
   }
 
   @Test(
-    "imgproxy's signature is the first segment, or replaces its stand-in",
     arguments: ["", "/unsafe", "/insecure"]
   )
-  func imgproxy(standIn: String) throws {
+  func `imgproxy's signature is the first segment, or replaces its stand-in`(standIn: String) throws {
     // The example of the documentation.
     let path = "/rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png"
     let signer = try URLSigner(.imgproxy, key: "736563726574", salt: "68656C6C6F")
@@ -26,7 +25,7 @@ import Testing
     #expect(entry.line == 3 && entry.problem == nil)
   }
 
-  @Test("a template may place the signature below a prefix, and a query isn't signed") func prefix() throws {
+  @Test func `a template may place the signature below a prefix, and a query isn't signed`() throws {
     let path = "/rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png"
     let signer = try URLSigner(.imgproxy, key: "736563726574", salt: "68656C6C6F")
     let entry = try signed("https://a.com\(path)?v=3", signer, template: "https://cdn.example.com/img/{signature}/{path}?{query}")
@@ -34,14 +33,13 @@ import Testing
   }
 
   @Test(
-    "thumbor's signature is the first segment",
     arguments: [
       ("300x200/", "8ammJH8D-7tXy6kU3lTvoXlhu4o="), ("meta/", "Ps3ORJDqxlSQ8y00T29GdNAh2CY="),
       ("smart/", "-2NHpejRK2CyPAm61FigfQgJBxw="), ("fit-in/", "uvLnA6TJlF-Cc-L8z9pEtfasO3s="),
       ("filters:brightness(10):contrast(20)/", "ZZtPCw-BLYN1g42Kh8xTcRs0Qls="),
     ]
   )
-  func thumbor(options: String, signature: String) throws {
+  func `thumbor's signature is the first segment`(options: String, signature: String) throws {
     let path = "\(options)my.server.com/some/path/to/image.jpg"
     let signer = try URLSigner(.thumbor, key: "my-security-key")
     #expect(try signed("https://t.example.com/\(path)", signer).url == "https://t.example.com/\(signature)/\(path)")
@@ -49,7 +47,6 @@ import Testing
   }
 
   @Test(
-    "Cloudinary's signature follows the delivery type and doesn't include the version",
     arguments: [
       ("image/upload", "Ai4Znfl3", "c_crop,h_20,w_10/v1234/image.jpg"), ("image/upload", "--SjmNDA", "v1234/image.jpg"),
       ("image/upload", "Ai4Znfl3", "c_crop,h_20,w_10/image.jpg"),
@@ -58,20 +55,24 @@ import Testing
       ("image/authenticated", "Uqk1a-5W", "co_red,l_text:Times_70_bold:Cool%25F0%259F%2598%258D/image.jpg"),
     ]
   )
-  func cloudinary(type: String, signature: String, rest: String) throws {
+  func `Cloudinary's signature follows the delivery type and doesn't include the version`(
+    type: String,
+    signature: String,
+    rest: String
+  ) throws {
     let signer = try URLSigner(.cloudinary, key: "b")
     let site = "https://res.cloudinary.com/test123/\(type)/"
     #expect(try signed("\(site)\(rest)", signer).url == "\(site)s--\(signature)--/\(rest)")
   }
 
-  @Test("Cloudinary's images on a domain of their own are signed where the template says") func ownDomain() throws {
+  @Test func `Cloudinary's images on a domain of their own are signed where the template says`() throws {
     let signer = try URLSigner(.cloudinary, key: "b")
     let template = "https://i.example.com/{signature}/c_crop,h_20,w_10/v1234/{path}"
     let entry = try signed("https://a.com/image.jpg", signer, template: template)
     #expect(entry.url == "https://i.example.com/s--Ai4Znfl3--/c_crop,h_20,w_10/v1234/image.jpg")
   }
 
-  @Test("a URL that can't be signed is invalid") func unsignable() throws {
+  @Test func `a URL that can't be signed is invalid`() throws {
     let cloudinary = try URLSigner(.cloudinary, key: "b")
     let thumbor = try URLSigner(.thumbor, key: "b")
     let entries = [
@@ -85,7 +86,7 @@ import Testing
     #expect(entries[3].written == "https://t.example.com/1.jpg?s=~signature~")
   }
 
-  @Test("keys are checked, and no description shows them") func keys() throws {
+  @Test func `keys are checked, and no description shows them`() throws {
     #expect(throws: InvalidSigningKey.emptyKey) { try URLSigner(.thumbor, key: "") }
     #expect(throws: InvalidSigningKey.keyNotHexadecimal) { try URLSigner(.imgproxy, key: "secret", salt: "68") }
     #expect(throws: InvalidSigningKey.keyNotHexadecimal) { try URLSigner(.imgproxy, key: "686", salt: "68") }

@@ -28,7 +28,7 @@ import Testing
     return try readAll([manifest], order: order, shard: shard)
   }
 
-  @Test("each entry becomes all combinations, the first variable changing last") func combinations() throws {
+  @Test func `each entry becomes all combinations, the first variable changing last`() throws {
     let made = try template("{url}?w={w}&fm={fm}", ["w": ["320", "640"], "fm": ["avif", "webp"]])
     let result = try read("# images\nhttps://a.com/1.jpg\n\nhttps://a.com/2.jpg\n", made)
     let queries = ["w=320&fm=avif", "w=320&fm=webp", "w=640&fm=avif", "w=640&fm=webp"]
@@ -37,7 +37,6 @@ import Testing
   }
 
   @Test(
-    "placeholders are parts of the entry's URL in normal form",
     arguments: [
       ("https://c.com/{host}/{path}", "https://c.com/a.com:8443/b/%C3%A4.jpg"),
       ("https://c.com/{path}?{query}&w=1", "https://c.com/b/%C3%A4.jpg?v=2&w=1"),
@@ -47,18 +46,18 @@ import Testing
       ("{url}&w=1", "https://a.com:8443/b/%C3%A4.jpg?v=2&w=1"),
     ]
   )
-  func placeholders(text: String, url: String) throws {
+  func `placeholders are parts of the entry's URL in normal form`(text: String, url: String) throws {
     #expect(try read("HTTPS://A.com:8443/x/../b/ä.jpg?v=2#top\n", try template(text)).urls == [url])
   }
 
-  @Test("entries and results are resolved against the base") func base() throws {
+  @Test func `entries and results are resolved against the base`() throws {
     let result = try read("a b.jpg\n", try template("/cdn/{path}?w={w}", ["w": ["1", "2"]])) {
       $0.baseURL = try BaseURL("https://a.com/images/")
     }
     #expect(result.urls == ["https://a.com/cdn/images/a%20b.jpg?w=1", "https://a.com/cdn/images/a%20b.jpg?w=2"])
   }
 
-  @Test("an invalid entry stays one, and an invalid result is one for each combination") func invalidURLs() throws {
+  @Test func `an invalid entry stays one, and an invalid result is one for each combination`() throws {
     let two = try template("https://{host}x:{port}/", ["port": ["80", "99999"]])
     let result = try read("ftp://a.com/1.jpg\nhttps://a.com/\n", two)
     #expect(result.lines == [1, 2, 2])
@@ -68,7 +67,7 @@ import Testing
     expectGolden(result.problems[2], for: "result")
   }
 
-  @Test("a user name and a password aren't encoded beyond recognition") func credentials() throws {
+  @Test func `a user name and a password aren't encoded beyond recognition`() throws {
     let result = try read("https://me:secret@a.com/1.jpg\n", try template("https://c.com/{url-base64}"))
     #expect(result.urls == [""] && result.entries.first?.written == "https://me:secret@a.com/1.jpg")
     expectGolden(result.problems[0])
@@ -76,7 +75,7 @@ import Testing
     #expect(encoded.map { maskingCredentials($0) } == ["https://c.com/https%3A%2F%2F***%40a.com%2F1.jpg"])
   }
 
-  @Test("filters and limits apply to the results", arguments: [EntryOrder.fifo, .lifo]) func filters(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `filters and limits apply to the results`(order: EntryOrder) throws {
     let made = try template("https://c.com/{w}/{path}", ["w": ["1", "2"]])
     let result = try read("https://a.com/1.jpg\nhttps://a.com/2.jpg\nhttps://a.com/3.jpg\n", made, order: order) {
       $0.include = [try URLPattern("/2/*")]
@@ -87,8 +86,8 @@ import Testing
     #expect(result.entries.count == 4)
   }
 
-  @Test("rows keep their priority and identifier, and state what was asked of the image", arguments: [EntryOrder.fifo, .lifo])
-  func notes(order: EntryOrder) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo])
+  func `rows keep their priority and identifier, and state what was asked of the image`(order: EntryOrder) throws {
     let made = try template("{url}?w={w}&h={height}&fm={fm}", ["w": ["320"], "height": ["200", "auto"], "fm": ["jpg", "auto"]])
     let text = "url,priority,id,width,sha256\nhttps://a.com/1.jpg,high,4711,1000,\nhttps://a.com/2.jpg,,,1000,\n"
     let result = try read(text, made, name: "list.csv", order: order)
@@ -105,7 +104,7 @@ import Testing
     #expect(others.entries.map(\.note) == [ReadNote(id: "4711"), nil])
   }
 
-  @Test("images of a sitemap keep the time of their last change") func lastModified() throws {
+  @Test func `images of a sitemap keep the time of their last change`() throws {
     let text = "<urlset><url><loc>https://a.com/1.jpg</loc><lastmod>2026-11-21T09:00:00Z</lastmod></url></urlset>"
     var manifest = directory.manifest(text, name: "sitemap.xml")
     manifest.usesLastModified = true
@@ -114,8 +113,8 @@ import Testing
     #expect(notes.map(\.?.expectation) == [ImageExpectation(width: 320)] && notes.allSatisfy { $0?.modified != nil })
   }
 
-  @Test("images of pages keep their origin and their number of pages", arguments: [EntryOrder.fifo, .lifo], [0, 1])
-  func pages(order: EntryOrder, depth: Int) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo], [0, 1])
+  func `images of pages keep their origin and their number of pages`(order: EntryOrder, depth: Int) throws {
     var manifest = Manifest(.url(try BaseURL("https://a.com/")), name: "page")
     manifest.format = .page
     manifest.crawl.depth = depth
@@ -129,7 +128,7 @@ import Testing
     #expect(result.entries.map(\.note) == [note, note])
   }
 
-  @Test("shards divide the results") func shards() throws {
+  @Test func `shards divide the results`() throws {
     let made = try template("{url}?w={w}", ["w": (1...9).map(String.init)])
     let text = (1...9).map { "https://a.com/\($0).jpg\n" }.joined()
     let parts = try (1...3).map { try read(text, made, shard: Shard(index: $0, count: 3, by: .url)).urls }
@@ -137,7 +136,7 @@ import Testing
     #expect(try parts.flatMap { $0 }.sorted() == read(text, made).urls.sorted())
   }
 
-  @Test("entries of a log are resolved against its site") func log() throws {
+  @Test func `entries of a log are resolved against its site`() throws {
     let line = #"1.2.3.4 - - [10/Oct/2020:13:55:36 +0000] "GET /1.jpg HTTP/1.1" 200 9"#
     let result = try read("\(line)\n", try template("{url}?w=1"), name: "access.log") {
       $0.format = .combined
@@ -147,18 +146,17 @@ import Testing
   }
 
   @Test(
-    "invalid templates are rejected",
     arguments: [
       ("{url", InvalidTemplate.unclosedBrace), ("{url{host}", .unclosedBrace), ("{url}}", .unopenedBrace),
       ("{x}", .unknownPlaceholder("x")), ("{}", .unknownPlaceholder("")), ("{URL}", .unknownPlaceholder("URL")),
       ("{url}", .unusedVariable("w")),
     ]
   )
-  func invalidTemplates(text: String, error: InvalidTemplate) {
+  func `invalid templates are rejected`(text: String, error: InvalidTemplate) {
     #expect(throws: error) { try template(text, ["w": ["1"]]) }
   }
 
-  @Test("invalid variables are rejected") func invalidVariables() throws {
+  @Test func `invalid variables are rejected`() throws {
     #expect(throws: InvalidTemplate.reservedName("url")) { try template("{url}", ["url": ["1"]]) }
     #expect(throws: InvalidTemplate.noValues("w")) { try template("{w}", ["w": []]) }
     let values = (0..<32).map(String.init)

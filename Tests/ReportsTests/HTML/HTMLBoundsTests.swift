@@ -49,8 +49,7 @@ import Testing
     return report
   }
 
-  @Test("with every list full the page stays below 6 MB and counts what it omits")
-  func size() {
+  @Test func `with every list full the page stays below 6 MB and counts what it omits`() {
     let page = HTMLReport().text(fullReport())
     #expect(page.utf8.count < 6_000_000, "\(page.utf8.count)")
     #expect(page.utf8.count > 5_000_000, "\(page.utf8.count): a list is not full")
@@ -61,8 +60,7 @@ import Testing
     #expect(page.hasSuffix("</html>\n"))
   }
 
-  @Test("a truncated table counts the omitted rows")
-  func countsOfWhatIsCut() throws {
+  @Test func `a truncated table counts the omitted rows`() throws {
     let run = makeRun()
     for index in 0..<10_500 {
       run.record(.failed(ImageFailure(.reset, message: "reset")), url: "https://\(index).example/", host: "\(index).example")
@@ -74,8 +72,10 @@ import Testing
     #expect(page.contains(#"data-all="10500" data-listed="10000""#) && page.utf8.count < 5_000_000)
   }
 
-  @Test("10,000 failures fit into 5 MB, with the same counts in chips and sections from the run, its JSON report and its rows")
-  func sameCounts() throws {
+  @Test
+  func `10,000 failures fit into 5 MB, with the same counts in chips and sections from the run, its JSON report and its rows`()
+    throws
+  {
     let folder = TemporaryDirectory()
     let rows = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let run = makeRun(journals: [rows])
@@ -104,8 +104,7 @@ import Testing
     }
   }
 
-  @Test("runs without entries, times or transfers make pages too")
-  func sparseRuns() {
+  @Test func `runs without entries, times or transfers make pages too`() {
     let empty = makeRun(manifests: []).finish(makeEnd(after: .zero) { $0.isEmpty = true })
     var still = makeRun().finish(makeEnd(after: .zero) { $0.interruption = .interrupt })
     still.timeline = Timeline(step: .milliseconds(250), steps: [])

@@ -104,10 +104,7 @@ extension HTMLPageTests {
     return answer;
     """
 
-  @Test(
-    "hostile text stays text everywhere: no elements, no handlers, only web links, nothing executed"
-  )
-  func injection() async throws {
+  @Test func `hostile text stays text everywhere: no elements, no handlers, only web links, nothing executed`() async throws {
     let pages = (["harmless"] + Self.attacks).map { HTMLReport().text(report(of: $0)) }
     let found: [Found] = try await Chromium().open(each: pages, Self.find)
     let harmless = found[0]
@@ -137,8 +134,7 @@ extension HTMLPageTests {
     var isSorted: Bool
   }
 
-  @Test("the page's policy blocks injected scripts, styles and loads")
-  func policy() async throws {
+  @Test func `the page's policy blocks injected scripts, styles and loads`() async throws {
     let attack = """
       <script>top.injected = 1; document.title = "injected"</script><img src="file:///x.png" onerror="top.injected = 1">
       <style>h1 { color: rgb(1, 2, 3) !important }</style><svg onload="top.injected = 1"></svg>

@@ -80,16 +80,14 @@ import Testing
     #expect(content.links > 1000)
   }
 
-  @Test("the page contains its report's totals, kinds, failures, hosts and manifests")
-  func content() async throws {
+  @Test func `the page contains its report's totals, kinds, failures, hosts and manifests`() async throws {
     let report = Self.report
     let content: Content = try await Chromium().open(Self.page, Self.readContent)
     expectContent(content, of: report)
     #expect(content.sortable == 9 + 6)
   }
 
-  @Test("without JavaScript everything is shown, without dead controls")
-  func contentWithoutScript() async throws {
+  @Test func `without JavaScript everything is shown, without dead controls`() async throws {
     let report = Self.report
     let content: Content = try await Chromium(runsScripts: false).open(Self.page, Self.readContent)
     expectContent(content, of: report)
@@ -103,8 +101,7 @@ import Testing
     var background: String
   }
 
-  @Test("the worst host and the first kinds fit the first screen: nine kinds on a desktop, three on a phone")
-  func firstScreen() async throws {
+  @Test func `the worst host and the first kinds fit the first screen: nine kinds on a desktop, three on a phone`() async throws {
     let screens: Screens = try await Chromium().open(
       Self.page,
       """
@@ -132,10 +129,10 @@ import Testing
   }
 
   @Test(
-    "on a screen of 360 pixels no page scrolls sideways, and text is cut only with an ellipsis",
     arguments: [true, false]
   )
-  func narrowScreen(runsScripts: Bool) async throws {
+  func `on a screen of 360 pixels no page scrolls sideways, and text is cut only with an ellipsis`(runsScripts: Bool) async throws
+  {
     let pages = [Self.page, HTMLReport().text(makeTroubledRun()), HTMLReport().text(makeGoodRun())]
     let fits: [Fit] = try await Chromium(width: 360, height: 740, runsScripts: runsScripts).open(
       each: pages,
@@ -169,8 +166,7 @@ import Testing
     var shown: [Int]
   }
 
-  @Test("tables sort by buttons in their heads and filter with a live count")
-  func sortingAndFiltering() async throws {
+  @Test func `tables sort by buttons in their heads and filter with a live count`() async throws {
     let report = Self.report
     let sorted: Sorted = try await Chromium().open(
       Self.page,
@@ -211,8 +207,9 @@ import Testing
     var rows: [String]
   }
 
-  @Test("chips and words filter failures, the buttons copy the URLs and curl lines that are left, and groups open together")
-  func chips() async throws {
+  @Test func `chips and words filter failures, the buttons copy the URLs and curl lines that are left, and groups open together`()
+    async throws
+  {
     let report = Self.report
     let chosen: Chosen = try await Chromium().open(
       Self.page,
@@ -266,8 +263,8 @@ import Testing
     #expect(chosen.opened.last == 0 || chosen.opened.last == 12)
   }
 
-  @Test("chart labels stay within the chart and beside their lines, on a phone too", arguments: [1280, 390])
-  func chartWords(width: Int) async throws {
+  @Test(arguments: [1280, 390])
+  func `chart labels stay within the chart and beside their lines, on a phone too`(width: Int) async throws {
     let found: [[String]] = try await Chromium(width: width).open(
       Self.page,
       """
@@ -297,8 +294,7 @@ import Testing
     var copied: [String]
   }
 
-  @Test("each failure has its curl line and its picture, if both are known")
-  func curlLines() async throws {
+  @Test func `each failure has its curl line and its picture, if both are known`() async throws {
     let report = Self.report
     let lines: Lines = try await Chromium().open(
       Self.page,

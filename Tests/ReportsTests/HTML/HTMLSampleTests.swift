@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct HTMLSampleTests {
   /// `PREWARM_HTML_SAMPLE=/tmp/sample.html swift test --filter aSamplePageToLookAt` writes the page of a large run there.
-  @Test("writes sample pages for review", .enabled(if: ProcessInfo.processInfo.environment["PREWARM_HTML_SAMPLE"] != nil))
-  func aSamplePageToLookAt() throws {
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["PREWARM_HTML_SAMPLE"] != nil))
+  func `writes sample pages for review`() throws {
     let path = try #require(ProcessInfo.processInfo.environment["PREWARM_HTML_SAMPLE"])
     try HTMLReport().write(makeLargeRun(), to: ReportFile(path: path))
     try HTMLReport().write(makeTroubledRun(), to: ReportFile(path: path.replacing(".html", with: "-small.html")))

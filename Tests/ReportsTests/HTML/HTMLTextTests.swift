@@ -13,19 +13,17 @@ import Testing
   }
 
   @Test(
-    "HTML's special characters are escaped, and hidden ones are shown",
     arguments: [
       ("plain żółć 画像 🦊", "plain żółć 画像 🦊"), ("<script>&amp;", "&lt;script&gt;&amp;amp;"),
       (#""x" 'y'"#, "&quot;x&quot; &#39;y&#39;"),
       ("a\u{0}b\nc", #"a\u{0}b\nc"#), ("\u{202E}gnp.exe", #"\u{202E}gnp.exe"#), ("", ""),
     ]
   )
-  func whatMeansSomethingInHTMLIsAReferenceAndWhatIsHiddenIsShown(_ row: (text: String, html: String)) {
+  func `HTML's special characters are escaped, and hidden ones are shown`(_ row: (text: String, html: String)) {
     #expect(html(row.text) == row.html)
   }
 
   @Test(
-    "a URL becomes a link only if it requests exactly what it shows",
     arguments: [
       ("https://img.example.com/a.png", true), ("HTTP://img.example.com/a'b\"c<d>.png", true),
       ("https://żółć.example/画像.png", true),
@@ -36,11 +34,11 @@ import Testing
       ("https://a.example/" + String(repeating: "x", count: 3000), false),
     ]
   )
-  func onlyWhatAsksForJustWhatIsShownBecomesALink(_ row: (url: String, isLink: Bool)) {
+  func `a URL becomes a link only if it requests exactly what it shows`(_ row: (url: String, isLink: Bool)) {
     #expect(row.url.isSafeLink == row.isLink)
   }
 
-  @Test("long text is truncated and its length shown") func longTextIsCutAndSaysHowLongItIs() {
+  @Test func `long text is truncated and its length shown`() {
     #expect(String(repeating: "x", count: 300).shortened(to: 300).count == 300)
     #expect(String(repeating: "ż", count: 300).shortened(to: 300).count == 300)
     #expect(String(repeating: "x", count: 1_048_576).shortened(to: 3) == "xxx… (1 MB)")
@@ -48,13 +46,13 @@ import Testing
     #expect(("e" + String(repeating: "\u{301}", count: 5000)).shortened(to: 10).unicodeScalars.count < 30)
   }
 
-  @Test("the script is small, and neither part ends its element or loads anything") func parts() {
+  @Test func `the script is small, and neither part ends its element or loads anything`() {
     let (style, script) = (EmbeddedPart.style.source, EmbeddedPart.script.source)
     #expect(script.utf8.count < 10_240)
     #expect(!style.contains("</") && !script.contains("</") && !style.contains("url("))
   }
 
-  @Test("axes end at round numbers") func axesEndAtRoundNumbers() {
+  @Test func `axes end at round numbers`() {
     for value in [0.3, 1, 7, 9.99, 10, 12, 99, 100, 101, 15_639, 1e12] {
       let frame = ChartFrame(upTo: value)
       #expect(
@@ -65,13 +63,12 @@ import Testing
     #expect([0, 0.04, 0.05, 12.34, -0.5, 1e9].map(coordinate) == ["0.0", "0.0", "0.1", "12.3", "-0.5", "1000000.0"])
   }
 
-  @Test("every part of the outcome bar is wide enough to see") func noPartOfTheOutcomeBarIsTooNarrowToBeSeen() {
+  @Test func `every part of the outcome bar is wide enough to see`() {
     let widths = HTMLPage.barWidths([1_000_000, 1, 500_000], whole: 1000, least: 5)
     #expect(abs(widths.reduce(0, +) - 1000) < 0.001 && widths[1] > 4 && widths[0] > widths[2])
   }
 
-  @Test("no curl line requests a URL that the page doesn't show exactly")
-  func curlLines() {
+  @Test func `no curl line requests a URL that the page doesn't show exactly`() {
     var report = makeRun().finish(makeEnd(after: .seconds(1)))
     let edge = RequestVariant(name: "webp", edge: "east")
     report.requests = [

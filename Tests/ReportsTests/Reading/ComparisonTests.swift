@@ -58,8 +58,7 @@ import Testing
     ]
   }
 
-  @Test("comparing two reports of rows shows broken, fixed and changed entries, and counts additions and removals")
-  func rows() throws {
+  @Test func `comparing two reports of rows shows broken, fixed and changed entries, and counts additions and removals`() throws {
     try folder.writeRows(old, to: "old.jsonl")
     try folder.writeRows(new, to: "new.jsonl")
     let (comparison, differences) = try compare("old.jsonl", "new.jsonl")
@@ -76,8 +75,7 @@ import Testing
     #expect(comparison.compared == 10 && comparison.notes.isEmpty)
   }
 
-  @Test("comparing JSON reports shows broken and fixed entries, and names the limits of the comparison")
-  func reportsOfFailures() throws {
+  @Test func `comparing JSON reports shows broken and fixed entries, and names the limits of the comparison`() throws {
     try folder.writeRows(old, to: "old.jsonl")
     try folder.writeRows(new, to: "new.jsonl")
     writeReport(old.filter { $0.url.hasSuffix("twice") == false }, to: "old.json")
@@ -98,8 +96,7 @@ import Testing
     #expect(!ComparisonText(limit: 1).text(bothSides.0, from: "old.json", to: "new.json").contains("appeared"))
   }
 
-  @Test("the headline counts entries that appeared and disappeared, and the bad ones among them")
-  func headline() throws {
+  @Test func `the headline counts entries that appeared and disappeared, and the bad ones among them`() throws {
     try folder.writeRows([image("same"), image("gone"), sample("gone-bad", .failed)], to: "old.jsonl")
     try folder.writeRows([image("same"), image("new")], to: "new.jsonl")
     func headline(_ old: String, _ new: String) throws -> String? {
@@ -110,16 +107,14 @@ import Testing
     #expect(try headline("new.jsonl", "new.jsonl") == "new.jsonl → new.jsonl: no differences")
   }
 
-  @Test("a JSON report that omits failures is rejected with advice")
-  func omittedFailures() throws {
+  @Test func `a JSON report that omits failures is rejected with advice`() throws {
     writeReport((0..<10_001).map { sample("\($0)", .failed) }, to: "old.json")
     try folder.writeRows(new, to: "new.jsonl")
     let error = sentence(in: folder) { _ = try compare("old.json", "new.jsonl") }
     expectGolden(error)
   }
 
-  @Test("entries of one URL are distinguished by variant and edge")
-  func variants() throws {
+  @Test func `entries of one URL are distinguished by variant and edge`() throws {
     var (old, new) = ([image("a"), image("a")], [image("a"), sample("a", .failed)])
     (old[1].variant, new[1].variant) = (1, 1)
     try folder.writeRows(old, to: "old.jsonl")
@@ -129,8 +124,7 @@ import Testing
     #expect(comparison.compared == 2 && broken.map(\.variant) == [sampleVariants[0]])
   }
 
-  @Test("the text shows counts first, then groups with their first examples, escaped")
-  func text() throws {
+  @Test func `the text shows counts first, then groups with their first examples, escaped`() throws {
     try folder.writeRows(
       old + [Sample(result: EntryResult(.checked), url: "https://a.example/\u{1B}[31m", host: "")],
       to: "old.jsonl"

@@ -60,8 +60,7 @@ import Testing
     #"{"a":"# + String(repeating: "[", count: 100_000),
   ]
 
-  @Test("files that aren't reports are rejected", arguments: files.indices)
-  func noReport(_ index: Int) {
+  @Test(arguments: files.indices) func `files that aren't reports are rejected`(_ index: Int) {
     let text = Self.files[index]
     folder.write(text, to: "report")
     let error = sentence(in: folder) { _ = try folder.report("report") }
@@ -69,7 +68,6 @@ import Testing
   }
 
   @Test(
-    "invalid rows are rejected",
     arguments: [
       "{\"url\":\"a\"}",
       "{\"outcome\":\"failed\"}",
@@ -86,14 +84,14 @@ import Testing
       "{\"url\":\"a\",\"outcome\":\"chec",
     ]
   )
-  func noRow(_ row: String) {
+  func `invalid rows are rejected`(_ row: String) {
     let good = "{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\n"
     folder.write(good + row + "\n" + good, to: "rows")
     let error = sentence(in: folder) { _ = try folder.replay("rows") }
     expectGolden(error, for: row)
   }
 
-  @Test("a JSON object without the schema's keys isn't a report") func anObjectInAJSONFileThatNamesNothingIsNoReport() throws {
+  @Test func `a JSON object without the schema's keys isn't a report`() throws {
     for text in ["{}", "{}\n", "{\"version\": 1}\n"] {
       folder.write(text, to: "report.json")
       expectGolden(sentence(in: folder) { _ = try folder.report("report.json") })
@@ -103,31 +101,29 @@ import Testing
     #expect(try folder.replay("rows.json").totals.urls == 1)
   }
 
-  @Test("a compressed file is reported as compressed") func aFileThatWasCompressedIsToldSo() {
+  @Test func `a compressed file is reported as compressed`() {
     folder.write([0x1F, 0x8B, 8, 0, 0], to: "rows.jsonl")
     expectGolden(sentence(in: folder) { _ = try folder.replay("rows.jsonl") })
   }
 
-  @Test("a missing file and a folder are reported") func aFileThatIsMissingAndAFolderAreTold() {
+  @Test func `a missing file and a folder are reported`() {
     expectGolden(sentence(in: folder) { _ = try folder.report("no") })
     expectGolden(sentence(in: folder) { _ = try ReportInput(path: folder.path) })
   }
 
-  @Test("an endless row is rejected") func aRowWithoutEndIsGivenUp() {
+  @Test func `an endless row is rejected`() {
     folder.write("{\"url\":\"a\",\"outcome\":\"checked\"}\n" + String(repeating: "a", count: 3 << 20), to: "rows")
     expectGolden(sentence(in: folder) { _ = try folder.replay("rows") })
   }
 
-  @Test("sums that would overflow are rejected")
-  func hugeSums() {
+  @Test func `sums that would overflow are rejected`() {
     let row =
       "{\"url\":\"a\",\"outcome\":\"downloaded\",\"attempts\":1,\"bytes\":\(UInt64(1) << 50),\"stored_bytes\":\(UInt64(1) << 50)}\n"
     folder.write(String(repeating: row, count: 3000), to: "rows")
     expectGolden(sentence(in: folder) { _ = try folder.replay("rows") })
   }
 
-  @Test("randomly changed bytes of a report never crash the reader")
-  func randomChanges() throws {
+  @Test func `randomly changed bytes of a report never crash the reader`() throws {
     let report = Array(JSONReport().text(makeRichReport()).utf8)
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let rows = try #require(folder.read("rows.jsonl"))

@@ -24,8 +24,8 @@ import Testing
     return forms.map { $0.text(report) }
   }
 
-  @Test("numbers beyond all counters are clamped, printed, reread and merged", arguments: ["1e9", "4e10", "1e15"])
-  func hugeNumbers(number: String) throws {
+  @Test(arguments: ["1e9", "4e10", "1e15"])
+  func `numbers beyond all counters are clamped, printed, reread and merged`(number: String) throws {
     let report = try read(
       #"""
       "duration_seconds": \#(number), "attempts": {"waited_seconds": \#(number)},
@@ -41,14 +41,12 @@ import Testing
     #expect(forms(report)[3].contains("1,125,899,906,842,624") && forms(merged).count == 6)
   }
 
-  @Test("the sum of latencies stays correct beyond a hundred days")
-  func longSums() throws {
+  @Test func `the sum of latencies stays correct beyond a hundred days`() throws {
     let report = try read(#""latency_ms": {"sum": 20000000000, "buckets": [[1024, 20000000]]}"#)
     #expect(report.traffic.latency.sumNanoseconds == 20_000_000_000_000_000)
   }
 
-  @Test("a verdict's reasons cannot steer a terminal or contain Markdown")
-  func reasons() throws {
+  @Test func `a verdict's reasons cannot steer a terminal or contain Markdown`() throws {
     let reason = #"\u001b[2J\u202egnp\n\n# All good\n| a | https://evil.example @someone <img src=x>"#
     for report in try [
       read(#""verdict": {"reasons": ["\#(reason)"]}"#),
@@ -66,15 +64,13 @@ import Testing
     }
   }
 
-  @Test("prewarm's own verdict isn't shown as code")
-  func ownReasons() throws {
+  @Test func `prewarm's own verdict isn't shown as code`() throws {
     let reason = "1 bad: more than fail-on.failures (0)"
     let report = try read(#""verdict": {"reasons": ["\#(reason)"]}, "fail_on": {"failures": 0}"#)
     expectGolden(MarkdownReport().text(report).lines(with: reason))
   }
 
   @Test(
-    "curl lines are shown only for options that runs produce",
     arguments: [
       (#"["curl", "-sS", "-H", "X: $(id)"]"#, "curl -sS -H 'X: $(id)' https://a.example/1"),
       (#"["curl"]"#, "curl https://a.example/1"),
@@ -89,7 +85,7 @@ import Testing
       (#"["curl", "-sS", "; id"]"#, nil),
     ]
   )
-  func requests(words: String, line: String?) throws {
+  func `curl lines are shown only for options that runs produce`(words: String, line: String?) throws {
     let failure = #"{"url": "https://a.example/1", "outcome": "failed", "kind": "dns"}"#
     let report = try read(
       #""requests": [{"curl": \#(words)}], "failures": [\#(failure)], "#
@@ -100,8 +96,7 @@ import Testing
     #expect(TextReport(detail: .all, failureLimit: .max).text(report).contains("curl ") == (line != nil))
   }
 
-  @Test("the options of requests are written one word each")
-  func words() throws {
+  @Test func `the options of requests are written one word each`() throws {
     var report = try read(#""requests": []"#)
     report.requests = [ReportedRequest(curl: CurlCommand(options: ["-sS", "-H", "X: 'a b'"]))]
     #expect(JSONReport().text(report).contains(#""curl": ["curl", "-sS", "-H", "X: 'a b'"]"#))

@@ -22,8 +22,7 @@ import Testing
     return sample
   }
 
-  @Test("a baseline of rows or JSON knows earlier failures by variant, and a missing one is empty")
-  func baseline() throws {
+  @Test func `a baseline of rows or JSON knows earlier failures by variant, and a missing one is empty`() throws {
     let samples = [failure("failed"), failure("known-bad", .blacklisted), failure("variant", variant: 1)]
     let good = Sample(result: EntryResult(.checked), url: "https://a.example/good", host: "a.example")
     try folder.writeRows(samples + [good], to: "rows.jsonl")
@@ -40,8 +39,7 @@ import Testing
     #expect(try FailureBaseline(path: folder.file("missing.jsonl")) == nil)
   }
 
-  @Test("failures that were temporary and new in the baseline aren't known")
-  func temporaryFailures() throws {
+  @Test func `failures that were temporary and new in the baseline aren't known`() throws {
     var outage = failure("outage")
     outage.result = EntryResult(
       .failed,
@@ -57,8 +55,7 @@ import Testing
     }
   }
 
-  @Test("an outage makes no failure known, and a known one that fails temporarily stays known")
-  func outage() throws {
+  @Test func `an outage makes no failure known, and a known one that fails temporarily stays known`() throws {
     try folder.writeRows([failure("gone")], to: "first.jsonl")
     let samples = ["gone", "outage"].map { name in
       var sample = failure(name)
@@ -78,8 +75,7 @@ import Testing
     }
   }
 
-  @Test("new failures replace known ones where a report lists only the first")
-  func newOnesFirst() throws {
+  @Test func `new failures replace known ones where a report lists only the first`() throws {
     let names = (0..<10_100).map { "known\($0)" }
     try folder.writeRows(names.map { failure($0) }, to: "rows.jsonl")
     let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
@@ -95,8 +91,7 @@ import Testing
     #expect(MarkdownReport().text(report).contains("https://a.example/new1"))
   }
 
-  @Test("a baseline of rows is read no further once the run is stopped")
-  func stoppedBaseline() throws {
+  @Test func `a baseline of rows is read no further once the run is stopped`() throws {
     try folder.writeRows((0..<10).map { failure("\($0)") }, to: "rows.jsonl")
     var left = 4
     let baseline = try FailureBaseline(path: folder.file("rows.jsonl")) {
@@ -106,7 +101,7 @@ import Testing
     #expect(baseline?.count == 4)
   }
 
-  @Test("reports list the first fixed URLs of many") func manyFixed() throws {
+  @Test func `reports list the first fixed URLs of many`() throws {
     let names = (1...150).map { "\($0)" }
     try folder.writeRows(names.map { failure($0) }, to: "rows.jsonl")
     let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
@@ -118,15 +113,13 @@ import Testing
     #expect(HTMLReport().text(report).contains("<li>… 50 more</li>"))
   }
 
-  @Test("a baseline that omits failures is rejected")
-  func incompleteBaseline() {
+  @Test func `a baseline that omits failures is rejected`() {
     folder.write(JSONReport().text(makeRun((0..<10_001).map { failure("\($0)") }).finish(makeEnd())), to: "report.json")
     let error = sentence(in: folder) { _ = try FailureBaseline(path: folder.file("report.json")) }
     expectGolden(error)
   }
 
-  @Test("reports count new, known and fixed failures since the baseline, each entry once, and list fixed ones")
-  func difference() throws {
+  @Test func `reports count new, known and fixed failures since the baseline, each entry once, and list fixed ones`() throws {
     try folder.writeRows(["bad", "mixed", "fixed", "gone"].map { failure($0) }, to: "rows.jsonl")
     let baseline = try #require(try FailureBaseline(path: folder.file("rows.jsonl")))
     func good(_ name: String) -> Sample {

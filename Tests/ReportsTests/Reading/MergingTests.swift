@@ -9,8 +9,7 @@ import Testing
     makeSamples().enumerated().filter { $0.offset % 2 == remainder }.map(\.element)
   }
 
-  @Test("two merged halves equal the whole run, histograms included")
-  func halves() {
+  @Test func `two merged halves equal the whole run, histograms included`() {
     let whole = makeRun(makeSamples()).finish(makeEnd())
     let merged = FinishedReport(merging: [makeRun(half(0)).finish(makeEnd()), makeRun(half(1)).finish(makeEnd())])
     #expect(merged.totals == whole.totals && merged.traffic == whole.traffic && merged.formats == whole.formats)
@@ -25,8 +24,7 @@ import Testing
     #expect(merged.verdict == whole.verdict && !whole.verdict.reasons.isEmpty)
   }
 
-  @Test("bottlenecks are weighted by duration, and unknown if one is unknown")
-  func bottlenecks() {
+  @Test func `bottlenecks are weighted by duration, and unknown if one is unknown`() {
     func report(_ shares: [(String, Double)], after: Duration) -> FinishedReport {
       makeRun([]).finish(makeEnd(after: after) { $0.bottlenecks = shares.map { BottleneckShare(name: $0, fraction: $1) } })
     }
@@ -39,8 +37,7 @@ import Testing
     #expect(FinishedReport(merging: [short, report([("cpu", 1)], after: .zero)]).end.bottlenecks.isEmpty)
   }
 
-  @Test("entries beyond the lists are counted as omitted")
-  func omissions() {
+  @Test func `entries beyond the lists are counted as omitted`() {
     func report(_ first: Int) -> FinishedReport {
       makeRun(
         (first..<first + 800).map { number in
@@ -60,8 +57,7 @@ import Testing
     #expect(group.hosts.reduce(0) { $0 + $1.count } + group.elsewhere == 1600)
   }
 
-  @Test("the worst ending counts, and each is shown with its job's name if they differ")
-  func endings() {
+  @Test func `the worst ending counts, and each is shown with its job's name if they differ`() {
     let good = makeRun([]).finish(makeEnd())
     var bad = makeRun([], name: "catalog").finish(makeEnd())
     bad.verdict.reasons = ["9 bad"]
@@ -79,8 +75,7 @@ import Testing
     expectGolden(merged.verdict.reasons.joined(separator: "\n"))
   }
 
-  @Test("times span the runs, durations add up, and the cache is the last run's if shared")
-  func timesAndStores() {
+  @Test func `times span the runs, durations add up, and the cache is the last run's if shared`() {
     func report(_ entries: UInt64, directory: String = "/cache", after: Duration) -> FinishedReport {
       var report = makeRun([]).finish(
         makeEnd(after: after) {
@@ -104,8 +99,7 @@ import Testing
     #expect(FinishedReport(merging: [report(1, after: .seconds(1)), report(1, after: .zero)]).end.duration == .zero)
   }
 
-  @Test("the merged report lists as many placeholders as a run, those with most URLs")
-  func placeholderLimit() {
+  @Test func `the merged report lists as many placeholders as a run, those with most URLs`() {
     let reports = (0..<3).map { number -> FinishedReport in
       var report = makeRun([]).finish(makeEnd())
       report.placeholders = (0..<100).map { place in
@@ -121,8 +115,7 @@ import Testing
     #expect(FinishedReport(merging: reports).placeholders.map(\.urls) == (210..<310).reversed().map { $0 })
   }
 
-  @Test("duplicates and timeline are dropped, and a placeholder keeps its largest count")
-  func whatCannotBeAdded() {
+  @Test func `duplicates and timeline are dropped, and a placeholder keeps its largest count`() {
     var other = makeRichReport()
     other.placeholders[0].urls = 99
     let merged = FinishedReport(merging: [makeRichReport(), other])

@@ -43,8 +43,7 @@ import Testing
     return report
   }
 
-  @Test("a report that is read back renders the same JSON", arguments: reports.indices)
-  func theSameJSON(_ index: Int) throws {
+  @Test(arguments: reports.indices) func `a report that is read back renders the same JSON`(_ index: Int) throws {
     let (name, report) = Self.reports[index]
     let text = JSONReport().text(report)
     folder.write(text, to: "report.json")
@@ -53,15 +52,13 @@ import Testing
     #expect(again.exitStatus == report.exitStatus, "\(name)")
   }
 
-  @Test("a report that is read back renders the same text", arguments: reports.indices)
-  func theSameText(_ index: Int) throws {
+  @Test(arguments: reports.indices) func `a report that is read back renders the same text`(_ index: Int) throws {
     let (name, report) = Self.reports[index]
     folder.write(JSONReport().text(report), to: "report.json")
     #expect(firstDifference(TextReport().text(try folder.report("report.json")), TextReport().text(report)) == nil, "\(name)")
   }
 
-  @Test("a report in one line or after white space is read")
-  func layoutsOfOthers() throws {
+  @Test func `a report in one line or after white space is read`() throws {
     let report = makeRichReport()
     let text = JSONReport().text(report)
     for layout in [text.replacing("\n", with: ""), "\n\n \t\(text)\n\n"] {
@@ -70,8 +67,7 @@ import Testing
     }
   }
 
-  @Test("fields that are missing have their defaults, and unknown ones are ignored")
-  func missingAndUnknownFields() throws {
+  @Test func `fields that are missing have their defaults, and unknown ones are ignored`() throws {
     folder.write(
       """
       {"schema": "prewarm.report/1", "prewarm": "0.0.9", "job": {"name": "a", "file": null, "shard": null}, "interrupted": true,

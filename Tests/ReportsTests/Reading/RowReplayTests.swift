@@ -7,8 +7,7 @@ import Testing
 @Suite struct RowReplayTests {
   private let folder = TemporaryDirectory()
 
-  @Test("replayed rows give the run's totals, hosts, groups, formats, manifests and histogram")
-  func theSameCounts() throws {
+  @Test func `replayed rows give the run's totals, hosts, groups, formats, manifests and histogram`() throws {
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let run = makeRun(makeSamples(), journals: [journal])
     try journal.finish(run.finish(makeEnd()))
@@ -26,8 +25,7 @@ import Testing
     #expect(again.traffic == original.traffic)
   }
 
-  @Test("an image in two lists counts once, with all locations, in the run and from its rows")
-  func repeatedImages() throws {
+  @Test func `an image in two lists counts once, with all locations, in the run and from its rows`() throws {
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let run = RunReport(
       version: "0.1.0",
@@ -60,16 +58,14 @@ import Testing
     #expect(run.finish(makeEnd(), failOn: half).verdict.reasons.isEmpty)
   }
 
-  @Test("a text made of rows invents no times")
-  func timesOfRows() throws {
+  @Test func `a text made of rows invents no times`() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let text = TextReport().text(try folder.replay("rows.jsonl"))
     #expect(!text.contains("0/s"), "\(text)")
     expectGolden(text.lines(with: "homepage  "))
   }
 
-  @Test("rewritten rows have the same bytes")
-  func theSameRows() throws {
+  @Test func `rewritten rows have the same bytes`() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let journal = try JSONLinesJournal(path: folder.file("again.jsonl"))
     try journal.finish(try folder.replay("rows.jsonl", journals: [journal]))
@@ -77,8 +73,7 @@ import Testing
     #expect(areTheSame)
   }
 
-  @Test("incomplete rows are rejected, even if they end between two rows")
-  func cutRows() throws {
+  @Test func `incomplete rows are rejected, even if they end between two rows`() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let bytes = try #require(folder.read("rows.jsonl"))
     for end in 0..<bytes.count where end == 0 || end > bytes.count - 400 || end % 37 == 0 {
@@ -89,8 +84,7 @@ import Testing
     }
   }
 
-  @Test("a file without rows is an empty run, which fails, and blank lines are ignored")
-  func noRows() throws {
+  @Test func `a file without rows is an empty run, which fails, and blank lines are ignored`() throws {
     try JSONLinesJournal(path: folder.file("rows.jsonl")).finish(makeRun().finish(makeEnd()))
     let empty = try folder.replay("rows.jsonl")
     #expect(empty.totals.urls == 0 && empty.exitStatus == .beyondLimits)
@@ -99,8 +93,7 @@ import Testing
     #expect(try folder.replay("rows.jsonl").totals.checked == 1)
   }
 
-  @Test("a URL that isn't UTF-8 has its row's key")
-  func keysOfRows() {
+  @Test func `a URL that isn't UTF-8 has its row's key`() {
     let raw: [UInt8] = Array("https://a.example/".utf8) + [0xFF, 0xC3, 0x41]
     let shown = Array(String(decoding: raw, as: UTF8.self).utf8)
     let keys = [raw, shown].map { bytes in bytes.withUnsafeBytes { EntryKey(url: $0) } }

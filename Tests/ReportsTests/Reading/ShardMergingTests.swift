@@ -34,7 +34,7 @@ import Testing
     return try #require(FinishedReport(mergingShards: parts + more))
   }
 
-  @Test("all shards together are the whole job") func allShardsAreTheWholeJob() throws {
+  @Test func `all shards together are the whole job`() throws {
     let whole = makeRun(makeSamples()).finish(makeEnd(after: .seconds(3)))
     let merged = try merge()
     #expect(merged.totals == whole.totals && merged.traffic == whole.traffic && merged.formats == whole.formats)
@@ -46,7 +46,7 @@ import Testing
     #expect(merged.end.duration == .seconds(3) && merged.end.breakage == nil && merged.exitStatus == .beyondLimits)
   }
 
-  @Test("the verdict is on the merged report, not on its parts") func theWholeIsJudgedAndNotItsParts() throws {
+  @Test func `the verdict is on the merged report, not on its parts`() throws {
     let bad = makeRun(makeSamples()).finish(makeEnd()).totals.bad
     var rules = FailOn()
     rules.failures = .count(bad)
@@ -60,7 +60,7 @@ import Testing
     #expect(try merge([1: shards[0], 2: shards[1], 3: shards[2]]).exitStatus == .beyondLimits)
   }
 
-  @Test("a shard is empty if only others have entries") func aShardIsEmptyWhereOnlyOthersHaveEntries() throws {
+  @Test func `a shard is empty if only others have entries`() throws {
     func empty(_ index: Int, _ isEmpty: Bool) -> FinishedReport {
       var report = makeRun([]).finish(makeEnd { $0.isEmpty = isEmpty })
       report.job.shard = ReportedShard(index: index, count: 2, by: "url")
@@ -73,7 +73,7 @@ import Testing
     expectGolden(try merged(true, true).verdict.reasons.joined(separator: "\n"))
   }
 
-  @Test("images evicted from any shard count") func imagesThatTrimmingTookFromAnyShardCount() throws {
+  @Test func `images evicted from any shard count`() throws {
     let evicted = shard(2) {
       $0.cache = CacheSummary(directory: "/cache", namespace: "default", entries: 1, bodyBytes: 1, diskBytes: 1)
       $0.cache?.evictedFromThisRun = 4
@@ -83,7 +83,7 @@ import Testing
     expectGolden(merged.verdict.reasons.joined(separator: "\n"))
   }
 
-  @Test("the shard that prevents a whole job is named") func whatKeepsThemFromBeingTheWholeJobIsToldWithItsName() throws {
+  @Test func `the shard that prevents a whole job is named`() throws {
     func expect(_ report: FinishedReport, _ label: String, sourceLocation: SourceLocation = #_sourceLocation) {
       #expect(report.exitStatus == .couldNotFinish, sourceLocation: sourceLocation)
       expectGolden(report.end.breakage, for: label, sourceLocation: sourceLocation)
@@ -120,8 +120,7 @@ import Testing
     return try #require(FinishedReport(mergingShards: parts))
   }
 
-  @Test("shards that read different lists are reported by number") func shardsThatHaveReadOtherListsAreToldByTheirNumbers() throws
-  {
+  @Test func `shards that read different lists are reported by number`() throws {
     let cases: [([(entries: UInt64, fingerprint: UInt64)?], areTold: Bool)] = [
       ([(716, 1), (300, 2)], true),
       ([(716, 1), (716, 2)], true),
@@ -147,7 +146,7 @@ import Testing
     expectGolden(many)
   }
 
-  @Test("a passed deadline is judged by its rule") func aDeadlineThatPassedIsJudgedByItsRule() throws {
+  @Test func `a passed deadline is judged by its rule`() throws {
     func late(_ rules: FailOn) throws -> FinishedReport {
       try merge(
         Dictionary(
@@ -170,7 +169,7 @@ import Testing
     #expect(try late(rules).exitStatus == .withinLimits)
   }
 
-  @Test("the placeholders of shards add up") func placeholdersOfShardsAreAddedUp() throws {
+  @Test func `the placeholders of shards add up`() throws {
     func report(_ index: Int) -> FinishedReport {
       var report = shard(index)
       report.placeholders = [
@@ -181,7 +180,7 @@ import Testing
     #expect(try merge([1: report(1), 2: report(2)]).placeholders.map(\.urls) == [20])
   }
 
-  @Test("reports without shards aren't treated as shards") func withoutShardsTheyAreNoShards() {
+  @Test func `reports without shards aren't treated as shards`() {
     #expect(FinishedReport(mergingShards: [part("a", makeRichReport())]) == nil)
   }
 }

@@ -124,7 +124,7 @@ import YAMLDocuments
       baseline: none
     """
 
-  @Test("every documented key is listed with its default") func everyKeyOfTheContractIsDescribedWithItsDefault() throws {
+  @Test func `every documented key is listed with its default`() throws {
     let document = try YAMLDocument(parsing: Array(Self.contract.utf8), name: "contract")
     var found: Set<String> = []
     try compare(document.root, path: "", found: &found)
@@ -134,14 +134,14 @@ import YAMLDocuments
     #expect(found == described)
   }
 
-  @Test("each key is described once, in one sentence") func keysAreDescribedOnceAndInASentence() {
+  @Test func `each key is described once, in one sentence`() {
     #expect(Set(JobKeys.all.map(\.path)).count == JobKeys.all.count)
     for key in JobKeys.all {
       #expect((1...70).contains(key.summary.count) && !key.summary.hasSuffix("."), "\(key.path)")
     }
   }
 
-  @Test("the list of keys is a valid job") func theListOfKeysIsItselfAJob() throws {
+  @Test func `the list of keys is a valid job`() throws {
     let reference = JobKeys.reference()
     #expect(mistakes(in: reference) == [])
     let lines = reference.split(separator: "\n")
@@ -153,7 +153,7 @@ import YAMLDocuments
     #expect(reference.contains("prefetch:                           # the order and the rate of requests\n  order: fifo"))
   }
 
-  @Test("the advanced part of the list of keys is valid as a job, too") func advancedKeysAreValid() throws {
+  @Test func `the advanced part of the list of keys is valid as a job, too`() throws {
     let parts = JobKeys.reference().components(
       separatedBy: "\n# Advanced keys, which few jobs need; copy them into the sections above.\n#\n"
     )
@@ -169,13 +169,13 @@ import YAMLDocuments
     #expect(!parts[0].contains("retry-after-max:") && keys.contains { $0.hasPrefix("  retry-after-max: 2m ") })
   }
 
-  @Test("keys below an advanced key are advanced") func advancedKeysHaveAdvancedParts() {
+  @Test func `keys below an advanced key are advanced`() {
     for key in JobKeys.all where key.isAdvanced {
       #expect(JobKeys.all.allSatisfy { !$0.path.hasPrefix("\(key.path).") || $0.isAdvanced }, "\(key.path)")
     }
   }
 
-  @Test("the examples are valid jobs") func theExamplesAreGoodJobs() throws {
+  @Test func `the examples are valid jobs`() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: "\(repository)/jobs").filter { $0.hasSuffix(".yaml") }
     #expect(files.count > 5)
     for file in files {

@@ -3,7 +3,7 @@ import Testing
 import WarmJobs
 
 @Suite struct JobMistakesTests {
-  @Test("ten errors are all reported with locations") func tenMistakesAreTenLocatedErrors() {
+  @Test func `ten errors are all reported with locations`() {
     let text = """
       version: 1
       name: Home Page
@@ -25,20 +25,19 @@ import WarmJobs
     expectGolden(mistakes(in: text).joined(separator: "\n"))
   }
 
-  @Test("errors are shown with their line and carets") func mistakesAreShownWithTheirLineAndCarets() throws {
+  @Test func `errors are shown with their line and carets`() throws {
     let text = "version: 1\nname: homepage\nmanifests: [{path: a.txt}]\nprefetch:\n  order: sideways\n  per-hst: 3\n"
     let errors = try #require(throws: JobFileErrors.self) { try job(text) }
     expectGolden(errors.formatted(color: false))
     #expect(errors.formatted(color: true).contains("\u{1B}[31m^~~~~~~\u{1B}[0m"))
   }
 
-  @Test("one error is singular") func oneMistakeIsSingular() throws {
+  @Test func `one error is singular`() throws {
     let errors = try #require(throws: JobFileErrors.self) { try job(shortestJob + "nane: x\n") }
     expectGolden(errors.formatted(color: false))
   }
 
   @Test(
-    "the structure is checked",
     arguments: [
       "version: 2\nname: a\nmanifests: [{path: a}]",
       "name: a",
@@ -59,11 +58,11 @@ import WarmJobs
       "version: 1\nname: !!int 5\nmanifests: [{url: 'https://h/s.xml'}]",
     ]
   )
-  func structureIsChecked(text: String) {
+  func `the structure is checked`(text: String) {
     expectGolden(mistakes(in: text).joined(separator: "\n"), for: text)
   }
 
-  @Test("variants and edges multiply an entry within limits") func variantsAndEdgesMultiplyAnEntryWithinBounds() {
+  @Test func `variants and edges multiply an entry within limits`() {
     let names = { (count: Int, value: String) in (1...count).map { "n\($0): \(value)" }.joined(separator: ", ") }
     let text = { (variants: Int) in
       shortestJob + "request: {edges: {\(names(25, "'e:443'"))}, variants: {\(names(variants, "{}"))}}\n"
@@ -74,7 +73,7 @@ import WarmJobs
     expectGolden(found[0])
   }
 
-  @Test("patterns and URLs are validated by the code that uses them") func patternsAndURLsAreJudgedByWhoReadsThem() throws {
+  @Test func `patterns and URLs are validated by the code that uses them`() throws {
     let found = mistakes(in: "version: 1\nname: a\nmanifests: [{path: a, include: ['re:('], base-url: 'http://h:99999/'}]")
     #expect(found.count == 2)
     expectGolden(found.first, for: "include")
@@ -82,7 +81,6 @@ import WarmJobs
   }
 
   @Test(
-    "values are checked",
     arguments: [
       "prefetch: {rate: 200}",
       "prefetch: {per-host-rate: 0/s}",
@@ -166,14 +164,13 @@ import WarmJobs
       "? [a]\n: b",
     ]
   )
-  func valuesAreChecked(line: String) {
+  func `values are checked`(line: String) {
     let found = mistakes(in: shortestJob + line)
     #expect(found.count == 1)
     expectGolden(found.first, for: line)
   }
 
   @Test(
-    "compatible cache keys are accepted",
     arguments: [
       "cache: {max-age: 1h, min-fresh: 2h, freshness: http}", "cache: {max-age: none, min-fresh: 2h}",
       "cache: {max-age: 0s, min-fresh: 0s}", "cache: {mode: only, min-fresh: 1h}", "cache: {mode: refresh, freshness: http}",
@@ -182,12 +179,11 @@ import WarmJobs
       "cache: {memory: {max-cost: 256MiB, max-count: none}, key: {drop-query: [utm_source]}}",
     ]
   )
-  func keysOfTheCacheThatGoTogetherAreTaken(line: String) {
+  func `compatible cache keys are accepted`(line: String) {
     #expect(mistakes(in: shortestJob + line) == [])
   }
 
-  @Test("a mode option silences conflicts with keys of the file, not with other options")
-  func aModeOfTheCommandLineSilencesTheFilesKeysAndNotItsOwn() {
+  @Test func `a mode option silences conflicts with keys of the file, not with other options`() {
     let bypass = JobOverride(path: "cache.mode", value: "bypass", origin: "--cache-mode")
     let minFresh = JobOverride(path: "cache.min-fresh", value: "1h", origin: "--min-fresh")
     #expect(mistakes(in: shortestJob + "cache: {min-fresh: 1h, freshness: http, memory: {}}", [bypass]) == [])
@@ -196,17 +192,17 @@ import WarmJobs
     expectGolden(found.first)
   }
 
-  @Test("an unsupported key may have its default") func aKeyThatDoesNotWorkYetMayStandWithItsDefault() {
+  @Test func `an unsupported key may have its default`() {
     let text = shortestJob + "transform: none\nprefetch: {rate: none}\nrequest: {tls: {verify: true}}\nfail-on: {kinds: {}}\n"
     #expect(mistakes(in: text) == [])
   }
 
-  @Test("an error repeated by an alias is reported once") func whatAnAliasRepeatsIsOneMistake() {
+  @Test func `an error repeated by an alias is reported once`() {
     let text = "version: 1\nname: a\nmanifests:\n  - &m {path: a, limit: few}\n  - *m\n"
     expectGolden(mistakes(in: text).joined(separator: "\n"))
   }
 
-  @Test("syntax errors and unreadable files are errors too") func mistakesOfSyntaxAndUnreadableFilesAreErrorsToo() throws {
+  @Test func `syntax errors and unreadable files are errors too`() throws {
     expectGolden(mistakes(in: "a: [").joined(separator: "\n"))
     let missing = try #require(throws: JobFileErrors.self) {
       try JobFile.load(path: "/nonexistent/job.yaml", environment: [:])
@@ -218,7 +214,7 @@ import WarmJobs
 }
 
 @Suite struct JobSecretsTests {
-  @Test("the values of variables are never shown") func whatVariablesHoldIsNeverShown() throws {
+  @Test func `the values of variables are never shown`() throws {
     let text = shortestJob + "prefetch: {order: \"${ORDER}\"}\n"
     let errors = try #require(throws: JobFileErrors.self) { try job(text, environment: ["HOME": "/h", "ORDER": "hunter2"]) }
     let shown = errors.formatted(color: false)
@@ -226,7 +222,7 @@ import WarmJobs
     expectGolden(shown)
   }
 
-  @Test("header values and users in URLs aren't shown") func valuesOfHeadersAndUsersOfURLsAreNotShown() throws {
+  @Test func `header values and users in URLs aren't shown`() throws {
     let text =
       shortestJob + "request: {headers: {Authorization: Bearer hunter2, Bad Name: x}}\nmanifst: 'https://me:hunter2@h/'\n"
     let shown = try #require(throws: JobFileErrors.self) { try job(text) }.formatted(color: false)
@@ -235,7 +231,6 @@ import WarmJobs
   }
 
   @Test(
-    "an error shows no secret, whatever its key is called",
     arguments: [
       "request: {auth: {password: hunter2}}", "request: {auth: 'me:hunter2'}", "request: {headers: 'Authorization: hunter2'}",
       "request: {header: {Authorization: hunter2}, x: 1}", "request: {headers: {'Authorization: hunter2': x}}",
@@ -246,12 +241,12 @@ import WarmJobs
       "request: {headers: {Authorization: 'hunter2}}", "request: {proxy: http://me:hunter2@h/: x}: y: z",
     ]
   )
-  func whateverItsKeyIsCalled(_ text: String) throws {
+  func `an error shows no secret, whatever its key is called`(_ text: String) throws {
     let shown = try #require(throws: JobFileErrors.self) { try job(shortestJob + text + "\n") }.formatted(color: false)
     #expect(!shown.contains("hunter2"), "\(shown)")
   }
 
-  @Test("header values in options aren't shown") func valuesOfHeadersInOptionsAreNotShown() throws {
+  @Test func `header values in options aren't shown`() throws {
     let setting = try #require(JobOverride(setting: "request.headers={Host: hunter2}"))
     let shown = try #require(throws: JobFileErrors.self) { try job(shortestJob, [setting]) }.formatted(color: false)
     expectGolden(shown)

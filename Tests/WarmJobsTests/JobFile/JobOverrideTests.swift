@@ -10,9 +10,7 @@ import Testing
 import WarmJobs
 
 @Suite struct JobOverrideTests {
-  @Test("options override the file, and later ones override earlier ones") func optionsStandAboveTheFileAndLaterOnesAboveEarlier()
-    throws
-  {
+  @Test func `options override the file, and later ones override earlier ones`() throws {
     let job = try job(
       shortestJob + "prefetch: {order: fifo, per-host: 3}\n",
       try [
@@ -29,7 +27,7 @@ import WarmJobs
     #expect(job.description == "")
   }
 
-  @Test("variables set what neither the command line nor the file sets") func variablesAreDefaults() throws {
+  @Test func `variables set what neither the command line nor the file sets`() throws {
     let variables = [
       "HOME": "/home/user", "PREWARM_CONCURRENCY": "5", "PREWARM_TIMEOUT": "7s", "PREWARM_USER_AGENT": "bot: 1",
       "PREWARM_PROXY": "http://p:3128",
@@ -50,11 +48,11 @@ import WarmJobs
     expectGolden(found.joined(separator: "\n"))
   }
 
-  @Test("an option replaces an invalid value of the file") func aSettingCorrectsAMistakeOfTheFile() {
+  @Test func `an option replaces an invalid value of the file`() {
     #expect(mistakes(in: shortestJob + "prefetch: {order: sideways}\n", [JobOverride(setting: "prefetch.order=lifo")!]) == [])
   }
 
-  @Test("paths in options are relative to the current folder") func pathsOfOptionsStartAtTheCurrentFolder() throws {
+  @Test func `paths in options are relative to the current folder`() throws {
     let here = String(cString: getcwd(nil, 0))
     let settings = ["report=[{json: x.json}]", "cache.directory=c"].map { JobOverride(setting: $0)! }
     let job = try job(shortestJob, settings)
@@ -62,7 +60,7 @@ import WarmJobs
     #expect(job.cache.disk.directory == "\(here)/c")
   }
 
-  @Test("appended items follow those of the file or the default") func appendedItemsFollowThoseOfTheFileOrTheDefault() throws {
+  @Test func `appended items follow those of the file or the default`() throws {
     let json = JobOverride(path: "report", value: "{json: /x.json}", origin: "--report json", appends: true)
     #expect(try job(shortestJob, [json]).reports.map(\.format) == [.text, .json])
     #expect(
@@ -72,8 +70,7 @@ import WarmJobs
     )
   }
 
-  @Test("an appended report replaces the default one on standard output")
-  func anAppendedReportReplacesTheDefaultOneOnStandardOutput() throws {
+  @Test func `an appended report replaces the default one on standard output`() throws {
     let file = JobOverride(path: "report", value: "{json: /x.json}", origin: "--report json", appends: true)
     let rows = JobOverride(path: "report", value: "{jsonl: '-'}", origin: "--report jsonl", appends: true)
     #expect(try job(shortestJob, [rows]).reports.map(\.format) == [.jsonl])
@@ -84,7 +81,6 @@ import WarmJobs
   }
 
   @Test(
-    "errors of options name the option",
     arguments: [
       "prefetch.ordr=lifo",
       "prefetch.order=sideways",
@@ -96,13 +92,13 @@ import WarmJobs
       "report={json: x}",
     ]
   )
-  func mistakesOfOptionsNameTheOption(setting: String) throws {
+  func `errors of options name the option`(setting: String) throws {
     let found = mistakes(in: shortestJob, [try #require(JobOverride(setting: setting))])
     #expect(found.count == 1)
     expectGolden(found.first, for: setting)
   }
 
-  @Test("errors of options follow those of the file") func mistakesOfOptionsComeAfterThoseOfTheFile() {
+  @Test func `errors of options follow those of the file`() {
     let overrides = [
       JobOverride(path: "prefetch.concurrency", value: "0", origin: "--concurrency"), JobOverride(setting: "a=b")!,
     ]
@@ -110,15 +106,13 @@ import WarmJobs
     #expect(origins == ["4:10", "--concurrency 0", "--set a=b"])
   }
 
-  @Test("text is taken literally") func textIsTakenAsItStands() throws {
+  @Test func `text is taken literally`() throws {
     let text = "a: \"b\" \\ # ${HOME} 'x'\u{7F}é"
     let override = JobOverride(path: "description", text: text, origin: "--description")
     #expect(try job(shortestJob, [override]).description == text)
   }
 
-  @Test("a yielding option gives way to the file and to other options") func whatYieldsMakesWayForTheFileAndForOtherOptions()
-    throws
-  {
+  @Test func `a yielding option gives way to the file and to other options`() throws {
     var method = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")
     method.yields = true
     #expect(try job(shortestJob, [method]).request.download.method == .probe)
@@ -127,7 +121,7 @@ import WarmJobs
     #expect(try job(shortestJob, [method, JobOverride(setting: "request.method=get")!]).request.download.method == .get)
   }
 
-  @Test("a header replaces the one of the file, whatever its case") func aHeaderReplacesTheOneOfTheFile() throws {
+  @Test func `a header replaces the one of the file, whatever its case`() throws {
     let file = shortestJob + "request: {headers: {x-token: one, X.Other: two}}\n"
     let headers = ["X-Token:  three: $4 ", "X.Other: \"five\"", "Accept: image/png", "user-agent: six", "X-Empty:"]
     let job = try job(file, headers.map { JobOverride(header: $0, origin: "--header")! })
@@ -140,7 +134,7 @@ import WarmJobs
     )
   }
 
-  @Test("a removed key has its default, and the file's value isn't read") func aRemovedKeyHasItsDefault() throws {
+  @Test func `a removed key has its default, and the file's value isn't read`() throws {
     let file = shortestJob + "report: [{jsn: x}]\ncache: {max-age: soon, mode: only}\nprefetch: {order: lifo, rate: 1/s}\n"
     let removed = ["report", "cache", "prefetch.order", "transform.format"].map { JobOverride(defaultOf: $0) }
     let job = try job(file, removed + [JobOverride(path: "report", value: "{json: a.json}", origin: "--report", appends: true)])
@@ -148,12 +142,12 @@ import WarmJobs
     #expect(job.prefetch.order == .fifo && job.prefetch.limits.rate == 1)
   }
 
-  @Test("an invalid setting is rejected") func whatIsNoSettingIsNone() {
+  @Test func `an invalid setting is rejected`() {
     #expect(JobOverride(setting: "order") == nil)
     #expect(JobOverride(setting: "=x") == nil)
   }
 
-  @Test("a job doesn't need a file") func aJobNeedsNoFile() throws {
+  @Test func `a job doesn't need a file`() throws {
     let manifest = Job.Manifest([Manifest.InlineEntry(text: "https://h/a.png", line: 1)])
     let job = try JobFile.make(
       name: "check",
@@ -167,7 +161,7 @@ import WarmJobs
     #expect(job.cache.mode == .bypass)
   }
 
-  @Test("a job without a file reads its lists as the command line says") func listsAreReadAsTheCommandLineSays() throws {
+  @Test func `a job without a file reads its lists as the command line says`() throws {
     func make(_ reading: [JobOverride], _ overrides: [JobOverride] = []) throws -> Job {
       let lists = [Job.Manifest(named: "a.txt"), Job.Manifest(named: "b.txt")]
       return try JobFile.make(

@@ -19,7 +19,7 @@ private let numbers = (1...40).map(String.init).joined(separator: ", ")
 
   private func mistakes(_ keys: String) -> [String] { WarmJobsTests.mistakes(in: text(keys), environment: Self.secrets) }
 
-  @Test("templates, their variables in order, and signatures reach the job") func values() throws {
+  @Test func `templates, their variables in order, and signatures reach the job`() throws {
     let job = try job(
       text(
         """
@@ -41,7 +41,7 @@ private let numbers = (1...40).map(String.init).joined(separator: ", ")
     #expect(manifest.sign?.service == .imgproxy && manifest.sign?.key == "736563726574" && manifest.sign?.salt == "68656c6c6f")
   }
 
-  @Test("a template may stand alone, and so may a signature") func alone() throws {
+  @Test func `a template may stand alone, and so may a signature`() throws {
     #expect(mistakes("template: \"{url}?w=320\"") == [])
     #expect(mistakes("template: none\nexpand: {}\nsign: none") == [])
     #expect(mistakes("sign: {service: cloudinary, key-env: SECRET}") == [])
@@ -49,7 +49,6 @@ private let numbers = (1...40).map(String.init).joined(separator: ", ")
   }
 
   @Test(
-    "mistakes of templates and signatures are located",
     arguments: [
       "template: \"{url}?w={w}\"",
       "template: \"{url}?w={wdth}\"\nexpand: {width: [1]}",
@@ -79,7 +78,7 @@ private let numbers = (1...40).map(String.init).joined(separator: ", ")
       "format: text\nlazy-attributes: [data-image]",
     ]
   )
-  func mistakesAreLocated(keys: String) {
+  func `mistakes of templates and signatures are located`(keys: String) {
     let found = mistakes(keys)
     #expect(found.count == 1)
     expectGolden(found.first, for: keys)
@@ -87,19 +86,18 @@ private let numbers = (1...40).map(String.init).joined(separator: ", ")
   }
 
   @Test(
-    "no message, description or digest has a secret",
     arguments: [
       "sign: {service: thumbor, key-env: hunter2 x}", "sign: {service: thumbor, key: hunter2}", "sign: hunter2",
       "sign: {service: thumbor, key-env: SECRET, salt-env: hunter2}", "sgn: {key-env: hunter2}", "salt: hunter2",
       "template: \"https://me:hunter2@i.example.com/{x}\"",
     ]
   )
-  func secretsStaySecret(keys: String) throws {
+  func `no message, description or digest has a secret`(keys: String) throws {
     let errors = try #require(throws: JobFileErrors.self) { try job(text(keys), environment: Self.secrets) }
     #expect(!errors.formatted(color: false).contains("hunter2"))
   }
 
-  @Test("options and the job's text don't show a signing key") func options() throws {
+  @Test func `options and the job's text don't show a signing key`() throws {
     let setting = try #require(JobOverride(setting: "manifests.0.sign={service: thumbor, key-env: hunter2 x}"))
     let errors = try #require(throws: JobFileErrors.self) { try job(shortestJob, [setting], environment: Self.secrets) }
     #expect(!errors.formatted(color: false).contains("hunter2"))
@@ -109,7 +107,7 @@ private let numbers = (1...40).map(String.init).joined(separator: ", ")
     #expect(!shown.contains("hunter2"))
   }
 
-  @Test("attributes of images that load later reach pages") func lazyAttributes() throws {
+  @Test func `attributes of images that load later reach pages`() throws {
     let job = try job(text("format: page\nlazy-attributes: [data-image, data-image-srcset]"), environment: Self.secrets)
     #expect(job.manifests.first?.list.lazyAttributes == ["data-image", "data-image-srcset"])
     #expect(mistakes("lazy-attributes: [\(PageRules.usualLazyAttributes.joined(separator: ", "))]") == [])

@@ -12,7 +12,7 @@ import Testing
 import WarmJobs
 
 @Suite struct JobValuesTests {
-  @Test("every network key reaches the job") func everyKeyOfTheNetworkReachesTheJob() throws {
+  @Test func `every network key reaches the job`() throws {
     let job = try job(
       """
       version: 1
@@ -77,7 +77,7 @@ import WarmJobs
     #expect(job.remoteCache == .hit)
   }
 
-  @Test("edges keep their order") func edgesAreReadInTheOrderInWhichTheyStand() throws {
+  @Test func `edges keep their order`() throws {
     let text = shortestJob + "request: {edges: {b: 'Edge.example.com:443', a: '[2001:DB8::1]:8443'}, addresses: public}\n"
     let request = try job(text).request
     #expect(
@@ -89,7 +89,7 @@ import WarmJobs
     #expect(request.download.connection.addresses == .publicOnly)
   }
 
-  @Test("every key reaches the job") func everyKeyReachesTheJob() throws {
+  @Test func `every key reaches the job`() throws {
     let job = try job(
       """
       version: 1
@@ -215,7 +215,7 @@ import WarmJobs
     #expect((job.failOn.empty, job.failOn.unfinished, job.failOn.evicted) == (false, false, true))
   }
 
-  @Test("a transform has its own defaults") func aTransformHasDefaultsOfItsOwn() throws {
+  @Test func `a transform has its own defaults`() throws {
     let plain = try #require(try job(shortestJob + "transform: {}\n").transform)
     #expect(
       plain.resize == Job.Transform.Resize() && plain.encoding.format == nil && plain.encoding.options.quality == 85
@@ -225,7 +225,7 @@ import WarmJobs
     #expect(resized == Job.Transform.Resize(width: nil, height: 9, fit: .inside))
   }
 
-  @Test("every default is the documented one") func everyDefaultIsTheContracts() throws {
+  @Test func `every default is the documented one`() throws {
     let job = try job(shortestJob)
     #expect(job.description == "")
     let manifest = job.manifests[0].list
@@ -282,7 +282,7 @@ import WarmJobs
     #expect(job.failOn.empty && job.failOn.unfinished && job.failOn.evicted)
   }
 
-  @Test("a word or nested keys are both accepted") func aWordOrKeysBelowItAreBothTaken() throws {
+  @Test func `a word or nested keys are both accepted`() throws {
     let plain = try job(shortestJob + "cache: {memory: {}, key: url-without-query, mode: refresh}")
     #expect(plain.cache.memory == Job.Cache.Memory(maxCost: 256 << 20, maxCount: nil))
     #expect(plain.cache.key == .urlWithoutQuery && plain.cache.mode == .refresh)
@@ -296,18 +296,17 @@ import WarmJobs
   }
 
   @Test(
-    "the environment sets the cache directory",
     arguments: [
       (["PREWARM_CACHE_DIR": "/p", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/p"),
       (["PREWARM_CACHE_DIR": "", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/x/prewarm"),
       (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/prewarm"),
     ]
   )
-  func theCacheIsWhereTheEnvironmentSays(environment: [String: String], directory: String) throws {
+  func `the environment sets the cache directory`(environment: [String: String], directory: String) throws {
     #expect(try job(shortestJob, environment: environment).cache.disk.directory == directory)
   }
 
-  @Test("variables are expanded") func variablesAreFilledIn() throws {
+  @Test func `variables are expanded`() throws {
     let text = """
       version: 1
       name: ${NAME}
@@ -321,12 +320,12 @@ import WarmJobs
     #expect(path == "/d$$/a$ $x.txt")
   }
 
-  @Test("missing or broken variables are located") func variablesThatAreMissingOrBrokenHaveTheirPlace() {
+  @Test func `missing or broken variables are located`() {
     let text = shortestJob + "description: a ${GONE} b\ncache: {directory: '${9}/${OPEN'}\n"
     expectGolden(mistakes(in: text).joined(separator: "\n"))
   }
 
-  @Test("columns count characters, and carets count cells") func columnsCountCharactersAndCaretsCountCells() throws {
+  @Test func `columns count characters, and carets count cells`() throws {
     let text = "\u{FEFF}version: 1\r\nname: a\r\ndescription: {日本: x}\r\nmanifests: [{path: 日本, limt: 1}]\r\n"
     let shown = try #require(throws: JobFileErrors.self) { try job(text) }.formatted(color: false)
     expectGolden(shown)

@@ -10,7 +10,7 @@ import WarmJobs
     "IMGPROXY_SALT": "68656c6c6f",
   ]
 
-  @Test("every example and the list of keys match the schema") func everyExampleAndTheListOfKeysFitTheSchema() async throws {
+  @Test func `every example and the list of keys match the schema`() async throws {
     let folders = ["jobs", "scripts/recipes"].map { "\(repository)/\($0)" }
     var documents = [JobKeys.reference()]
     for folder in folders where FileManager.default.fileExists(atPath: folder) {
@@ -32,7 +32,7 @@ import WarmJobs
     }
   }
 
-  @Test("every default and every example is valid") func everyDefaultAndEveryExampleIsGood() async throws {
+  @Test func `every default and every example is valid`() async throws {
     let written = Self.keys.flatMap { key in
       [key.defaultText, key.example].compactMap { $0 }.map { (key.path, job(with: key, $0)) }
     }
@@ -43,7 +43,7 @@ import WarmJobs
     }
   }
 
-  @Test("the schema rejects an impossible value for each key") func whatNoKeyCanHoldIsRefusedForEachKey() async throws {
+  @Test func `the schema rejects an impossible value for each key`() async throws {
     let wrong = Self.keys.flatMap { key in
       ["~", Self.isList(key.type) ? "{a: 1}" : "[1]"].map { ("\(key.path) \($0)", job(with: key, $0)) }
         + [("beside \(key.path)", job(with: key, "\(key.defaultText ?? key.example ?? "{}"), no-such-key: 1"))]
@@ -55,7 +55,7 @@ import WarmJobs
     }
   }
 
-  @Test("required keys and entries are enforced") func requiredKeysAndEntriesAreAskedFor() async throws {
+  @Test func `required keys and entries are enforced`() async throws {
     let documents = [
       "name: a\nmanifests: [{path: a}]", "version: 1\nmanifests: [{path: a}]", "version: 1\nname: a",
       "version: 1\nname: a\nmanifests: []", "version: 1\nname: a\nmanifests: [{format: csv}]",
@@ -71,7 +71,7 @@ import WarmJobs
     }
   }
 
-  @Test("the schema and the command agree on values") func theSchemaAndTheCommandAgreeOnValues() async throws {
+  @Test func `the schema and the command agree on values`() async throws {
     let table = try SchemaValues.table.map { row in
       (row, job(with: try #require(JobKeys.key(at: row.key), "\(row.key)"), row.value))
     }

@@ -82,7 +82,7 @@ import Testing
     #expect(end.bottlenecks.first == BottleneckShare(name: word, fraction: 1), sourceLocation: sourceLocation)
   }
 
-  @Test("the network is the bottleneck if all transfers wait for servers") func allTransfersWaitForTheirServers() async throws {
+  @Test func `the network is the bottleneck if all transfers wait for servers`() async throws {
     let gate = origin.holdAll()
     let job = try job(origin, 4, keys: "prefetch: {concurrency: 2}")
     expect(
@@ -91,13 +91,13 @@ import Testing
     )
   }
 
-  @Test("the network is the bottleneck if the last transfer waits") func theLastTransferWaitsForItsServer() async throws {
+  @Test func `the network is the bottleneck if the last transfer waits`() async throws {
     let gate = origin.holdAll()
     let end = try await end(of: job(origin, 1), heldUpBy: .answers) { _ in gate.open() }
     expect(end, "network")
   }
 
-  @Test("the per-host limit is the bottleneck if one host is full") func oneHostIsFullOfMany() async throws {
+  @Test func `the per-host limit is the bottleneck if one host is full`() async throws {
     let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"), addresses: [.ipv4, .ipv4, .ipv4])
     let gate = origin.hold("/full0.jpg")
     let urls = (0..<3).map { origin.url("/full\($0).jpg") } + (0..<20).map { origin.url("/\($0).jpg", host: 1 + $0 % 2) }
@@ -106,22 +106,20 @@ import Testing
     expect(end, "per-host")
   }
 
-  @Test("the rate is the bottleneck if the next request must wait") func theTimeOfTheNextRequestHasNotCome() async throws {
+  @Test func `the rate is the bottleneck if the next request must wait`() async throws {
     let job = try job(origin, 2) { $0.prefetch.limits.rate = 0.01 }
     let end = try await end(of: job, heldUpBy: .rate) { downloader in pass(.seconds(200), for: downloader) }
     expect(end, "rate")
   }
 
-  @Test("the rate is the bottleneck if a host asked for a pause") func aHostHasAskedForAPause() async throws {
+  @Test func `the rate is the bottleneck if a host asked for a pause`() async throws {
     let image = Behaviour.body(SampleImages.jpeg(1), type: "image/jpeg")
     origin.set("/0.jpg", .sequence([.status(429, headers: ["Retry-After": "30"]), image]))
     let end = try await end(of: job(origin, 1), heldUpBy: .pause) { downloader in pass(.seconds(60), for: downloader) }
     expect(end, "rate")
   }
 
-  @Test("the network is the bottleneck if a failed request waits for its retry") func aRequestThatFailedWaitsForItsNextTry()
-    async throws
-  {
+  @Test func `the network is the bottleneck if a failed request waits for its retry`() async throws {
     origin.set("/0.jpg", .sequence([.status(500), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
     let job = try job(origin, 1) { job in
       (job.request.download.retries, job.request.download.backoff.initial, job.request.download.backoff.maximum) = (
@@ -138,7 +136,7 @@ import Testing
     downloader.forgetFailures()
   }
 
-  @Test("decoding is the bottleneck if images wait for it") func imagesWaitToBeDecoded() async throws {
+  @Test func `decoding is the bottleneck if images wait for it`() async throws {
     let door = Door()
     let job = try job(origin, sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 2, keys: "verify: {decode: full}")
     let end = try await end(of: job, heldUpBy: .coding, change: { $0.coders.add(HeldCoder(door: door)) }) { _ in door.open() }
@@ -155,7 +153,7 @@ import Testing
     }
   }
 
-  @Test("the disk is the bottleneck if images wait to be written") func imagesWaitToBeWritten() async throws {
+  @Test func `the disk is the bottleneck if images wait to be written`() async throws {
     let (door, taken) = (Door(), Door())
     let end = try await end(
       of: job(origin, 3),
@@ -176,7 +174,7 @@ import Testing
     expect(end, "disk")
   }
 
-  @Test("the manifest is the bottleneck while it is fetched") func aManifestIsStillFetched() async throws {
+  @Test func `the manifest is the bottleneck while it is fetched`() async throws {
     origin.set("/list.txt", .body(Array(origin.url("/1.jpg").utf8), type: "text/plain"))
     let gate = origin.hold("/list.txt")
     let list = try BaseURL(origin.url("/list.txt"))
@@ -185,7 +183,7 @@ import Testing
     expect(end, "manifest")
   }
 
-  @Test("the manifest is the bottleneck if a pipe is silent") func aPipeGivesNothing() async throws {
+  @Test func `the manifest is the bottleneck if a pipe is silent`() async throws {
     let pipe = runs.folder.file("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
     // Open at both ends, so that opening doesn't block.
@@ -197,7 +195,7 @@ import Testing
     expect(end, "manifest")
   }
 
-  @Test("lookups are the bottleneck while they are busy") func whoLooksUpIsBusy() async throws {
+  @Test func `lookups are the bottleneck while they are busy`() async throws {
     let door = Door()
     let end = try await end(of: job(origin, 1), heldUpBy: .lookingUp, onMiss: { door.pass() }) { _ in door.open() }
     expect(end, "cpu")

@@ -22,20 +22,18 @@ import Testing
     try bound([bottleneck: 900], keys: keys).sentence
   }
 
-  @Test("the largest bottleneck is named with advice") func thePartThatHeldLongestIsNamedWithWhatToDo() throws {
+  @Test func `the largest bottleneck is named with advice`() throws {
     expectGolden(try bound([.concurrency: 300, .hosts: 400, .writing: 290], peak: 8).sentence)
     expectGolden(try bound([.concurrency: 900, .hosts: 90]).sentence)
   }
 
-  @Test("related bottlenecks add up, with advice for the largest part")
-  func whatBelongsTogetherIsAddedUpAndItsLargestPartIsAdvisedOn() throws {
+  @Test func `related bottlenecks add up, with advice for the largest part`() throws {
     let bound = try bound([.hosts: 400, .lookingUp: 150, .transferring: 160, .checking: 140])
     expectGolden(bound.sentence)
     #expect(bound.shares == [BottleneckShare(name: "cpu", fraction: 0.45), BottleneckShare(name: "per-host", fraction: 0.4)])
   }
 
-  @Test("every bottleneck has a name", arguments: Bottleneck.allCases)
-  func words(bottleneck: Bottleneck) throws {
+  @Test(arguments: Bottleneck.allCases) func `every bottleneck has a name`(bottleneck: Bottleneck) throws {
     let words = [
       Bottleneck.input: "manifest", .reading: "manifest", .lookingUp: "cpu", .concurrency: "network", .hosts: "per-host",
       .rate: "rate", .pause: "rate", .retry: "network", .answers: "network", .transferring: "cpu", .coding: "decoding",
@@ -46,23 +44,23 @@ import Testing
     #expect(bound.shares.map(\.name) == [words[bottleneck]])
   }
 
-  @Test("a bottleneck of a quarter of the run or less isn't named") func whatHeldForAQuarterOfTheRunOrLessIsNotNamed() throws {
+  @Test func `a bottleneck of a quarter of the run or less isn't named`() throws {
     #expect(try bound([.concurrency: 250]).sentence == nil)
     #expect(try bound([.concurrency: 251]).sentence != nil)
     #expect(try bound([.concurrency: 250]).shares == [BottleneckShare(name: "network", fraction: 0.25)])
   }
 
-  @Test("a very short run gets no advice") func aVeryShortRunNeedsNoAdvice() throws {
+  @Test func `a very short run gets no advice`() throws {
     #expect(try bound([.hosts: 50], duration: .milliseconds(60)).sentence == nil)
     #expect(try bound([.hosts: 51], duration: .milliseconds(60)).sentence != nil)
   }
 
-  @Test("a share never exceeds the run") func aShareIsNeverMoreThanTheRun() throws {
+  @Test func `a share never exceeds the run`() throws {
     #expect(try bound([.hosts: 2000]).shares == [BottleneckShare(name: "per-host", fraction: 1)])
     #expect(try bound([:], duration: .zero).shares.isEmpty)
   }
 
-  @Test("the advice names the job's own keys") func theAdviceIsOfTheJobsOwnKeys() throws {
+  @Test func `the advice names the job's own keys`() throws {
     expectGolden(try sentence(.coding), for: "coding")
     expectGolden(try sentence(.coding, keys: "verify: {decode: full}\n"), for: "coding, verify: {decode: full}")
     expectGolden(try sentence(.coding, keys: "verify: {strict: true}\n"), for: "coding, verify: {strict: true}")
@@ -74,7 +72,7 @@ import Testing
     expectGolden(try sentence(.pause), for: "pause")
   }
 
-  @Test("the advice never exceeds the job's transfer limit") func moreTransfersThanTheJobMayUseAreNotClaimed() throws {
+  @Test func `the advice never exceeds the job's transfer limit`() throws {
     // An earlier job of the command may have used more.
     #expect(try bound([.hosts: 500], peak: 64).sentence?.hasPrefix("per-host: 32 of 32 ") == true)
   }

@@ -47,8 +47,7 @@ import Testing
     "good/animated.png", "avif/photo.avif", "good/deep.png",
   ]
 
-  @Test("the sheet shows the latest and the largest images of every format, with an animation's first frame")
-  func latestAndLargest() throws {
+  @Test func `the sheet shows the latest and the largest images of every format, with an animation's first frame`() throws {
     let origin = try serve(Self.still)
     var job = try job(Self.still.map { origin.url("/\($0)") })
     job.verify.rules.contentType = .ignore
@@ -62,14 +61,12 @@ import Testing
     #expect(Set(all.compactMap(\.format)).count >= 4)
   }
 
-  @Test("a job without an HTML report makes no pictures")
-  func none() throws {
+  @Test func `a job without an HTML report makes no pictures`() throws {
     let origin = try serve(Self.still)
     #expect(try runs.run(runs.job(urls: [origin.url("/good/photo.jpg")])).report.thumbnails.isEmpty)
   }
 
-  @Test("hits aren't shown as new, and credentials are masked")
-  func hits() throws {
+  @Test func `hits aren't shown as new, and credentials are masked`() throws {
     let origin = try serve(Self.still)
     let job = try job([origin.url("/good/photo.jpg").replacing("http://", with: "http://user:secret@")])
     let all = try thumbnails(job)
@@ -77,8 +74,7 @@ import Testing
     #expect(try thumbnails(job).isEmpty)
   }
 
-  @Test("rejected images are shown with their failure, as far as they decode")
-  func refused() throws {
+  @Test func `rejected images are shown with their failure, as far as they decode`() throws {
     let names = [
       "broken/cut.jpg", "broken/cut.png", "broken/bad-crc.png", "broken/page.jpg", "broken/gif-inside.jpg", "good/rgb.png",
     ]
@@ -99,8 +95,7 @@ import Testing
     #expect(large.failure?.kind == .dimensions && large.format == .png && large.width > 1)
   }
 
-  @Test("at most twelve of a kind are kept")
-  func bounded() throws {
+  @Test func `at most twelve of a kind are kept`() throws {
     let origin = try Origin()
     origin.setFallback { request in
       request.path.hasPrefix("/bad")
@@ -114,8 +109,8 @@ import Testing
 
   private enum Way: CaseIterable { case inFile, inMemory, inPart }
 
-  @Test("large images are shown too, from the cache, directly, or from their kept part", arguments: Way.allCases)
-  private func large(way: Way) throws {
+  @Test(arguments: Way.allCases)
+  private func `large images are shown too, from the cache, directly, or from their kept part`(way: Way) throws {
     let origin = try Origin()
     origin.setFallback { request in
       let number = Int(request.path.dropFirst()) ?? 0
@@ -135,8 +130,7 @@ import Testing
     #expect(all.filter { $0.reason == .latest }.count == (way == .inMemory ? 0 : 12))
   }
 
-  @Test("a probe's prefix is shown if it decodes to something, and omitted otherwise")
-  func probed() throws {
+  @Test func `a probe's prefix is shown if it decodes to something, and omitted otherwise`() throws {
     let origin = try Origin()
     let photo = Fixtures.bytes("images/good/photo.jpg")
     origin.set("/whole", .ranged(photo, type: "image/jpeg"))
@@ -152,10 +146,9 @@ import Testing
   }
 
   @Test(
-    "one of each placeholder is shown under the report's first URL",
     arguments: [Job.Verify.Placeholders.report, .fail, .ignore]
   )
-  func placeholders(rule: Job.Verify.Placeholders) throws {
+  func `one of each placeholder is shown under the report's first URL`(rule: Job.Verify.Placeholders) throws {
     let origin = try Origin()
     origin.setFallback { request in
       .body(
@@ -176,8 +169,7 @@ import Testing
     #expect(all.filter { $0.reason == .failed }.isEmpty)
   }
 
-  @Test("an image that claims to be huge makes no picture and takes no memory")
-  func bombs() throws {
+  @Test func `an image that claims to be huge makes no picture and takes no memory`() throws {
     let origin = try Origin()
     origin.set("/vast", .body(SampleImages.lyingPNG(width: 60_000, height: 60_000), type: "image/png"))
     origin.set("/long", .body(SampleImages.lyingPNG(width: 9_000, height: 11_000), type: "image/png"))
@@ -217,8 +209,7 @@ import Testing
     return report.thumbnails.count
   }
 
-  @Test("an interrupted run spends one second on pictures, and others ten")
-  func interrupted() throws {
+  @Test func `an interrupted run spends one second on pictures, and others ten`() throws {
     #expect(try pictures(isInterrupted: false) == 24)
     // Two images, which are among the latest, and may be among the largest.
     #expect((2...4).contains(try pictures(isInterrupted: true)))

@@ -51,9 +51,7 @@ import Testing
     Array(("<sitemapindex>" + paths.map { "<sitemap><loc>\(origin.url($0))</loc></sitemap>" }.joined() + "</sitemapindex>").utf8)
   }
 
-  @Test("images of sitemaps are warmed, and a missing sitemap is reported") func imagesOfSitemapsAreWarmedAndALostSitemapIsTold()
-    async throws
-  {
+  @Test func `images of sitemaps are warmed, and a missing sitemap is reported`() async throws {
     let origin = try Origin()
     origin.set("/index.xml", .redirect(to: "/moved/index.xml"))
     origin.set("/moved/index.xml", .body(index(origin, "/1.xml", "/gone.xml", "/2.xml"), type: "application/xml"))
@@ -76,9 +74,7 @@ import Testing
     #expect(!left.contains { $0.contains("spool") })
   }
 
-  @Test("images start while other sitemaps are still being fetched") func imagesStartWhileOtherSitemapsAreStillFetched()
-    async throws
-  {
+  @Test func `images start while other sitemaps are still being fetched`() async throws {
     let origin = try Origin()
     origin.set("/index.xml", .body(index(origin, "/1.xml", "/2.xml")))
     origin.set("/1.xml", .body(Array(images(origin, 1...2).utf8)))
@@ -93,7 +89,7 @@ import Testing
     #expect(try await report.exitStatus == .withinLimits)
   }
 
-  @Test("a stopped run doesn't wait for a manifest") func aStoppedRunDoesNotWaitForAManifest() async throws {
+  @Test func `a stopped run doesn't wait for a manifest`() async throws {
     let origin = try Origin()
     let gate = origin.hold("/list.txt")
     let control = RunControl()
@@ -105,9 +101,7 @@ import Testing
     gate.open()
   }
 
-  @Test("a large list arrives in pieces and restarts if it breaks off") func aLargeListComesInPiecesAndIsBegunAnewWhereItBreaks()
-    async throws
-  {
+  @Test func `a large list arrives in pieces and restarts if it breaks off`() async throws {
     let origin = try Origin()
     _ = images(origin, 1...2)
     let padding = String(repeating: "# nothing here\n", count: 60_000)
@@ -121,9 +115,7 @@ import Testing
     #expect(report.manifests.map(\.path) == [origin.url("/list.txt")])
   }
 
-  @Test("sitemaps of other origins get none of the job's secrets") func sitemapsOfOtherOriginsGetNothingOfTheJobsOwn()
-    async throws
-  {
+  @Test func `sitemaps of other origins get none of the job's secrets`() async throws {
     let origin = try Origin()
     let other = try Origin()
     let own = [origin.url("/index.xml"), origin.url("/1.xml")]
@@ -143,7 +135,7 @@ import Testing
     for name in ["X-Token", "Authorization", "Cookie"] { #expect(other.requests.first?.headers[name] == nil) }
   }
 
-  @Test("Content-Encoding is decoded") func contentEncodingIsUndone() async throws {
+  @Test func `Content-Encoding is decoded`() async throws {
     let origin = try Origin()
     let text = Array(images(origin, 1...2).utf8)
     origin.set("/s.xml", .body(stored(text), headers: ["Content-Encoding": "gzip"]))
@@ -153,7 +145,7 @@ import Testing
     #expect(report.totals.urls == 2 && report.repeats.urls == 2)
   }
 
-  @Test("credentials are shown nowhere") func credentialsShowNowhere() async throws {
+  @Test func `credentials are shown nowhere`() async throws {
     let origin = try Origin()
     let url = origin.url("/gone.xml").replacing("http://", with: "http://user:secret@")
     let report = try await run(job(url))
@@ -163,7 +155,7 @@ import Testing
     #expect(origin.requests.first?.headers["Authorization"] == "Basic dXNlcjpzZWNyZXQ=")
   }
 
-  @Test("a mode that makes no request rejects fetched manifests") func whatMakesNoRequestRefusesThem() throws {
+  @Test func `a mode that makes no request rejects fetched manifests`() throws {
     var only = try job("http://127.0.0.1:9/list.txt")
     only.cache.mode = .only
     for isDryRun in [false, true] {

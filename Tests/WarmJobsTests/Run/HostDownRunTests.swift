@@ -17,8 +17,7 @@ import WarmJobs
     return configuration
   }()
 
-  @Test("a host that is down gets few requests, its other URLs fail as host-down, and other hosts aren't delayed")
-  func aDeadHostIsGivenUp() throws {
+  @Test func `a host that is down gets few requests, its other URLs fail as host-down, and other hosts aren't delayed`() throws {
     let port = RefusedPort()
     let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"))
     let urls = (0..<500).map { port.url("/\($0).jpg") } + (0..<20).map { origin.url("/\($0).jpg") }
@@ -32,8 +31,7 @@ import WarmJobs
     withExtendedLifetime(port) {}
   }
 
-  @Test("a host that returns during its pause gets all remaining requests")
-  func aHostThatComesBack() throws {
+  @Test func `a host that returns during its pause gets all remaining requests`() throws {
     let origin = try Origin()
     origin.setFallback { $0.sequence <= 6 ? .close : .body(SampleImages.jpeg($0.sequence), type: "image/jpeg") }
     let job = try runs.job(urls: (0..<100).map { origin.url("/\($0).jpg") }, keys: "prefetch: {per-host: 1}")

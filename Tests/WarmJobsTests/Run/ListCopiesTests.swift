@@ -60,7 +60,7 @@ import Testing
     origin.requests.filter { $0.path == path }.map { $0.headers["If-None-Match"] }
   }
 
-  @Test("a list that hasn't changed isn't sent again, and one that has changed is") func unchangedList() async throws {
+  @Test func `a list that hasn't changed isn't sent again, and one that has changed is`() async throws {
     let origin = try Origin()
     let index = Array("<sitemapindex><sitemap><loc>\(origin.url("/1.xml"))</loc></sitemap></sitemapindex>".utf8)
     origin.set("/index.xml", conditional(index, etag: "\"i\""))
@@ -76,7 +76,7 @@ import Testing
     #expect(copies.count == 2)
   }
 
-  @Test("a damaged copy is fetched again", arguments: [0, 1]) func damagedCopy(kind: Int) async throws {
+  @Test(arguments: [0, 1]) func `a damaged copy is fetched again`(kind: Int) async throws {
     let origin = try Origin()
     origin.set("/1.xml", conditional(sitemap(origin, 1), etag: "\"1\""))
     _ = try await run(origin.url("/1.xml"))
@@ -90,7 +90,7 @@ import Testing
     #expect(validators(origin, "/1.xml").last == "\"1\"")
   }
 
-  @Test("requests with other headers have other copies, whose names don't show them") func otherHeaders() async throws {
+  @Test func `requests with other headers have other copies, whose names don't show them`() async throws {
     let origin = try Origin()
     origin.set("/1.xml", conditional(sitemap(origin, 1), etag: "\"1\""))
     _ = try await run(origin.url("/1.xml"))
@@ -99,7 +99,7 @@ import Testing
     #expect(Set(copies).count == 2 && copies.allSatisfy { $0.count == 32 })
   }
 
-  @Test("a redirect to another list is fetched again") func changedRedirect() async throws {
+  @Test func `a redirect to another list is fetched again`() async throws {
     let origin = try Origin()
     for number in 1...2 {
       let body = sitemap(origin, number)
@@ -122,10 +122,9 @@ import Testing
   }
 
   @Test(
-    "no copy is kept without a validator, or against the server's will",
     arguments: [[:], ["ETag": "\"1\"", "Cache-Control": "no-store"], ["ETag": "\"1\"", "Vary": "*"]] as [[String: String]]
   )
-  func notKept(headers: [String: String]) async throws {
+  func `no copy is kept without a validator, or against the server's will`(headers: [String: String]) async throws {
     let origin = try Origin()
     let body = sitemap(origin, 1)
     origin.set("/1.xml", .body(body, headers: HeaderFields(headers.map { ($0.key, $0.value) })))
@@ -134,16 +133,15 @@ import Testing
   }
 
   @Test(
-    "a run without a cache, or with cookies, keeps no copies",
     arguments: [("bypass", ""), ("use", "request: {cookies: true}\n")]
-  ) func withoutCopies(mode: String, keys: String) async throws {
+  ) func `a run without a cache, or with cookies, keeps no copies`(mode: String, keys: String) async throws {
     let origin = try Origin()
     origin.set("/1.xml", conditional(sitemap(origin, 1), etag: "\"1\""))
     for _ in 0..<2 { #expect(try await run(origin.url("/1.xml"), mode: mode, keys: keys).totals.urls == 1) }
     #expect(validators(origin, "/1.xml") == [nil, nil] && copies.isEmpty)
   }
 
-  @Test("a copy that can't be written is a warning") func unwritableFolder() async throws {
+  @Test func `a copy that can't be written is a warning`() async throws {
     let origin = try Origin()
     origin.set("/1.xml", conditional(sitemap(origin, 1), etag: "\"1\""))
     _ = try await run(origin.url("/1.xml"))
@@ -154,7 +152,7 @@ import Testing
     expectGolden(report.warnings.first)
   }
 
-  @Test("beyond the limit, the copies that weren't used for longest are removed") func limit() throws {
+  @Test func `beyond the limit, the copies that weren't used for longest are removed`() throws {
     let cache = try ImageCache(ImageCache.Configuration(directory: folder.file("cache")))
     let copies = ListCopies(in: cache, maximumBytes: 10_000)
     let list = try FileBytes(folder.write([UInt8](repeating: 7, count: 2_000), to: "list"))

@@ -32,8 +32,8 @@ import WarmJobs
     (1...count).map { origin.url("/lost/\($0)", host: host) }
   }
 
-  @Test("ten URLs of a host with the same bytes are reported, and good", arguments: ["use", "bypass"])
-  func reported(mode: String) throws {
+  @Test(arguments: ["use", "bypass"])
+  func `ten URLs of a host with the same bytes are reported, and good`(mode: String) throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 10) + [origin.url("/own")], .report)
     job.cache.mode = mode == "use" ? .use : .bypass
@@ -48,16 +48,14 @@ import WarmJobs
     }
   }
 
-  @Test("nine URLs aren't a placeholder, and with placeholders ignored nothing is reported")
-  func below() throws {
+  @Test func `nine URLs aren't a placeholder, and with placeholders ignored nothing is reported`() throws {
     let origin = try makeOrigin()
     #expect(try runs.run(job(lost(origin, 9))).report.placeholders.isEmpty)
     let (report, _, _) = try runs.run(job(lost(origin, 30), .ignore))
     #expect(report.placeholders.isEmpty && report.duplicates == Duplicates(bodies: 1, urls: 30) && report.totals.failed == 0)
   }
 
-  @Test("from the tenth URL on the same bytes fail, nothing is stored or blacklisted, and a re-run agrees")
-  func failing() throws {
+  @Test func `from the tenth URL on the same bytes fail, nothing is stored or blacklisted, and a re-run agrees`() throws {
     let origin = try makeOrigin()
     let job = try job(lost(origin, 15) + [origin.url("/own")])
     for run in 1...3 {
@@ -75,10 +73,9 @@ import WarmJobs
     #expect(origin.requests.count == 16 + 6 + 6)
   }
 
-  @Test(
-    "cached images count, a hit beyond the ninth is requested again, and the old record stays if nothing improves"
-  )
-  func cachedBefore() throws {
+  @Test func `cached images count, a hit beyond the ninth is requested again, and the old record stays if nothing improves`()
+    throws
+  {
     let origin = try makeOrigin()
     #expect(try runs.run(job(lost(origin, 12), .report)).report.totals.downloaded == 12)
     let (report, rows, _) = try runs.run(job(lost(origin, 12)))
@@ -92,8 +89,7 @@ import WarmJobs
     #expect(try runs.run(job(lost(origin, 12), .report)).report.totals.hitDisk == 12)
   }
 
-  @Test("a 304 for a placeholder keeps it a placeholder")
-  func notModified() throws {
+  @Test func `a 304 for a placeholder keeps it a placeholder`() throws {
     let origin = try Origin()
     origin.setFallback { request in
       request.headers["If-None-Match"] == nil
@@ -108,8 +104,7 @@ import WarmJobs
     #expect(rows.filter { $0.kind == "placeholder" }.count == 3 && report.placeholders.map(\.urls) == [12])
   }
 
-  @Test("hosts and images are counted separately")
-  func apart() throws {
+  @Test func `hosts and images are counted separately`() throws {
     let origin = try makeOrigin(hosts: 2)
     let urls = lost(origin, 9) + lost(origin, 9, host: 1) + (0..<20).map { origin.url("/own/\($0)") }
     let (report, _, _) = try runs.run(job(urls))
@@ -117,8 +112,7 @@ import WarmJobs
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 18))
   }
 
-  @Test("a repeated or respelled URL counts once, and the first nine stay good")
-  func repeated() throws {
+  @Test func `a repeated or respelled URL counts once, and the first nine stay good`() throws {
     let origin = try makeOrigin()
     let nine = lost(origin, 9)
     let otherwise = nine.map { $0.replacing("http:", with: "HTTP:") + "#part" }
@@ -131,8 +125,7 @@ import WarmJobs
     }
   }
 
-  @Test("URLs that cache.key merges count once")
-  func keyRule() throws {
+  @Test func `URLs that cache.key merges count once`() throws {
     let origin = try makeOrigin()
     let urls = (1...20).map { origin.url("/lost?v=\($0)") }
     var job = try job(urls)
@@ -143,8 +136,7 @@ import WarmJobs
     }
   }
 
-  @Test("edges and variants of a URL count once")
-  func variants() throws {
+  @Test func `edges and variants of a URL count once`() throws {
     let origin = try makeOrigin(hosts: 2)
     var job = try job((1...5).map { "http://img.example:81/lost/\($0)" })
     job.request.edges = zip(["a", "b"], origin.ports).map { Job.Request.Edge(name: $0, host: "127.0.0.1", port: $1) }
@@ -154,8 +146,8 @@ import WarmJobs
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 5))
   }
 
-  @Test("entries that join another's request aren't counted", arguments: [Job.Verify.Placeholders.report, .fail])
-  func shared(rule: Job.Verify.Placeholders) throws {
+  @Test(arguments: [Job.Verify.Placeholders.report, .fail])
+  func `entries that join another's request aren't counted`(rule: Job.Verify.Placeholders) throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 9).flatMap { [$0, $0, $0] }, rule)
     job.prefetch.limits.concurrency = 16
@@ -164,8 +156,8 @@ import WarmJobs
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 9))
   }
 
-  @Test("a probe compares small images whole and larger ones by prefix, and HEAD has none", arguments: [0, 200_000])
-  func probing(padding: Int) throws {
+  @Test(arguments: [0, 200_000])
+  func `a probe compares small images whole and larger ones by prefix, and HEAD has none`(padding: Int) throws {
     let origin = try Origin()
     origin.setFallback { request in
       // They have the same prefix, but different lengths unless they are lost.
@@ -182,8 +174,8 @@ import WarmJobs
     #expect(head.totals.checked == 31 && head.placeholders.isEmpty && head.duplicates == Duplicates())
   }
 
-  @Test("a transformed image is recognised by its stored bytes, so a re-run agrees", arguments: [true, false])
-  func transformed(keepsOriginal: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a transformed image is recognised by its stored bytes, so a re-run agrees`(keepsOriginal: Bool) throws {
     let origin = try makeOrigin()
     let keys = "transform: {resize: {width: 16, height: 16}, format: png, keep-original: \(keepsOriginal)}"
     var job = try job(lost(origin, 12), keys: keys)
@@ -201,8 +193,7 @@ import WarmJobs
     #expect(report.totals.hitDisk == 9 && report.totals.failed == 3)
   }
 
-  @Test("images in memory count like those on disk")
-  func inMemory() throws {
+  @Test func `images in memory count like those on disk`() throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 12) + lost(origin, 12))
     job.cache.memory = Job.Cache.Memory(maxCost: 10 << 20, maxCount: nil)
@@ -213,8 +204,7 @@ import WarmJobs
     #expect(try runs.run(job).report.placeholders.map(\.urls) == [12])
   }
 
-  @Test("credentials are masked in a placeholder's first URL")
-  func secrets() throws {
+  @Test func `credentials are masked in a placeholder's first URL`() throws {
     let origin = try makeOrigin()
     let urls = lost(origin, 11).map { $0.replacing("http://", with: "http://user:secret@") }
     let (report, rows, _) = try runs.run(job(urls))
@@ -224,8 +214,7 @@ import WarmJobs
     #expect(report.placeholders.first?.firstURL.contains("secret") == false)
   }
 
-  @Test("a run's timeline adds up to its totals, with and without progress")
-  func timeline() throws {
+  @Test func `a run's timeline adds up to its totals, with and without progress`() throws {
     let origin = try makeOrigin()
     let (report, _, _) = try runs.run(job(lost(origin, 12)))
     let timeline = try #require(report.timeline)

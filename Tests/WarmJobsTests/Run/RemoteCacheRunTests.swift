@@ -33,8 +33,7 @@ import WarmJobs
     return origin
   }
 
-  @Test("a caching proxy misses on the first run and hits later, by its own header and the origin's count")
-  func missThenHit() async throws {
+  @Test func `a caching proxy misses on the first run and hits later, by its own header and the origin's count`() async throws {
     let origin = try origin()
     let nginx = try await cache(before: origin, minimumUses: 3)
     var job = try runs.job(urls: (0..<10).map { nginx.url("/\($0)") })
@@ -52,8 +51,7 @@ import WarmJobs
     #expect(origin.requests.count == 30)
   }
 
-  @Test("if a hit is required, an image that the proxy lacks fails and isn't stored, and others are")
-  func hitRule() async throws {
+  @Test func `if a hit is required, an image that the proxy lacks fails and isn't stored, and others are`() async throws {
     let origin = try origin()
     let nginx = try await cache(before: origin, minimumUses: 3)
     var job = try runs.job(urls: [nginx.url("/1"), nginx.url("/2")])

@@ -4,7 +4,7 @@ import Testing
 @testable import WarmJobs
 
 @Suite struct SpooledFetchTests {
-  @Test("without a free descriptor a fetch fails with a message") func withoutADescriptorItIsRefusedWithASentence() async {
+  @Test func `without a free descriptor a fetch fails with a message`() async {
     // In its own process, since the limit applies to the whole process.
     await #expect(processExitsWith: .success) {
       var limit = rlimit(rlim_cur: 0, rlim_max: 0)

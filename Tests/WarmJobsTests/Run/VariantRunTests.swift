@@ -15,8 +15,7 @@ import WarmJobs
     Job.Request.Variant("png", "Accept", "image/png"), Job.Request.Variant("jpeg", "accept", "image/jpeg"),
   ]
 
-  @Test("each entry is fetched once per variant, stored apart, and a second run has only hits")
-  func variants() throws {
+  @Test func `each entry is fetched once per variant, stored apart, and a second run has only hits`() throws {
     let origin = try makeNegotiatingOrigin()
     var job = try runs.job(urls: ["/a", "/b"].map { origin.url($0) }, keys: "request: {accept: image/webp}")
     job.request.variants = formats
@@ -42,8 +41,7 @@ import WarmJobs
     #expect(origin.requests.count == 4)
   }
 
-  @Test("images from a folder have the identities that the job's runs use")
-  func importedIdentities() throws {
+  @Test func `images from a folder have the identities that the job's runs use`() throws {
     let url = "https://a.com/1.jpg"
     var job = try runs.job(urls: [url])
     job.request.auth = Credential(user: "u", password: "p")
@@ -59,8 +57,7 @@ import WarmJobs
     #expect(error?.description.contains("in 2 ways") == true)
   }
 
-  @Test("a variant's headers replace the job's of the same name and keep the others")
-  func headersAreReplaced() throws {
+  @Test func `a variant's headers replace the job's of the same name and keep the others`() throws {
     let origin = try makeNegotiatingOrigin()
     var job = try runs.job(urls: [origin.url("/a")], keys: "request: {headers: {X-A: job, X-B: job}, accept: image/gif}")
     job.request.variants = [
@@ -80,8 +77,8 @@ import WarmJobs
     )
   }
 
-  @Test("entries go URL by URL, with all variants of one before the next", arguments: ["fifo", "lifo"])
-  func order(order: String) throws {
+  @Test(arguments: ["fifo", "lifo"])
+  func `entries go URL by URL, with all variants of one before the next`(order: String) throws {
     let origin = try makeNegotiatingOrigin()
     let paths = ["/1", "/2", "/3"]
     var job = try runs.job(urls: paths.map { origin.url($0) }, keys: "prefetch: {concurrency: 1, order: \(order)}")
@@ -91,8 +88,7 @@ import WarmJobs
     #expect(origin.requests.map { "\($0.path) \($0.headers["Accept"] ?? "-")" } == expected)
   }
 
-  @Test("invalid and filtered lines count once, and limit counts entries")
-  func whatIsCounted() throws {
+  @Test func `invalid and filtered lines count once, and limit counts entries`() throws {
     let origin = try makeNegotiatingOrigin()
     let urls = ["http://", origin.url("/skip"), origin.url("/1"), origin.url("/2"), origin.url("/3")]
     var job = try runs.job(urls: urls, manifest: ", exclude: [\"/skip\"], limit: 2", keys: "fail-on: {failures: 1}")
@@ -103,8 +99,7 @@ import WarmJobs
     #expect(rows.filter { $0.outcome != "downloaded" }.allSatisfy { $0.variant == nil })
   }
 
-  @Test("many entries at once keep their rows apart, even if the window is smaller than one entry's variants")
-  func manyEntries() throws {
+  @Test func `many entries at once keep their rows apart, even if the window is smaller than one entry's variants`() throws {
     let origin = try Origin()
     origin.setFallback { request in
       let number = Int(request.path.dropFirst()) ?? 0
@@ -121,8 +116,7 @@ import WarmJobs
     #expect(report.failures.allSatisfy { $0.variant.name?.hasPrefix("n") == true && $0.variant.edge == nil })
   }
 
-  @Test("each edge gets each entry under its own host name, URL by URL, and counts as a host")
-  func edges() throws {
+  @Test func `each edge gets each entry under its own host name, URL by URL, and counts as a host`() throws {
     let origin = try makeNegotiatingOrigin(hosts: 2)
     let urls = ["/1", "/2", "/3"].map { "http://img.example:81\($0)" }
     var job = try runs.job(urls: urls, keys: "prefetch: {concurrency: 1}")

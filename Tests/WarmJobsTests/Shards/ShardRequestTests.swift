@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test("the requested shard is used", arguments: ["1/1", "2/5", "65536/65536", "auto/3", "auto"]) func whatIsAskedForIsGot(
+  @Test(arguments: ["1/1", "2/5", "65536/65536", "auto/3", "auto"]) func `the requested shard is used`(
     text: String
   ) {
     let expected = ["auto/3": "2/3", "auto": "2/7"][text] ?? text
@@ -22,7 +22,6 @@ import Testing
   }
 
   @Test(
-    "an invalid shard is rejected",
     arguments: [
       "",
       "5",
@@ -42,7 +41,7 @@ import Testing
       "1/99999999999999999999",
     ]
   )
-  func whatIsNoShardIsRefused(text: String) {
+  func `an invalid shard is rejected`(text: String) {
     expectGolden(meaning(text), for: text)
   }
 
@@ -94,7 +93,7 @@ import Testing
     return variables
   }
 
-  @Test("the scheduler's variables give the task's number", arguments: tasks) func theSchedulerSaysWhichTaskThisIs(
+  @Test(arguments: tasks) func `the scheduler's variables give the task's number`(
     environment: [String: String],
     text: String,
     expected: String?
@@ -106,7 +105,7 @@ import Testing
     #expect(meaning == expected)
   }
 
-  @Test("a numbered shard ignores the scheduler") func aNumberedShardAsksNoScheduler() {
+  @Test func `a numbered shard ignores the scheduler`() {
     #expect(meaning("2/5", ["CI_NODE_INDEX": "x", "PARALLEL_SEQ": "9"]) == "2/5")
   }
 }

@@ -9,20 +9,20 @@ import Testing
 @Suite struct ShardedJobTests {
   private let rates = "prefetch: {rate: 100/s, per-host-rate: 10/s}\n"
 
-  @Test("sharding by URL divides all rates") func byURLAllRatesAreShared() throws {
+  @Test func `sharding by URL divides all rates`() throws {
     let shard = try job(shortestJob + rates).sharded(ShardNumber(index: 2, count: 5))
     #expect(shard.prefetch.limits.rate == 20 && shard.prefetch.limits.perHostRate == 2)
     #expect(shard.shard == Shard(index: 2, count: 5, by: .url))
   }
 
-  @Test("sharding by host gives a host's rate to its shard") func byHostTheRateOfAHostIsItsShardsOwn() throws {
+  @Test func `sharding by host gives a host's rate to its shard`() throws {
     let shard = try job(shortestJob + rates + "shard-by: host\n").sharded(ShardNumber(index: 2, count: 5))
     #expect(shard.prefetch.limits.rate == 20 && shard.prefetch.limits.perHostRate == 10)
     #expect(shard.shard == Shard(index: 2, count: 5, by: .host) && shard.identity.title == "homepage, shard 2 of 5")
   }
 
-  @Test("rates are divided by the shards that run at once", arguments: [(1, 100.0, 10.0), (2, 50, 5), (5, 20, 2), (16, 20, 2)])
-  func atOnce(count: Int, rate: Double, perHostRate: Double) throws {
+  @Test(arguments: [(1, 100.0, 10.0), (2, 50, 5), (5, 20, 2), (16, 20, 2)])
+  func `rates are divided by the shards that run at once`(count: Int, rate: Double, perHostRate: Double) throws {
     let job = try job(shortestJob + rates)
     let byURL = job.sharded(ShardNumber(index: 2, count: 5), atOnce: count).prefetch.limits
     #expect(byURL.rate == rate && byURL.perHostRate == perHostRate)
@@ -30,7 +30,7 @@ import Testing
     #expect(byHost.rate == rate && byHost.perHostRate == 10)
   }
 
-  @Test("the shards of one job share a digest") func shardsOfOneJobAreKnownByTheirDigest() throws {
+  @Test func `the shards of one job share a digest`() throws {
     let whole = try job(shortestJob)
     #expect(whole.digest.count == 32 && whole.sharded(ShardNumber(index: 1, count: 2)).digest == whole.digest)
     // Differences that are allowed between machines.
@@ -61,7 +61,7 @@ import Testing
     #expect(Set(digests + [whole.digest]).count == digests.count + 1)
   }
 
-  @Test("the digest contains no secret") func noSecretIsInTheDigest() throws {
+  @Test func `the digest contains no secret`() throws {
     func digest(_ password: String) throws -> String {
       try job(shortestJob.replacing("path: a.txt", with: "urls: [\"https://user:\(password)@a.example/b.jpg\"]")).digest
     }
