@@ -82,55 +82,53 @@ let package = Package(
     // gumbo (Debian: libgumbo-dev), with its memory and nesting limited in C.
     .target(name: "CGumbo", linkerSettings: [.linkedLibrary("gumbo")]),
 
+    // A module of its own, so that programs over the library don't get the C library by its import.
     library("Platform", ["CPlatform"]),
-    library("ImagePrimitives", ["Platform", "CXXHash", "CZlib", "CCrypto"]),
-    library("Threads", ["Platform", "ImagePrimitives", deque]),
-    library("ImageURLs", ["Platform", "ImagePrimitives", "CCurl"]),
+    library("Base", ["Platform", "CXXHash", "CZlib", "CCrypto", "CCurl", deque]),
     library(
       "ImageCoding",
       [
-        "Platform", "ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
+        "Platform", "Base", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
         .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
         .target(name: "CTIFF", condition: .when(traits: ["RareFormats"])),
         .target(name: "CHEIF", condition: .when(traits: ["RareFormats"])),
         .target(name: "CJXL", condition: .when(traits: ["RareFormats"])),
       ]
     ),
-    library("ImageCaching", ["Platform", "ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto"]),
-    library("ImageDownloading", ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CZlib", "CCodings", heap]),
+    library("ImageCaching", ["Platform", "Base", "CLMDB", "CXXHash", "CCrypto"]),
+    library("ImageDownloading", ["Platform", "Base", "CCurl", "CZlib", "CCodings", heap]),
     library(
       "ImageManaging",
-      ["Platform", "ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]
+      ["Platform", "Base", "ImageCoding", "ImageCaching", "ImageDownloading"]
     ),
     // The modules that a program over the library imports.
-    library("PrewarmImages", ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),
+    library("PrewarmImages", ["Base", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),
     library(
       "PrewarmObserving",
       [
-        "ImageManaging", "ImageCaching", "ImagePrimitives",
+        "ImageManaging", "ImageCaching", "Base",
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Observing"])),
         .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Observing"])),
       ]
     ),
-    library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson", heap]),
+    library("Lists", ["Base", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson", heap]),
     library(
       "Reports",
-      ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"],
+      ["Base", "CJansson", "CXXHash"],
       resources: [.embedInCode("HTML/page.css"), .embedInCode("HTML/page.js")]
     ),
     library(
-      "WarmJobs",
+      "Jobs",
       [
-        "YAMLDocuments", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reports", "Threads",
+        "CYAML", "Lists", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
+        "Base", "Reports",
       ]
     ),
     .executableTarget(
       name: "prewarm",
       dependencies: [
-        "WarmJobs", "Reports", "Manifests", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
-        "ImagePrimitives", "Threads", "Platform", arguments,
+        "Jobs", "Reports", "Lists", "ImageManaging", "ImageDownloading", "ImageCaching", "Base",
+        "Platform", arguments,
       ],
       swiftSettings: strict
     ),
@@ -138,7 +136,7 @@ let package = Package(
     // Shared by tests: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
     .target(
       name: "TestSupport",
-      dependencies: ["ImagePrimitives", "ImageCoding"],
+      dependencies: ["Base", "ImageCoding"],
       path: "Tests/TestSupport",
       swiftSettings: strict
     ),
@@ -162,26 +160,24 @@ let package = Package(
     .executableTarget(
       name: "prewarm-benchmarks",
       dependencies: [
-        "WarmJobs", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs",
-        "ImagePrimitives", "Reports", "Threads", "CCounting",
+        "Jobs", "Lists", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
+        "Base",
+        "Reports", "CCounting",
       ],
       path: "Tests/Benchmarks",
       exclude: ["counts-x86_64.txt"],
       swiftSettings: strict
     ),
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
-    tests("ImagePrimitivesTests", ["ImagePrimitives"]),
-    tests("ThreadsTests", ["Threads"]),
-    tests("ImageURLsTests", ["ImageURLs"]),
+    tests("BaseTests", ["Base"]),
     tests("ImageCodingTests", ["ImageCoding", "CZlib"]),
-    tests("AgreementTests", ["ImageCoding", "ImagePrimitives"]),
+    tests("AgreementTests", ["ImageCoding", "Base"]),
     tests("ImageCachingTests", ["ImageCaching"]),
-    tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin", "CTestResolver"]),
+    tests("ImageDownloadingTests", ["ImageDownloading", "Base", "TestOrigin", "CTestResolver"]),
     tests(
       "ImageManagingTests",
       [
-        "ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding",
+        "ImageManaging", "Base", "ImageCaching", "ImageDownloading", "ImageCoding",
         "TestOrigin",
       ]
     ),
@@ -190,18 +186,17 @@ let package = Package(
       "GuideTests",
       ["PrewarmImages", "TestOrigin"]
     ),
-    tests("YAMLDocumentsTests", ["YAMLDocuments"]),
-    tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
-    tests("ReportsTests", ["Reports", "ImagePrimitives", "ImageURLs"]),
+    tests("ListsTests", ["Lists", "Base"]),
+    tests("ReportsTests", ["Reports", "Base"]),
     tests(
-      "WarmJobsTests",
+      "JobsTests",
       [
-        "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging",
+        "Jobs", "Lists", "Base", "ImageDownloading", "ImageManaging",
         "ImageCaching", "ImageCoding", "Reports",
         "TestOrigin",
       ]
     ),
-    tests("CommandTests", ["ImageCaching", "ImagePrimitives", "prewarm", "TestOrigin"]),
+    tests("CommandTests", ["ImageCaching", "Base", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]
 )
@@ -211,7 +206,7 @@ if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageURLs", "ImageCoding", "Manifests", "Reports"],
+      dependencies: ["Base", "ImageCoding", "Lists", "Reports"],
       path: "Tests/Fuzzing",
       swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
     )

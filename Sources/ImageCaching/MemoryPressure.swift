@@ -1,7 +1,6 @@
 import Platform
-import ImagePrimitives
+import Base
 import Synchronization
-import Threads
 
 /// Calls a closure when memory is short, for example to empty a memory cache.
 ///

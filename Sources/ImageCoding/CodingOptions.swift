@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// Options for decoding an image.
 public struct DecodingOptions: Sendable, Hashable {

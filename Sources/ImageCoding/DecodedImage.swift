@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// A decoded image.
 public struct DecodedImage: Sendable, Equatable {

@@ -1,6 +1,5 @@
 import Platform
-package import ImagePrimitives
-import Threads
+package import Base
 
 /// The resources that a decoder may use for one file, checked against the header before pixels are allocated.
 public struct DecodingLimits: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// The EXIF metadata that is used (CIPA DC-008), from an embedded TIFF file (TIFF 6.0, section 2).
 package struct EXIF: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A box of an ISO base media file (ISO/IEC 14496-12, section 4.2), as AVIF and HEIC are.
 struct FileBox {

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// Decodes one or several image formats, and may encode them.
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// Decodes and encodes images with the available coders. A coder added later has precedence over earlier ones.
 public struct ImageCoderRegistry: Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// The properties of an image that its first bytes state.
 public struct ImageHeader: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// One image to fetch: its URL, options and position in the queue.
 package struct Download: Sendable {

@@ -1,6 +1,5 @@
-public import ImagePrimitives
+public import Base
 import Synchronization
-import Threads
 
 /// A user of an ``ImageDownloader`` with its own downloads, numbers and events; transfers and limits are shared by all clients.
 ///

@@ -1,7 +1,5 @@
-public import ImagePrimitives
-import ImageURLs
+public import Base
 import Synchronization
-import Threads
 
 /// A single download, for callers that want one image rather than a batch: see
 /// ``ImageDownloader/download(_:priority:options:validators:progressInterval:)``.

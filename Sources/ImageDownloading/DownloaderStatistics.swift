@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 import Synchronization
 
 /// An ``ImageDownloader``'s load, and what has limited it since its start.

@@ -1,6 +1,5 @@
-public import ImagePrimitives
+public import Base
 import Synchronization
-import Threads
 
 /// Fetches images concurrently, with limits in total and per host, in order, with retries.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// The step that limits the speed of loading at a moment.

@@ -3,4 +3,4 @@
 @_exported public import ImageCoding
 @_exported public import ImageDownloading
 @_exported public import ImageManaging
-@_exported public import ImagePrimitives
+@_exported public import Base

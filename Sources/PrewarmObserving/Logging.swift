@@ -1,7 +1,7 @@
 #if Observing
 import ImageCaching
 public import ImageManaging
-import ImagePrimitives
+import Base
 public import Logging
 
 extension ImageManager.Observer {

@@ -2,7 +2,7 @@
 public import CoreMetrics
 import ImageCaching
 public import ImageManaging
-import ImagePrimitives
+import Base
 
 extension ImageManager.Observer {
   /// Counts events with swift-metrics.

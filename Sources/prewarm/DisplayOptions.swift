@@ -1,9 +1,9 @@
 import ArgumentParser
 import Glibc
-import ImagePrimitives
+import Base
 import Reports
 import Synchronization
-import WarmJobs
+import Jobs
 
 /// When to use colors.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {

@@ -1,9 +1,8 @@
 import ArgumentParser
 import Glibc
-import ImagePrimitives
-import ImageURLs
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 /// Messages for people, on standard error.
 enum Note {
@@ -74,7 +73,7 @@ func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: S
 
 /// Writes all bytes; false if a write fails.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-  bytes.withUnsafeBytes { ImagePrimitives.writeAll($0, to: descriptor) }
+  bytes.withUnsafeBytes { Base.writeAll($0, to: descriptor) }
 }
 
 /// The target of an option that writes a file.

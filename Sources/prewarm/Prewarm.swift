@@ -1,8 +1,8 @@
 import ArgumentParser
 import Glibc
-import ImageURLs
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 @main struct Prewarm: ParsableCommand {
   static let configuration = CommandConfiguration(

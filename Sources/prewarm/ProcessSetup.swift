@@ -1,9 +1,8 @@
 import Glibc
-import ImagePrimitives
+import Base
 import Platform
 import Reports
-import Threads
-import WarmJobs
+import Jobs
 
 /// Handles SIGINT and SIGTERM on its own thread: the first stops the work, the second ends the process at once.
 enum SignalWatcher {

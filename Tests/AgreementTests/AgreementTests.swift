@@ -1,6 +1,6 @@
 import Foundation
 import ImageCoding
-import ImagePrimitives
+import Base
 import Testing
 
 /// The part of `scripts/agreement` that runs the coders: for each file in a folder, the verdict, the size, and the difference of

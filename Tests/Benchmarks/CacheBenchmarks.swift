@@ -1,9 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
-import Threads
+import Base
 
 /// Looking up images and storing them.
 enum CacheBenchmarks {

@@ -1,5 +1,5 @@
 import ImageCaching
-import ImagePrimitives
+import Base
 
 /// A cache of small images with the URLs of `ExampleURLs`.
 struct ExampleCache {

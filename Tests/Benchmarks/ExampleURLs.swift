@@ -1,6 +1,5 @@
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// URLs of a shop's images on 16 hosts, concatenated as in a batch.
 struct ExampleURLs {

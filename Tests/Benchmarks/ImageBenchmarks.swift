@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// Probing and decoding images of each format.
 enum ImageBenchmarks {

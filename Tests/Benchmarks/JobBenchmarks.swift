@@ -1,4 +1,4 @@
-import WarmJobs
+import Jobs
 
 /// Reading job files.
 enum JobBenchmarks {

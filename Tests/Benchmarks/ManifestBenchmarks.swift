@@ -1,6 +1,5 @@
-import ImagePrimitives
-import ImageURLs
-import Manifests
+import Base
+import Lists
 
 /// Reading manifests and normalising URLs.
 enum ManifestBenchmarks {

@@ -1,6 +1,6 @@
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 
 /// The order of downloads, and the prefetcher's state machine.
 enum QueueBenchmarks {

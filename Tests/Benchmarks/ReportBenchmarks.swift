@@ -1,6 +1,5 @@
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
+import Base
 import Reports
 
 /// Counting entries, writing their rows, and detecting equal images.

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+import Base
 
 /// The files of a benchmark, and the fixtures.
 struct Workspace {

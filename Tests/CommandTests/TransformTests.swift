@@ -1,6 +1,6 @@
 import Foundation
 import ImageCaching
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// Calls all functions of a coder with one file and checks that their results agree.
 struct CoderChecks {

@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// Checks that encoders write decoded images in a form that their coders can decode again.
 struct EncodingChecks {

@@ -1,6 +1,6 @@
 import Glibc
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, or that
 /// of pages, stylesheets and lists.

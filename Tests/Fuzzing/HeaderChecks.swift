@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// Tests the header probe: format detection by the first bytes, and the coder's header of any prefix.
 struct HeaderChecks {

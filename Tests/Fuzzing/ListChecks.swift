@@ -1,7 +1,6 @@
 import Glibc
-import ImagePrimitives
-import ImageURLs
-import Manifests
+import Base
+import Lists
 
 /// Lists, sitemaps and feeds of any bytes: entries must be the same in small and large portions, and each URL in normal form.
 struct ListChecks {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Corrects what every decoder checks first, so that mutations reach further code: a PNG's checksums and a RIFF's length.
 enum Mending {

@@ -1,6 +1,5 @@
-import ImagePrimitives
-import ImageURLs
-import Manifests
+import Base
+import Lists
 
 /// Pages and stylesheets of any bytes: each URL must be in normal form and each line within the text, whatever the limits.
 struct PageChecks {

@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// Appends a file in pieces: the last image must equal the one decoded at once, except for JPEGs whose coding can't be suspended,
 /// or about which the decoder warned.

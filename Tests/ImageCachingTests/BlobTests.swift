@@ -1,6 +1,6 @@
 import Glibc
 import ImageCaching
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import ImageCaching
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import ImageCaching
-import ImagePrimitives
+import Base
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import CLMDB
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

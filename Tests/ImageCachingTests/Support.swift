@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import ImageCaching
-import ImagePrimitives
+import Base
 import TestSupport
 
 /// A cache in the test's own folder.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

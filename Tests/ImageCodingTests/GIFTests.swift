@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 import Testing
 
 /// Pixels as letters: red, green, blue, white, black, and a dot for transparent.

@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 import Testing
 
 @Suite("good images") struct GoodImageTests {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Builds PNG files of grey pixels, chunk by chunk, so that any of them can be wrong.
 struct PNGBuilder {

@@ -1,5 +1,5 @@
 @testable import ImageCoding
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 #if AVIF && RareFormats
 import ImageCoding
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

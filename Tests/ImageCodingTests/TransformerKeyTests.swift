@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 import Testing
 
 @Suite("transformer keys, which must never change because caches store them") struct TransformerKeyTests {

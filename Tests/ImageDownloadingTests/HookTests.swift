@@ -1,5 +1,5 @@
 import ImageDownloading
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

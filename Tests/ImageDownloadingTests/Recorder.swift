@@ -1,6 +1,5 @@
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 import Synchronization
 import TestSupport
 

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

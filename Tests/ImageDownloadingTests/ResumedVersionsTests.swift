@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

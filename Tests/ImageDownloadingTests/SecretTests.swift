@@ -1,6 +1,6 @@
 import Foundation
 import ImageDownloading
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import Testing

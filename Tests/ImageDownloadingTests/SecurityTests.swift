@@ -1,5 +1,5 @@
 import Foundation
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Testing
-import Threads
+import Base
 
 @testable import ImageManaging
 

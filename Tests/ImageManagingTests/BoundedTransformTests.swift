@@ -1,6 +1,6 @@
 import ImageCoding
 @testable import ImageManaging
-import ImagePrimitives
+import Base
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import ImageCaching
 import ImageCoding
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

@@ -1,7 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

@@ -3,7 +3,7 @@ import Glibc
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

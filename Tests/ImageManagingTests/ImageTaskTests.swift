@@ -1,7 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

@@ -2,8 +2,7 @@ import Foundation
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
+import Base
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import ImageCaching
 import ImageCoding
 import ImageManaging
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

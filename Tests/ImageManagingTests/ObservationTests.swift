@@ -1,7 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

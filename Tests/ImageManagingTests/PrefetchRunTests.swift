@@ -1,7 +1,6 @@
 import ImageDownloading
 @testable import ImageManaging
-import ImagePrimitives
-import ImageURLs
+import Base
 import TestOrigin
 import TestSupport
 import Testing

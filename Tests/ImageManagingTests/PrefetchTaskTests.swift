@@ -1,6 +1,6 @@
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

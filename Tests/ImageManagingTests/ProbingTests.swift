@@ -2,7 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

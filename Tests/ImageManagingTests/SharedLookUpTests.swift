@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
+import Base
 import TestOrigin
 import TestSupport
 import Testing

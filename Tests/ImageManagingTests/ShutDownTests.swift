@@ -2,7 +2,7 @@ import Foundation
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import ImageCoding
 import ImageManaging
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

@@ -3,7 +3,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 @testable import ImageManaging
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

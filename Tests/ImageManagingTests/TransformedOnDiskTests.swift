@@ -2,7 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 import Synchronization
 import TestOrigin
 import TestSupport

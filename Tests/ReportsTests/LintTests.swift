@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 import TestSupport
 import Testing
 

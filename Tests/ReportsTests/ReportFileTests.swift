@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ImagePrimitives
+import Base
 @testable import Reports
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Foundation
-import ImagePrimitives
+import Base
 @testable import Reports
 
 /// A run with every outcome, several hosts, kinds, manifests and variants, failures that do not count, placeholders and warnings.

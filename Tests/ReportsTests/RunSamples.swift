@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 @testable import Reports
 
 /// 2026-11-21T09:00:00Z.

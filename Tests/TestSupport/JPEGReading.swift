@@ -1,5 +1,5 @@
 public import ImageCoding
-public import ImagePrimitives
+public import Base
 
 /// A coder that decodes JPEG like the standard one, except for functions that a test overrides.
 public protocol JPEGReading: ImageCoder {}

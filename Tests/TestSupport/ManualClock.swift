@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 import Synchronization
 
 /// A clock that advances only when a test moves it.

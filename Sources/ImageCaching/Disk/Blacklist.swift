@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// An entry of the blacklist without its URL.
 package struct BlacklistHead: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Platform
-package import ImagePrimitives
+package import Base
 import Synchronization
 
 /// The bodies above 256 KiB, one file each.

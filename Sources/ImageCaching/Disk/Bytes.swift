@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 // Integers in index records. LMDB aligns values to two bytes only, so every access is unaligned.
 

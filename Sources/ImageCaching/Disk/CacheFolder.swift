@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 /// The open folder of one namespace: its descriptor and its paths.
 ///

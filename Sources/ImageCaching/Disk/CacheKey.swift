@@ -1,5 +1,5 @@
 import CXXHash
-package import ImagePrimitives
+package import Base
 
 /// The key of an entry in the cache: the 128-bit XXH3 hash of its identity.
 ///

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Look-ups within one read transaction, valid during the call of ``ImageCache/read(_:)`` that provides it. Each takes about a
 /// microsecond and allocates nothing.

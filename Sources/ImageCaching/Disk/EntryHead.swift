@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// The fixed part of a cached image's record: a plain value without references.
 package struct EntryHead: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A record of the table `entries`: format version 1. All integers are little-endian.
 ///

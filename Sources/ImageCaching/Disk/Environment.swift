@@ -1,6 +1,6 @@
 import CLMDB
 import Platform
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// An LMDB environment and its folder, shared by every ``ImageCache`` that this process opens on the folder.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The moment from which the age of an entry counts.
 public enum ExpiryBasis: Sendable, Hashable {

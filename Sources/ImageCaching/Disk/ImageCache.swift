@@ -1,5 +1,5 @@
 import Platform
-public import ImagePrimitives
+public import Base
 
 /// The disk cache: one namespace, which is a folder with an LMDB index and files for large bodies.
 ///

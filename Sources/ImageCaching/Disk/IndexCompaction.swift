@@ -1,6 +1,6 @@
 import CLMDB
 import Platform
-import ImagePrimitives
+import Base
 
 /// Compacts an index by copying it without its free pages, which LMDB never returns to the file system.
 enum IndexCompaction {

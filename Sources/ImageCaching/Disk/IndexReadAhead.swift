@@ -1,8 +1,7 @@
 import CLMDB
 import Platform
-import ImagePrimitives
+import Base
 import Synchronization
-import Threads
 
 /// Reads the index pages of records ahead of many look-ups, on its own thread, until it is released.
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// An image to be stored; its times are those of the transaction.
 ///

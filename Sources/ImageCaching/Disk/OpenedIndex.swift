@@ -1,6 +1,6 @@
 import CLMDB
 import Platform
-import ImagePrimitives
+import Base
 
 /// A newly opened LMDB environment with its tables.
 struct OpenedIndex {

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// Removes expired entries, then the oldest ones until the rest fits.
 ///

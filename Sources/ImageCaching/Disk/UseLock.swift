@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 /// The lock on an open folder: shared by all processes that use it, exclusive for replacing its index.
 ///

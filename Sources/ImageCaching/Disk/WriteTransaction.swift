@@ -1,6 +1,6 @@
 import CLMDB
 import Platform
-import ImagePrimitives
+import Base
 
 /// A running write transaction, which keeps the tables, the totals and the blobs consistent.
 final class WriteTransaction {

@@ -1,5 +1,5 @@
 import CCrypto
-import ImagePrimitives
+import Base
 
 /// File names as SDWebImage creates them: MD5 of the URL as first written, in hexadecimal, with or without an extension.
 ///

@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 /// The target folder of an export. Files appear completely or not at all: each is written under a temporary name, then renamed.
 ///

@@ -1,5 +1,5 @@
 import Platform
-package import ImagePrimitives
+package import Base
 
 /// A read-only folder of image files with SDWebImage's names: MD5 of the URL as first written, in lower-case hexadecimal digits,
 /// with or without an extension.

@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 extension ImageCache {
   /// Writes images to files of `directory`, which is created if it doesn't exist.

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 extension ImageCache {
   /// Copies the images of another cache into this one, and calls `onEntry` with the result for each.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The results of a verification.
 public struct VerifyResult: Sendable, Hashable {

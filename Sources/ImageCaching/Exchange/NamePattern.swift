@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A pattern for the names of exported files, such as `{id}.{ext}`.
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// An additional cache for look-ups, which is never changed.
 public struct ReadOnlyCache: Sendable {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The path of a file for a URL: `host/path…`. Two URLs never have the same path, and no file has a folder's.
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 extension ImageCache {
   /// The same cache for asynchronous callers; its calls run on threads of their own.

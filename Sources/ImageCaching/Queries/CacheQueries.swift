@@ -1,6 +1,5 @@
-public import ImagePrimitives
+public import Base
 import Synchronization
-import Threads
 
 /// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads.
 ///

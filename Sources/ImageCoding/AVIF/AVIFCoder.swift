@@ -1,6 +1,6 @@
 #if AVIF
 import CAVIF
-package import ImagePrimitives
+package import Base
 
 /// AVIF by libavif: still images, grids and sequences, 8 to 12 bits per sample, with or without alpha.
 ///

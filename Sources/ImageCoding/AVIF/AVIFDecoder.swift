@@ -1,6 +1,6 @@
 #if AVIF
 import CAVIF
-import ImagePrimitives
+import Base
 
 /// libavif's decoder for one file, from its boxes to its last frame.
 struct AVIFDecoder: ~Copyable {

@@ -1,6 +1,6 @@
 #if AVIF
 import CAVIF
-import ImagePrimitives
+import Base
 
 /// Encodes AVIF: a still picture or an animation, which is shown forever.
 struct AVIFEncoder {

@@ -1,6 +1,6 @@
 #if AVIF
 import CAVIF
-import ImagePrimitives
+import Base
 
 extension avifImage {
   /// The EXIF orientation, 1…8, that equals `irot` and `imir`: first a rotation anti-clockwise in quarters, then mirroring (ISO/IEC

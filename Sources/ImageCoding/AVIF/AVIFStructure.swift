@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Properties of a file that libavif doesn't report or limit, parsed from its boxes (ISO/IEC 14496-12, section 4.2).
 ///

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// BMP: Windows and OS/2 bitmaps with 1 to 32 bits per pixel, uncompressed, run-length coded, or with colour masks, stored from
 /// bottom or top.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The header of a bitmap, and the positions of its colours and pixels (Microsoft: BITMAPFILEHEADER, BITMAPCOREHEADER,
 /// BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER; IBM: OS/2 2.x, BITMAPINFOHEADER2).

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Converts the rows of a bitmap to RGBA. The file must have all pixels; see ``BMPHeader/checkPixels(in:)``.
 struct BMPPixels {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The run-length codes of a bitmap (Microsoft: Bitmap Compression, BI_RLE8 and BI_RLE4), read row by row.
 ///

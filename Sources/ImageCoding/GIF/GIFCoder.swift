@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Decodes GIF by giflib: GIF87a and GIF89a, interlaced or not, with all frames of an animation.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The properties of a GIF in its blocks, read without decompressing pictures (GIF89a specification, sections 17 to 27).
 ///

@@ -1,5 +1,5 @@
 import CGIF
-import ImagePrimitives
+import Base
 
 /// A GIF as giflib reads it, record by record; giflib keeps only the tables of one picture.
 ///

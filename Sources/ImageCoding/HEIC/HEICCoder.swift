@@ -1,5 +1,5 @@
 #if RareFormats
-package import ImagePrimitives
+package import Base
 
 /// HEIC by libheif and libde265: pictures and grids coded with HEVC, 8 to 16 bits per sample, with or without alpha.
 ///

@@ -1,6 +1,6 @@
 #if RareFormats
 import CHEIF
-import ImagePrimitives
+import Base
 
 /// libheif's context of one file.
 struct HEICDecoder: ~Copyable {

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// What a HEIC file contains: its header, and the pictures to decode.
 struct HEICHeader {

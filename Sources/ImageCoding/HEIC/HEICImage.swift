@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// A picture of a HEIC file: coded, or derived from coded ones (ISO/IEC 23008-12, section 6.6).
 struct HEICImage {

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// The items of a HEIC file with their properties and references, from its meta box (ISO/IEC 23008-12 and ISO/IEC 14496-12, section
 /// 8.11).

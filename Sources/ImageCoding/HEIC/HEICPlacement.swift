@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// How a stored picture is displayed: cropped, rotated and mirrored (ISO/IEC 23008-12, section 6.5).
 struct HEICPlacement {

@@ -1,6 +1,6 @@
 #if RareFormats
 import CHEIF
-import ImagePrimitives
+import Base
 
 /// The decoded planes of a picture: red, green, blue, and alpha if it has any.
 struct HEICPlanes: ~Copyable {

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Icons (ICO) and cursors (CUR, whose hotspots are ignored): PNG pictures by libpng and bitmaps with their masks.
 ///

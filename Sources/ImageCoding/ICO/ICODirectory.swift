@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The directory of an icon or cursor (Microsoft: ICONDIR, ICONDIRENTRY).
 struct ICODirectory {

@@ -1,6 +1,6 @@
 import CJPEG
 import Platform
-package import ImagePrimitives
+package import Base
 
 /// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits per sample; grey, RGB, YCbCr, CMYK and
 /// YCCK.

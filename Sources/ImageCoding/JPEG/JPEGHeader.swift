@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The header of a JPEG: the marker segments up to the first scan (ITU-T T.81, annex B).
 ///

@@ -1,5 +1,5 @@
 import CJPEG
-package import ImagePrimitives
+package import Base
 
 extension JPEGCoder: ProgressiveImageCoder {
   /// For a baseline file, draws the available rows and leaves others transparent; for a progressive one, draws complete scans, and

@@ -1,5 +1,5 @@
 import CJPEG
-import ImagePrimitives
+import Base
 
 /// A JPEG file that libjpeg reads row by row, in full or reduced size.
 struct JPEGReader: ~Copyable {

@@ -1,5 +1,5 @@
 #if RareFormats
-package import ImagePrimitives
+package import Base
 
 /// JPEG XL by libjxl: bare codestreams and containers, lossy, lossless and recompressed JPEG, with or without alpha, including
 /// animations.

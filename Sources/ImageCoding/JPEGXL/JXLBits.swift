@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// Why a JPEG XL codestream can't be read.
 enum JXLError: Error {

@@ -1,6 +1,6 @@
 #if RareFormats
 import CJXL
-import ImagePrimitives
+import Base
 
 /// A box whose content is compressed by Brotli (`brob`, ISO/IEC 18181-2, section 9.7), which libjxl inflates.
 enum JXLCompressedBox {

@@ -1,6 +1,6 @@
 #if RareFormats
 import CJXL
-import ImagePrimitives
+import Base
 
 /// libjxl's decoder for one codestream, whose structure has been read.
 struct JXLDecoder: ~Copyable {

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// Decodes entropy-coded numbers (ISO/IEC 18181-1, annex C): the profile and the permutations of sections have no length of their
 /// own, so they must be decoded to find the frames after them.

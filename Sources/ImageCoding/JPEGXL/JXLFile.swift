@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// The parts of a JPEG XL file: a bare codestream, or the boxes of a container (ISO/IEC 18181-2, section 4).
 struct JXLFile {

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// A frame of a codestream: its header and table of contents (ISO/IEC 18181-1, annex F). Besides the displayed frames there are
 /// layers, references for patches, and coarse versions of other frames.

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// The structure of a complete codestream: its metadata and frames, read without decoding pixels.
 struct JXLImage {

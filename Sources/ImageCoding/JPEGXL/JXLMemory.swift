@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// The memory that libjxl uses to decode a codestream, estimated from its structure: libjxl 0.7 allocates only its state with a
 /// memory manager, and aborts the process if it gets no memory.

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// The image header of a codestream (ISO/IEC 18181-1, annex D): size and metadata.
 struct JXLMetadata {

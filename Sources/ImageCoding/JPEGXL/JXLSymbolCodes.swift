@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// A prefix code as in Brotli (RFC 7932, section 3), with up to 2^15 symbols.
 struct JXLPrefixCode {

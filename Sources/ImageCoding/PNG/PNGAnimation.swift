@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The animation of a PNG, as described by its control chunks (PNG specification, third edition, sections 4.9 and 11.3.6).
 struct PNGAnimation {

@@ -1,5 +1,5 @@
 import CPNG
-import ImagePrimitives
+import Base
 
 /// A chunk of a PNG (PNG specification, third edition, section 5.3), by its position in the file.
 struct PNGChunk {

@@ -1,6 +1,6 @@
 import CPNG
 import Platform
-package import ImagePrimitives
+package import Base
 
 /// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read
 /// by libpng as separate files.

@@ -1,5 +1,5 @@
 import CPNG
-import ImagePrimitives
+import Base
 
 /// The header of a PNG: IHDR and the chunks up to the first IDAT, or all chunks of a complete file (PNG specification, third
 /// edition, section 5).

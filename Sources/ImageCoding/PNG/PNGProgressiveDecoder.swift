@@ -1,5 +1,5 @@
 import CPNG
-package import ImagePrimitives
+package import Base
 
 extension PNGCoder: ProgressiveImageCoder {
   /// Draws the available rows and leaves others transparent; of an interlaced file it draws each pass, with its pixels enlarged

@@ -1,5 +1,5 @@
 import CPNG
-import ImagePrimitives
+import Base
 
 /// A PNG picture that libpng reads row by row, or as a whole if it is interlaced.
 struct PNGReader: ~Copyable {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Linear interpolation between an image's pixels in both directions, ignoring the colours of transparent ones.
 struct BilinearSampling {

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 extension DecodingOptions {
   /// The size of the decoded pixels before they are rotated upright.

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Access to single pixels of RGBA bytes, unchecked in release builds: callers loop over verified sizes.
 extension UnsafeRawBufferPointer {

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Reduces an image as its rows arrive: each pixel becomes the mean of the area that it covers (a box filter).
 ///

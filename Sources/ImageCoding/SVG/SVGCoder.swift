@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Verifies SVG and, compressed by gzip, SVGZ with Expat and zlib; it has no renderer, so it decodes no pixels.
 ///

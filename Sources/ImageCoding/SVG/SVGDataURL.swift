@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 /// The data in a URL (RFC 2397), as browsers decode it (WHATWG Fetch, "data: URL processor").
 struct SVGDataURL {

@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 /// The parts of an SVG that browsers ignore in an image, and its embedded images.
 struct SVGFindings {

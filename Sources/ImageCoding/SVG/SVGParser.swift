@@ -1,5 +1,5 @@
 import CExpat
-import ImagePrimitives
+import Base
 
 /// Parses an SVG with Expat.
 ///

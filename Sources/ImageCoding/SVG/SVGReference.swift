@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// References to other resources, in attributes and CSS.
 enum SVGReference {

@@ -1,5 +1,5 @@
 import Platform
-import ImagePrimitives
+import Base
 
 /// The size of an SVG by the attributes of its root element.
 struct SVGSize {

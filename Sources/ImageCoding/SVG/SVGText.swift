@@ -1,5 +1,5 @@
 import CZlib
-import ImagePrimitives
+import Base
 
 extension SVGCoder {
   /// The text of an SVG or SVGZ file; nil if it is damaged or longer than `maximumBytes`.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Reads the numbers and directories of a TIFF file (TIFF 6.0, section 2) or BigTIFF file, alone or inside of another file; offsets
 /// count from its start.

@@ -1,5 +1,5 @@
 #if RareFormats
-package import ImagePrimitives
+package import Base
 
 /// TIFF by libtiff, classic and BigTIFF: strips and tiles, joint and separate planes, compressed by CCITT fax, LZW, Deflate,
 /// PackBits, JPEG, Zstandard, LZMA or WebP, as far as the installed libtiff supports them.

@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// A page of a TIFF file, as its directory describes it (TIFF 6.0, sections 2 to 8).
 struct TIFFDirectory {

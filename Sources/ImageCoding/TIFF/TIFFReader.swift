@@ -1,6 +1,6 @@
 #if RareFormats
 import CTIFF
-import ImagePrimitives
+import Base
 
 /// libtiff, reading the pages of a complete file one after another.
 struct TIFFReader: ~Copyable {

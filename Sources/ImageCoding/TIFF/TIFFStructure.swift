@@ -1,5 +1,5 @@
 #if RareFormats
-import ImagePrimitives
+import Base
 
 /// The pages of a TIFF file, found by following the chain of directories (TIFF 6.0, section 2).
 struct TIFFStructure {

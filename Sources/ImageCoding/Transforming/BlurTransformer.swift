@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Blurs images (SDWebImage's `SDImageBlurTransformer`).
 ///

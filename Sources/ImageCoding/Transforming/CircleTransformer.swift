@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Crops images to their largest centred circle, with transparent corners.
 ///

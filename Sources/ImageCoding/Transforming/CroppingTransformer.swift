@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Crops images to a rectangle (SDWebImage's `SDImageCroppingTransformer`).
 ///

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// A transformer of the library; created by shorthands wherever an ``ImageTransformer`` is expected, such as `.resize(width: 320)`.
 public struct ImageTransform: ImageTransformer {

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// Transforms a decoded image into another one: smaller, cropped, tinted.
 ///

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Resizes images (SDWebImage's `SDImageResizingTransformer`).
 ///

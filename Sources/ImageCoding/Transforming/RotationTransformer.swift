@@ -1,5 +1,5 @@
 import Platform
-package import ImagePrimitives
+package import Base
 
 /// Rotates images clockwise about their centre (SDWebImage's `SDImageRotationTransformer`, which uses counterclockwise radians).
 ///

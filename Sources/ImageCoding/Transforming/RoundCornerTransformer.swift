@@ -1,5 +1,5 @@
 import Platform
-package import ImagePrimitives
+package import Base
 
 /// Rounds the corners of images, making them transparent, and optionally draws a border inside (SDWebImage's
 /// `SDImageRoundCornerTransformer`).

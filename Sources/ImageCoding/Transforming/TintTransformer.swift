@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// Tints images (SDWebImage's `SDImageTintTransformer`).
 ///

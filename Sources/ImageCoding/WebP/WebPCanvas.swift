@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The canvas on which an animation's frames are composed (RFC 9649, section 2.7.1.1). It starts transparent: like browsers, it
 /// ignores the file's background colour.

@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// WebP by libwebp: lossy and lossless, with or without alpha, including animations; it encodes all of them too.
 ///

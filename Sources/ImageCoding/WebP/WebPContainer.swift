@@ -1,5 +1,5 @@
 import CWebP
-import ImagePrimitives
+import Base
 
 /// A complete WebP file in libwebp's demuxer: one picture, or the frames of an animation.
 struct WebPContainer: ~Copyable {

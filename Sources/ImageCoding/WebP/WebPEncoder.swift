@@ -1,5 +1,5 @@
 import CWebP
-import ImagePrimitives
+import Base
 
 /// Encodes WebP: a still picture or an animation.
 struct WebPEncoder {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The header of a WebP: the RIFF container, its first chunk, and other chunks as far as available (RFC 9649, section 2).
 struct WebPHeader {

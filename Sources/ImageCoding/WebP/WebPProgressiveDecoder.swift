@@ -1,5 +1,5 @@
 import CWebP
-import ImagePrimitives
+import Base
 
 /// Decodes an arriving WebP: a still picture row by row, or the first frame of an animation.
 ///

@@ -1,6 +1,5 @@
-import ImagePrimitives
+import Base
 import Synchronization
-import Threads
 
 /// An engine on a thread of its own, in addition to the one of the transfer thread.
 ///

@@ -1,5 +1,5 @@
 import CCurl
-import ImagePrimitives
+import Base
 
 /// Runs transfers: a multi handle with its connections, the transfers that are in it, and the records of libcurl's callbacks.
 ///

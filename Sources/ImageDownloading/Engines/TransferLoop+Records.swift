@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Taking what an engine has recorded.
 extension TransferLoop {

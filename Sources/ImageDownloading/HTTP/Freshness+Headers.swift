@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 extension Freshness {
   /// The freshness that a response's headers give a private cache (RFC 9111, section 4.2), without heuristics if they give none.

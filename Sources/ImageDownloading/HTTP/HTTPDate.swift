@@ -1,6 +1,6 @@
 import CCurl
 import Platform
-import ImagePrimitives
+import Base
 
 /// Dates in HTTP's three forms (RFC 9110, section 5.6.7).
 enum HTTPDate {

@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Resolves redirects within the rules: http and https only, a limited number, no loop unless a cookie may end it.
 final class RedirectResolver {

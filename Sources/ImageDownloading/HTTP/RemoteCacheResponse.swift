@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// What a response's headers say about the caches on its way. If there are several caches, the one nearest to us counts.
 ///

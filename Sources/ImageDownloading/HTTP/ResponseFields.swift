@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The headers of a response that the downloader reads, collected line by line as libcurl delivers them.
 ///

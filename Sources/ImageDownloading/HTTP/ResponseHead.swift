@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A header of a request or a response.
 public struct HeaderField: Sendable, Hashable {

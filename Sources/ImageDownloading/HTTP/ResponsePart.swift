@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The part of a body in a response to a range request.
 enum ResponsePart {

@@ -1,4 +1,4 @@
-import ImageURLs
+import Base
 
 /// A URL's scheme, host and port (RFC 6454): the host that limits count, and the origin that may see a job's own headers.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// When requests to a host that keeps failing stop: the circuit breaker of Nygard's "Release It!", with an end.
 ///

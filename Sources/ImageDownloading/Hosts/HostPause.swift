@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The pauses that a host has asked for by 429 and 503 (RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4): the end of the
 /// last one, and their total since any other response.

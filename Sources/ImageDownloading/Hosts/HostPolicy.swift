@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The limits of each host.
 package struct HostRules {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// When the next request may begin to keep an even rate: virtual scheduling, as in the generic cell rate algorithm (ITU-T I.371), of
 /// depth 1.

@@ -1,5 +1,5 @@
 import CCurl
-import ImagePrimitives
+import Base
 
 /// Pauses and failures of hosts.
 extension TransferLoop {

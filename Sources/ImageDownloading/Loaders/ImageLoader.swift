@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// A replacement of libcurl for some URLs: files, an object store, a test.
 ///

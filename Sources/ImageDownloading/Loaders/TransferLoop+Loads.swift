@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A load by an ``ImageLoader``.
 struct Load {

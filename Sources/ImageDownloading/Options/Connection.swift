@@ -1,6 +1,6 @@
 import CCurl
 import Platform
-import ImageURLs
+import Base
 
 extension DownloadOptions {
   /// How connections to servers are made.

@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// A user name and a password, sent as Basic credentials (RFC 7617).
 ///

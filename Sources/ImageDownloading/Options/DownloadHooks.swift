@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// A request that is about to be made.
 public struct DownloadRequest: Sendable, Hashable {

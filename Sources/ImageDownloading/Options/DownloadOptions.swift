@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// How images are downloaded: what is sent, how long a server may take, and which responses are accepted.
 ///

@@ -1,5 +1,5 @@
 import HeapModule
-package import ImagePrimitives
+package import Base
 
 /// The limit that keeps more downloads from starting.
 package enum StartLimit: Sendable {

@@ -1,5 +1,5 @@
 import HeapModule
-import ImagePrimitives
+import Base
 
 /// The position of a download in the queue; the lowest starts first.
 struct Rank: Comparable {

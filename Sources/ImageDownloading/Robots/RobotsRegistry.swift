@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// The rules of `robots.txt` files, and the downloads that wait for them.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The rules of one site's `robots.txt` for one robot (RFC 9309).
 ///

@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Fetching hosts' rules for robots before anything else (RFC 9309).
 ///

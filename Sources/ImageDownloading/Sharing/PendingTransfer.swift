@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A transfer that has not ended, waiting or running, for one or several downloads.
 final class PendingTransfer {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Reports the progress of a download to its client.
 struct ProgressWatch {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Joining and leaving transfers.
 extension TransferLoop {

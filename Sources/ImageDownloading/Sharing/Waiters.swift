@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A download that waits for a transfer.
 struct Waiter {

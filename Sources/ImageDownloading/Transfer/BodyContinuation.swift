@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// The received part of a body that a further request continues: of a probe whose judge needs more, or of a response that broke off

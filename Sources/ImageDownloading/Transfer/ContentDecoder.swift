@@ -1,6 +1,6 @@
 import CCodings
 import CZlib
-import ImagePrimitives
+import Base
 
 /// Decodes the codings of a body as it arrives (RFC 9110, section 8.4), and detects whether they end properly.
 ///

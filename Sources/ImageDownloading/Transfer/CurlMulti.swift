@@ -1,6 +1,6 @@
 import CCurl
 import Platform
-import ImagePrimitives
+import Base
 
 /// libcurl's multi handle on a poller of the system, with the connections of its transfers.
 ///

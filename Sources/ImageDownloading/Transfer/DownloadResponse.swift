@@ -1,4 +1,4 @@
-public import ImagePrimitives
+public import Base
 
 /// The result of a transfer or an ``ImageLoader``: an image, or the confirmation that the caller's copy is current.
 public struct DownloadResponse: Sendable {

@@ -1,7 +1,6 @@
 import Platform
-import ImagePrimitives
+import Base
 import Synchronization
-import Threads
 
 /// The messages of other threads to the transfer thread, in order.
 ///

@@ -1,6 +1,5 @@
 import CCurl
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// The common options of one job's requests, set on the handle of each.
 final class RequestTemplate {

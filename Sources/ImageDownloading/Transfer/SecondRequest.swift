@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// An accepted response, kept while the same request is made again to see the status of caches on the way.
 ///

@@ -1,5 +1,5 @@
 import CCurl
-import ImagePrimitives
+import Base
 
 /// Handling of body bytes.
 extension Transfer {

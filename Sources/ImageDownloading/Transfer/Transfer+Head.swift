@@ -1,5 +1,5 @@
 import CCurl
-import ImagePrimitives
+import Base
 
 /// Handling of a response's head: whether its body is wanted, and how much of it is to come.
 extension Transfer {

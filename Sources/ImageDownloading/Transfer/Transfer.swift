@@ -1,7 +1,6 @@
 import CCurl
 import Platform
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// A running request: an easy handle and the body that it receives; reused, except for the handle, for one request after another.
 ///

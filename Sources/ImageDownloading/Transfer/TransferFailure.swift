@@ -1,6 +1,6 @@
 import CCurl
 import Platform
-import ImagePrimitives
+import Base
 
 extension Transfer {
   /// The time limit that is exceeded at `now`; nil if none is.

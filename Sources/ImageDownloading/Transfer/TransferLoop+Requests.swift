@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Starting jobs.
 extension TransferLoop {

@@ -1,6 +1,5 @@
-import ImagePrimitives
+import Base
 import Platform
-import Threads
 
 /// The transfer thread: it owns all downloads and their order, and runs the first engine.
 ///

@@ -1,5 +1,5 @@
 import CCurl
-import ImagePrimitives
+import Base
 
 /// The outcome of a transfer or a load.
 enum TransferOutcome {

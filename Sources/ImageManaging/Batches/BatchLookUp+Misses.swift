@@ -1,6 +1,5 @@
 import ImageCaching
-import ImagePrimitives
-import ImageURLs
+import Base
 
 // Requests that the own cache can't serve: looked up in the read-only ones, then decided by the blacklist or fetched.
 extension BatchLookUp {

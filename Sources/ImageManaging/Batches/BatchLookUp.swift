@@ -1,8 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Looks up a batch of requests: which ones the memory, the caches or the blacklist decide, and which must be fetched.
 ///

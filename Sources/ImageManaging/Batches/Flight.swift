@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 import Synchronization
 
 /// The load of one identity, from its request until its result is final.

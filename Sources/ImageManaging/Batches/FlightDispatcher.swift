@@ -1,10 +1,8 @@
 import Platform
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 import Synchronization
-import Threads
 
 /// Dispatches requests: decided by a look-up, joined to a flight, or started as a new one.
 ///

@@ -1,6 +1,5 @@
 import ImageCaching
-import ImagePrimitives
-import ImageURLs
+import Base
 import Synchronization
 
 /// A request that waits for a flight.

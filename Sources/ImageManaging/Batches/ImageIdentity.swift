@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageCoding
-import ImagePrimitives
-package import ImageURLs
+package import Base
 
 /// Creates the identity of a request, under which its image is cached.
 ///

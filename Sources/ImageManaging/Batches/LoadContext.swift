@@ -1,6 +1,6 @@
 package import ImageCaching
 package import ImageDownloading
-package import ImagePrimitives
+package import Base
 import Synchronization
 
 /// The settings that one job's loads have in common: the cache, and the rules for requests, verification and the blacklist.

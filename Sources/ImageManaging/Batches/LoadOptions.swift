@@ -1,8 +1,7 @@
 package import ImageCaching
 public import ImageCoding
 package import ImageDownloading
-public import ImagePrimitives
-import ImageURLs
+public import Base
 
 /// The settings of a context, each with its default.
 package struct LoadOptions: Sendable {

@@ -1,7 +1,6 @@
 package import ImageCaching
 package import ImageCoding
-package import ImagePrimitives
-package import ImageURLs
+package import Base
 
 /// The completion of a load.
 package struct LoadCompletion: Sendable {

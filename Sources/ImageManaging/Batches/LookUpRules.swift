@@ -1,5 +1,5 @@
 import ImageCaching
-import ImagePrimitives
+import Base
 
 /// A context's rules for look-ups: computed once per batch, since every request needs them.
 struct LookUpRules {

@@ -1,6 +1,5 @@
 import ImageCaching
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Looks up requests that a record alone decides, as nearly all of most runs.
 ///

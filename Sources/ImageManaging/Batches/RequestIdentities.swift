@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// The identities and keys of a batch's requests; stores only identities that differ from their URL.
 struct RequestIdentities {

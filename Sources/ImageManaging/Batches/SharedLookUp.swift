@@ -1,5 +1,5 @@
 import ImageCaching
-import Threads
+import Base
 
 /// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller delivers the
 /// results.

@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// The headers that requests of a context's variant are sent with.
 struct SentHeaders {

@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// How a load uses the cache, and whether it may use the network.
 public enum CacheMode: Sendable, Hashable, CaseIterable {

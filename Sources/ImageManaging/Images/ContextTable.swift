@@ -1,7 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// The contexts of single loads: requests with equal options get the same one, so that they share as much as possible.

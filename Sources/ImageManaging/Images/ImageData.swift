@@ -1,6 +1,6 @@
 import Platform
 import ImageCaching
-public import ImagePrimitives
+public import Base
 
 /// The file of an image as a request shows it: as received, or encoded after a transformer.
 ///

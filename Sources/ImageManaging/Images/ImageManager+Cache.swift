@@ -1,7 +1,6 @@
 public import ImageCaching
 public import ImageCoding
-public import ImagePrimitives
-import ImageURLs
+public import Base
 
 // The cached image of a request: looked up, stored and removed without a load. A URL means a request with the manager's settings.
 extension ImageManager {

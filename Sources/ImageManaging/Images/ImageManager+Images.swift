@@ -1,10 +1,8 @@
 import ImageCaching
 public import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-package import ImageURLs
+package import Base
 import Synchronization
-import Threads
 
 extension ImageManager {
   /// Loads one image and returns its pixels.

@@ -1,9 +1,7 @@
 public import ImageCaching
 public import ImageCoding
 public import ImageDownloading
-import ImagePrimitives
-package import ImageURLs
-import Threads
+package import Base
 
 /// Loads images from memory, from disk, or from the network into both.
 ///

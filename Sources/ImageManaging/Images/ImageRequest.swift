@@ -1,7 +1,7 @@
 public import ImageCaching
 public import ImageCoding
 public import ImageDownloading
-public import ImagePrimitives
+public import Base
 
 /// A request for one image, with the options of this load.
 ///

@@ -1,6 +1,6 @@
 import ImageCaching
 public import ImageCoding
-public import ImagePrimitives
+public import Base
 
 /// A loaded image.
 public struct ImageResponse: Sendable {

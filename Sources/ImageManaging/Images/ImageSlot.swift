@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// A slot that shows one image at a time: binding it to another cancels the previous load, which then delivers nothing more.

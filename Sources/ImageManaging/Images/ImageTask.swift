@@ -1,10 +1,8 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-public import ImagePrimitives
-import ImageURLs
+public import Base
 import Synchronization
-import Threads
 
 /// The load of one image, running or ended.
 ///

@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// The URL of a request as written, with its normal form.
 struct RequestedURL {

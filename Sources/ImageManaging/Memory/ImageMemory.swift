@@ -1,6 +1,6 @@
 package import ImageCaching
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// The memory layer: decoded images. It evicts the least useful ones when it is full, and all of them under memory pressure.
 ///

@@ -1,5 +1,5 @@
 package import ImageCaching
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// Values in memory by key, with exact limits of cost and count.

@@ -1,5 +1,5 @@
 public import ImageCaching
-public import ImagePrimitives
+public import Base
 
 extension ImageManager {
   /// An event in a manager's work, with enough for logs and metrics. Credentials in URLs are masked.

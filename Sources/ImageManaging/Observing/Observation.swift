@@ -1,6 +1,5 @@
 import ImageCaching
-import ImagePrimitives
-import ImageURLs
+import Base
 import Synchronization
 
 /// Counts a manager's events and passes them on to its observers.

@@ -1,6 +1,5 @@
-public import ImagePrimitives
+public import Base
 import Synchronization
-import Threads
 
 /// Loads many images, so that they are cached when they are needed.
 ///

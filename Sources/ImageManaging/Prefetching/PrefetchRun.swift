@@ -1,9 +1,7 @@
 package import ImageCaching
 import ImageDownloading
-package import ImagePrimitives
-package import ImageURLs
+package import Base
 import Synchronization
-import Threads
 
 /// Loads many images into the caches of one manager, with limits and in order.
 ///

@@ -1,7 +1,5 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 import Synchronization
-import Threads
 
 /// The counts of a batch; every request counts in exactly one of the first four when it ends.
 public struct PrefetchProgress: Sendable, Hashable {

@@ -1,6 +1,5 @@
-import ImagePrimitives
+import Base
 import Synchronization
-import Threads
 
 /// The thread of a prefetcher, which all its batches share.
 final class PrefetchThread: Sendable {

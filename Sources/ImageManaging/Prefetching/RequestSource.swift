@@ -1,6 +1,5 @@
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Reads a sequence of requests for a run and counts the outcomes; on the run's thread only.
 final class RequestSource: PrefetchDelegate {

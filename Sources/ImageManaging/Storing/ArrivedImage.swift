@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-package import ImagePrimitives
-import ImageURLs
+package import Base
 
 /// Gets all images from the network, accepted and rejected ones.
 package protocol ImageObserver: AnyObject, Sendable {

@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// The final result of a flight: its commit is synced, or it needs none.
 struct Committed {

@@ -1,8 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Ends flights and notifies their waiters, each by the rules of its own context.
 struct FlightDelivery {

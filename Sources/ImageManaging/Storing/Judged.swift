@@ -1,8 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// A received image, with the results of verification and processing.
 ///
@@ -125,7 +124,7 @@ extension Judged.Body {
   /// That of a body that arrived as a whole.
   fileprivate var sha256: [UInt8]? {
     guard case .bytes(let bytes) = self else { return nil }
-    return bytes.withRawBytes { ImagePrimitives.sha256(of: $0) }
+    return bytes.withRawBytes { Base.sha256(of: $0) }
   }
 
   func held(_ response: DownloadResponse) -> BackPressure.Held {

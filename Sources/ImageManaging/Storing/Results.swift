@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 extension EntryResult {
   /// The result for a blacklisted URL that wasn't requested.

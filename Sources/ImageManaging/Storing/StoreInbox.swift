@@ -2,9 +2,8 @@ import Platform
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
+import Base
 import Synchronization
-import Threads
 
 /// A message to the store thread.
 enum StoreMessage: Sendable {

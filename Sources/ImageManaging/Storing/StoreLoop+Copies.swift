@@ -1,8 +1,6 @@
 import ImageCaching
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
-import Threads
+import Base
 
 // Cached bodies: read, confirmed by a 304, or damaged.
 extension StoreLoop {

@@ -1,8 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-import Threads
+import Base
 
 /// The store thread: it judges received images, commits them in groups, and reports them only after that.
 ///

@@ -1,8 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Processes a body for its context: verifies, decodes and transforms it, and chooses and encodes the bytes to store.
 struct BodyProcessor: Sendable {

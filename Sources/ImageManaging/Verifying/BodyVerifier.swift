@@ -1,7 +1,7 @@
 package import ImageCaching
 package import ImageCoding
 import ImageDownloading
-package import ImagePrimitives
+package import Base
 
 /// A verified body, with its pixels if they are kept.
 typealias ProvenBody = (verified: VerifiedImage, decoded: DecodedImage?)

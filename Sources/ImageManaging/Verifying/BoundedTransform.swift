@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// Transforms images within the memory limits of decoding, and only while a request waits for them.
 struct BoundedTransform {

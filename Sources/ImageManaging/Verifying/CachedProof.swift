@@ -1,8 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// The result of reading a cached body.
 enum CachedProof: Sendable {
@@ -57,7 +56,7 @@ extension CachedProof {
 
   private init(_ bytes: [UInt8], of flight: Flight, facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
     let context = processor.context
-    let sha256 = flight.entry.needsSHA256 ? bytes.withRawBytes { ImagePrimitives.sha256(of: $0) } : nil
+    let sha256 = flight.entry.needsSHA256 ? bytes.withRawBytes { Base.sha256(of: $0) } : nil
     let isDecoded = copy.isTransformed ? context.needsPixels : context.decodesOriginals
     // A verified image that is in memory or needn't be decoded isn't checked again.
     if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !isDecoded {

@@ -1,7 +1,7 @@
 import Platform
 import ImageDownloading
 import Synchronization
-import Threads
+import Base
 
 /// The threads that decode whole images: one per core, since the transfer and store threads must not wait for pixels.
 final class CodingThreads: Sendable {

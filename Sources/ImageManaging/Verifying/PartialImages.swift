@@ -1,5 +1,5 @@
 import ImageCoding
-import ImagePrimitives
+import Base
 import Synchronization
 
 /// The partial images of an arriving body: the store thread adds bytes, one coding thread at a time decodes them.

@@ -1,5 +1,4 @@
-import ImagePrimitives
-package import ImageURLs
+package import Base
 import Synchronization
 
 /// Rejects images that stand for a missing one: those that at least a number of URLs of a host share.

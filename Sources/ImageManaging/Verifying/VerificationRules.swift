@@ -1,5 +1,5 @@
 import ImageDownloading
-public import ImagePrimitives
+public import Base
 
 /// The requirements on images.
 public struct VerificationRules: Sendable, Hashable {

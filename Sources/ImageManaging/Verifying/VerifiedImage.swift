@@ -1,6 +1,6 @@
 import ImageCaching
 import ImageCoding
-import ImagePrimitives
+import Base
 
 /// The properties of a verified body.
 struct VerifiedImage: Sendable {

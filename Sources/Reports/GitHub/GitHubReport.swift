@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Annotations of a run on GitHub Actions, as workflow commands.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+import Base
 
 /// The layout of a chart in the units of its SVG: maps values to coordinates.
 struct ChartFrame {

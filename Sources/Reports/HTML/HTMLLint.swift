@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension HTMLPage {
   private static let worstLimit = 20

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Writes the elements of a page to a buffer; all text goes through ``OutputBuffer/appendHTML(_:)``.
 struct HTMLPage: ~Copyable {

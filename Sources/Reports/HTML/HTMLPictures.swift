@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension HTMLPage {
   /// Placeholders, each with its picture, and how many URLs share their bytes with others.

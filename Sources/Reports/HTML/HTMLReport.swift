@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// One self-contained page for a browser: the most important part comes first, and everything is visible without JavaScript.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension HTMLPage {
   /// The hosts with most entries; those with most failures come first.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Glibc
 
 /// The bytes of a file or a stream, read in pieces; a caller sees those that it hasn't consumed yet.

@@ -1,16 +1,15 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// A report of an earlier run: a JSON report, or the rows of a JSON Lines report.
 ///
 /// Rows are read one at a time, in constant memory. A JSON report is read as a whole and has at most ``maximumReportBytes``.
-public final class ReportInput {
+package final class ReportInput {
   /// The limit of a JSON report: prewarm's have some hundred kilobytes, or a few megabytes with thousands of manifests.
-  public static let maximumReportBytes = 64 << 20
+  package static let maximumReportBytes = 64 << 20
   /// The limit of a row. An invalid line of a manifest has at most 64 KiB, and six times as much when escaped.
-  public static let maximumRowBytes = 1 << 20
+  package static let maximumRowBytes = 1 << 20
 
-  public enum Kind: Sendable {
+  package enum Kind: Sendable {
     /// One object, `prewarm.report/1`.
     case report
     /// One object per line.
@@ -18,12 +17,12 @@ public final class ReportInput {
   }
 
   /// The path as given; `-` is standard input.
-  public var path: String { file.path }
+  package var path: String { file.path }
   /// Recognised by the beginning of the file.
-  public let kind: Kind
+  package let kind: Kind
   private let file: InputFile
 
-  public init(path: String) throws(ReportReadingError) {
+  package init(path: String) throws(ReportReadingError) {
     file = try InputFile(path: path)
     kind = try Self.kind(of: file)
   }
@@ -31,7 +30,7 @@ public final class ReportInput {
   /// Reads the JSON report; must be called once only.
   ///
   /// A report of rows is a programmer error and traps; use ``RowReplay`` for one.
-  public func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
+  package func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
     trap(unless: kind == .report, "\(path) has rows, which a RowReplay counts")
     while try file.fill() {
       if file.count > Self.maximumReportBytes {
@@ -84,7 +83,7 @@ public final class ReportInput {
   }
 
   /// Whether the rows name their shard. Must be called before they are read.
-  public func namesShard() throws(ReportReadingError) -> Bool {
+  package func namesShard() throws(ReportReadingError) -> Bool {
     guard kind == .rows, let line = try file.nextLine(maximum: Self.maximumRowBytes) else { return false }
     return file.withBytes { bytes in
       do {
@@ -156,21 +155,21 @@ extension ReportInput {
 }
 
 /// A report, or a saved part of one, can't be read; the description names the file.
-public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The path as given; `-` is standard input.
-  public var path: String
+  package var path: String
   /// The invalid line, from 1; nil if the error is about the whole file.
-  public var line: UInt64?
+  package var line: UInt64?
   /// The cause, as it follows the name: `is empty`.
-  public var message: String
+  package var message: String
 
-  public init(path: String, line: UInt64? = nil, message: String) {
+  package init(path: String, line: UInt64? = nil, message: String) {
     self.path = path
     self.line = line
     self.message = message
   }
 
-  public var description: String {
+  package var description: String {
     let place = path == "-" ? "standard input" : maskingCredentials(path)
     return line.map { "\(place):\($0): \(message)" } ?? "\(place) \(message)"
   }

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The sections that count.
 

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension UInt64: JSONCodable {
   init(json: JSONValue) throws(JSONError) { self = try json.count() }

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The JSON report, `prewarm.report/1`: its keys in a fixed order, a line for each of them and for each element of the long lists.
 ///
@@ -29,12 +29,12 @@ import ImagePrimitives
 /// - `lint`, if a run judges the delivery, has the findings of each rule, those that save most bytes first: their number, the bytes that a
 ///   view of each would save, and how many cached images weren't judged, since their response is unknown.
 /// - `timeline` has counts for each step of the run; `requests` has the command that repeats an entry's request, by variant and edge.
-public struct JSONReport: ReportForm {
+package struct JSONReport: ReportForm {
   static let schema = "prewarm.report/1"
 
-  public init() {}
+  package init() {}
 
-  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+  package func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     var json = JSONWriter(output: OutputBuffer(capacity: 65_536))
     var report = report
     json.object(.lines) { report.code(&$0) }

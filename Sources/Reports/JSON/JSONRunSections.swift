@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The sections on the run as a whole.
 

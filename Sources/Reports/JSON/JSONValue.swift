@@ -1,5 +1,5 @@
 import CJansson
-import ImagePrimitives
+import Base
 
 /// A value of a JSON text, borrowed from its document, with its location for error messages.
 ///

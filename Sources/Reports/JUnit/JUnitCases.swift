@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// Test cases of entries that wait to be written, and the number of omitted ones.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A JUnit report as GitLab (`lib/gitlab/ci/parsers/test/junit.rb`) and Jenkins (`hudson.tasks.junit.CaseResult`) read it.
 ///

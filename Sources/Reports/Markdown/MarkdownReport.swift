@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The report in GitHub-flavoured Markdown, for comments on pull requests and step summaries.
 ///

@@ -1,9 +1,9 @@
-import ImagePrimitives
+import Base
 import Glibc
 
 /// A report can't be written; the description names the file.
-public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
-  public enum Step: Sendable, Hashable {
+package struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Step: Sendable, Hashable {
     case makeFolder, open, write, commit
     /// Locking it: another run is writing it.
     case lock
@@ -11,21 +11,21 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
     case spool
   }
 
-  public var step: Step
+  package var step: Step
   /// The path as the job names it; `-` is standard output. For ``Step/spool`` the folder for temporary files.
-  public var path: String
-  public var code: Int32
+  package var path: String
+  package var code: Int32
 
-  public init(_ step: Step, path: String, code: Int32) {
+  package init(_ step: Step, path: String, code: Int32) {
     self.step = step
     self.path = path
     self.code = code
   }
 
   /// Whether the reader of standard output has ended, as in `| head`: it wanted no more, so nothing failed.
-  public var isReaderGone: Bool { path == "-" && code == EPIPE }
+  package var isReaderGone: Bool { path == "-" && code == EPIPE }
 
-  public var description: String {
+  package var description: String {
     let place = path == "-" ? "standard output" : path
     let reason = errorSentence(code)
     let advice =

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+import Base
 
 /// The file of a report: opened before the run, so that an invalid path fails early, and renamed to its path when it is complete.
 ///

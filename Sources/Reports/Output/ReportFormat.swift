@@ -1,5 +1,5 @@
 /// The forms of reports; raw values are the names in job files and options.
-public enum ReportFormat: String, Sendable, CaseIterable {
+package enum ReportFormat: String, Sendable, CaseIterable {
   /// For a person at a terminal.
   case text
   /// `prewarm.report/1`.
@@ -20,7 +20,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case prometheus
 
   /// The form of files with this extension, in lower case, without the dot; nil if there is none.
-  public init?(fileExtension: some StringProtocol) {
+  package init?(fileExtension: some StringProtocol) {
     switch fileExtension {
     case "txt", "text": self = .text
     case "json": self = .json
@@ -35,7 +35,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   }
 
   /// The form of a file by the extension of its name.
-  public init?(path: String) {
+  package init?(path: String) {
     guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
     self.init(fileExtension: path[path.index(after: dot)...].lowercased())
   }
@@ -63,19 +63,19 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 }
 
 /// Options that depend on the environment of the command, not on the job.
-public struct ReportOptions: Sendable {
+package struct ReportOptions: Sendable {
   /// The layout of a text report on standard output; in a file it has 80 columns and no colours.
-  public var terminal = TextReport()
+  package var terminal = TextReport()
   /// Whether rows in JSON Lines are visible during the run, the default; otherwise the file gets its name at the end.
-  public var rowsGrowInPlace = true
+  package var rowsGrowInPlace = true
   /// Whether a JUnit report lists good entries, too; no by default.
-  public var listsSuccesses = false
+  package var listsSuccesses = false
   /// The file of a GitHub step's summary, to which a report for GitHub appends; nil if there is none.
-  public var stepSummaryPath: String?
+  package var stepSummaryPath: String?
   /// The absolute path of the repository's folder, to which paths in GitHub and JUnit reports are relative; nil: they name no file.
-  public var workspace: String?
+  package var workspace: String?
 
-  public init() {}
+  package init() {}
 }
 
 /// A form of the finished report, whatever its destination.

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+import Base
 
 /// An unnamed file for parts of a report whose place in it is known only after the run.
 ///

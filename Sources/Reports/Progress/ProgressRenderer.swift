@@ -1,30 +1,30 @@
-import ImagePrimitives
+import Base
 
 /// The state of a run at one moment.
-public struct ProgressSnapshot: Sendable, Equatable {
-  public var name: String
+package struct ProgressSnapshot: Sendable, Equatable {
+  package var name: String
   /// Finished entries.
-  public var done: UInt64
+  package var done: UInt64
   /// All entries of the job; nil until it is known or estimated.
-  public var total: UInt64?
+  package var total: UInt64?
   /// Cached and fresh.
-  public var hits: UInt64
+  package var hits: UInt64
   /// Downloaded, revalidated or checked.
-  public var new: UInt64
+  package var new: UInt64
   /// Failed or blacklisted.
-  public var bad: UInt64
+  package var bad: UInt64
   /// Finished entries per second over the last seconds.
-  public var urlsPerSecond: Double
+  package var urlsPerSecond: Double
   /// Received bytes per second over the last seconds.
-  public var bytesPerSecond: Double
+  package var bytesPerSecond: Double
   /// The estimated remaining time; nil if unknown.
-  public var remaining: Duration?
+  package var remaining: Duration?
   /// A current obstacle, such as `img.example.com paused 12 s (429)`.
-  public var note: String?
+  package var note: String?
   /// The latest failure, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
-  public var lastFailure: String?
+  package var lastFailure: String?
 
-  public init(
+  package init(
     name: String,
     totals: Totals,
     total: UInt64?,
@@ -49,22 +49,22 @@ public struct ProgressSnapshot: Sendable, Equatable {
 }
 
 /// Draws progress for a terminal or a log. Pure: the caller decides when and where to draw.
-public struct ProgressRenderer: Sendable {
+package struct ProgressRenderer: Sendable {
   /// Columns of the terminal; the last one stays free, since some terminals break the line there.
-  public var width: Int
+  package var width: Int
   /// Whether ANSI colours emphasise the words.
-  public var hasColor: Bool
+  package var hasColor: Bool
 
   private static let nameLimit = 24
   private static let minimumBarWidth = 10
 
-  public init(width: Int, hasColor: Bool) {
+  package init(width: Int, hasColor: Bool) {
     self.width = width
     self.hasColor = hasColor
   }
 
   /// The line of the bar, and a second line if there is an obstacle or a failure; without line ends, none wider than the terminal.
-  public func bar(_ snapshot: ProgressSnapshot) -> [String] {
+  package func bar(_ snapshot: ProgressSnapshot) -> [String] {
     let page = TextPage(width: width, hasColor: hasColor)
     let room = max(width - 1, 1)
     let name = escapedForTerminal(snapshot.name).cut(to: min(Self.nameLimit, room))
@@ -79,7 +79,7 @@ public struct ProgressRenderer: Sendable {
   }
 
   /// The line for a log.
-  public func line(_ snapshot: ProgressSnapshot) -> String {
+  package func line(_ snapshot: ProgressSnapshot) -> String {
     let done =
       snapshot.total.map { "\(grouped(snapshot.done)) of \(grouped($0)) (\(share(snapshot.done, of: $0)) %)" }
       ?? "\(grouped(snapshot.done)) so far"

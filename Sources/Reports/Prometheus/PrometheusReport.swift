@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The metrics of a run in Prometheus' text format, for the textfile collector of the node exporter.
 ///

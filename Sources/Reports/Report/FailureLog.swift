@@ -1,5 +1,4 @@
-import ImageURLs
-import ImagePrimitives
+import Base
 
 /// The failed and blacklisted entries: groups with their hosts and first examples, and the complete first entries.
 struct FailureLog {

@@ -1,31 +1,31 @@
-public import ImagePrimitives
+package import Base
 
 /// A failed or blacklisted entry, as the report lists it.
-public struct FailureRecord: Sendable, Equatable {
+package struct FailureRecord: Sendable, Equatable {
   /// How many a report lists by default; a JSON report never lists more.
-  public static let listedLimit = 10_000
+  package static let listedLimit = 10_000
   /// The limit of their URLs and messages in bytes.
   static let listedBytes = 16 << 20
 
   /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
-  public var url = ""
+  package var url = ""
   /// The manifest's path, as the job names it.
-  public var manifest = ""
+  package var manifest = ""
   /// From 1; 0 if it has no line.
-  public var line: UInt64 = 0
-  public var priority = LoadPriority.normal
+  package var line: UInt64 = 0
+  package var priority = LoadPriority.normal
   package var variant = RequestVariant.plain
   /// `failed` or `blacklisted`.
-  public var outcome = LoadOutcome.failed
+  package var outcome = LoadOutcome.failed
   /// The reason; nil if it is unknown.
-  public var failure: ImageFailure?
+  package var failure: ImageFailure?
   /// How many requests were made for it.
-  public var attempts: UInt32 = 0
+  package var attempts: UInt32 = 0
   /// The status of remote caches; nil if it wasn't checked.
   package var remoteCache: RemoteCacheStatus?
   /// Whether its URL is on the blacklist now.
-  public var isBlacklisted = false
-  public var standing = FailureStanding.counts
+  package var isBlacklisted = false
+  package var standing = FailureStanding.counts
   /// The identifier of its row; nil if it has none.
   package var id: String?
   /// The element of the page that names it, and the attribute; nil if the list isn't a page.
@@ -58,7 +58,7 @@ extension FailureRecord {
 
 /// Entries with the same kind of failure and the same message, whose numbers, URLs, quoted texts and host may differ; for `http-status`, those
 /// with the same status.
-public struct FailureGroup: Sendable, Equatable {
+package struct FailureGroup: Sendable, Equatable {
   /// How many examples a report has of each; those that count come before known ones.
   static let exampleLimit = 10
   /// How many hosts a report names of each.
@@ -77,25 +77,25 @@ public struct FailureGroup: Sendable, Equatable {
   }
 
   /// Nil for blacklisted entries whose reason is unknown.
-  public var kind: FailureKind?
+  package var kind: FailureKind?
   /// The HTTP status, for the kind `http-status` only.
-  public var status: Int?
+  package var status: Int?
   /// The message of each, in which an ellipsis stands for parts that differ; nil if messages differ in their words.
-  public var message: String?
+  package var message: String?
   /// How many failed in this run.
-  public var failed: UInt64 = 0
+  package var failed: UInt64 = 0
   /// How many weren't requested since they were blacklisted for this reason.
-  public var blacklisted: UInt64 = 0
+  package var blacklisted: UInt64 = 0
   /// The hosts with most of them, descending.
-  public var hosts: [HostCount] = []
+  package var hosts: [HostCount] = []
   /// How many belong to hosts that aren't listed.
-  public var elsewhere: UInt64 = 0
+  package var elsewhere: UInt64 = 0
   /// How many of both count in the verdict.
-  public var counting: UInt64 = 0
+  package var counting: UInt64 = 0
   /// The first ten.
-  public var examples: [FailureRecord] = []
+  package var examples: [FailureRecord] = []
 
-  public var count: UInt64 { failed + blacklisted }
+  package var count: UInt64 { failed + blacklisted }
 
   var key: Key { Key(kind, status, message: message ?? "", host: hosts.count == 1 ? hosts[0].host : nil) }
 
@@ -131,18 +131,18 @@ extension FailureGroup.Key {
 }
 
 /// How many entries of a host.
-public struct HostCount: Sendable, Equatable {
+package struct HostCount: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
-  public var host = ""
-  public var count: UInt64 = 0
+  package var host = ""
+  package var count: UInt64 = 0
 }
 
 /// How many failed and blacklisted entries count in the verdict.
-public struct FailureStandings: Sendable, Equatable {
-  public var counting: UInt64 = 0
+package struct FailureStandings: Sendable, Equatable {
+  package var counting: UInt64 = 0
   /// How many failed in the baseline, too.
-  public var known: UInt64 = 0
-  public var countingByKind: [FailureKind: UInt64] = [:]
+  package var known: UInt64 = 0
+  package var countingByKind: [FailureKind: UInt64] = [:]
 
   mutating func count(_ standing: FailureStanding, kind: FailureKind?) {
     switch standing {
@@ -155,7 +155,7 @@ public struct FailureStandings: Sendable, Equatable {
 }
 
 /// Whether a failure counts in the verdict; the raw value is the name in reports.
-public enum FailureStanding: String, Sendable {
+package enum FailureStanding: String, Sendable {
   case counts
   /// It failed in the baseline, too.
   case known

@@ -1,64 +1,64 @@
-public import ImagePrimitives
+package import Base
 
 /// The complete report of a run.
-public struct FinishedReport: Sendable {
+package struct FinishedReport: Sendable {
   /// The version of prewarm.
-  public var version: String
-  public var job: JobIdentity
+  package var version: String
+  package var job: JobIdentity
   /// The names of rules and remedies in sentences.
-  public var words = ReportWords.plain
+  package var words = ReportWords.plain
   /// When the run started; nil if that is unknown, as in rows.
-  public var startedAt: Timestamp?
+  package var startedAt: Timestamp?
   /// How the run ended as a whole, with the cache and the blacklist.
-  public var end: RunEnd
-  public var verdict = RunVerdict()
+  package var end: RunEnd
+  package var verdict = RunVerdict()
   /// The rules it was judged by.
-  public var failOn = FailOn()
+  package var failOn = FailOn()
   /// Each image once, however many lists name it.
-  public var totals: Totals
+  package var totals: Totals
   /// Further entries that name the same images, with the same results.
-  public var repeats = Totals()
-  public var traffic = Traffic()
+  package var repeats = Totals()
+  package var traffic = Traffic()
   /// Downloaded and checked entries by format, the most frequent first.
-  public var formats: [FormatCount] = []
-  public var manifests: [ManifestSummary] = []
+  package var formats: [FormatCount] = []
+  package var manifests: [ManifestSummary] = []
   /// The 1,000 hosts with most entries, descending, then by name.
-  public var hosts: [HostSummary] = []
+  package var hosts: [HostSummary] = []
   /// How many hosts aren't listed; beyond 65,536 hosts, each entry of a further one counts as a host.
-  public var hostsOmitted: UInt64 = 0
+  package var hostsOmitted: UInt64 = 0
   /// Failed and blacklisted entries by kind, status and message; those that count come first, then the largest groups.
-  public var failureGroups: [FailureGroup] = []
+  package var failureGroups: [FailureGroup] = []
   /// The first failed and blacklisted entries, those that count before known ones; a JSON report lists 10,000.
-  public var failures: [FailureRecord] = []
-  public var standings = FailureStandings()
+  package var failures: [FailureRecord] = []
+  package var standings = FailureStandings()
   /// The difference from an earlier run; nil if there was none to compare with.
-  public var baseline: BaselineDifference?
+  package var baseline: BaselineDifference?
   /// The last runs, this one at the end; empty if no earlier one is known.
-  public var trend: [TrendPoint] = []
+  package var trend: [TrendPoint] = []
   /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
-  public var requests: [ReportedRequest] = []
+  package var requests: [ReportedRequest] = []
   /// The progress of the run over time; nil if it wasn't recorded.
-  public var timeline: Timeline?
+  package var timeline: Timeline?
   /// How many URLs returned the same bytes as others; nil if bodies weren't compared.
-  public var duplicates: Duplicates?
+  package var duplicates: Duplicates?
   /// Images that a host returned for many URLs, the one with most URLs first.
-  public var placeholders: [Placeholder] = []
+  package var placeholders: [Placeholder] = []
   /// Small pictures of received images for the HTML report; the JSON report has none.
-  public var thumbnails: [Thumbnail] = []
+  package var thumbnails: [Thumbnail] = []
   /// Findings about the delivery of good images, those that save most bytes first; empty if it wasn't judged.
   package var lint: [LintSummary] = []
   /// Sentences on the run, and on entries, which are grouped by sentence.
-  public var warnings: [String] = []
+  package var warnings: [String] = []
 
   /// The exit status of the job: a signal's, or 1 if the job couldn't finish, or the verdict's.
-  public var exitStatus: ExitStatus {
+  package var exitStatus: ExitStatus {
     end.interruption?.exitStatus ?? (end.breakage == nil ? verdict.exitStatus : .couldNotFinish)
   }
 
   /// Returns the verdict on the lists only, for a run that fetched no image: on invalid lines and on an empty run.
   ///
   /// - Parameter misses: how many of the skipped entries would have been fetched.
-  public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
+  package func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
     var lists = self
     let misses = min(misses, lists.totals.skipped)
     lists.totals.skipped -= misses
@@ -72,16 +72,16 @@ public struct FinishedReport: Sendable {
   }
 
   /// The number of entries that aren't valid URLs.
-  public var invalidURLs: UInt64 { failureGroups.filter { $0.kind == .invalidURL }.reduce(0) { $0 + $1.count } }
+  package var invalidURLs: UInt64 { failureGroups.filter { $0.kind == .invalidURL }.reduce(0) { $0 + $1.count } }
 
   /// How many failed and blacklisted entries aren't listed.
-  public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
+  package var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
 
   /// Finished entries per second; 0 if the run took no time.
-  public var urlsPerSecond: Double { perSecond(totals.done) }
+  package var urlsPerSecond: Double { perSecond(totals.done) }
 
   /// Received bytes per second; 0 if the run took no time.
-  public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
+  package var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
 
   func perSecond(_ amount: UInt64) -> Double {
     let seconds = end.duration.inSeconds
@@ -90,44 +90,44 @@ public struct FinishedReport: Sendable {
 }
 
 /// Bytes, requests and times of a run, without entries that shared the request of another one.
-public struct Traffic: Sendable, Equatable {
+package struct Traffic: Sendable, Equatable {
   /// Bytes of bodies received from the network, failed attempts included.
-  public var receivedBytes: UInt64 = 0
+  package var receivedBytes: UInt64 = 0
   /// Bytes of bodies that were hits.
-  public var cachedBytes: UInt64 = 0
+  package var cachedBytes: UInt64 = 0
   /// Bytes of the newly stored images as received.
-  public var originalBytes: UInt64 = 0
+  package var originalBytes: UInt64 = 0
   /// Bytes stored for them; an original that is kept beside its transformed image isn't counted.
-  public var storedBytes: UInt64 = 0
+  package var storedBytes: UInt64 = 0
   /// Requests, retries included, redirects not.
-  public var attempts: UInt64 = 0
+  package var attempts: UInt64 = 0
   /// Requests that were retries.
-  public var retries: UInt64 = 0
+  package var retries: UInt64 = 0
   /// The total time that entries waited between attempts.
-  public var waitedNanoseconds: UInt64 = 0
+  package var waitedNanoseconds: UInt64 = 0
   /// Failures that may be temporary.
-  public var transientFailures: UInt64 = 0
+  package var transientFailures: UInt64 = 0
   /// The duration of transfers, without the waits between attempts.
-  public var latency = LatencyHistogram()
+  package var latency = LatencyHistogram()
   /// The shares of the outcomes in ``receivedBytes`` and ``latency``; empty if they are unknown.
-  public var outcomes = TrafficByOutcome()
+  package var outcomes = TrafficByOutcome()
 }
 
 /// The traffic of each outcome; nil if it is unknown.
-public struct TrafficByOutcome: Sendable, Equatable {
+package struct TrafficByOutcome: Sendable, Equatable {
   // Indexed by outcome: each transferred entry is looked up here.
   private var values = [OutcomeTraffic?](repeating: nil, count: LoadOutcome.allCases.count)
 
   /// Unknown traffic for all outcomes.
-  public init() {}
+  package init() {}
 
-  public subscript(outcome: LoadOutcome) -> OutcomeTraffic? {
+  package subscript(outcome: LoadOutcome) -> OutcomeTraffic? {
     get { values[Int(outcome.rawValue)] }
     set { values[Int(outcome.rawValue)] = newValue }
   }
 
   /// The outcomes with known traffic, in the order of their cases.
-  public var known: [(outcome: LoadOutcome, traffic: OutcomeTraffic)] {
+  package var known: [(outcome: LoadOutcome, traffic: OutcomeTraffic)] {
     LoadOutcome.allCases.compactMap { outcome in self[outcome].map { (outcome, $0) } }
   }
 
@@ -140,19 +140,19 @@ public struct TrafficByOutcome: Sendable, Equatable {
 }
 
 /// The traffic of the entries with one outcome.
-public struct OutcomeTraffic: Sendable, Equatable {
+package struct OutcomeTraffic: Sendable, Equatable {
   /// Bytes of bodies received, failed attempts included.
-  public var receivedBytes: UInt64 = 0
+  package var receivedBytes: UInt64 = 0
   /// The duration of their transfers; those of cancelled entries aren't measured.
-  public var latency = LatencyHistogram()
+  package var latency = LatencyHistogram()
   /// How many of the entries shared the request of another one; only that one counts above.
-  public var shared: UInt64 = 0
+  package var shared: UInt64 = 0
 }
 
 /// How many images had a format.
-public struct FormatCount: Sendable, Equatable {
-  public var format: ImageFormat
-  public var count: UInt64
+package struct FormatCount: Sendable, Equatable {
+  package var format: ImageFormat
+  package var count: UInt64
 
   /// The order of reports: the most frequent first.
   func isBefore(_ other: FormatCount) -> Bool {
@@ -161,24 +161,24 @@ public struct FormatCount: Sendable, Equatable {
 }
 
 /// The outcomes of one manifest.
-public struct ManifestSummary: Sendable, Equatable {
+package struct ManifestSummary: Sendable, Equatable {
   /// The path as the job names it.
-  public var path = ""
+  package var path = ""
   /// The absolute path of the file with its entries, which is the job file for entries in the job; nil if they aren't in a file.
-  public var file: String?
-  public var totals = Totals()
+  package var file: String?
+  package var totals = Totals()
 }
 
 /// The outcomes of one host.
-public struct HostSummary: Sendable, Equatable {
+package struct HostSummary: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
-  public var host = ""
-  public var totals = Totals()
+  package var host = ""
+  package var totals = Totals()
   /// Bytes of bodies received.
-  public var receivedBytes: UInt64 = 0
-  public var latency = LatencyHistogram()
+  package var receivedBytes: UInt64 = 0
+  package var latency = LatencyHistogram()
   /// Hits and misses of remote caches, by edge if the job names edges; empty if they weren't checked.
-  public var remoteCaches: [RemoteCacheCount] = []
+  package var remoteCaches: [RemoteCacheCount] = []
 
   /// The order of reports: most entries first, then by name.
   func isBefore(_ other: HostSummary) -> Bool { (other.totals.urls, host) < (totals.urls, other.host) }

@@ -1,18 +1,18 @@
 /// The job of a report, and its part of the job.
-public struct JobIdentity: Sendable, Equatable {
-  public var name: String
+package struct JobIdentity: Sendable, Equatable {
+  package var name: String
   /// The job file's path; nil if the job came from the command line alone.
-  public var file: String?
+  package var file: String?
   /// A sentence on its purpose; empty if there is none.
-  public var description: String
+  package var description: String
   /// The part of the job's entries that the report covers; nil for all.
-  public var shard: ReportedShard?
+  package var shard: ReportedShard?
   /// 32 hexadecimal digits that follow from the settings that select the job's entries and judge them; nil if unknown.
   ///
   /// Reports of one job with different digests have different lists or different rules.
-  public var digest: String?
+  package var digest: String?
 
-  public init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
+  package init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
     self.name = name
     self.file = file
     self.description = description
@@ -21,22 +21,22 @@ public struct JobIdentity: Sendable, Equatable {
   }
 
   /// The name and the shard, for people: `homepage, shard 2 of 5`.
-  public var title: String { shard.map { "\(name), \($0.phrase)" } ?? name }
+  package var title: String { shard.map { "\(name), \($0.phrase)" } ?? name }
 }
 
 /// One of the parts of a job's entries that separate runs handle.
-public struct ReportedShard: Sendable, Hashable {
+package struct ReportedShard: Sendable, Hashable {
   /// From 1.
-  public var index: Int
+  package var index: Int
   /// The number of shards.
-  public var count: Int
+  package var count: Int
   /// The key that divides entries: `url` or `host`.
-  public var rule: String
+  package var rule: String
 
   /// The entries of all shards as the run read them; nil if it didn't read all of them, or if that is unknown.
-  public var list: ReportedList?
+  package var list: ReportedList?
 
-  public init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
+  package init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
     self.index = index
     self.count = count
     self.rule = rule
@@ -44,17 +44,17 @@ public struct ReportedShard: Sendable, Hashable {
   }
 
   /// `shard 2 of 5`.
-  public var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
+  package var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
 }
 
 /// Shards with equal values have read the same lists.
-public struct ReportedList: Sendable, Hashable {
+package struct ReportedList: Sendable, Hashable {
   /// How many entries all shards have together, including invalid and filtered ones.
-  public var entries: UInt64
+  package var entries: UInt64
   /// A number that follows from them and doesn't depend on their order.
-  public var fingerprint: UInt64
+  package var fingerprint: UInt64
 
-  public init(entries: UInt64, fingerprint: UInt64) {
+  package init(entries: UInt64, fingerprint: UInt64) {
     self.entries = entries
     self.fingerprint = fingerprint
   }

@@ -1,22 +1,21 @@
-public import ImagePrimitives
-package import ImageURLs
+package import Base
 
 /// One entry of a manifest, as reports name it; its bytes are valid during a call only.
-public struct ReportedEntry {
+package struct ReportedEntry {
   /// The URL as written, resolved against the manifest's base, with credentials masked; the text of an invalid line.
-  public var url: UnsafeRawBufferPointer
+  package var url: UnsafeRawBufferPointer
   /// The index that ``RunReport/addManifest(_:)`` gave.
-  public var manifest: Int
+  package var manifest: Int
   /// The line in the manifest, from 1; 0 if it has none.
-  public var line: UInt64
+  package var line: UInt64
   /// The priority of its request.
-  public var priority: LoadPriority
+  package var priority: LoadPriority
   /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for an invalid line.
-  public var host: UnsafeRawBufferPointer
+  package var host: UnsafeRawBufferPointer
   /// The variant of the request: 0 is the plain one, and n the one at index n - 1 of the variants of ``RunReport``.
-  public var variant: Int
+  package var variant: Int
   /// Identifies its image, by `DuplicateIndex.hash`; nil: the URL without its fragment does.
-  public var imageHash: UInt64?
+  package var imageHash: UInt64?
   /// What its list says besides the URL; nil if that is all.
   package var note: EntryNote?
   /// Whether it names an image that an earlier entry has named, with the same result, so that it isn't counted.
@@ -24,7 +23,7 @@ public struct ReportedEntry {
   /// The rules about its delivery that it breaks.
   var broken = LintRuleSet()
 
-  public init(
+  package init(
     url: UnsafeRawBufferPointer,
     manifest: Int,
     line: UInt64,

@@ -1,13 +1,13 @@
-public import ImagePrimitives
+package import Base
 
 /// A signal that stopped a run.
-public enum Interruption: String, Sendable, Hashable {
+package enum Interruption: String, Sendable, Hashable {
   case interrupt = "SIGINT"
   case terminate = "SIGTERM"
 
-  public var signalName: String { rawValue }
+  package var signalName: String { rawValue }
 
-  public var exitStatus: ExitStatus {
+  package var exitStatus: ExitStatus {
     switch self {
     case .interrupt: .interrupted
     case .terminate: .terminated
@@ -16,80 +16,80 @@ public enum Interruption: String, Sendable, Hashable {
 }
 
 /// The facts about a run that are known only at its end and don't follow from its entries.
-public struct RunEnd: Sendable {
+package struct RunEnd: Sendable {
   /// When it ended, by the calendar; nil if unknown.
-  public var finishedAt: Timestamp?
+  package var finishedAt: Timestamp?
   /// The duration by the monotonic clock, on which rates are based; zero if unknown.
-  public var duration: Duration
+  package var duration: Duration
   /// The signal that stopped it, if one did.
-  public var interruption: Interruption?
+  package var interruption: Interruption?
   /// Whether the job's deadline stopped it.
-  public var isPastDeadline = false
+  package var isPastDeadline = false
   /// A sentence on why it couldn't finish, such as a broken manifest; then the exit status is 1.
-  public var breakage: String?
+  package var breakage: String?
   /// Whether every manifest was read to its end.
-  public var areManifestsRead = true
+  package var areManifestsRead = true
   /// Whether no entry remained after include and exclude.
-  public var isEmpty = false
+  package var isEmpty = false
   /// Entries of a queue that workers hadn't finished when the wait for them ended; the report has nothing else about them.
-  public var outstanding: UInt64 = 0
+  package var outstanding: UInt64 = 0
   /// The cache as it is now; nil if the run had none.
-  public var cache: CacheSummary?
+  package var cache: CacheSummary?
   /// The blacklist as it is now; nil if the run had none.
-  public var blacklist: BlacklistSummary?
+  package var blacklist: BlacklistSummary?
   /// The bottleneck and its remedy, such as `per-host: 8 of 32 transfers used; raise prefetch.per-host`; nil if there was none.
-  public var bottleneck: String?
+  package var bottleneck: String?
   /// The share of the run in which each part was the bottleneck, the largest first; empty if unknown.
-  public var bottlenecks: [BottleneckShare] = []
+  package var bottlenecks: [BottleneckShare] = []
   /// Sentences on the run as a whole; ``RunReport`` collects those of entries.
-  public var warnings: [String] = []
+  package var warnings: [String] = []
   /// The peak memory use (RssAnon + RssShmem) in bytes; nil if unknown.
-  public var peakMemoryBytes: UInt64?
+  package var peakMemoryBytes: UInt64?
 
-  public init(finishedAt: Timestamp?, duration: Duration) {
+  package init(finishedAt: Timestamp?, duration: Duration) {
     self.finishedAt = finishedAt
     self.duration = duration
   }
 }
 
 /// The share of a run in which one part was the bottleneck.
-public struct BottleneckShare: Sendable, Equatable {
+package struct BottleneckShare: Sendable, Equatable {
   /// The first word of ``RunEnd/bottleneck`` if this share is the largest: `network`, `per-host`, `rate`, `decoding`, `disk`,
   /// `manifest` or `cpu`.
-  public var name: String
+  package var name: String
   /// Of the run's duration, from 0 to 1.
-  public var fraction: Double
+  package var fraction: Double
 
-  public init(name: String, fraction: Double) {
+  package init(name: String, fraction: Double) {
     self.name = name
     self.fraction = fraction
   }
 }
 
 /// The cache after a run.
-public struct CacheSummary: Sendable, Equatable {
+package struct CacheSummary: Sendable, Equatable {
   /// Its folder.
-  public var directory: String
+  package var directory: String
   /// The namespace of the job, to which the figures refer.
-  public var namespace: String
-  public var entries: UInt64
-  public var bodyBytes: UInt64
+  package var namespace: String
+  package var entries: UInt64
+  package var bodyBytes: UInt64
   /// The disk space of its files in bytes.
-  public var diskBytes: UInt64
+  package var diskBytes: UInt64
   /// The limit of bodies in bytes; nil if there is none.
-  public var maximumBytes: UInt64?
+  package var maximumBytes: UInt64?
   /// Entries that trimming removed to keep the limit.
-  public var trimmedEntries: UInt64 = 0
+  package var trimmedEntries: UInt64 = 0
   /// Expired entries that were removed.
-  public var expiredEntries: UInt64 = 0
+  package var expiredEntries: UInt64 = 0
   /// How many of the trimmed entries this run had stored.
-  public var evictedFromThisRun: UInt64 = 0
+  package var evictedFromThisRun: UInt64 = 0
   /// The limit that would have been enough for the images of this run; nil unless it evicted some of them.
-  public var sufficientBytes: UInt64?
+  package var sufficientBytes: UInt64?
   /// When the first of this run's good entries expires; nil if none of them expires, or there are none.
-  public var freshUntil: Timestamp?
+  package var freshUntil: Timestamp?
 
-  public init(directory: String, namespace: String, entries: UInt64, bodyBytes: UInt64, diskBytes: UInt64) {
+  package init(directory: String, namespace: String, entries: UInt64, bodyBytes: UInt64, diskBytes: UInt64) {
     self.directory = directory
     self.namespace = namespace
     self.entries = entries
@@ -99,14 +99,14 @@ public struct CacheSummary: Sendable, Equatable {
 }
 
 /// The blacklist after a run.
-public struct BlacklistSummary: Sendable, Equatable {
-  public var entries: UInt64
+package struct BlacklistSummary: Sendable, Equatable {
+  package var entries: UInt64
   /// URLs that this run added.
-  public var added: UInt64
+  package var added: UInt64
   /// URLs that this run removed.
-  public var removed: UInt64
+  package var removed: UInt64
 
-  public init(entries: UInt64, added: UInt64, removed: UInt64) {
+  package init(entries: UInt64, added: UInt64, removed: UInt64) {
     self.entries = entries
     self.added = added
     self.removed = removed

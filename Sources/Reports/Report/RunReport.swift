@@ -1,10 +1,10 @@
-public import ImagePrimitives
+package import Base
 
 /// The counters of a run in progress: each entry counts once, in bounded memory.
 ///
 /// It keeps counters, a histogram, a bounded table of hosts and the first failures; the row of each entry goes to the journals at once.
 /// The driver thread owns it. A hit costs no allocation.
-public final class RunReport {
+package final class RunReport {
   /// Hosts that a finished report lists.
   static let reportedHostLimit = 1000
 
@@ -63,7 +63,7 @@ public final class RunReport {
 
   /// Adds a manifest, such as a file that matches a glob, and returns its index; see ``ManifestSummary/file``.
   @discardableResult
-  public func addManifest(_ path: String, file: String? = nil) -> Int {
+  package func addManifest(_ path: String, file: String? = nil) -> Int {
     tally.manifests.append(ManifestSummary(path: path, file: file))
     if countsImagesOnce, tally.manifests.count > 1, tally.seen == nil { tally.seen = SeenImages() }
     for journal in journals { journal.addManifest(path, file: file) }
@@ -96,7 +96,7 @@ public final class RunReport {
   /// A manifest's index that ``addManifest(_:)`` didn't return is a programmer error and traps.
   ///
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
-  public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
+  package func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true {
       var unfinished = result
       unfinished.outcome = .cancelled
@@ -114,12 +114,12 @@ public final class RunReport {
   }
 
   /// Records the progress of the run for its timeline; the more calls, the finer.
-  public func sample(elapsed: Duration) {
+  package func sample(elapsed: Duration) {
     timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: elapsed)
   }
 
   /// All entries so far, repeated ones included.
-  public var totals: Totals {
+  package var totals: Totals {
     guard tally.repeats.urls > 0 else { return tally.totals }
     var totals = tally.totals
     totals.add(tally.repeats)
@@ -130,10 +130,10 @@ public final class RunReport {
   package var identifiesImages: Bool { tally.seen != nil }
 
   /// Failed entries that may be good later.
-  public var transientFailures: UInt64 { tally.traffic.transientFailures }
+  package var transientFailures: UInt64 { tally.traffic.transientFailures }
 
   /// Bytes of bodies received from the network so far.
-  public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
+  package var receivedBytes: UInt64 { tally.traffic.receivedBytes }
 
   /// The last failure so far, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
   package var lastFailure: String? { tally.failures.lastFailure }
@@ -142,10 +142,10 @@ public final class RunReport {
   package var unreachable: FailureReason? { tally.failures.unreachable }
 
   /// When the first of the good entries so far expires; nil if none of them expires, or there are none.
-  public var freshUntil: Timestamp? { tally.freshUntil }
+  package var freshUntil: Timestamp? { tally.freshUntil }
 
   /// Flushes the journals; throws their first error since the start of the run.
-  public func flushJournals() throws(ReportError) {
+  package func flushJournals() throws(ReportError) {
     var firstError: ReportError?
     for journal in journals {
       do {
@@ -158,7 +158,7 @@ public final class RunReport {
   }
 
   /// Returns the report on the entries so far, judged by `failOn`.
-  public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
+  package func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
     var end = end
     end.breakage = end.breakage ?? tally.fault
     let hosts = tally.hosts.hosts.indices.map { index in

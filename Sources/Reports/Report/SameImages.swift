@@ -1,37 +1,37 @@
 import Glibc
-public import ImagePrimitives
+package import Base
 
 /// How many URLs returned the same bytes as others.
-public struct Duplicates: Sendable, Equatable {
+package struct Duplicates: Sendable, Equatable {
   /// Bodies that came from more than one URL.
-  public var bodies: UInt64 = 0
+  package var bodies: UInt64 = 0
   /// The URLs that they came from.
-  public var urls: UInt64 = 0
+  package var urls: UInt64 = 0
   /// Whether all bodies were compared; if there were too many, both counts are lower bounds.
-  public var isComplete = true
+  package var isComplete = true
 }
 
 /// An image that a host returned for so many URLs that it is probably a substitute for missing ones.
-public struct Placeholder: Sendable, Equatable {
+package struct Placeholder: Sendable, Equatable {
   /// How many a report lists, those with most URLs.
   static let listedLimit = 100
 
   /// Host and port, if it isn't the scheme's own.
-  public var host = ""
+  package var host = ""
   /// Of the body.
-  public var checksum = Checksum(high: 0, low: 0)
+  package var checksum = Checksum(high: 0, low: 0)
   /// URLs that returned it.
-  public var urls: UInt64 = 0
+  package var urls: UInt64 = 0
   /// As in its row.
-  public var firstURL = ""
+  package var firstURL = ""
   /// Nil if unknown.
-  public var format: ImageFormat?
+  package var format: ImageFormat?
   /// In pixels; 0 if unknown.
-  public var width: UInt32 = 0
+  package var width: UInt32 = 0
   /// In pixels; 0 if unknown.
-  public var height: UInt32 = 0
+  package var height: UInt32 = 0
   /// Of the body.
-  public var bytes: UInt64 = 0
+  package var bytes: UInt64 = 0
 
   /// The order of reports: most URLs first.
   func isBefore(_ other: Placeholder) -> Bool { (other.urls, firstURL) < (urls, other.firstURL) }

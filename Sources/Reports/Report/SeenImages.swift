@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The images that entries of a run have named so far, so that one in several lists counts once.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The counters of a run as one value, so that each entry takes one exclusive access only.
 struct Tally {

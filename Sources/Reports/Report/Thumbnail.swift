@@ -1,9 +1,9 @@
-public import ImagePrimitives
+package import Base
 
 /// A small picture of a received image, for the HTML report.
-public struct Thumbnail: Sendable, Equatable {
+package struct Thumbnail: Sendable, Equatable {
   /// The reason for showing an image.
-  public enum Reason: String, Sendable, CaseIterable {
+  package enum Reason: String, Sendable, CaseIterable {
     /// One of the last received images.
     case latest
     /// One of those with most bytes.
@@ -16,29 +16,29 @@ public struct Thumbnail: Sendable, Equatable {
     case placeholder
   }
 
-  public var reason: Reason
+  package var reason: Reason
   /// As in its row.
-  public var url: String
+  package var url: String
   /// The picture as a file in ``pictureFormat``; empty if the image couldn't be decoded.
-  public var picture: [UInt8]
-  public var pictureFormat: ImageFormat
-  public var pictureWidth: UInt32
-  public var pictureHeight: UInt32
+  package var picture: [UInt8]
+  package var pictureFormat: ImageFormat
+  package var pictureWidth: UInt32
+  package var pictureHeight: UInt32
   /// The image's own format; nil if its bytes have no known format.
-  public var format: ImageFormat?
+  package var format: ImageFormat?
   /// Pixels of the image; 0 if unknown.
-  public var width: UInt32 = 0
+  package var width: UInt32 = 0
   /// Pixels of the image; 0 if unknown.
-  public var height: UInt32 = 0
+  package var height: UInt32 = 0
   /// Of the image.
-  public var bytes: UInt64
+  package var bytes: UInt64
   /// Why it was refused; nil if it was good.
-  public var failure: ImageFailure?
+  package var failure: ImageFailure?
   /// The body's hash; nil if unknown.
-  public var checksum: Checksum?
+  package var checksum: Checksum?
 
   /// Creates a thumbnail whose other properties are unknown.
-  public init(
+  package init(
     _ reason: Reason,
     url: String,
     picture: [UInt8],

@@ -1,15 +1,15 @@
-import ImagePrimitives
+import Base
 
 /// The progress of a run over time, in steps of equal length.
-public struct Timeline: Sendable, Equatable {
+package struct Timeline: Sendable, Equatable {
   /// The progress in one step.
-  public struct Step: Sendable, Equatable {
+  package struct Step: Sendable, Equatable {
     /// Finished entries.
-    public var urls: UInt64 = 0
+    package var urls: UInt64 = 0
     /// How many of them failed or were blacklisted.
-    public var bad: UInt64 = 0
+    package var bad: UInt64 = 0
     /// Bytes of bodies received.
-    public var receivedBytes: UInt64 = 0
+    package var receivedBytes: UInt64 = 0
 
     static func += (sum: inout Step, other: Step) {
       sum.urls += other.urls
@@ -21,9 +21,9 @@ public struct Timeline: Sendable, Equatable {
   static let maximumSteps = 120
 
   /// The length of each step.
-  public var step = Duration.zero
+  package var step = Duration.zero
   /// From the start of the run; its end may have cut the last step.
-  public var steps: [Step] = []
+  package var steps: [Step] = []
 }
 
 /// Records the progress of a run in a bounded number of steps: their length doubles when there are too many.

@@ -1,19 +1,19 @@
-public import ImagePrimitives
+package import Base
 
 /// A run among those before it and after it.
-public struct TrendPoint: Sendable, Equatable {
+package struct TrendPoint: Sendable, Equatable {
   /// How many runs a report lists.
   static let limit = 30
 
   /// When it ended; nil if unknown.
-  public var finishedAt: Timestamp?
-  public var urls: UInt64 = 0
+  package var finishedAt: Timestamp?
+  package var urls: UInt64 = 0
   /// How many failed or were blacklisted.
-  public var bad: UInt64 = 0
+  package var bad: UInt64 = 0
   /// How many of them weren't known from the baseline of the run.
-  public var new: UInt64 = 0
+  package var new: UInt64 = 0
   /// By the monotonic clock; zero if unknown.
-  public var duration = Duration.zero
+  package var duration = Duration.zero
 }
 
 extension TrendPoint {

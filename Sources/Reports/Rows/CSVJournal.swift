@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A CSV report: a header row, then a row per entry with the columns of JSON Lines in their order, written during the run.
 ///

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// A JSON Lines report: one object per entry and line, written during the run.
 ///

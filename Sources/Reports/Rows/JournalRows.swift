@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Rows of a report, one per entry, that wait to be written.
 ///

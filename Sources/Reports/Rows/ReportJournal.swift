@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// A report that grows during the run by a row for each entry.
 package protocol ReportJournal: AnyObject {

@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// A row of a JSON Lines report, valid for the lifetime of its line.
 struct ReportRow {

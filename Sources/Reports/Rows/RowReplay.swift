@@ -1,15 +1,14 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// Counts the rows of JSON Lines reports, with the same totals, hosts, failures and latencies as the runs that wrote them.
 ///
 /// The report lacks the facts that rows don't have: start and end of the run, its rules, the cache and the blacklist, and bytes of
 /// failed attempts. Rows of several files count as one run. Manifests are in the order of their first rows.
-public final class RowReplay {
+package final class RowReplay {
   /// The limit of manifests in rows; a run with more of them needs a JSON report.
-  public static let maximumManifests = 100_000
+  package static let maximumManifests = 100_000
   /// The limit of variants and edges in rows.
-  public static let maximumVariants = 4096
+  package static let maximumVariants = 4096
 
   private let report: RunReport
   private let normalizer = URLNormalizer()
@@ -46,10 +45,10 @@ public final class RowReplay {
   }
 
   /// Counts rows for `report`, which its owner finishes. It must not have manifests or variants yet.
-  public init(into report: RunReport) { self.report = report }
+  package init(into report: RunReport) { self.report = report }
 
   /// Counts the rows of a file; passing a JSON report is a programmer error and traps.
-  public func add(_ input: ReportInput) throws(ReportReadingError) {
+  package func add(_ input: ReportInput) throws(ReportReadingError) {
     trap(unless: input.kind == .rows, "\(input.path) has no rows")
     var ends: [RowsEnd] = []
     try input.rows(onEnd: { end in
@@ -60,7 +59,7 @@ public final class RowReplay {
   }
 
   /// Returns the report, and finishes the journals. Rows of a shard name their job, its rules and the end of its run.
-  public func finish() throws(ReportError) -> FinishedReport {
+  package func finish() throws(ReportError) -> FinishedReport {
     try report.flushJournals()
     return finished(end)
   }
@@ -81,7 +80,7 @@ public final class RowReplay {
   /// - Parameters:
   ///   - copies: gets each row, too.
   ///   - make: makes a replay without rows.
-  public static func reports(
+  package static func reports(
     ofShardsIn input: ReportInput,
     copies: RowReplay?,
     make: () -> RowReplay
@@ -107,7 +106,7 @@ public final class RowReplay {
   }
 
   /// The name of a report on the rows of a file, which don't name their job: the file's name without its extension.
-  public static func name(ofFile path: String) -> String {
+  package static func name(ofFile path: String) -> String {
     if path == "-" { return "report" }
     let file = path.split(separator: "/").last.map(String.init) ?? path
     let stem = file.split(separator: ".").first.map(String.init)

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The last line of a shard's rows, `{"shard":"1/2","job":{…},…}`: its part of the job and how its run ended, with the names of a JSON
 /// report. So a merge notices a missing, empty or unfinished shard.

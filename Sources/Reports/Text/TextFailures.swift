@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension TextPage {
   /// The limit of listed groups, since each HTTP status is a group of its own.

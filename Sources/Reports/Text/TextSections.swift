@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension TextPage {
   /// Writes a line for each outcome that occurred: count, share, and details.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The verdict on a run, the same in every form for people: a word, the reason, and the duration.
 struct Headline {

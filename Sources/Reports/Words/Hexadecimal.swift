@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension UInt64 {
   /// Parses 16 hexadecimal digits; nil for anything else.

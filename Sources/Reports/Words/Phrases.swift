@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension FailureStanding {
   var phrase: String? { self == .known ? "known" : nil }

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 extension Timestamp {
   /// `2026-11-21T09:00:00.000Z` (ISO 8601, UTC).

@@ -1,8 +1,8 @@
-import ImagePrimitives
+import Base
 
 /// Returns text from outside in a form that is safe for a terminal: control characters, bidirectional overrides, invisible characters
 /// and invalid UTF-8 appear as `\n`, `\u{202E}` or `\xFF`; other characters don't change.
-public func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
+package func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
   var text = ""
   var position = 0
   while position < bytes.count {
@@ -17,7 +17,7 @@ public func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
   return text
 }
 
-public func escapedForTerminal(_ text: String) -> String {
+package func escapedForTerminal(_ text: String) -> String {
   var text = text
   return text.withUTF8 { escapedForTerminal(UnsafeRawBufferPointer($0)) }
 }

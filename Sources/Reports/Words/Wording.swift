@@ -1,4 +1,4 @@
-package import ImagePrimitives
+package import Base
 
 /// A count with a comma between thousands, such as `10,000`.
 package func grouped(_ value: UInt64) -> String {

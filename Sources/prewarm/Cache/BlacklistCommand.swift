@@ -1,6 +1,6 @@
 import ArgumentParser
 import ImageCaching
-import ImagePrimitives
+import Base
 import Reports
 
 /// `prewarm blacklist`: shows and changes the blacklist.

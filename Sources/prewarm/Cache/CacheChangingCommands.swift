@@ -1,9 +1,8 @@
 import ArgumentParser
 import ImageCaching
-import ImagePrimitives
-import ImageURLs
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 extension CacheCommand {
   struct Remove: ParsableCommand {

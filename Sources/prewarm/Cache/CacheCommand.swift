@@ -2,9 +2,9 @@ import ArgumentParser
 import Glibc
 import ImageCaching
 import ImageManaging
-import ImageURLs
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 /// `prewarm cache`: shows, changes, exports and imports a cache.
 struct CacheCommand: ParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import ImageCaching
 import ImageManaging
-import ImagePrimitives
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 extension CacheCommand {
   struct Export: ParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import ImageCaching
 import ImageManaging
 import Reports
-import WarmJobs
+import Jobs
 
 extension CacheCommand {
   struct Import: ParsableCommand {

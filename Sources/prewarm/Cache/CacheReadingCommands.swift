@@ -1,9 +1,9 @@
 import ArgumentParser
 import Glibc
 import ImageCaching
-import ImagePrimitives
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 extension CacheCommand {
   struct Stats: ParsableCommand {

@@ -1,6 +1,5 @@
 import Glibc
-import ImagePrimitives
-import ImageURLs
+import Base
 import Reports
 
 /// The files of an export with their URLs: as JSON Lines, and as a `map` of nginx.

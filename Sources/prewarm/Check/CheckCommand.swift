@@ -1,8 +1,8 @@
 import ArgumentParser
 import ImageManaging
-import ImagePrimitives
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 /// `prewarm check`: requests images and stores nothing.
 struct CheckCommand: ParsableCommand {

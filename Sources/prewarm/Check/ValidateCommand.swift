@@ -1,6 +1,6 @@
 import ArgumentParser
 import Reports
-import WarmJobs
+import Jobs
 
 /// `prewarm validate`: checks job files and whether their lists can be read, without network.
 struct ValidateCommand: ParsableCommand {

@@ -1,11 +1,10 @@
 import ArgumentParser
 import ImageCaching
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
-import Manifests
+import Base
+import Lists
 import Reports
-import WarmJobs
+import Jobs
 
 /// `prewarm explain`: shows what prewarm knows about a URL, without network.
 struct ExplainCommand: ParsableCommand {

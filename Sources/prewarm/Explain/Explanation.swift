@@ -1,9 +1,8 @@
 import ImageCaching
 import ImageManaging
-import ImagePrimitives
-import ImageURLs
+import Base
 import Reports
-import WarmJobs
+import Jobs
 
 /// What prewarm knows about a URL requested in one way: a variant from an edge.
 struct ExplainedWay {

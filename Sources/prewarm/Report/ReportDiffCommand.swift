@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import ImagePrimitives
+import Base
 import Reports
 
 extension ReportCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Reports
-import WarmJobs
+import Jobs
 
 extension ReportCommand {
   struct Merge: ParsableCommand {

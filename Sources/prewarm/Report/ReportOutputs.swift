@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 import Reports
-import WarmJobs
+import Jobs
 
 /// The reports that are written from earlier ones.
 struct ReportOutputs: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Reports
-import WarmJobs
+import Jobs
 
 /// `prewarm report`: reads reports of earlier runs.
 struct ReportCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import ImagePrimitives
+import Base
 import Reports
 
 /// `prewarm init`: writes a starter job file.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 import Reports
-import WarmJobs
+import Jobs
 
 /// Loads job files.
 enum JobLoading {

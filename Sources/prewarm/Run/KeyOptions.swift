@@ -1,6 +1,6 @@
 import ArgumentParser
 import Reports
-import WarmJobs
+import Jobs
 
 /// The title of options that only `--help-hidden` shows.
 let rareOptions = "Rare options"

@@ -2,10 +2,9 @@ import ArgumentParser
 import Glibc
 import ImageDownloading
 import ImageManaging
-import ImagePrimitives
+import Base
 import Reports
-import Threads
-import WarmJobs
+import Jobs
 
 /// The arguments of `run` and `check`.
 ///

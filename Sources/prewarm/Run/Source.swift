@@ -1,8 +1,7 @@
-import ImagePrimitives
+import Base
 import Glibc
-import ImageURLs
-import Manifests
-import WarmJobs
+import Lists
+import Jobs
 
 /// The meaning of a SOURCE on the command line.
 enum Source {

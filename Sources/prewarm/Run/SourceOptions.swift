@@ -1,6 +1,6 @@
 import ArgumentParser
 import Reports
-import WarmJobs
+import Jobs
 
 /// How lists named on the command line are read; makes the jobs of all sources.
 struct SourceOptions: ParsableArguments {

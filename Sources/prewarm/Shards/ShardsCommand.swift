@@ -1,10 +1,10 @@
 import ArgumentParser
 import Glibc
 import ImageManaging
-import ImagePrimitives
-import Manifests
+import Base
+import Lists
 import Reports
-import WarmJobs
+import Jobs
 
 /// `prewarm shards`: one job on many machines.
 struct ShardsCommand: ParsableCommand {

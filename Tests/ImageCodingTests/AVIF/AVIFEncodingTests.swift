@@ -1,6 +1,6 @@
 #if AVIF
 import ImageCoding
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 #if RareFormats
 import ImageCoding
-import ImagePrimitives
+import Base
 import Testing
 
 @Suite("good HEIC images") struct GoodHEICTests {

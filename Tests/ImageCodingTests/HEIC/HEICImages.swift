@@ -1,7 +1,7 @@
 #if RareFormats
 import Foundation
 import ImageCoding
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import CZlib
 import Foundation
 import ImageCoding
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import ImageCoding
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 #if RareFormats
 import ImageCoding
-import ImagePrimitives
+import Base
 import Testing
 
 @Suite("variants of TIFF images") struct TIFFVariantTests {

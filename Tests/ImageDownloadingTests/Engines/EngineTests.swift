@@ -1,5 +1,5 @@
 import ImageDownloading
-import ImagePrimitives
+import Base
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 import Testing
 
 @testable import ImageDownloading

@@ -1,5 +1,5 @@
 import Foundation
-import ImagePrimitives
+import Base
 @testable import Reports
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import ImagePrimitives
+import Base
 import TestSupport
 import Testing
 

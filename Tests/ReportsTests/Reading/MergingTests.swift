@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 @testable import Reports
 import TestSupport
 import Testing

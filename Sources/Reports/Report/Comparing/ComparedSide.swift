@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// One of two compared reports, entry by entry: rows, or the failures that a JSON report lists.
 struct ComparedSide {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The differences between an earlier report and a later one, entry by entry: entries that broke, were fixed, or are other images.
 ///
@@ -7,32 +7,32 @@ import ImagePrimitives
 ///
 /// A JSON report lists failures only. Compared with one, a broken entry may also be new in the lists, a fixed one may be gone from
 /// them, and changed images are unknown.
-public struct ReportComparison: Sendable, Equatable {
+package struct ReportComparison: Sendable, Equatable {
   /// Entries that were good and are bad.
-  public private(set) var broke: UInt64 = 0
+  package private(set) var broke: UInt64 = 0
   /// Entries that were bad and are good.
-  public private(set) var healed: UInt64 = 0
+  package private(set) var healed: UInt64 = 0
   /// Entries that are another image.
-  public private(set) var changed: UInt64 = 0
+  package private(set) var changed: UInt64 = 0
   /// Entries that were bad and still are.
-  public private(set) var stillBad: UInt64 = 0
+  package private(set) var stillBad: UInt64 = 0
   /// Entries with a result in both reports.
-  public private(set) var compared: UInt64 = 0
+  package private(set) var compared: UInt64 = 0
   /// Entries that only the later report has; nil if unknown.
-  public private(set) var appeared: UInt64?
+  package private(set) var appeared: UInt64?
   /// How many of them are bad.
-  public private(set) var appearedBad: UInt64 = 0
+  package private(set) var appearedBad: UInt64 = 0
   /// Entries that only the earlier report has; nil if unknown.
-  public private(set) var disappeared: UInt64?
+  package private(set) var disappeared: UInt64?
   /// How many of them were bad.
-  public private(set) var disappearedBad: UInt64 = 0
+  package private(set) var disappearedBad: UInt64 = 0
   /// Sentences on what the reports leave unknown.
-  public private(set) var notes: [String] = []
+  package private(set) var notes: [String] = []
 
   /// Compares two reports; `-` is standard input.
   ///
   /// - Parameter each: gets every difference, in the order of the later report.
-  public init(
+  package init(
     from oldPath: String,
     to newPath: String,
     each: (ReportDifference) -> Void

@@ -1,8 +1,8 @@
-public import ImagePrimitives
+package import Base
 
 /// An entry whose result differs from that in the earlier report.
-public struct ReportDifference: Sendable, Equatable {
-  public enum Change: String, Sendable, CaseIterable {
+package struct ReportDifference: Sendable, Equatable {
+  package enum Change: String, Sendable, CaseIterable {
     /// It was good and is bad.
     case broke
     /// It was bad and is good.
@@ -12,45 +12,45 @@ public struct ReportDifference: Sendable, Equatable {
   }
 
   /// The result of the entry in one of the reports.
-  public struct End: Sendable, Equatable {
+  package struct End: Sendable, Equatable {
     /// Why it was bad; nil if it was good, or that is unknown.
-    public var kind: FailureKind?
+    package var kind: FailureKind?
     /// The HTTP status of a bad entry; nil if the server sent none.
-    public var status: Int?
+    package var status: Int?
     /// The image's format, if it was good.
-    public var format: ImageFormat?
+    package var format: ImageFormat?
     /// In pixels; 0 if unknown.
-    public var width: UInt32
+    package var width: UInt32
     /// In pixels; 0 if unknown.
-    public var height: UInt32
+    package var height: UInt32
     /// 0 if unknown.
-    public var bytes: UInt64
+    package var bytes: UInt64
   }
 
-  public struct Aspects: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
-    public static let format = Aspects(rawValue: 1)
-    public static let size = Aspects(rawValue: 2)
-    public static let bytes = Aspects(rawValue: 4)
+  package struct Aspects: OptionSet, Sendable, Hashable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package static let format = Aspects(rawValue: 1)
+    package static let size = Aspects(rawValue: 2)
+    package static let bytes = Aspects(rawValue: 4)
     /// Other bytes of the same length.
-    public static let content = Aspects(rawValue: 8)
+    package static let content = Aspects(rawValue: 8)
 
-    public var names: [String] {
+    package var names: [String] {
       [(Aspects.format, "format"), (.size, "size"), (.bytes, "bytes"), (.content, "content")].filter { contains($0.0) }.map(\.1)
     }
   }
 
-  public var change: Change
+  package var change: Change
   /// The differing properties of the image; empty unless it ``Change/changed``.
-  public var aspects: Aspects
-  public var url: String
+  package var aspects: Aspects
+  package var url: String
   package var variant: RequestVariant
-  public var manifest: String
+  package var manifest: String
   /// 0 if it has none.
-  public var line: UInt64
-  public var before: End
-  public var after: End
+  package var line: UInt64
+  package var before: End
+  package var after: End
 }
 
 extension ReportDifference.End {

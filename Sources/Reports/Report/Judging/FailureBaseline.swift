@@ -1,7 +1,7 @@
-package import ImagePrimitives
+package import Base
 
 /// Decides which failures count while the run is in progress; called on the driver thread, once per entry.
-public protocol FailureJudge: AnyObject {
+package protocol FailureJudge: AnyObject {
   /// Returns the standing of a failed or blacklisted entry.
   func standing(of entry: EntryKey) -> FailureStanding
   /// Notes that an entry is good; returns whether it failed in the earlier run and is good for the first time in this one.
@@ -13,39 +13,39 @@ public protocol FailureJudge: AnyObject {
 }
 
 extension FailureJudge {
-  public func noteGood(_ entry: EntryKey) -> Bool { false }
-  public var difference: BaselineDifference? { nil }
-  public var trend: [TrendPoint] { [] }
+  package func noteGood(_ entry: EntryKey) -> Bool { false }
+  package var difference: BaselineDifference? { nil }
+  package var trend: [TrendPoint] { [] }
 }
 
 /// How the failures of a run differ from those of an earlier one, entry by entry.
-public struct BaselineDifference: Sendable, Equatable {
+package struct BaselineDifference: Sendable, Equatable {
   /// The earlier run's report, as the user wrote its path.
-  public var path: String
+  package var path: String
   /// Entries that failed permanently then, or were known.
-  public var failures: UInt64
+  package var failures: UInt64
   /// Entries that failed then and are bad now.
-  public var stillBad: UInt64
+  package var stillBad: UInt64
   /// Entries that failed then and are good now.
-  public var fixed: UInt64
+  package var fixed: UInt64
   /// The first of these, at most ``fixedEntryLimit``.
-  public var fixedEntries: [FixedEntry] = []
+  package var fixedEntries: [FixedEntry] = []
   /// Entries that failed then and did not finish, were skipped, or aren't in the lists now.
-  public var unseen: UInt64 { failures - stillBad - fixed }
+  package var unseen: UInt64 { failures - stillBad - fixed }
 
   /// The limit of listed fixed entries.
   static let fixedEntryLimit = 100
 }
 
 /// An entry that failed in an earlier run and is good now.
-public struct FixedEntry: Sendable, Equatable {
+package struct FixedEntry: Sendable, Equatable {
   /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
-  public var url = ""
+  package var url = ""
   package var variant = RequestVariant.plain
   /// The manifest's path, as the job names it.
-  public var manifest = ""
+  package var manifest = ""
   /// From 1; 0 if it has no line.
-  public var line: UInt64 = 0
+  package var line: UInt64 = 0
 
   /// The URL with the names of its variant and edge.
   var title: String { url + (variant.title.map { " (\($0))" } ?? "") }
@@ -55,7 +55,7 @@ public struct FixedEntry: Sendable, Equatable {
 /// own baseline: so an outage makes no failure known, and doesn't make a known one new.
 ///
 /// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
-public final class FailureBaseline: FailureJudge {
+package final class FailureBaseline: FailureJudge {
   private enum Sighting {
     static let none: UInt8 = 0
     static let good: UInt8 = 1
@@ -64,11 +64,11 @@ public final class FailureBaseline: FailureJudge {
 
   private let name: String
   /// Whether the earlier run stopped before it had a result of each entry, as far as the report says.
-  public private(set) var isPartial = false
+  package private(set) var isPartial = false
   /// Whether the earlier run had no entries.
-  public private(set) var isEmpty = false
+  package private(set) var isEmpty = false
   /// Those of a JSON report; rows don't say when their run ended.
-  public private(set) var trend: [TrendPoint] = []
+  package private(set) var trend: [TrendPoint] = []
   private var known = EntryTable(filler: Sighting.none)
   private var goodCount: UInt64 = 0
   private var badCount: UInt64 = 0
@@ -78,7 +78,7 @@ public final class FailureBaseline: FailureJudge {
   /// - Parameters:
   ///   - name: the path as the user wrote it, for the report of this run; default `path`.
   ///   - isStopped: asked before each row; if true, the rest isn't read, since the run ends before it needs a verdict.
-  public init?(path: String, name: String? = nil, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
+  package init?(path: String, name: String? = nil, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
     self.name = name ?? path
     if path != "-", InputFile.isMissing(path) { return nil }
     let input = try ReportInput(path: path)
@@ -109,9 +109,9 @@ public final class FailureBaseline: FailureJudge {
     failure?.kind.isFaultOfMachine != true && (failure?.isTransient != true || standing == .known)
   }
 
-  public var count: Int { known.count }
+  package var count: Int { known.count }
 
-  public func standing(of entry: EntryKey) -> FailureStanding {
+  package func standing(of entry: EntryKey) -> FailureStanding {
     guard let index = known.index(of: entry) else { return .counts }
     switch known[index] {
     case Sighting.bad: return .known
@@ -123,14 +123,14 @@ public final class FailureBaseline: FailureJudge {
     return .known
   }
 
-  public func noteGood(_ entry: EntryKey) -> Bool {
+  package func noteGood(_ entry: EntryKey) -> Bool {
     guard let index = known.index(of: entry), known[index] == Sighting.none else { return false }
     known[index] = Sighting.good
     goodCount += 1
     return true
   }
 
-  public var difference: BaselineDifference? {
+  package var difference: BaselineDifference? {
     BaselineDifference(path: name, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
   }
 

@@ -1,5 +1,4 @@
-import ImagePrimitives
-import ImageURLs
+import Base
 
 /// A finding about an entry.
 struct LintFinding: Sendable {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+import Base
 
 /// The findings of a rule.
 package struct LintSummary: Sendable, Equatable {

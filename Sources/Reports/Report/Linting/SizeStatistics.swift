@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+import Base
 
 /// Bytes per pixel of the images of a run, to find those far above the median of their format.
 ///

@@ -1,63 +1,63 @@
-public import ImagePrimitives
+package import Base
 
 /// How a job is divided into shards, `prewarm.plan/1`: the file `plan.json`.
-public struct ShardPlan: Sendable {
+package struct ShardPlan: Sendable {
   /// A shard, whose number is its place from 1: those that take longest come first.
-  public struct Part: Sendable, Hashable {
-    public var entries: UInt64 = 0
+  package struct Part: Sendable, Hashable {
+    package var entries: UInt64 = 0
     /// Rows of its report: one for each entry, variant and edge.
-    public var rows: UInt64 = 0
+    package var rows: UInt64 = 0
     /// 0 if entries are divided by URL.
-    public var hosts: UInt64 = 0
+    package var hosts: UInt64 = 0
 
-    public init(entries: UInt64, rows: UInt64, hosts: UInt64) { (self.entries, self.rows, self.hosts) = (entries, rows, hosts) }
+    package init(entries: UInt64, rows: UInt64, hosts: UInt64) { (self.entries, self.rows, self.hosts) = (entries, rows, hosts) }
   }
 
   /// A list of the job.
-  public struct List: Sendable, Hashable {
+  package struct List: Sendable, Hashable {
     /// The name in reports.
-    public var name = ""
+    package var name = ""
     /// The absolute path; nil if it isn't a file.
-    public var file: String?
+    package var file: String?
 
-    public init(name: String, file: String?) { (self.name, self.file) = (name, file) }
+    package init(name: String, file: String?) { (self.name, self.file) = (name, file) }
   }
 
   /// A report of the job, which a merge writes.
-  public struct Report: Sendable, Hashable {
-    public var format = ReportFormat.text
+  package struct Report: Sendable, Hashable {
+    package var format = ReportFormat.text
     /// Absolute; `-` is standard output.
-    public var path = "-"
+    package var path = "-"
 
-    public init(format: ReportFormat, path: String) { (self.format, self.path) = (format, path) }
+    package init(format: ReportFormat, path: String) { (self.format, self.path) = (format, path) }
   }
 
   static let schema = "prewarm.plan/1"
 
   /// The version of prewarm that wrote it.
-  public var version = ""
-  public var job = JobIdentity(name: "", file: nil)
+  package var version = ""
+  package var job = JobIdentity(name: "", file: nil)
   /// A hash of the job file.
-  public var jobHash = Checksum(high: 0, low: 0)
+  package var jobHash = Checksum(high: 0, low: 0)
   /// The absolute path of the job file's folder, where its relative paths start.
-  public var folder = ""
-  public var createdAt = Timestamp(milliseconds: 0)
+  package var folder = ""
+  package var createdAt = Timestamp(milliseconds: 0)
   /// The key that divides entries: `url` or `host`.
-  public var rule = ""
+  package var rule = ""
   /// How many shards run at once; rates are divided by it.
-  public var workers = 1
+  package var workers = 1
   /// All entries.
-  public var list = ReportedList(entries: 0, fingerprint: 0)
-  public var lists: [List] = []
-  public var reports: [Report] = []
-  public var shards: [Part] = []
+  package var list = ReportedList(entries: 0, fingerprint: 0)
+  package var lists: [List] = []
+  package var reports: [Report] = []
+  package var shards: [Part] = []
   /// About the lists, one sentence each.
-  public var warnings: [String] = []
+  package var warnings: [String] = []
 
-  public init() {}
+  package init() {}
 
   /// Reads the plan at `path`.
-  public init(path: String) throws(ReportReadingError) {
+  package init(path: String) throws(ReportReadingError) {
     let file = try InputFile(path: path)
     while try file.fill() {
       if file.count > ReportInput.maximumReportBytes { throw ReportReadingError(path: path, message: "is too large for a plan") }
@@ -74,7 +74,7 @@ public struct ShardPlan: Sendable {
   }
 
   /// Writes the plan to `path`, whole or not at all.
-  public func write(to path: String) throws(ReportError) {
+  package func write(to path: String) throws(ReportError) {
     var json = JSONWriter(output: OutputBuffer(capacity: 65_536))
     var plan = self
     json.object(.lines) { plan.code(&$0) }
@@ -84,12 +84,12 @@ public struct ShardPlan: Sendable {
   }
 
   /// The shard with that number, as its report names it.
-  public func reported(_ number: Int) -> ReportedShard {
+  package func reported(_ number: Int) -> ReportedShard {
     ReportedShard(index: number, count: shards.count, by: rule, list: list)
   }
 
   /// Why a report isn't that of the shard with that number, as it follows the report's name; nil if it is.
-  public func difference(of report: FinishedReport, from number: Int) -> String? {
+  package func difference(of report: FinishedReport, from number: Int) -> String? {
     if report.job.name != job.name { return "is from the job '\(report.job.name)', not from '\(job.name)'" }
     guard report.job.digest == job.digest, report.job.shard == reported(number) else { return "is from another plan" }
     if let problem = report.end.problem { return problem }

@@ -1,0 +1,116 @@
+import DequeModule
+import Platform
+import Synchronization
+
+/// A dedicated thread that runs one function.
+///
+/// The loops that own curl, the store and the decoders block in system calls, which threads of Swift's cooperative pool must not
+/// do.
+package final class WorkerThread: Sendable {
+  private static let napMicroseconds: UInt32 = 2000
+
+  private let handle: SystemThread
+  private let life: Life
+  private let isReleased = Atomic(false)
+
+  /// The state that the thread shares with its handle.
+  private final class Life: Sendable {
+    let hasEnded = Atomic(false)
+  }
+
+  /// The argument that is passed to the new thread through a C pointer.
+  private final class Start {
+    let name: String
+    let life: Life
+    let body: @Sendable () -> Void
+    init(name: String, life: Life, body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.life = life
+      self.body = body
+    }
+  }
+
+  /// Starts `body` on a new thread called `name`, of which the system shows 15 bytes.
+  ///
+  /// Signals are blocked on the new thread and left to the threads that handle them. Throws if the system can't create a thread.
+  package init(name: String, body: @escaping @Sendable () -> Void) throws(ThreadError) {
+    let life = Life()
+    let start = Unmanaged.passRetained(Start(name: name, life: life, body: body))
+    var signals = sigset_t()
+    var before = sigset_t()
+    sigfillset(&signals)
+    pthread_sigmask(SIG_SETMASK, &signals, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let thread = SystemThread.start(start.toOpaque()) { argument in
+      let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+      system_name_thread(start.name)
+      start.body()
+      start.life.hasEnded.store(true, ordering: .relaxed)
+    }
+    switch thread {
+    case .success(let thread): handle = thread
+    case .failure(let error):
+      start.release()
+      throw ThreadError(task: "start thread '\(name)'", code: error.number)
+    }
+    self.life = life
+  }
+
+  /// Limits the C library's heaps to one per two processors.
+  ///
+  /// glibc's default, eight per processor, keeps more freed memory: most bodies are allocated on one thread and freed on another.
+  package static func limitHeaps() { system_limit_heaps(Int32(clamping: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2))) }
+
+  package var isCurrent: Bool {
+    // The system reuses the handle of a thread that has ended.
+    handle.isCurrent && !life.hasEnded.load(ordering: .relaxed)
+  }
+
+  /// Waits until the thread has ended; a second call does nothing. On the thread itself it detaches the thread instead.
+  package func join() {
+    guard !isReleased.exchange(true, ordering: .relaxed) else { return }
+    if isCurrent { handle.detach() } else { handle.join() }
+  }
+
+  /// Waits until the thread has ended or `deadline` has passed; returns whether it has ended. If not, and if `letsGo`, the thread
+  /// is detached.
+  package func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
+    while !life.hasEnded.load(ordering: .relaxed) {
+      if TimeSource.system.monotonic() >= deadline {
+        if letsGo, !isReleased.exchange(true, ordering: .relaxed) { handle.detach() }
+        return false
+      }
+      usleep(Self.napMicroseconds)
+    }
+    join()
+    return true
+  }
+
+  // A detached thread frees its own resources.
+  deinit { if !isReleased.exchange(true, ordering: .relaxed) { handle.detach() } }
+}
+
+/// A queue for several threads: each element goes to one of them, oldest first.
+package final class WorkQueue<Element: Sendable>: Sendable {
+  private struct State: Sendable {
+    var elements = Deque<Element>()
+    var isClosed = false
+  }
+
+  private let state = WaitableState(State())
+
+  package init() {}
+
+  package func add(_ element: Element) { state.withLock(waking: .one) { $0.elements.append(element) } }
+
+  /// Takes the oldest element, waiting if there is none; nil once the queue is closed and empty.
+  package func take() -> Element? {
+    state.wait { state -> Element?? in
+      if let element = state.elements.popFirst() { return .some(element) }
+      return state.isClosed ? .some(nil) : nil
+    }
+  }
+
+  /// Closes the queue: queued elements are still taken, then ``take()`` returns nil.
+  package func close() { state.withLock(waking: .all) { $0.isClosed = true } }
+}

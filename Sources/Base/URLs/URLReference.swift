@@ -1,0 +1,89 @@
+/// An absolute URL against which relative ones are resolved.
+package struct BaseURL: Sendable, Hashable {
+  /// The URL in normal form.
+  package let bytes: [UInt8]
+  package let parts: URLParts
+
+  /// Parses the base; throws if ``URLNormalizer`` rejects it.
+  package init(_ written: some StringProtocol) throws(InvalidURL) {
+    var bytes: [UInt8] = []
+    let text = Array(written.utf8)
+    let normalizer = URLNormalizer()
+    parts = try text.withRawBytes { written throws(InvalidURL) in
+      try normalizer.normalize(written, relativeTo: nil, into: &bytes)
+    }
+    self.bytes = bytes
+  }
+
+  /// A URL that is already in normal form, such as one that redirects.
+  package init(normalized bytes: UnsafeRawBufferPointer, parts: URLParts) {
+    self.bytes = Array(bytes)
+    self.parts = parts
+  }
+}
+
+/// How a text begins, which decides how a base completes it (WHATWG URL Standard, "basic URL parser").
+struct URLReference {
+  enum Kind: Equatable {
+    /// It has an authority of its own, with or without a scheme.
+    case http, https
+    /// A prefix of the base, of that length, comes before it.
+    case relative(prefix: Int)
+  }
+
+  let kind: Kind
+  /// The offset of the authority, or of the part that follows the base's prefix.
+  let start: Int
+
+  /// Throws for an empty text and for other schemes than http and https.
+  init(_ text: UnsafeRawBufferPointer, base: BaseURL?) throws(InvalidURL) {
+    if text.isEmpty { throw InvalidURL(.empty, "the URL is empty") }
+    var rest = 0
+    if let schemeEnd = Self.schemeEnd(of: text) {
+      let isSecure = try Self.isSecure(scheme: text[..<schemeEnd])
+      rest = schemeEnd + 1
+      let slashes = text[rest...].prefix(while: isSlash)
+      // `http:path` and `http:/path` are relative to a base with the same scheme.
+      guard slashes.count < 2, base?.parts.isSecure == isSecure else {
+        self.init(kind: isSecure ? .https : .http, start: slashes.endIndex)
+        return
+      }
+    }
+    let slashes = text[rest...].prefix(while: isSlash)
+    if slashes.count >= 2, let base {
+      self.init(kind: base.parts.isSecure ? .https : .http, start: slashes.endIndex)
+    } else {
+      self.init(kind: .relative(prefix: base.map { Self.prefix(of: $0, before: text[rest...]) } ?? 0), start: rest)
+    }
+  }
+
+  private init(kind: Kind, start: Int) {
+    self.kind = kind
+    self.start = start
+  }
+
+  /// The offset of the colon after a scheme; nil if there is none.
+  static func schemeEnd(of text: UnsafeRawBufferPointer) -> Int? {
+    guard let first = text.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first | 32,
+      let end = text.firstIndex(where: { !ByteSet.scheme.contains($0) }), text[end] == UInt8(ascii: ":")
+    else { return nil }
+    return end
+  }
+
+  private static func isSecure(scheme: Slice<UnsafeRawBufferPointer>) throws(InvalidURL) -> Bool {
+    let lowerCase = scheme.lazy.map { $0 | 32 }
+    if lowerCase.elementsEqual("https".utf8) { return true }
+    if lowerCase.elementsEqual("http".utf8) { return false }
+    throw InvalidURL(.scheme, "the URL's scheme is neither http nor https")
+  }
+
+  /// The length of the base's prefix that precedes `text`; dot segments are removed later.
+  private static func prefix(of base: BaseURL, before text: Slice<UnsafeRawBufferPointer>) -> Int {
+    switch text.first {
+    case nil, UInt8(ascii: "#"): base.parts.count
+    case UInt8(ascii: "?"): base.parts.path.upperBound
+    case let first? where isSlash(first): base.parts.path.lowerBound
+    case _?: base.bytes[base.parts.path].lastIndex(of: UInt8(ascii: "/"))! + 1
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/// Bounds-checked reads from a file's bytes: a read beyond the end returns nil.
+///
+/// `UnsafeRawBufferPointer` checks bounds in debug builds only, and these bytes come from the network.
+package struct ByteView {
+  private let bytes: UnsafeRawBufferPointer
+
+  /// Creates a view of `bytes`, which must outlive it.
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  package var count: Int { bytes.count }
+
+  package func byte(at offset: Int) -> UInt8? {
+    offset >= 0 && offset < bytes.count ? bytes[offset] : nil
+  }
+
+  /// Two bytes, most significant first.
+  package func bigEndian16(at offset: Int) -> Int? {
+    guard has(2, at: offset) else { return nil }
+    return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+  }
+
+  /// Four bytes, most significant first.
+  package func bigEndian32(at offset: Int) -> Int? {
+    guard has(4, at: offset) else { return nil }
+    return Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  }
+
+  /// Two bytes, least significant first.
+  package func littleEndian16(at offset: Int) -> Int? {
+    guard has(2, at: offset) else { return nil }
+    return Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+  }
+
+  /// Three bytes, least significant first.
+  package func littleEndian24(at offset: Int) -> Int? {
+    guard let low = littleEndian16(at: offset), let high = byte(at: offset + 2) else { return nil }
+    return low | Int(high) << 16
+  }
+
+  /// Four bytes, least significant first.
+  package func littleEndian32(at offset: Int) -> Int? {
+    guard has(4, at: offset) else { return nil }
+    return Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  }
+
+  /// Whether the bytes at `offset` equal `signature`.
+  package func matches(_ signature: StaticString, at offset: Int = 0) -> Bool {
+    guard has(signature.utf8CodeUnitCount, at: offset) else { return false }
+    for index in 0..<signature.utf8CodeUnitCount where signature.utf8Start[index] != bytes[offset + index] { return false }
+    return true
+  }
+
+  /// Whether the bytes at `offset` equal `lowercased`, ignoring ASCII case; `lowercased` is ASCII in lower case.
+  package func matchesIgnoringCase(_ lowercased: StaticString, at offset: Int = 0) -> Bool {
+    guard has(lowercased.utf8CodeUnitCount, at: offset) else { return false }
+    for index in 0..<lowercased.utf8CodeUnitCount
+    where lowercased.utf8Start[index] != bytes[offset + index].asciiLowercased { return false }
+    return true
+  }
+
+  /// The first offset at or after `start` where `signature` occurs.
+  package func firstOffset(of signature: StaticString, from start: Int) -> Int? {
+    var offset = start
+    while has(signature.utf8CodeUnitCount, at: offset) {
+      if matches(signature, at: offset) { return offset }
+      offset += 1
+    }
+    return nil
+  }
+
+  /// Calls `body` with the bytes of a range, limited to the available ones.
+  package func bytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    body(UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<bytes.count)]))
+  }
+
+  /// Whether there are `length` bytes at `offset`.
+  package func has(_ length: Int, at offset: Int) -> Bool {
+    offset >= 0 && length <= bytes.count && offset <= bytes.count - length
+  }
+}
+
+extension UInt8 {
+  /// The byte with an ASCII capital letter converted to lower case.
+  package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+
+  package var isASCIIWhitespace: Bool { self == 0x20 || (self >= 0x09 && self <= 0x0D) }
+}
+
+extension Array where Element == UInt8 {
+  /// Calls `body` with the bytes, valid during the call. Unlike `withUnsafeBytes`, it keeps the type of a thrown error.
+  @inlinable
+  @inline(__always)
+  package func withRawBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try withUnsafeBufferPointer { buffer throws(Failure) in try body(UnsafeRawBufferPointer(buffer)) }
+  }
+}
+
+extension Collection where Element == UInt8 {
+  /// Calls `body` with the bytes, valid during the call; they are copied if they aren't contiguous.
+  @inlinable
+  package func withRawBytes<Success, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Success
+  ) throws(Failure) -> Success {
+    let result = withContiguousStorageIfAvailable { buffer -> Result<Success, Failure> in
+      do throws(Failure) {
+        return .success(try body(UnsafeRawBufferPointer(buffer)))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return if let result { try result.get() } else { try Array(self).withRawBytes(body) }
+  }
+}
+
+extension [UInt8] {
+  /// The bytes in Base64 with padding (RFC 4648, section 4), as ASCII.
+  package var base64: [UInt8] {
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity((count + 2) / 3 * 4)
+    for start in stride(from: 0, to: count, by: 3) {
+      let group = self[start..<Swift.min(start + 3, count)]
+      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+      for index in 0..<4 { text.append(index <= group.count ? digits[bits >> (18 - 6 * index) & 63] : UInt8(ascii: "=")) }
+    }
+    return text
+  }
+}
+
+/// Appends `bytes` in URL-safe Base64 (RFC 4648, section 5), as ASCII.
+package func appendURLSafeBase64(_ bytes: UnsafeRawBufferPointer, isPadded: Bool, to text: inout [UInt8]) {
+  let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+  for start in stride(from: 0, to: bytes.count, by: 3) {
+    let count = min(3, bytes.count - start)
+    var bits = 0
+    for index in 0..<3 { bits = bits << 8 | (index < count ? Int(bytes[start + index]) : 0) }
+    for index in 0...count { text.append(digits.utf8Start[bits >> (18 - 6 * index) & 63]) }
+    if isPadded { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - count)) }
+  }
+}
+
+/// A number in hexadecimal, padded with zeros to `digits`.
+package func hexadecimal(_ value: UInt64, digits: Int = 16, isUppercase: Bool = false) -> String {
+  let text = String(value, radix: 16, uppercase: isUppercase)
+  return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+}
+
+/// Bytes in hexadecimal, two digits in lower case each.
+package func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
+  String(decoding: bytes.flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] }, as: UTF8.self)
+}
+
+/// The ASCII digit of a number below 16, in lower case.
+package func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+
+/// Parses pairs of hexadecimal digits in either case; nil for anything else.
+package func bytes(hexadecimal text: some Collection<UInt8>) -> [UInt8]? {
+  let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+  guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+  return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
+extension Checksum {
+  package var hexadecimal: String { Base.hexadecimal(high) + Base.hexadecimal(low) }
+}
+
+/// Traps with a message if a programmer misuses the library, in release builds too, where `precondition` prints none.
+package func trap(
+  unless isRight: Bool,
+  _ sentence: @autoclosure () -> String,
+  file: StaticString = #file,
+  line: UInt = #line
+) {
+  if !isRight { fatalError(sentence(), file: file, line: line) }
+}

@@ -1,0 +1,132 @@
+package import ImageManaging
+import Base
+package import Lists
+package import Reports
+
+/// A validated job: every key of the job file, in the options of the modules that use it.
+///
+/// Created from ``JobFile``; all values have specific types. ``JobKeys`` defines which key sets what.
+package struct Job: Sendable {
+  /// Lower-case letters, digits and `-`.
+  package var name = ""
+  package var description = ""
+  /// The job file's path as given; nil for a job made from the command line alone.
+  package var file: String?
+  /// The lists of URLs, in order.
+  package var manifests: [Manifest] = []
+  /// The order, concurrency and rates of requests.
+  package var prefetch = Prefetch()
+  /// The requests, and the rules for good responses.
+  package var request = Request()
+  /// The cache, its limits, and its freshness rules.
+  package var cache = Cache()
+  /// The rules for good images.
+  package var verify = Verify()
+  /// The transformation of stored images. Default: nil, which stores the original.
+  package var transform: Transform?
+  /// The rules for permanent failures; ``Cache/disk`` has their lifetime.
+  package var blacklist = BlacklistRules()
+  /// The targets of reports. A file, or standard output, occurs only once.
+  package var reports = [ReportTarget()]
+  package var shardBy = Shard.Rule.url
+  /// The shard whose entries are fetched. Default: nil, which means all. See ``sharded(_:)``.
+  package var shard: Shard?
+  /// The shard's entries, if a plan has divided them; nil: the lists are read.
+  var plannedEntries: PlannedEntries?
+  /// The rules for the delivery of good images.
+  package var lint = Lint()
+  /// The limits beyond which the exit status is 2.
+  package var failOn = FailOn()
+  /// An earlier report whose failures don't count; nil if all count.
+  package var baseline: JobPath?
+
+  /// The rules about delivery that a run applies: a rule with a limit is on.
+  package var appliedLint: Lint {
+    var lint = lint
+    lint.cachesOriginals = transform == nil
+    for rule in failOn.lint.keys where lint.severity(rule) == .off { lint[rule] = .warn }
+    return lint
+  }
+
+  /// The limits that judge a run: a rule of severity `fail` without a limit allows no finding.
+  package var appliedLimits: FailOn {
+    var limits = failOn
+    for rule in LintRule.allCases where lint.severity(rule) == .fail && limits.lint[rule] == nil { limits.lint[rule] = .count(0) }
+    return limits
+  }
+
+  /// Creates a job without a name and manifests, with the defaults of the job file.
+  init() {}
+}
+
+extension Job {
+  /// A report and its destination.
+  package struct ReportTarget: Sendable, Hashable {
+    package enum Destination: Sendable, Hashable {
+      case standardOutput
+      case file(JobPath)
+    }
+
+    package var format: ReportFormat
+    package var destination: Destination
+    /// Whether a JUnit report also lists successes.
+    package var listsSuccesses: Bool
+
+    package init(format: ReportFormat = .text, destination: Destination = .standardOutput, listsSuccesses: Bool = false) {
+      self.format = format
+      self.destination = destination
+      self.listsSuccesses = listsSuccesses
+    }
+  }
+}
+
+extension Job {
+  /// The entries of a shard in a file of their own.
+  struct PlannedEntries: Sendable {
+    var path: String
+    var lists: [ShardPlan.List]
+    var count: Int
+    /// Those of all shards.
+    var all: ReportedList
+    /// Images that were stored since then are those of an earlier attempt.
+    var plannedAt: Timestamp
+  }
+}
+
+/// A path as the user wrote it, and the folder that it is relative to.
+package struct JobPath: Sendable, Hashable {
+  /// The path as written.
+  package var written: String
+  /// The absolute path of the folder: the job file's, or the current one for paths of the command line.
+  package var folder: String
+
+  /// Creates a path that is relative to `folder` unless absolute.
+  package init(_ written: String, in folder: String) {
+    self.written = written
+    self.folder = folder
+  }
+
+  /// Why a path that something is written to is wrong, with what to do: it is a URL; nil if it isn't.
+  package static func remoteTarget(_ path: String) -> String? {
+    guard let colon = path.firstRange(of: "://"),
+      path[..<colon.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
+      path.first?.isLetter == true
+    else { return nil }
+    return "prewarm writes files, not URLs; write a file, and copy it in the next step, as with aws s3 cp or gsutil cp"
+  }
+
+  /// The absolute path. For a pattern, only `written` may be read as one: the folder's name may contain `*` itself.
+  package var absolute: String {
+    if written.hasPrefix("/") { return written }
+    return folder.hasSuffix("/") ? folder + written : "\(folder)/\(written)"
+  }
+
+  /// The absolute path without `.`, `..` and doubled slashes, normalised as text only: for comparison, not for opening.
+  var normalized: String {
+    var parts: [Substring] = []
+    for part in absolute.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return "/" + parts.joined(separator: "/")
+  }
+}

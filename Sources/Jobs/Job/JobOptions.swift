@@ -1,0 +1,124 @@
+internal import Glibc
+package import ImageCaching
+package import ImageCoding
+package import ImageDownloading
+package import ImageManaging
+package import Lists
+
+// Options of a job that combine those of several modules, grouped like the job file's sections.
+extension Job {
+  /// The order, concurrency and rates of requests.
+  package struct Prefetch: Sendable {
+    /// The order for each priority; LIFO reverses across manifests, too.
+    package var order = EntryOrder.fifo
+    /// The limits of concurrency and rates.
+    package var limits = DownloadLimits(concurrency: 32)
+    /// The time limit of the whole job; nil for none.
+    package var deadline: Duration?
+  }
+
+  /// The cache, its limits and freshness rules, and how it is used.
+  package struct Cache: Sendable {
+    /// The limits of the memory layer; nil for none.
+    package struct Memory: Sendable, Hashable {
+      /// The maximum size of pixels in bytes.
+      package var maxCost: Int?
+      /// The maximum number of images.
+      package var maxCount: Int?
+
+      package init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
+        self.maxCost = maxCost
+        self.maxCount = maxCount
+      }
+    }
+
+    /// The cache on disk, including the absolute path of its folder.
+    package var disk = ImageCache.Configuration(directory: "")
+    /// How it is read and written.
+    package var mode = CacheMode.use
+    /// The layer of decoded images. Default: nil, none.
+    package var memory: Memory?
+    /// More caches to look in, in order.
+    package var readOnly: [JobPath] = []
+    /// The parts of a URL that identify an image.
+    package var key = KeyRule.url
+    /// Whether every hit's body is read and its checksum verified.
+    package var verifiesHits = false
+  }
+
+  /// The rules for good images.
+  package struct Verify: Sendable {
+    /// The handling of an image that a host returns for at least ten URLs: the same bytes at different URLs, typical of
+    /// soft 404s.
+    ///
+    /// An intentionally shared image, such as a spacer or a logo, counts as well: hosts also return a single pixel for
+    /// missing images, and the bytes don't show the difference. Skip its URLs (a manifest's `exclude`), or check them
+    /// in a separate job that ignores placeholders. HEAD requests have no bytes to compare; probes compare small images
+    /// whole, and larger ones by their first bytes and their length. With `transform`, a report counts fetched and
+    /// cached images separately, since cached ones are only known transformed; `fail` doesn't.
+    package enum Placeholders: Sendable, Hashable {
+      case ignore
+      /// The report lists it; the HTML report also shows it if it was fetched in this run.
+      case report
+      /// From the tenth URL on it is a failure.
+      case fail
+    }
+
+    /// The rules for one image, as the user set them.
+    package var rules = VerificationRules()
+    package var placeholders = Placeholders.report
+  }
+
+  /// The check of caches between prewarm and the server.
+  package enum RemoteCache: Sendable, Hashable {
+    case ignore
+    /// A second request shows whether they have the image.
+    case report
+    /// They must have it.
+    case hit
+  }
+
+  package var remoteCache: RemoteCache {
+    get { !request.download.checksRemoteCache ? .ignore : verify.rules.requiresRemoteHit ? .hit : .report }
+    set {
+      request.download.checksRemoteCache = newValue != .ignore
+      verify.rules.requiresRemoteHit = newValue == .hit
+    }
+  }
+
+  /// The transformation of stored images.
+  package struct Transform: Sendable, Hashable {
+    /// A size in pixels; without width and height, images keep their size.
+    package struct Resize: Sendable, Hashable {
+      /// nil: derived from the height and the aspect ratio.
+      package var width: Int?
+      /// nil: derived from the width and the aspect ratio.
+      package var height: Int?
+      /// How an image of a different aspect ratio is fitted into the box.
+      package var fit: ImageTransform.Fit
+
+      package init(width: Int? = nil, height: Int? = nil, fit: ImageTransform.Fit = .inside) {
+        self.width = width
+        self.height = height
+        self.fit = fit
+      }
+
+      /// The transformer to that size; nil if images keep their size.
+      var transformer: ResizingTransformer? {
+        width == nil && height == nil ? nil : ResizingTransformer(width: width, height: height, fit: fit)
+      }
+    }
+
+    package var resize = Resize()
+    package var encoding = TransformEncoding()
+    /// Whether the original is stored, too.
+    package var keepsOriginal = false
+  }
+}
+
+/// The absolute path of the current folder; `/` if it was deleted.
+package func currentFolder() -> String {
+  guard let path = getcwd(nil, 0) else { return "/" }
+  defer { free(path) }
+  return String(cString: path)
+}

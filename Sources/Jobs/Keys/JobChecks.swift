@@ -1,0 +1,249 @@
+internal import ImageCaching
+internal import ImageDownloading
+internal import ImageManaging
+internal import Base
+internal import Lists
+internal import Reports
+
+// Checks over several keys: those that exclude each other.
+extension JobReader {
+  func checkAll() {
+    for index in job.manifests.indices {
+      checkManifest(index)
+      checkTemplate(index)
+      checkSigning(index)
+      checkLazyAttributes(index)
+    }
+    checkRequest()
+    checkCache()
+    for (side, bounds) in [
+      ("width", job.verify.rules.width), ("height", job.verify.rules.height), ("bytes", job.verify.rules.bytes),
+    ] {
+      if let maximum = bounds.maximum, maximum < bounds.minimum { reject("verify.\(side).max", lessThan: "verify.\(side).min") }
+    }
+    if let resize = job.transform?.resize, resize.width == nil, resize.height == nil, let node = given["transform.resize.fit"] {
+      errors.add("'fit' has no effect without 'width' or 'height'", at: node)
+    }
+    checkLint()
+    checkReports()
+    checkStandardInput()
+    checkMethod()
+    checkDepth()
+    checkTransform()
+    checkRemoteCache()
+  }
+
+  private func reject(_ upper: String, lessThan lower: String) {
+    guard let node = given[upper] ?? given[lower] else { return }
+    errors.add("'\(JobPathText.lastName(of: upper))' is less than '\(JobPathText.lastName(of: lower))'", at: node)
+  }
+
+  /// Rejects a key that has no effect because of the value of the key `choice`.
+  ///
+  /// If an option sets `choice`, keys of the job file aren't rejected.
+  func reject(_ path: String, since reason: String, chosenBy choice: String) {
+    guard let node = given[path] else { return }
+    if let choice = given[choice], errors.isOption(choice), !errors.isOption(node) { return }
+    errors.add("'\(JobPathText.lastName(of: path))' has no effect: \(reason)", at: node)
+  }
+
+  // MARK: Manifests and reports
+
+  /// Rejects keys that only have an effect on sitemaps or on pages.
+  private func checkManifest(_ index: Int) {
+    let (manifest, path) = (job.manifests[index], "manifests[\(index)]")
+    let format = manifest.list.format
+    if given["\(path).page"] != nil, format != .page {
+      reject("\(path).format", since: "'page' names an HTML page", chosenBy: "\(path).page")
+    } else if format != .page, !manifest.list.readsPages, !isOfCommandLine {
+      let (crawl, usual) = (manifest.list.crawl, Manifest.Crawl())
+      for (key, isSet) in [
+        ("depth", crawl.depth != usual.depth), ("pages", crawl.pages != usual.pages),
+        ("same-site", crawl.sameSite != usual.sameSite),
+        ("include", !crawl.include.isEmpty), ("exclude", !crawl.exclude.isEmpty),
+      ] where isSet {
+        reject("\(path).crawl.\(key)", since: "the list isn't a page", chosenBy: "\(path).format")
+      }
+    }
+    let reason: String
+    if given["\(path).urls"] != nil {
+      reason = "entries in the job file aren't a sitemap"
+    } else if format != .auto, format != .sitemap {
+      reason = "format: \(format.rawValue) isn't a sitemap"
+    } else {
+      return
+    }
+    if manifest.list.readsPages { reject("\(path).pages", since: reason, chosenBy: "\(path).format") }
+    if manifest.newerThan != nil { reject("\(path).newer-than", since: reason, chosenBy: "\(path).format") }
+    if manifest.list.usesLastModified { reject("\(path).sitemap-lastmod", since: reason, chosenBy: "\(path).format") }
+    if manifest.list.usesSitemapPriority { reject("\(path).sitemap-priority", since: reason, chosenBy: "\(path).format") }
+  }
+
+  private func checkStandardInput() {
+    let nodes = job.manifests.indices.filter { job.manifests[$0].isStandardInput }.compactMap { given["manifests[\($0)].path"] }
+    for node in nodes.dropFirst() { errors.add("standard input can be read only once; another entry reads it", at: node) }
+  }
+
+  /// Rejects URLs as targets, and two reports with the same target.
+  private func checkReports() {
+    if let node = given["cache.directory"], let path = node.scalar?.text, let sentence = JobPath.remoteTarget(path) {
+      errors.add("'directory' is a URL: \(sentence)", at: node)
+    }
+    var writers: [String: String] = [:]
+    for (index, report) in job.reports.enumerated() {
+      let path = "report[\(index)].\(report.format.rawValue)"
+      guard let node = given[path], node.mapping == nil || given["\(path).path"] != nil else { continue }
+      if case .file(let path) = report.destination, let sentence = JobPath.remoteTarget(path.written) {
+        errors.add("'\(path.written)' is a URL: \(sentence)", at: node)
+      }
+      let (target, name) =
+        switch report.destination {
+        case .standardOutput: ("-", "standard output")
+        case .file(let path): (path.normalized, "'\(path.written)'")
+        }
+      if let other = writers.updateValue("the \(report.format.rawValue) report", forKey: target) {
+        errors.add("\(name) is already the target of \(other); use another file", at: node)
+      }
+    }
+  }
+
+  /// Rejects limits of rules that are switched off, or that can't judge cached images.
+  private func checkLint() {
+    let limits = job.appliedLimits.lint.filter { $0.value != .never }
+    for rule in LintRule.allCases where limits[rule] != nil {
+      if job.lint[rule] == .off, let node = given["fail-on.lint"] {
+        errors.add("the limit of '\(rule.name)' has no effect: lint.\(rule.name) is off", at: node)
+      }
+      guard let node = given["lint.\(rule.name)"] ?? given["fail-on.lint"] ?? given["lint.all"] else { continue }
+      guard let reason = reasonNotToJudge(by: rule) else { continue }
+      return errors.add("'\(rule.name)' judges \(reason)", at: node)
+    }
+  }
+
+  /// Why entries would pass a rule without being judged, as the end of a sentence; nil if they don't.
+  private func reasonNotToJudge(by rule: LintRule) -> String? {
+    let requestsAll = job.cache.mode == .refresh || job.cache.mode == .bypass
+    if rule.judgesResponses, !requestsAll {
+      return "responses, and cached images have none; set cache.mode: refresh, or use prewarm check"
+    }
+    guard rule.judgesImages else { return nil }
+    if job.request.download.method == .head { return "images, and request.method: head fetches none; use get or probe" }
+    if readsNoHeaders { return "images, and verify.decode: none doesn't read their headers; use header" }
+    if job.transform != nil, !requestsAll {
+      return "images as servers send them, and the cache has transformed ones; set cache.mode: refresh"
+    }
+    return nil
+  }
+
+  // MARK: Requests
+
+  /// How often variants and edges may request an entry.
+  private static let maximumCombinations = 1000
+
+  /// Rejects keys of the request that exclude each other.
+  private func checkRequest() {
+    let request = job.request
+    if request.download.connection.addresses == .publicOnly, request.download.connection.proxy != .none {
+      let reason = "the proxy chooses the address to connect to"
+      reject("request.addresses", since: reason, chosenBy: "request.proxy")
+    }
+    if !request.edges.isEmpty, !request.download.connection.connectTo.isEmpty {
+      reject("request.connect-to", since: "edges set the servers", chosenBy: "request.edges")
+    }
+    let combinations = max(1, request.edges.count) * max(1, request.variants.count)
+    if combinations > Self.maximumCombinations, let node = given["request.variants"] ?? given["request.edges"] {
+      errors.add(
+        "variants and edges request each entry \(combinations) times; the maximum is \(Self.maximumCombinations)",
+        at: node
+      )
+    }
+    if request.download.handlesCookies, let node = given["request.headers"],
+      request.download.headers.contains(where: { $0.name.lowercased() == "cookie" })
+    {
+      errors.add("a 'Cookie' header conflicts with cookies: true, which sends its own; remove one of them", at: node)
+    }
+    if request.tls.clientCertificate == nil, request.tls.clientKey != nil, let node = given["request.tls.client-key"] {
+      errors.add("'client-key' has no effect without 'client-certificate'", at: node)
+    }
+    if request.download.allowsInvalidTLSCertificates, request.tls.caFile != nil, let node = given["request.tls.ca-file"] {
+      errors.add("'ca-file' has no effect with verify: false", at: node)
+    }
+    if request.download.backoff.maximum < request.download.backoff.initial {
+      reject("request.backoff.maximum", lessThan: "request.backoff.initial")
+    }
+  }
+
+  /// Rejects keys that require whole images with `head` and `probe`, and keys that require image headers with `head`.
+  private func checkMethod() {
+    let method = job.request.download.method
+    guard method != .get else { return }
+    let reason = "method: \(JobCodec.method.text(method)) doesn't fetch whole images"
+    if job.verify.rules.depth == .full { reject("verify.decode", since: reason, chosenBy: "request.method") }
+    if job.verify.rules.isStrict { reject("verify.strict", since: reason, chosenBy: "request.method") }
+    if method == .head { rejectHeaderRules(since: "method: head doesn't fetch image headers", chosenBy: "request.method") }
+    if job.cache.memory != nil { reject("cache.memory", since: reason, chosenBy: "request.method") }
+    if job.transform != nil { reject("transform", since: reason, chosenBy: "request.method") }
+  }
+
+  /// Rejects keys that require image headers with `decode: none`, unless images are decoded for another reason.
+  private func checkDepth() {
+    guard readsNoHeaders else { return }
+    rejectHeaderRules(since: "decode: none doesn't read image headers", chosenBy: "verify.decode")
+  }
+
+  private var readsNoHeaders: Bool {
+    job.verify.rules.depth == .none && !job.verify.rules.isStrict && job.transform == nil && job.cache.memory == nil
+  }
+
+  private func rejectHeaderRules(since reason: String, chosenBy choice: String) {
+    let (rules, defaults) = (job.verify.rules, VerificationRules())
+    for (side, bounds) in [("width", rules.width), ("height", rules.height)] where bounds.minimum > 1 || bounds.maximum != nil {
+      reject("verify.\(side)", since: reason, chosenBy: choice)
+    }
+    if rules.animated != .allow { reject("verify.animated", since: reason, chosenBy: choice) }
+    // An explicit default is harmless.
+    if rules.maximumPixels != defaults.maximumPixels { reject("verify.max-pixels", since: reason, chosenBy: choice) }
+  }
+
+  // MARK: The cache
+
+  /// Rejects keys of the cache that exclude each other.
+  private func checkCache() {
+    let cache = job.cache
+    switch cache.mode {
+    case .bypass:
+      let reason = "mode: bypass doesn't read the cache"
+      if cache.disk.freshness == .http { reject("cache.freshness", since: reason, chosenBy: "cache.mode") }
+      if cache.disk.minFresh > .zero { reject("cache.min-fresh", since: reason, chosenBy: "cache.mode") }
+      if cache.memory != nil { reject("cache.memory", since: reason, chosenBy: "cache.mode") }
+      if !cache.readOnly.isEmpty { reject("cache.read-only", since: reason, chosenBy: "cache.mode") }
+      if cache.verifiesHits { reject("cache.verify-hits", since: reason, chosenBy: "cache.mode") }
+    case .refresh:
+      if cache.disk.minFresh > .zero {
+        reject("cache.min-fresh", since: "mode: refresh requests everything", chosenBy: "cache.mode")
+      }
+    default: checkMinFresh()
+    }
+  }
+
+  /// With `freshness: age` a `min-fresh` beyond `max-age` would make every entry stale; servers may grant more time.
+  private func checkMinFresh() {
+    let disk = job.cache.disk
+    guard disk.freshness == .age, let node = given["cache.min-fresh"], let maxAge = disk.maxAge else { return }
+    if disk.minFresh > .zero, disk.minFresh >= maxAge {
+      errors.add("'min-fresh' must be less than 'max-age', or no entry is ever fresh", at: node)
+    }
+  }
+
+  /// Rejects a transform of images that aren't stored.
+  private func checkTransform() {
+    guard job.transform != nil, job.cache.mode == .bypass else { return }
+    reject("transform", since: "mode: bypass stores nothing", chosenBy: "cache.mode")
+  }
+
+  /// Rejects the CDN's cache status without requests.
+  private func checkRemoteCache() {
+    guard job.cache.mode == .only, job.remoteCache != .ignore else { return }
+    reject("verify.remote-cache", since: "mode: only requests nothing", chosenBy: "cache.mode")
+  }
+}

@@ -1,0 +1,97 @@
+import ImageDownloading
+import Base
+
+/// The headers that a job may set.
+enum HeaderRules {
+  /// Headers of the connection and of message framing (RFC 9110, sections 7.2, 7.6.1, 8.6, 10.1.1), and those that prewarm sets to
+  /// interpret responses.
+  private static let reserved: Set<String> = [
+    "connection", "content-encoding", "content-length", "expect", "host", "keep-alive", "proxy-authenticate",
+    "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    "accept-encoding", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range",
+  ]
+  private static let keys = ["accept": "request.accept", "user-agent": "request.user-agent"]
+
+  /// The lowercase names that `request.headers` or a variant may not set.
+  static func refusedNames(ofVariant: Bool) -> [String] { (ofVariant ? [] : keys.keys.sorted()) + reserved.sorted() }
+
+  /// Why `request.headers` or a variant may not set that header; nil if it may.
+  static func problem(name: String, ofVariant: Bool) -> String? {
+    let lowered = name.lowercased()
+    if !ofVariant, let key = keys[lowered] { return "'\(name)' has its own key; use \(key)" }
+    if reserved.contains(lowered) { return "prewarm sets '\(name)' itself; remove it" }
+    if name.isEmpty || !name.utf8.allSatisfy(isTokenByte) { return "'\(name)' isn't the name of a header" }
+    return nil
+  }
+
+  /// Whether the text has no control characters except tabs (RFC 9110, section 5.5).
+  static func isValue(_ text: String) -> Bool { text.utf8.allSatisfy { ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F } }
+
+  /// Whether tokens may contain the byte (RFC 9110, section 5.6.2).
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    byte.isLetter || byte.isDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+  }
+}
+
+/// Parses hosts and ports.
+enum HostRules {
+  /// `HOST:PORT`, the host in normal form, IPv6 addresses in brackets; nil for any other text.
+  static func hostAndPort(_ text: String) -> (host: String, port: Int)? {
+    let parts = fields(text)
+    guard parts.count == 2, let host = host(parts[0]), let port = port(parts[1]) else { return nil }
+    return isConnectable(DownloadOptions.ConnectTarget(host: nil, port: nil, targetHost: host, targetPort: port))
+      ? (host, port) : nil
+  }
+
+  /// `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, any of them empty; nil for any other text.
+  static func connectTarget(_ text: String) -> DownloadOptions.ConnectTarget? {
+    let parts = fields(text)
+    guard parts.count == 4 else { return nil }
+    let hosts = [parts[0], parts[2]].map { $0.isEmpty ? nil : host($0) }
+    let ports = [parts[1], parts[3]].map { $0.isEmpty ? nil : port($0) }
+    for (part, value) in zip([parts[0], parts[2]], hosts) where !part.isEmpty && value == nil { return nil }
+    for (part, value) in zip([parts[1], parts[3]], ports) where !part.isEmpty && value == nil { return nil }
+    guard hosts[1] != nil || ports[1] != nil else { return nil }
+    let target = DownloadOptions.ConnectTarget(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
+    return isConnectable(target) ? target : nil
+  }
+
+  /// Whether libcurl accepts the URL as a proxy: a host with an optional scheme, user and port.
+  static func isProxy(_ text: String) -> Bool {
+    var connection = DownloadOptions.Connection()
+    connection.proxy = .url(text)
+    return connection.invalidReason == nil
+  }
+
+  private static func isConnectable(_ target: DownloadOptions.ConnectTarget) -> Bool {
+    var connection = DownloadOptions.Connection()
+    connection.connectTo = [target]
+    return connection.invalidReason == nil
+  }
+
+  /// The parts between colons, except colons in brackets.
+  private static func fields(_ text: String) -> [Substring] {
+    var isInBrackets = false
+    return text.split(omittingEmptySubsequences: false) { character in
+      if character == "[" { isInBrackets = true }
+      if character == "]" { isInBrackets = false }
+      return character == ":" && !isInBrackets
+    }
+  }
+
+  private static func port(_ text: Substring) -> Int? {
+    Quantities.count(String(text)).flatMap { (1...65_535).contains($0) ? $0 : nil }
+  }
+
+  /// The host in normal form; nil if it is invalid.
+  private static func host(_ text: some StringProtocol) -> String? {
+    guard !text.isEmpty, !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) || $0 <= 0x20 }) else { return nil }
+    if !text.hasPrefix("["), text.contains(":") { return nil }
+    do {
+      let url = try BaseURL("http://\(text)/")
+      return String(decoding: url.bytes[url.parts.host], as: UTF8.self)
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/// A position in a text: line and column, both starting at 1; a column is a character (a Unicode scalar).
+package struct SourcePosition: Sendable, Comparable, Hashable {
+  /// Starting at 1.
+  package var line: Int
+  /// Starting at 1, in characters.
+  package var column: Int
+
+  /// Creates a position; both numbers start at 1.
+  package init(line: Int, column: Int) {
+    self.line = line
+    self.column = column
+  }
+
+  /// Compares by the order in the text.
+  package static func < (left: SourcePosition, right: SourcePosition) -> Bool {
+    (left.line, left.column) < (right.line, right.column)
+  }
+}
+
+/// A range of a text, from `start` up to but not including `end`.
+package struct SourceRange: Sendable, Hashable {
+  /// The first character.
+  package var start: SourcePosition
+  /// The position after the last character.
+  package var end: SourcePosition
+
+  /// Creates the range between two positions.
+  package init(start: SourcePosition, end: SourcePosition) {
+    self.start = start
+    self.end = end
+  }
+}
+
+/// A text for showing errors in: its name and its lines.
+package final class SourceText: Sendable {
+  /// The name in messages: a file's path as the user wrote it.
+  package let name: String
+  /// The lines without their ends, which are those of YAML 1.1 (section 5.4): LF, CR, CRLF, NEL, LS and PS.
+  package let lines: [String]
+
+  /// Splits UTF-8 text into lines; malformed bytes become U+FFFD. A byte order mark is removed from the first line.
+  package init(name: String, bytes: some Collection<UInt8>) {
+    self.name = name
+    lines = Self.split(String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// The text of a range, as written; lines are joined by a space.
+  package func text(in range: SourceRange) -> String {
+    var parts: [String] = []
+    for number in range.start.line...max(range.start.line, range.end.line) where lines.indices.contains(number - 1) {
+      let scalars = lines[number - 1].unicodeScalars
+      let from = number == range.start.line ? range.start.column - 1 : 0
+      let upTo = number == range.end.line ? range.end.column - 1 : scalars.count
+      var part = String.UnicodeScalarView()
+      part.append(contentsOf: scalars.dropFirst(from).prefix(max(0, upTo - from)))
+      parts.append(String(part))
+    }
+    return parts.joined(separator: " ")
+  }
+
+  private static func split(_ text: String) -> [String] {
+    var lines: [String] = []
+    let bytes = Array(text.utf8)
+    var start = bytes.starts(with: "\u{FEFF}".utf8) ? 3 : 0
+    var index = start
+    while index < bytes.count {
+      let length = lengthOfLineEnd(in: bytes, at: index)
+      if length > 0 {
+        lines.append(String(decoding: bytes[start..<index], as: UTF8.self))
+        start = index + length
+      }
+      index += max(1, length)
+    }
+    return lines + [String(decoding: bytes[start...], as: UTF8.self)]
+  }
+
+  /// The number of bytes of well-formed UTF-8 that end a line there; 0 if none do.
+  @inline(__always)
+  private static func lengthOfLineEnd(in bytes: [UInt8], at index: Int) -> Int {
+    switch bytes[index] {
+    case 0x0A: 1
+    case 0x0D: index + 1 < bytes.count && bytes[index + 1] == 0x0A ? 2 : 1
+    // NEL, and LS and PS.
+    case 0xC2: bytes[index + 1] == 0x85 ? 2 : 0
+    case 0xE2: bytes[index + 1] == 0x80 && bytes[index + 2] & 0xFE == 0xA8 ? 3 : 0
+    default: 0
+    }
+  }
+}
+
+/// A range of a text.
+package struct YAMLLocation: Sendable {
+  /// The text.
+  package var source: SourceText
+  /// The range in it.
+  package var range: SourceRange
+
+  /// Creates the location of a range in `source`.
+  package init(source: SourceText, range: SourceRange) {
+    self.source = source
+    self.range = range
+  }
+
+  /// The text of the range, as written.
+  package var text: String { source.text(in: range) }
+
+  /// `name:line:column` of its start.
+  package var label: String { "\(source.name):\(range.start.line):\(range.start.column)" }
+}

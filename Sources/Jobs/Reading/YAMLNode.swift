@@ -1,0 +1,109 @@
+/// A value of a YAML document with its location.
+///
+/// An alias is replaced by its node, with the location of that.
+package struct YAMLNode: Sendable {
+  /// The content of a node.
+  package enum Content: Sendable {
+    case scalar(YAMLScalar)
+    case sequence([YAMLNode])
+    case mapping(YAMLMapping)
+  }
+
+  package var content: Content
+  /// The explicit tag, such as `tag:yaml.org,2002:int`; nil if there is none, or that of the node's kind.
+  package var tag: String?
+  /// Its location.
+  package var location: YAMLLocation
+
+  /// Creates a node at a location.
+  package init(_ content: Content, tag: String? = nil, location: YAMLLocation) {
+    self.content = content
+    self.tag = tag
+    self.location = location
+  }
+
+  /// The scalar; nil for other kinds.
+  package var scalar: YAMLScalar? {
+    if case .scalar(let scalar) = content { scalar } else { nil }
+  }
+
+  /// The items; nil if it isn't a sequence.
+  package var sequence: [YAMLNode]? {
+    if case .sequence(let items) = content { items } else { nil }
+  }
+
+  /// The mapping; nil for other kinds.
+  package var mapping: YAMLMapping? {
+    if case .mapping(let mapping) = content { mapping } else { nil }
+  }
+
+  /// Whether both have the same content: scalars are compared by their text, mappings in any order; style, tags and locations are ignored.
+  package func hasSameContent(as other: YAMLNode) -> Bool {
+    switch (content, other.content) {
+    case (.scalar(let left), .scalar(let right)):
+      return left.text == right.text
+    case (.sequence(let left), .sequence(let right)):
+      return left.count == right.count && zip(left, right).allSatisfy { $0.hasSameContent(as: $1) }
+    case (.mapping(let left), .mapping(let right)):
+      return left.pairs.count == right.pairs.count
+        && left.pairs.allSatisfy { pair in
+          right.pairs.contains { $0.key.hasSameContent(as: pair.key) && $0.value.hasSameContent(as: pair.value) }
+        }
+    default: return false
+    }
+  }
+}
+
+/// A scalar's text and how it was written.
+package struct YAMLScalar: Sendable, Hashable {
+  /// The text, with escapes and folding resolved.
+  package var text: String
+  /// Whether it was written without quotes and not as a block, so that `5` may be a number and `~` null.
+  package var isPlain: Bool
+
+  /// Creates a scalar with that text.
+  package init(_ text: String, isPlain: Bool) {
+    self.text = text
+    self.isPlain = isPlain
+  }
+
+  /// Whether it means no value: empty, `~` or `null`, without quotes (YAML 1.1, the null type).
+  package var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
+}
+
+/// The pairs of a mapping in the order of the text, including duplicates.
+package struct YAMLMapping: Sendable {
+  /// A key and its value.
+  package struct Pair: Sendable {
+    /// The key, which may be any node.
+    package var key: YAMLNode
+    /// The value.
+    package var value: YAMLNode
+
+    /// Creates a pair.
+    package init(key: YAMLNode, value: YAMLNode) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  /// Keys and values in order.
+  package var pairs: [Pair]
+
+  /// Creates a mapping from pairs.
+  package init(_ pairs: [Pair]) { self.pairs = pairs }
+
+  /// The value of the first pair with that text as key.
+  package subscript(key: String) -> YAMLNode? { pairs.first { $0.key.scalar?.text == key }?.value }
+
+  /// Every repeated key of this mapping, with the first key of that name.
+  package var duplicateKeys: [(first: YAMLNode, again: YAMLNode)] {
+    var firsts: [String: YAMLNode] = [:]
+    var duplicates: [(first: YAMLNode, again: YAMLNode)] = []
+    for pair in pairs {
+      guard let name = pair.key.scalar?.text else { continue }
+      if let first = firsts[name] { duplicates.append((first, pair.key)) } else { firsts[name] = pair.key }
+    }
+    return duplicates
+  }
+}

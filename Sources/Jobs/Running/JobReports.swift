@@ -1,0 +1,83 @@
+package import Reports
+
+/// A job's open reports, and its baseline.
+package final class JobReports {
+  private let job: Job
+  /// The failures of an earlier run, which don't count; nil if all count.
+  let baseline: FailureBaseline?
+  /// Warnings for the report, one sentence each.
+  package let warnings: [String]
+  /// The maximum number of failures in reports.
+  let listedFailures: Int
+  /// The job's reports, in order.
+  let writers: [any ReportWriter]
+
+  /// Reads the baseline, then opens the reports; existing files stay unchanged.
+  ///
+  /// - Parameters:
+  ///   - options: properties of the machine that reports need.
+  ///   - isDryRun: a dry run writes no report.
+  ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
+  package init(_ job: Job, options: ReportOptions, isDryRun: Bool = false, isStopped: () -> Bool) throws(JobError) {
+    self.job = job
+    let path = job.baseline
+    do throws(ReportReadingError) {
+      baseline = try path.flatMap { path throws(ReportReadingError) in
+        try FailureBaseline(path: path.absolute, name: path.written, isStopped: isStopped)
+      }
+    } catch {
+      throw .baseline(error)
+    }
+    warnings =
+      if let path, baseline == nil {
+        ["fail-on.baseline: \(path.absolute) doesn't exist, so every failure counts"]
+      } else if let path, baseline?.isEmpty == true {
+        ["fail-on.baseline: \(path.absolute) is of a run without entries, so every failure counts"]
+      } else if let path, baseline?.isPartial == true {
+        ["fail-on.baseline: \(path.absolute) is of a run that stopped early; failures that it didn't reach count as new"]
+      } else {
+        []
+      }
+    listedFailures = options.terminal.failureLimit
+    do throws(ReportError) {
+      var writers: [any ReportWriter] = []
+      for target in isDryRun ? [] : job.reports {
+        var options = options
+        options.listsSuccesses = target.listsSuccesses
+        writers.append(try target.format.open(target.destination.path, options: options))
+      }
+      self.writers = writers
+    } catch {
+      throw .report(error)
+    }
+  }
+
+  /// The reports that record a row for each entry.
+  var journals: [any ReportJournal] { writers.compactMap(\.journal) }
+
+  /// The reports, one sentence each, for logs.
+  var notes: [String] {
+    writers.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" }
+  }
+
+  /// Writes the rows that `report` has counted so far; an error is recorded as the breakage of `end`.
+  func flushJournals(of report: RunReport, _ end: inout RunEnd) {
+    do throws(ReportError) {
+      try report.flushJournals()
+    } catch {
+      if !error.isReaderGone { end.breakage = end.breakage ?? "\(error)" }
+    }
+  }
+
+  /// Finishes the reports; returns the errors of those that couldn't be written.
+  package func write(_ report: FinishedReport) -> [ReportError] {
+    writers.compactMap { writer in
+      do throws(ReportError) {
+        try writer.finish(report)
+        return nil
+      } catch {
+        return error.isReaderGone ? nil : error
+      }
+    }
+  }
+}

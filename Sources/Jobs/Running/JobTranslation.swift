@@ -1,0 +1,120 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import Base
+import Reports
+
+// A job as options of the modules that process it; some follow from several keys.
+extension Job {
+  /// The options for fetching the job's entries, except variants and edges.
+  var downloadOptions: DownloadOptions {
+    request.download.with {
+      $0.acceptStatus = request.acceptStatus.reduce(into: []) { $0.formUnion($1) }
+      if blacklist.isEnabled { $0.permanentStatuses = blacklist.statuses }
+      $0.describesDelivery = !appliedLint.isOff
+      $0.connection.tls.caFile = request.tls.caFile?.absolute
+      $0.connection.tls.clientCertificate = request.tls.clientCertificate?.absolute
+      $0.connection.tls.clientKey = request.tls.clientKey?.absolute
+    }
+  }
+
+  /// The options for fetching manifests: those of images, but always the whole text, and without the rules for images.
+  var manifestDownloadOptions: DownloadOptions {
+    downloadOptions.fetchingText(
+      accept: "application/xml,text/xml,*/*;q=0.8",
+      maxBytes: JobManifestFetcher.maximumBytes
+    )
+  }
+
+  /// The rules for images, as far as the method fetches something to check.
+  private var verificationRules: VerificationRules {
+    var rules = verify.rules
+    // A HEAD response has nothing to decode.
+    if request.download.method == .head { rules.depth = .none } else if rules.isStrict { rules.depth = .full }
+    rules.placeholderURLs = verify.placeholders == .fail ? DuplicateIndex.placeholderURLs : nil
+    return rules
+  }
+
+  /// How loads use caches and transform images; a dry run makes no requests.
+  fileprivate func loadOptions(isDryRun: Bool) -> LoadOptions {
+    var layers = CacheLayerUse()
+    if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
+    return LoadOptions(
+      mode: isDryRun ? cache.mode.ofDryRun : cache.mode,
+      layers: layers,
+      keyRule: cache.key,
+      verifiesHits: cache.verifiesHits,
+      isOfRun: true,
+      earlierAttempt: plannedEntries?.plannedAt,
+      transformer: transform?.resize.transformer,
+      encoding: transform?.encoding,
+      variants: loadVariants,
+      verification: verificationRules,
+      blacklist: blacklist,
+      wording: JobWording()
+    )
+  }
+
+  /// The identity of the transformed image for the image of `identity`; nil if the job stores images unchanged.
+  package func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
+    let options = LoadOptions(transformer: transform?.resize.transformer, encoding: transform?.encoding)
+    return ImageIdentity.transformed(identity, by: options)
+  }
+
+  /// Collects pictures for the HTML report; nil if the job has none.
+  func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
+    guard reports.contains(where: { $0.format == .html }) else { return nil }
+    let maker = PictureMaker(
+      coders: configuration.coders,
+      maximumPixels: verify.rules.maximumPixels,
+      budget: configuration.decodingBudget
+    )
+    return ContactSheet(
+      maker,
+      findsPlaceholders: verify.placeholders != .ignore,
+      findsHeavy: appliedLint.isOn(.oversized),
+      openFiles: openFiles
+    )
+  }
+}
+
+extension Job.ReportTarget.Destination {
+  /// The path in the form of report targets: `-` is standard output.
+  var path: String {
+    switch self {
+    case .standardOutput: "-"
+    case .file(let path): path.absolute
+    }
+  }
+}
+
+extension CacheMode {
+  /// The mode that reports what this one would request.
+  fileprivate var ofDryRun: CacheMode {
+    switch self {
+    case .only: .only
+    case .refresh: .refreshDryRun
+    default: .dryRun
+    }
+  }
+}
+
+extension LoadContext {
+  /// Creates the context of a job's loads; a dry run makes no requests, and skips those that it would make.
+  convenience init(
+    _ stores: JobStores,
+    coders: ImageCoderRegistry,
+    memory: ImageMemory?,
+    observer: (any ImageObserver)?,
+    startedAt: Timestamp,
+    isDryRun: Bool
+  ) {
+    var options = stores.job.loadOptions(isDryRun: isDryRun)
+    options.readOnly = stores.readOnlyCaches
+    options.memory = memory
+    options.coders = coders
+    options.observer = observer
+    self.init(cache: stores.cache, download: stores.job.downloadOptions, options: options, startedAt: startedAt)
+  }
+}

@@ -1,0 +1,244 @@
+import Base
+
+/// Rows of a page or a stylesheet: the URLs of its images, then the stylesheets and pages that it names.
+final class PageRows: RowReader {
+  private let buffer: InputBuffer
+  private let kind: ManifestFile.Kind
+  private let contentType: String?
+  private let url: BaseURL
+  /// The URL before redirects.
+  private let named: BaseURL?
+  private let manifest: String
+  private let rules: PageRules
+  private let crawl: PageCrawl
+  /// Whether the links of this page are followed.
+  private let followsLinks: Bool
+  private var bytes: [UInt8] = []
+  private var content: Content?
+  private var hasBegun = false
+  private var unknownStylesheets = 0
+  /// Whether a sitemap lists it.
+  private let isListed: Bool
+  /// Its own URL, if it is an image that a sitemap lists without an image extension.
+  private var image: InlineReader?
+
+  /// The URL of a local page without a base. Its host doesn't exist (RFC 2606), and nothing of it is requested.
+  static let unknownSite = fixedURL("https://relative.invalid/")
+
+  /// Creates the rows of a document at `url`.
+  init(
+    _ buffer: InputBuffer,
+    of file: ManifestFile,
+    at url: BaseURL?,
+    contentType: String?,
+    _ rules: PageRules,
+    _ crawl: PageCrawl
+  ) {
+    self.buffer = buffer
+    kind = file.kind
+    self.contentType = contentType
+    self.rules = rules
+    self.url = url ?? Self.unknownSite
+    named = file.url
+    manifest = file.name
+    isListed = file.isListedPage
+    self.crawl = crawl
+    followsLinks = file.depth < crawl.rules.depth
+  }
+
+  /// Reads and parses the whole document.
+  func readHeader() throws(ManifestError) -> Bool {
+    if content != nil { return true }
+    // One byte more than is parsed shows that the rest is missing.
+    while bytes.count <= rules.limits.bytes {
+      if buffer.bytes.isEmpty {
+        switch buffer.fill() {
+        case .grown: continue
+        case .wouldBlock: return false
+        case .ended: break
+        }
+        if let failure = buffer.failure { throw failure.error(in: manifest) }
+        break
+      }
+      bytes.append(contentsOf: buffer.bytes)
+      buffer.consume(buffer.bytes.count)
+    }
+    let text = bytes
+    bytes = []
+    content = try text.withRawBytes { text throws(ManifestError) in
+      if kind.isPart {
+        let isWebManifest = kind == .webManifest
+        if Self.isPage(text, contentType: contentType) {
+          let what = isWebManifest ? "web app manifest" : "stylesheet"
+          throw ManifestError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
+        }
+        return Content(
+          StylesheetDocument(text, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
+        )
+      }
+      guard let other = Self.otherContent(text, contentType: contentType) else {
+        return Content(PageDocument(text, contentType: contentType, url: url, rules: rules))
+      }
+      // Pages link to images and other files as a matter of course.
+      if kind == .page {
+        if isListed, let named, case .image = ContentSniff(prefix: text), named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) })
+        {
+          image = InlineReader([Manifest.InlineEntry(text: String(decoding: named.bytes, as: UTF8.self), line: 0)])
+        }
+        return Content()
+      }
+      let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
+      throw ManifestError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
+    }
+    return true
+  }
+
+  /// The media type of a document, without parameters; empty if it is unknown.
+  private static func type(_ contentType: String?) -> String {
+    (contentType ?? "").prefix { $0 != ";" && $0 != "," }.lowercased().filter { !$0.isWhitespace }
+  }
+
+  private static func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
+
+  /// Whether a document has the type of HTML, or no type and the first bytes of HTML.
+  private static func isPage(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> Bool {
+    let type = type(contentType)
+    return isHTML(type) || type.isEmpty && ContentSniff(prefix: bytes) == .html
+  }
+
+  /// Returns what a document is instead of a page; nil if its type or its first bytes are those of HTML.
+  private static func otherContent(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> String? {
+    let type = type(contentType)
+    if isHTML(type) { return nil }
+    let sniff = ContentSniff(prefix: bytes)
+    switch sniff {
+    case .html: return nil
+    // A fragment of HTML may begin with any text.
+    case .text where type.isEmpty, .empty where type.isEmpty: return nil
+    case .unknown where type.isEmpty: return "a binary file"
+    default: return type.isEmpty ? sniff.summary : String(type.prefix(64))
+    }
+  }
+
+  var mayNamePriority: Bool { false }
+  var hasRowsByBytes: Bool { false }
+
+  var remarks: ReadingRemarks {
+    var remarks = ReadingRemarks()
+    // The first limit is the error of ``checkEnd()``.
+    if let found = content?.remarks {
+      remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
+    }
+    if unknownStylesheets > 0 {
+      let sheets =
+        unknownStylesheets == 1
+        ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
+      remarks.documents.append("\(manifest): \(sheets) read; set base-url to the page's site")
+    }
+    return remarks
+  }
+
+  /// The images of a part that wasn't read are unknown.
+  func checkEnd() throws(ManifestError) {
+    if let (line, sentence) = content?.remarks.loss() { throw ManifestError(manifest: manifest, line: line, message: sentence) }
+  }
+
+  func next() -> RowStep {
+    guard let content else { preconditionFailure("next() requires readHeader() first") }
+    if !hasBegun {
+      crawl.begin(kind.isPart ? named : nil)
+      hasBegun = true
+    }
+    if case .row(let row)? = image?.next() { return .row(row) }
+    while let (image, claims) = content.nextImage() {
+      let url = content.bytes(image.url)
+      let isNew = image.problem != nil || crawl.isNew(image: url)
+      let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages || isListed ? 0 : 1, claims: claims)
+      if isNew, isOfUnknownSite(url) {
+        let path = UnsafeRawBufferPointer(rebasing: url[Self.unknownSite.parts.path.lowerBound...])
+        return .row(Row(url: path, line: image.line, problem: Self.unknownProblem, note: note))
+      }
+      if isNew { return .row(Row(url: url, line: image.line, problem: image.problem, note: note)) }
+    }
+    while let sheet = content.nextStylesheet() {
+      if isOfUnknownSite(content.bytes(sheet.url)) {
+        unknownStylesheets += 1
+        continue
+      }
+      return .child(content.bytes(sheet.url), line: sheet.line, sheet.isWebManifest ? .webManifest : .stylesheet)
+    }
+    while followsLinks, let link = content.nextLink() {
+      // A link to an image leads to no page.
+      if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)), !isOfUnknownSite(content.bytes(link.url)) {
+        return .child(content.bytes(link.url), line: link.line, .page)
+      }
+    }
+    return .end
+  }
+}
+
+extension PageRows {
+  private static let unknownProblem =
+    "the page is a file, so its relative URLs have no site; set base-url to it, since images aren't read as files"
+
+  private func isOfUnknownSite(_ url: UnsafeRawBufferPointer) -> Bool { url.starts(with: Self.unknownSite.bytes) }
+
+  private static func fixedURL(_ text: StaticString) -> BaseURL {
+    guard let url = try? BaseURL(text.description) else { preconditionFailure("the text is a URL") }
+    return url
+  }
+}
+
+/// The parsed parts of a document, taken one after another.
+private final class Content {
+  let remarks: PageRemarks
+  private var images: ArraySlice<Image>
+  private var stylesheets: ArraySlice<PageStylesheet>
+  private var links: ArraySlice<PageLink>
+  private let text = GrowingBytes()
+
+  typealias Image = (image: PageImage, claims: [ImageClaims])
+
+  /// The content of a file that isn't a page.
+  init() { (remarks, images, stylesheets, links) = (PageRemarks(), [], [], []) }
+
+  init(_ page: PageDocument) {
+    (remarks, stylesheets) = (page.remarks, page.stylesheets[...])
+    images = Self.merged(page.images, in: page.text)
+    links = page.isNoFollow ? [] : page.links[...]
+    page.text.withRawBytes { text.append($0) }
+  }
+
+  init(_ stylesheet: StylesheetDocument) {
+    (remarks, stylesheets) = (stylesheet.remarks, stylesheet.imports[...])
+    images = Self.merged(stylesheet.images, in: stylesheet.text)
+    links = []
+    stylesheet.text.withRawBytes { text.append($0) }
+  }
+
+  private static let maximumClaims = 16
+
+  /// Returns each image once, with what all of its elements say.
+  private static func merged(_ images: [PageImage], in text: [UInt8]) -> ArraySlice<Image> {
+    var merged: [Image] = []
+    var places: [ArraySlice<UInt8>: Int] = [:]
+    for image in images {
+      if image.problem == nil, let place = places[text[image.url]] {
+        guard merged[place].claims.count < maximumClaims, !merged[place].claims.contains(image.claims) else { continue }
+        merged[place].claims.append(image.claims)
+      } else {
+        if image.problem == nil { places[text[image.url]] = merged.count }
+        merged.append((image, [image.claims]))
+      }
+    }
+    // A place that says nothing counts beside others.
+    for index in merged.indices where merged[index].claims == [ImageClaims()] { merged[index].claims = [] }
+    return merged[...]
+  }
+
+  func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { text[range] }
+
+  func nextImage() -> Image? { images.popFirst() }
+  func nextStylesheet() -> PageStylesheet? { stylesheets.popFirst() }
+  func nextLink() -> PageLink? { links.popFirst() }
+}

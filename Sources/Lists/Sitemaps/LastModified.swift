@@ -1,0 +1,110 @@
+import Base
+
+/// The date and time of a sitemap's `lastmod`, in any form of https://www.w3.org/TR/NOTE-datetime.
+enum LastModified {
+  /// Returns the moments that the text may mean, such as those of a year, month, day or minute; nil if it isn't a date.
+  ///
+  /// A time without a zone, which the note forbids, means UTC; a space may replace the `T`.
+  static func moments(_ text: UnsafeRawBufferPointer) -> ClosedRange<Timestamp>? {
+    var cursor = Cursor(text)
+    guard let year = cursor.number(4) else { return nil }
+    guard !cursor.isAtEnd else { return days(from: (year, 1, 1), to: (year, 12, 31)) }
+    guard cursor.take("-"), let month = cursor.number(2), 1...12 ~= month else { return nil }
+    let last = days(inMonth: month, year)
+    guard !cursor.isAtEnd else { return days(from: (year, month, 1), to: (year, month, last)) }
+    guard cursor.take("-"), let day = cursor.number(2), 1...last ~= day else { return nil }
+    guard !cursor.isAtEnd else { return days(from: (year, month, day), to: (year, month, day)) }
+    guard cursor.take("T") || cursor.take("t") || cursor.take(" "), let hour = cursor.number(2), hour < 24, cursor.take(":"),
+      let minute = cursor.number(2), minute < 60
+    else { return nil }
+    var moment = (epochDay(year: year, month: month, day: day) * 24 + Int64(hour)) * 3600 + Int64(minute) * 60
+    var milliseconds: ClosedRange<Int64> = 0...59_999
+    if cursor.take(":") {
+      // A leap second counts as the first second of the next minute.
+      guard let second = cursor.number(2), second <= 60 else { return nil }
+      moment += Int64(second)
+      milliseconds = 0...999
+      if cursor.take(".") {
+        guard let fraction = cursor.milliseconds() else { return nil }
+        milliseconds = fraction...fraction
+      }
+    }
+    guard let offset = cursor.zone(), cursor.isAtEnd else { return nil }
+    let start = (moment - offset) * 1000
+    return Timestamp(milliseconds: start + milliseconds.lowerBound)...Timestamp(milliseconds: start + milliseconds.upperBound)
+  }
+
+  private typealias Day = (year: Int, month: Int, day: Int)
+
+  private static func days(from first: Day, to last: Day) -> ClosedRange<Timestamp> {
+    let start = epochDay(year: first.year, month: first.month, day: first.day)
+    let end = epochDay(year: last.year, month: last.month, day: last.day) + 1
+    return Timestamp(milliseconds: start * 86_400_000)...Timestamp(milliseconds: end * 86_400_000 - 1)
+  }
+
+  private static func days(inMonth month: Int, _ year: Int) -> Int {
+    if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
+    return [4, 6, 9, 11].contains(month) ? 30 : 31
+  }
+
+  /// Days since 1970-01-01 in the Gregorian calendar. Years start in March here, so that the leap day is the last.
+  private static func epochDay(year: Int, month: Int, day: Int) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return Int64(era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468)
+  }
+
+  private struct Cursor {
+    private var rest: Slice<UnsafeRawBufferPointer>
+
+    init(_ text: UnsafeRawBufferPointer) { rest = text[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func take(_ letter: Unicode.Scalar) -> Bool {
+      guard rest.first == UInt8(ascii: letter) else { return false }
+      rest.removeFirst()
+      return true
+    }
+
+    mutating func digit() -> Int? {
+      guard let byte = rest.first, byte &- UInt8(ascii: "0") < 10 else { return nil }
+      rest.removeFirst()
+      return Int(byte - UInt8(ascii: "0"))
+    }
+
+    mutating func number(_ digits: Int) -> Int? {
+      var value = 0
+      for _ in 0..<digits {
+        guard let digit = digit() else { return nil }
+        value = value * 10 + digit
+      }
+      return value
+    }
+
+    /// A fraction of a second, truncated to milliseconds.
+    mutating func milliseconds() -> Int64? {
+      guard var value = digit().map({ Int64($0) * 100 }) else { return nil }
+      var weight: Int64 = 10
+      while let digit = digit() {
+        value += Int64(digit) * weight
+        weight /= 10
+      }
+      return value
+    }
+
+    /// Seconds east of Greenwich.
+    mutating func zone() -> Int64? {
+      if isAtEnd || take("Z") || take("z") { return 0 }
+      let sign: Int64 = take("-") ? -1 : 1
+      guard sign < 0 || take("+"), let hours = number(2), hours < 24 else { return nil }
+      // Some writers omit the colon, and some the minutes.
+      if isAtEnd { return sign * Int64(hours) * 3600 }
+      _ = take(":")
+      guard let minutes = number(2), minutes < 60 else { return nil }
+      return sign * (Int64(hours) * 3600 + Int64(minutes) * 60)
+    }
+  }
+}

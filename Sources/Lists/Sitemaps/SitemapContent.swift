@@ -1,0 +1,211 @@
+import Base
+
+/// The locations of a sitemap, or the sitemaps that an index names.
+final class SitemapContent: XMLListContent {
+  private static let maximumFieldBytes = 64
+
+  private enum Capture {
+    case location(XMLLocations.Kind), lastModified, priority
+  }
+
+  private let isIndex: Bool
+  private let locations: XMLLocations
+  private let rules: XMLListRules
+  private let namespaces: XMLNamespaces
+  private var entry: SitemapElement?
+  private var entryDepth = 0
+  private var lastModified: [UInt8] = []
+  private var lastModifiedLine: UInt64 = 0
+  private var priority: [UInt8] = []
+  private var capture: (what: Capture, depth: Int, line: UInt64)?
+  private var dates: LastModifiedCheck
+  /// Whether the entry's location is a page that isn't read.
+  private var isPage = false
+
+  /// Returns nil if `root` isn't the first element of a sitemap or an index.
+  init?(_ root: XMLElement, _ locations: XMLLocations, _ rules: XMLListRules, _ namespaces: XMLNamespaces) {
+    isIndex = root.isNamed("sitemapindex")
+    guard isIndex || root.isNamed("urlset") else { return nil }
+    self.locations = locations
+    self.rules = rules
+    self.namespaces = namespaces
+    dates = LastModifiedCheck(now: rules.now)
+  }
+
+  var hasEntries: Bool { !isIndex }
+  var setsPriority: Bool { rules.usesPriority }
+  func addRemarks(to remarks: inout ReadingRemarks) { dates.addRemarks(to: &remarks) }
+
+  // MARK: Parser events
+
+  func start(_ element: XMLElement, depth: Int) {
+    guard let entry else {
+      // Some plugins write a urlset into another one, or other elements around entries.
+      let element = SitemapElement(element, in: namespaces)
+      guard element == .url || element == .sitemap else { return }
+      entry = element
+      entryDepth = depth
+      locations.beginEntry()
+      return
+    }
+    guard capture == nil else { return }
+    guard let what = captured(SitemapElement(element, in: namespaces), depth, in: entry) else { return }
+    capture = (what, depth, element.line)
+    if case .location = what { locations.beginText() }
+  }
+
+  func text(_ bytes: UnsafeRawBufferPointer, depth: Int) {
+    guard let capture, capture.depth == depth else { return }
+    switch capture.what {
+    case .location: locations.appendText(bytes)
+    case .lastModified: lastModified.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - lastModified.count))
+    case .priority: priority.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - priority.count))
+    }
+  }
+
+  func end(depth: Int) {
+    if let capture, capture.depth == depth {
+      switch capture.what {
+      case .location(let kind): endLocation(kind, line: capture.line)
+      case .lastModified: lastModifiedLine = capture.line
+      case .priority: break
+      }
+      self.capture = nil
+    }
+    if depth == entryDepth, entry != nil { endEntry() }
+  }
+
+  private func captured(_ element: SitemapElement, _ depth: Int, in entry: SitemapElement) -> Capture? {
+    switch element {
+    case .location where depth == entryDepth + 1: .location(entry == .sitemap ? .sitemap : .page)
+    case .lastModified where depth == entryDepth + 1: .lastModified
+    case .priority where depth == entryDepth + 1: .priority
+    case .imageLocation where entry == .url: .location(.image)
+    default: nil
+    }
+  }
+
+  private func endLocation(_ kind: XMLLocations.Kind, line: UInt64) {
+    locations.endText(line: line) { text in
+      guard kind == .page else { return kind }
+      if ImageExtension.ends(text) { return .image }
+      if rules.pages.areRead, !text.isEmpty { return .page }
+      if rules.takesEveryLocation, !rules.pages.areRead { return .image }
+      isPage = true
+      return nil
+    }
+  }
+
+  private func endEntry() {
+    if rules.pages == .readWithoutImages { locations.dropPageBesideImages() }
+    if isPage, locations.isEntryEmpty { locations.remarks.pages += 1 }
+    isPage = false
+    let moments = readLastModified()
+    if let newerThan = rules.newerThan, let moments, moments.upperBound <= newerThan {
+      locations.remarks.tooOld += 1
+      locations.remarks.hasOldImages = locations.remarks.hasOldImages || !locations.isEntryEmpty
+      locations.dropEntry()
+    } else {
+      let modified = rules.usesLastModified ? moments.flatMap { dates.isPlausible($0) ? $0.upperBound : nil } : nil
+      locations.endEntry(
+        priority: rules.usesPriority ? SitemapPriority.name(of: priority) : nil,
+        note: modified.map { EntryNote(modified: $0) }
+      )
+    }
+    entry = nil
+    lastModified.removeAll(keepingCapacity: true)
+    priority.removeAll(keepingCapacity: true)
+  }
+
+  /// Returns the moments that the entry's date may mean; nil if it has none, or if nothing depends on it.
+  private func readLastModified() -> ClosedRange<Timestamp>? {
+    guard rules.newerThan != nil || rules.usesLastModified, !lastModified.isEmpty else { return nil }
+    guard let moments = lastModified.withUnsafeBytes({ LastModified.moments($0.trimmedOfXMLSpace()) }) else {
+      locations.remarks.unreadableDates.add(line: lastModifiedLine, String(decoding: lastModified, as: UTF8.self))
+      return nil
+    }
+    dates.add(moments)
+    return moments
+  }
+}
+
+/// The elements of sitemaps.org and of Google's extensions for images and videos that are used here.
+private enum SitemapElement {
+  /// The entries below the root.
+  case url, sitemap
+  /// The fields of an entry.
+  case location, lastModified, priority
+  /// `image:loc` or `video:thumbnail_loc`.
+  case imageLocation
+  case other
+
+  init(_ element: XMLElement, in namespaces: XMLNamespaces) {
+    self.init(element)
+    if self == .other, !element.isNamed("thumbnail_loc") { return }
+    let meaning = namespaces.meaning(of: element.prefix)
+    if meaning.contains(.image) {
+      self = self == .location ? .imageLocation : .other
+    } else if meaning.contains(.video) {
+      self = element.isNamed("thumbnail_loc") ? .imageLocation : .other
+    } else if !meaning.contains(.root) {
+      self = .other
+    }
+  }
+
+  /// Creates the element of that name in the namespace of sitemaps.
+  private init(_ element: XMLElement) {
+    if element.isNamed("loc") {
+      self = .location
+    } else if element.isNamed("url") {
+      self = .url
+    } else if element.isNamed("lastmod") {
+      self = .lastModified
+    } else if element.isNamed("priority") {
+      self = .priority
+    } else {
+      self = element.isNamed("sitemap") ? .sitemap : .other
+    }
+  }
+}
+
+/// The priority that a sitemap's `<priority>` means.
+enum SitemapPriority {
+  /// The name of the priority for a number from 0.0 to 1.0; nil for other texts, so that the manifest's priority
+  /// applies.
+  static func name(of text: [UInt8]) -> StaticString? {
+    guard let value = Double(String(decoding: text, as: UTF8.self).trimming()), value.isFinite else { return nil }
+    return switch value {
+    case 0.9...: "very-high"
+    case 0.7...: "high"
+    case 0.4...: "normal"
+    case 0.2...: "low"
+    default: "very-low"
+    }
+  }
+}
+
+extension String {
+  /// Returns the text without surrounding white space.
+  fileprivate func trimming() -> Substring {
+    let start = firstIndex { !$0.isWhitespace } ?? endIndex
+    let end = lastIndex { !$0.isWhitespace }.map(index(after:)) ?? start
+    return self[start..<end]
+  }
+}
+
+/// Distinguishes images from pages by their URLs alone.
+package enum ImageExtension {
+  private static let all: [StaticString] = [
+    "jpg", "jpeg", "png", "webp", "gif", "avif", "svg", "jpe", "jfif", "apng", "heic", "heif", "jxl", "bmp", "ico", "tif", "tiff",
+  ]
+
+  /// Whether the path of a URL or reference ends in an image extension, in any letter case.
+  package static func ends(_ url: UnsafeRawBufferPointer) -> Bool {
+    let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
+    guard let dot = url[..<end].lastIndex(of: UInt8(ascii: ".")), (3...4).contains(end - dot - 1) else { return false }
+    return all.contains { name in
+      name.utf8CodeUnitCount == end - dot - 1
+        && (0..<(end - dot - 1)).allSatisfy { name.utf8Start[$0] == url[dot + 1 + $0] | 0x20 }
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import Base
+import Glibc
+import Lists
+import TestSupport
+import Testing
+
+@Suite struct SourceTests {
+  let directory = TemporaryDirectory()
+
+  @Test func `a pattern's files are sorted and named one by one`() throws {
+    for name in ["urls/b.txt", "urls/a.txt", "urls/C.txt", "urls/x.csv", "urls/folder.txt/y.txt"] {
+      directory.write("https://a.com/\(name)\n", to: name)
+    }
+    let manifest = Manifest(.glob(directory.file("urls/*.txt")), name: "urls/*.txt")
+    let result = try readAll([manifest])
+    #expect(result.entries.map(\.manifest) == ["urls/C.txt", "urls/a.txt", "urls/b.txt"])
+    #expect(result.urls == ["https://a.com/urls/C.txt", "https://a.com/urls/a.txt", "https://a.com/urls/b.txt"])
+    #expect(try readAll([manifest], order: .lifo).urls == result.urls.reversed())
+  }
+
+  @Test func `a file that cannot be opened throws before any entry`() throws {
+    let good = directory.manifest("https://a.com/1\n", name: "good.txt")
+    directory.write("", to: "folder/empty.txt")
+    for source in [
+      Manifest.Source.file(directory.file("missing.txt")), .file(directory.file("folder")), .glob(directory.file("*.none")),
+      .glob(directory.file("fol*")),
+    ] {
+      let error = #expect(throws: ManifestError.self) { try readAll([good, Manifest(source, name: "bad")]) }
+      #expect(error?.manifest == "bad")
+    }
+    let input = Manifest(.standardInput, name: "-")
+    #expect(throws: ManifestError.self) { try readAll([input, input]) }
+  }
+
+  @Test func `a path determines its manifest kind`() {
+    #expect(Manifest.Source(path: "-") == .standardInput)
+    #expect(Manifest.Source(path: "a/*.txt") == .glob("a/*.txt"))
+    #expect(Manifest.Source(path: "a/b.txt") == .file("a/b.txt"))
+  }
+
+  @Test func `a pipe in FIFO order starts before its end`() throws {
+    let pipe = TestPipe()
+    let reader = try ManifestReader(
+      [Manifest(.standardInput, name: "-")],
+      order: .fifo,
+      spoolDirectory: directory.path,
+      standardInput: pipe.readEnd
+    )
+    var batch = EntryBatch()
+    #expect(try untilStill(reader, &batch) == .waiting)
+    #expect(reader.waitDescriptor == pipe.readEnd)
+    #expect(batch.entries.isEmpty && reader.expectedEntries == nil)
+    pipe.write("https://a.com/1\nhttps://a.c")
+    #expect(try untilStill(reader, &batch) == .waiting)
+    #expect(batch.entries(of: reader).map(\.url) == ["https://a.com/1"])
+    pipe.write("om/2\n")
+    #expect(try reader.next(&batch, maximum: 10))
+    #expect(batch.entries(of: reader).map(\.url) == ["https://a.com/1", "https://a.com/2"])
+    pipe.write("https://a.com/3")
+    pipe.finish()
+    // Another test's new process may hold the other end for a moment, so wait for the end.
+    while try reader.next(&batch, maximum: 10) {}
+    #expect(batch.entries(of: reader).map(\.url) == ["https://a.com/1", "https://a.com/2", "https://a.com/3"])
+    #expect(reader.expectedEntries == 3)
+    #expect(try !reader.next(&batch, maximum: 10))
+  }
+
+  @Test(
+    arguments: [EntryOrder.fifo, .lifo],
+    [Manifest.Format.text, .csv, .jsonl]
+  )
+  func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: Manifest.Format) throws {
+    let text =
+      switch format {
+      case .csv: "\u{feff}x,url\r\n\"\n\"\"\",\"https://a.com/1\"\r\n,https://a.com/2\r\n"
+      case .jsonl: "{\"url\": \"https://a.com/1\"}\n\"https://a.com/2\""
+      default: "\u{feff}\r\nhttps://a.com/1\r\n  https://a.com/2"
+      }
+    for bytes in [Array(text.utf8), try gzip(text)] { try readByteByByte(bytes, order: order, format: format) }
+  }
+
+  private func readByteByByte(_ bytes: [UInt8], order: EntryOrder, format: Manifest.Format) throws {
+    let pipe = TestPipe()
+    var manifest = Manifest(.standardInput, name: "-")
+    manifest.format = format
+    let reader = try ManifestReader([manifest], order: order, spoolDirectory: directory.path, standardInput: pipe.readEnd)
+    var batch = EntryBatch()
+    for byte in bytes {
+      pipe.write([byte])
+      #expect(try untilStill(reader, &batch) == .waiting)
+    }
+    pipe.finish()
+    // A process that another test is starting may hold the other end for a moment, so wait for the end.
+    while try reader.next(&batch, maximum: 10) {}
+    let urls = batch.entries(of: reader).map(\.url)
+    #expect(urls == (order == .fifo ? ["https://a.com/1", "https://a.com/2"] : ["https://a.com/2", "https://a.com/1"]))
+    #expect(batch.messages.isEmpty)
+  }
+
+  /// Reads until reading would block.
+  private func untilStill(_ reader: ManifestReader, _ batch: inout EntryBatch) throws -> ManifestReader.Status {
+    while true {
+      let status = try reader.nextAvailable(&batch, maximum: 2)
+      if status != .more { return status }
+    }
+  }
+
+  @Test func `standard input may be a partly read file`() throws {
+    let path = directory.write("https://a.com/1\nhttps://a.com/2\nhttps://a.com/3\n", to: "in.txt")
+    let file = open(path, O_RDONLY)
+    defer { close(file) }
+    lseek(file, 16, SEEK_SET)
+    #expect(
+      try readAll([Manifest(.standardInput, name: "-")], order: .lifo, standardInput: file).urls == [
+        "https://a.com/3", "https://a.com/2",
+      ]
+    )
+  }
+
+  @Test func `the expected count is estimated first and exact later`() throws {
+    let text = (0..<50_000).map { "https://images.example.com/\(100_000 + $0).jpg\n" }.joined()
+    let manifests = [directory.manifest(text, name: "a.txt"), directory.manifest(text, name: "b.txt")]
+    for order in [EntryOrder.fifo, .lifo] {
+      let reader = try ManifestReader(manifests, order: order, spoolDirectory: directory.path)
+      var batch = EntryBatch()
+      #expect(reader.expectedEntries == nil)
+      #expect(try reader.next(&batch, maximum: 100))
+      #expect(reader.expectedEntries == 100_000)
+      while try reader.next(&batch, maximum: 4096) { batch.removeAll() }
+      #expect(reader.expectedEntries == 100_000)
+    }
+  }
+}
