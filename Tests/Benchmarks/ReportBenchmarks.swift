@@ -61,7 +61,8 @@ enum ReportBenchmarks {
   }
 
   private static func stored(_ number: Int) -> EntryResult {
-    var result = EntryResult(.downloaded, details: .init(contentType: "image/jpeg"))
+    var result = EntryResult(.downloaded)
+    result.details.contentType = "image/jpeg"
     result.format = .jpeg
     (result.width, result.height, result.bytes) = (800, 600, 25_000)
     (result.receivedBytes, result.durationNanoseconds, result.attempts) = (25_000, 12_345_678, 1)
@@ -72,7 +73,8 @@ enum ReportBenchmarks {
 
   private static let failed: EntryResult = {
     let failure = ImageFailure(.httpStatus, status: 404, message: "the server answered with 404 Not Found")
-    var result = EntryResult(.failed, details: .init(failure: failure, contentType: "text/html"))
+    var result = EntryResult(.failed, failure: failure)
+    result.details.contentType = "text/html"
     (result.attempts, result.durationNanoseconds) = (3, 12_345_678)
     return result
   }()

@@ -231,7 +231,7 @@ import Testing
     let result = try await loader.load(origin.url("/image"), context(loader, .head, row.rules))
     #expect(result.failure?.kind == row.kind, "\(result.failure?.message ?? "good")")
     #expect(result.outcome == (row.kind == nil ? .checked : .failed))
-    #expect(result.details?.warnings.count ?? 0 == row.warnings)
+    #expect(result.warnings.count == row.warnings)
     // A GET decides whether there is nothing.
     #expect(origin.requests.map(\.method) == (row.kind == .empty ? ["HEAD", "GET"] : ["HEAD"]))
   }

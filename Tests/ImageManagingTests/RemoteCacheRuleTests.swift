@@ -40,7 +40,7 @@ import Testing
     set("/a.jpg", ["X-Cache": "MISS"], ["X-Cache": "HIT"])
     let first = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
     #expect(first.outcome == .downloaded && first.remoteCache == .hit && first.attempts == 1)
-    #expect(first.details?.warnings == [])
+    #expect(first.warnings == [])
     let second = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
     #expect(second.outcome == .hitDisk && second.remoteCache == nil)
     #expect(origin.requests.count == 2)
@@ -62,7 +62,7 @@ import Testing
     #expect(result.outcome == .failed && result.remoteCache == status)
     #expect(result.failure?.kind == .remoteCache && result.failure?.isTransient == false)
     #expect(result.failure?.message.contains(text) == true, "\(result.failure?.message ?? "")")
-    #expect(result.details?.isBlacklisted == false)
+    #expect(result.isBlacklisted == false)
     #expect(try loader.cache.totals().entries == 0)
     #expect(try await loader.load(origin.url("/a.jpg"), context(requiresHit: false)).outcome == .downloaded)
   }
@@ -73,8 +73,8 @@ import Testing
     }
     let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: false))
     #expect(result.outcome == .downloaded && result.remoteCache == .unknown)
-    #expect(result.details?.warnings.count == 1)
-    expectGolden(result.details?.warnings.first)
+    #expect(result.warnings.count == 1)
+    expectGolden(result.warnings.first)
     let failed = try await loader.load(origin.url("/b.jpg"), context(requiresHit: true))
     #expect(failed.failure?.kind == .remoteCache && failed.failure?.message.contains("500") == true)
   }

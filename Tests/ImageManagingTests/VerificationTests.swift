@@ -108,10 +108,10 @@ import Testing
     origin.set("/coded", .body(file, type: "image/svg+xml", headers: ["Content-Encoding": "gzip"]))
     origin.set("/icon", .body(Fixtures.bytes("images/ico/mixed.ico"), type: "image/x-icon"))
     let result = try await loader.load(origin.url("/image"))
-    #expect(result.outcome == .downloaded && result.details?.warnings.count == 1)
-    expectGolden(result.details?.warnings.first)
-    #expect(try await loader.load(origin.url("/coded")).details?.warnings.isEmpty != false)
-    #expect(try await loader.load(origin.url("/icon")).details?.warnings.isEmpty != false)
+    #expect(result.outcome == .downloaded && result.warnings.count == 1)
+    expectGolden(result.warnings.first)
+    #expect(try await loader.load(origin.url("/coded")).warnings.isEmpty)
+    #expect(try await loader.load(origin.url("/icon")).warnings.isEmpty)
   }
 
   @Test(arguments: [ProofDepth.header, .full])
@@ -132,7 +132,7 @@ import Testing
     let origin = try Origin()
     origin.set("/image", .body(Fixtures.bytes("images/good/arithmetic.jpg"), type: "image/jpeg"))
     let result = try await loader.load(origin.url("/image"), loader.context(verification: VerificationRules(depth: depth)))
-    #expect(result.details?.warnings == ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"])
+    #expect(result.warnings == ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"])
   }
 
   @Test func `an unknown coding and bytes after a coded body cause a warning, and must prove an image`() async throws {
@@ -146,8 +146,8 @@ import Testing
     ])
     for path in ["/unknown", "/excess"] {
       let result = try await loader.load(origin.url(path))
-      #expect(result.outcome == .downloaded && result.details?.warnings.count == 1)
-      expectGolden(result.details?.warnings.first)
+      #expect(result.outcome == .downloaded && result.warnings.count == 1)
+      expectGolden(result.warnings.first)
     }
     let none = loader.context(verification: VerificationRules(depth: .none))
     for context in [loader.context(), none] {
@@ -164,7 +164,7 @@ import Testing
     let full = loader.context(verification: VerificationRules(depth: .full))
     let strict = loader.context(verification: VerificationRules(depth: .full, isStrict: true))
     let first = try await loader.load(origin.url("/image"), full)
-    #expect(first.outcome == .downloaded && first.details?.warnings.isEmpty == false)
+    #expect(first.outcome == .downloaded && first.warnings.isEmpty == false)
     #expect(try await loader.load(origin.url("/image"), strict).failure?.kind == .format)
     #expect(try await loader.load(origin.url("/image"), full).outcome == .hitDisk)
     // Only its header was checked before: the strict job reads the body and requests it again.

@@ -9,7 +9,7 @@ import Testing
     let failure = ImageFailure(.notAnImage, message: "the body is HTML")
     let details = EntryResult.Details(failure: failure, finalURL: "https://img.example.com/login")
     run.record(EntryResult(.failed, details: details))
-    run.record(EntryResult(.failed, details: EntryResult.Details(failure: failure)))
+    run.record(EntryResult(.failed, failure: failure))
     let messages = run.finish(makeEnd(after: .seconds(1))).failureGroups.flatMap(\.examples).map(\.failure?.message)
     #expect(Set(messages) == ["the body is HTML, after a redirect to https://img.example.com/login", "the body is HTML"])
   }

@@ -6,15 +6,15 @@ public struct EntryResult: Sendable {
   /// The image's format, if its bytes were recognised.
   public var format: ImageFormat?
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
-  public var isShared: Bool
+  public var isShared = false
   /// The status of CDN caches; nil if they weren't checked.
   package var remoteCache: RemoteCacheStatus?
   /// Requests made for it, including retries but not redirects; 0 for a hit.
-  public var attempts: UInt32
+  public var attempts: UInt32 = 0
   /// In pixels; 0 if unknown.
-  public var width: UInt32
+  public var width: UInt32 = 0
   /// In pixels; 0 if unknown.
-  public var height: UInt32
+  public var height: UInt32 = 0
   /// The number of pictures, as in the image's header; 1 if unknown.
   package var frames: UInt32 = 1
   /// The HTTP status of the response of this run that brought or confirmed a good image; 0 if there was none.
@@ -24,131 +24,92 @@ public struct EntryResult: Sendable {
   /// Whether format, size, bytes and checksum are those of a transformed image, since its original is unknown, as for a hit.
   package var isTransformed = false
   /// Properties besides the picture, as far as they are known.
-  public var metadata: ImageMetadata
+  public var metadata = ImageMetadata()
   /// Bytes of the image's body; 0 if none was received.
-  public var bytes: UInt64
+  public var bytes: UInt64 = 0
   /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it
   /// is kept too, or of a serializer's output. Nil if the body was stored as received, or nothing was stored.
   public var storedBytes: UInt64?
   /// Bytes of bodies received from the network, including failed attempts.
-  public var receivedBytes: UInt64
+  public var receivedBytes: UInt64 = 0
   /// From the first start of a transfer to its end, in nanoseconds, without waits between retries; 0 if there was no transfer.
-  public var durationNanoseconds: UInt64
+  public var durationNanoseconds: UInt64 = 0
   /// From the first wait for a retry to the last, in nanoseconds.
-  public var waitedNanoseconds: UInt64
+  public var waitedNanoseconds: UInt64 = 0
   /// When the cached image expires; nil if it never does, or if nothing is cached.
   public var freshUntil: Timestamp?
   /// The body's hash, if the body is known.
   public var checksum: Checksum?
-  /// Rarer fields; nil for a plain hit.
-  package var details: Details?
-
-  /// Fields that few entries have.
-  package final class Details: Sendable {
-    /// Why it failed, for `failed` and `blacklisted`.
-    package let failure: ImageFailure?
-    /// Whether its URL is on the blacklist, because of this failure or an earlier one.
-    package let isBlacklisted: Bool
-    /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
-    package let finalURL: String?
-    package let contentType: String?
-    /// Sentences about oddities that aren't failures.
-    package let warnings: [String]
-    /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
-    /// length of the whole body. It usually distinguishes images as well as a hash of the whole body.
-    package let prefixChecksum: Checksum?
-    /// The SHA-256 of the body, if its list states one.
-    package let sha256: [UInt8]?
-    /// Nil unless the response of this run was to be judged.
-    package let delivery: DeliveryFacts?
-    /// The image that was made of the original in this run, and stored; nil if there is none.
-    package let transformed: TransformedImage?
-
-    package init(
-      failure: ImageFailure? = nil,
-      isBlacklisted: Bool = false,
-      finalURL: String? = nil,
-      contentType: String? = nil,
-      warnings: [String] = [],
-      prefixChecksum: Checksum? = nil,
-      sha256: [UInt8]? = nil,
-      delivery: DeliveryFacts? = nil,
-      transformed: TransformedImage? = nil
-    ) {
-      self.failure = failure
-      self.isBlacklisted = isBlacklisted
-      self.finalURL = finalURL
-      self.contentType = contentType
-      self.warnings = warnings
-      self.prefixChecksum = prefixChecksum
-      self.sha256 = sha256
-      self.delivery = delivery
-      self.transformed = transformed
-    }
-
-    /// Copies `other` and changes what is given; a new failure isn't on the blacklist.
-    package convenience init(
-      _ other: Details?,
-      failure: ImageFailure? = nil,
-      addedWarning: String? = nil,
-      finalURL: String? = nil,
-      delivery: DeliveryFacts? = nil,
-      transformed: TransformedImage? = nil
-    ) {
-      self.init(
-        failure: failure ?? other?.failure,
-        isBlacklisted: failure == nil && other?.isBlacklisted == true,
-        finalURL: finalURL ?? other?.finalURL,
-        contentType: other?.contentType,
-        warnings: (other?.warnings ?? []) + [addedWarning].compactMap(\.self),
-        prefixChecksum: other?.prefixChecksum,
-        sha256: other?.sha256,
-        delivery: delivery ?? other?.delivery,
-        transformed: transformed ?? other?.transformed
-      )
-    }
+  private var box: Box?
+  /// Rarer fields; each change allocates.
+  package var details: Details {
+    get { box?.details ?? Details() }
+    set { box = Box(newValue) }
   }
 
-  /// A result with only an outcome.
-  package init(_ outcome: LoadOutcome, details: Details? = nil) {
+  /// Fields that few entries have.
+  package struct Details: Sendable {
+    /// Why it failed, for `failed` and `blacklisted`.
+    package var failure: ImageFailure?
+    /// Whether its URL is on the blacklist, because of this failure or an earlier one.
+    package var isBlacklisted = false
+    /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
+    package var finalURL: String?
+    package var contentType: String?
+    /// Sentences about oddities that aren't failures.
+    package var warnings: [String] = []
+    /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
+    /// length of the whole body. It usually distinguishes images as well as a hash of the whole body.
+    package var prefixChecksum: Checksum?
+    /// The SHA-256 of the body, if its list states one.
+    package var sha256: [UInt8]?
+    /// Nil unless the response of this run was to be judged.
+    package var delivery: DeliveryFacts?
+    /// The image that was made of the original in this run, and stored; nil if there is none.
+    package var transformed: TransformedImage?
+
+    package init() {}
+  }
+
+  /// An object, so that results without details stay small.
+  private final class Box: Sendable {
+    let details: Details
+    init(_ details: Details) { self.details = details }
+  }
+
+  /// A result with only an outcome, and the reason of a failure.
+  package init(_ outcome: LoadOutcome, failure: ImageFailure? = nil, isBlacklisted: Bool = false) {
     self.outcome = outcome
-    self.details = details
-    isShared = false
-    attempts = 0
-    width = 0
-    height = 0
-    metadata = ImageMetadata()
-    bytes = 0
-    receivedBytes = 0
-    durationNanoseconds = 0
-    waitedNanoseconds = 0
+    if failure != nil { (details.failure, details.isBlacklisted) = (failure, isBlacklisted) }
   }
 
   /// Why it failed, for `failed` and `blacklisted`.
-  public var failure: ImageFailure? { details?.failure }
+  public var failure: ImageFailure? { box?.details.failure }
   /// Whether its URL is on the blacklist, because of this failure or an earlier one.
-  public var isBlacklisted: Bool { details?.isBlacklisted ?? false }
+  public var isBlacklisted: Bool { box?.details.isBlacklisted ?? false }
   /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
-  public var finalURL: String? { details?.finalURL }
+  public var finalURL: String? { box?.details.finalURL }
   /// The `Content-Type` that the server sent, if it is known.
-  public var contentType: String? { details?.contentType }
+  public var contentType: String? { box?.details.contentType }
   /// Sentences about oddities that aren't failures.
-  public var warnings: [String] { details?.warnings ?? [] }
+  public var warnings: [String] { box?.details.warnings ?? [] }
+  /// Nil unless the response of this run was to be judged.
+  package var delivery: DeliveryFacts? { box?.details.delivery }
   /// The SHA-256 of the body, if its list states one.
-  package var sha256: [UInt8]? { details?.sha256 }
+  package var sha256: [UInt8]? { box?.details.sha256 }
 
   /// The transformed image that is stored; nil if there is none.
   package var transformed: TransformedImage? {
     get {
-      guard isTransformed else { return details?.transformed }
+      guard isTransformed else { return box?.details.transformed }
       return TransformedImage(format: format, width: width, height: height, bytes: bytes, checksum: checksum)
     }
-    set { details = Details(details, transformed: newValue) }
+    set { details.transformed = newValue }
   }
 
   /// The checksum that identifies equal bodies; nil if too little of the body is known.
   public var bodyIdentity: Checksum? {
-    guard let checksum else { return details?.prefixChecksum }
+    guard let checksum else { return box?.details.prefixChecksum }
     // A body that wasn't hashed has a checksum of zero.
     return checksum == Checksum(high: 0, low: 0) ? nil : checksum
   }

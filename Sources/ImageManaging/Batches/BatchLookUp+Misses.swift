@@ -51,7 +51,7 @@ extension BatchLookUp {
       case .hit(let head):
         decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
       case .unfit(let failure):
-        decide(index, as: EntryResult(unfit: failure))
+        decide(index, as: EntryResult(.failed, failure: failure))
       case .copy(let head):
         request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
         request.revalidation = nil

@@ -204,7 +204,7 @@ struct BatchLookUp {
       switch try finding(index, keys[index], identity, cache, reader) {
       case .nothing: break
       case .hit(let head): return decide(index, head, keys[index], reader)
-      case .unfit(let failure): return decide(index, as: EntryResult(unfit: failure))
+      case .unfit(let failure): return decide(index, as: EntryResult(.failed, failure: failure))
       case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
       case .stale(let revalidation): request.revalidation = revalidation
       }

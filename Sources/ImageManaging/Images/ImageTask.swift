@@ -225,7 +225,7 @@ final class SingleLoad: LoadReceiver {
   }
 
   private func fail(_ failure: ImageFailure) {
-    finish(.failure(.failed(failure)), EntryResult(.failed, details: EntryResult.Details(failure: failure)))
+    finish(.failure(.failed(failure)), EntryResult(.failed, failure: failure))
   }
 
   /// Ends it unless it has ended; later events are ignored. Returns whether this call has ended it.

@@ -53,7 +53,7 @@ final class RequestSource: PrefetchDelegate {
       // `whenEnded` gets the request back.
       let owner = whenEnded == nil ? nil : PrefetchedRequest(request)
       if !manager.append(request, owner: owner, to: &batch) {
-        reject(request, EntryResult(.failed, details: EntryResult.Details(failure: .noURL)))
+        reject(request, EntryResult(.failed, failure: .noURL))
       }
     }
     return .open
@@ -67,7 +67,7 @@ final class RequestSource: PrefetchDelegate {
     while let request = nextRequest()?.prefetching(to: configuration) {
       guard let reason = request.options.invalidReason else { return (request, manager.context(for: request)) }
       counts.total += 1
-      reject(request, EntryResult(.failed, details: EntryResult.Details(failure: ImageFailure(invalidOptions: reason))))
+      reject(request, EntryResult(.failed, failure: ImageFailure(invalidOptions: reason)))
     }
     return nil
   }

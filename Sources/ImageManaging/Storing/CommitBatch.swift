@@ -193,25 +193,16 @@ extension Committed {
     switch change {
     case .store, .keepTransformed,
       _ where product?.transformed != nil:
-      let failure = ImageFailure(.cacheWrite, message: sentence)
+      let contentType = result.contentType
       result.outcome = .failed
-      result.details = EntryResult.Details(failure: failure, contentType: result.details?.contentType)
-    case .blacklist(let failure):
-      result.details = EntryResult.Details(
-        failure: failure,
-        finalURL: result.details?.finalURL,
-        contentType: result.details?.contentType,
-        warnings: ["couldn't add the URL to the blacklist: \(sentence)"]
-      )
-    case .unblacklist:
-      let warning = "couldn't remove the URL from the blacklist: \(sentence)"
-      result.details = EntryResult.Details(result.details, addedWarning: warning)
-    case .raiseProof:
-      let warning = "couldn't save the verification: \(sentence)"
-      result.details = EntryResult.Details(result.details, addedWarning: warning)
-    case .revalidate:
-      let warning = "couldn't save the revalidation: \(sentence)"
-      result.details = EntryResult.Details(result.details, addedWarning: warning)
+      result.details = EntryResult(.failed, failure: ImageFailure(.cacheWrite, message: sentence)).details
+      result.details.contentType = contentType
+    case .blacklist:
+      result.details.isBlacklisted = false
+      result.details.warnings = ["couldn't add the URL to the blacklist: \(sentence)"]
+    case .unblacklist: result.details.warnings.append("couldn't remove the URL from the blacklist: \(sentence)")
+    case .raiseProof: result.details.warnings.append("couldn't save the verification: \(sentence)")
+    case .revalidate: result.details.warnings.append("couldn't save the revalidation: \(sentence)")
     }
     leftBlacklist = false
     joinedBlacklist = false

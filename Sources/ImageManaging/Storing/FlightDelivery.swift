@@ -64,7 +64,7 @@ struct FlightDelivery {
       try dispatcher.load(EntryBatch(waiter.entry), context: waiter.context, receiver: waiter.receiver) { decided = $1 }
     } catch {
       let failure = ImageFailure(.internal, message: "cannot read the cache: \(waiter.context.sentence(error))")
-      decided?.result = EntryResult(.failed, details: EntryResult.Details(failure: failure))
+      decided?.result = EntryResult(.failed, failure: failure)
     }
     if let decided { waiter.receiver.complete([(waiter.entry, decided)]) }
   }

@@ -6,17 +6,14 @@ extension EntryResult {
   /// The result for a blacklisted URL that wasn't requested.
   init(knownBad known: BlacklistHead) {
     let failure = ImageFailure(known.kind, status: known.status, message: "blacklisted, not requested: \(known.reason)")
-    self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
+    self.init(.blacklisted, failure: failure, isBlacklisted: true)
   }
 
   /// The result for a URL that an earlier attempt of the run has requested.
   init(failedBefore known: BlacklistHead) {
     let failure = ImageFailure(known.kind, status: known.status, message: known.reason)
-    self.init(.failed, details: Details(failure: failure, isBlacklisted: true))
+    self.init(.failed, failure: failure, isBlacklisted: true)
   }
-
-  /// The result for a cached image that the job can't use.
-  init(unfit failure: ImageFailure) { self.init(.failed, details: Details(failure: failure)) }
 
   /// A hit decided by its record, by the rules of `cache`.
   init(_ outcome: LoadOutcome, head: EntryHead, in cache: ImageCache?, isTransformed: Bool = false) {
@@ -45,7 +42,7 @@ extension EntryResult {
       checksum = body.checksum
       bytes = UInt64(clamping: body.byteCount)
     }
-    if !verified.warnings.isEmpty || sha256 != nil { details = Details(warnings: verified.warnings, sha256: sha256) }
+    if !verified.warnings.isEmpty || sha256 != nil { (details.warnings, details.sha256) = (verified.warnings, sha256) }
   }
 
   /// The result of a transfer that brought no image.
@@ -76,15 +73,15 @@ extension EntryResult {
     bytes = UInt64(clamping: image.response.totalBytes ?? 0)
     checksum = image.checksum
     if let verified = image.verified { add(verified) }
-    details = Details(
-      finalURL: image.response.shownFinalURL,
-      contentType: image.response.contentType,
-      warnings: (image.verified?.warnings ?? []) + image.response.codingWarnings
-        + [image.response.remoteCache?.warning].compactMap(\.self),
-      prefixChecksum: image.prefixChecksum,
-      sha256: image.sha256,
-      delivery: image.response.delivery
-    )
+    var details = Details()
+    details.finalURL = image.response.shownFinalURL
+    details.contentType = image.response.contentType
+    details.warnings = (image.verified?.warnings ?? []) + image.response.codingWarnings
+    details.warnings += [image.response.remoteCache?.warning].compactMap(\.self)
+    details.prefixChecksum = image.prefixChecksum
+    details.sha256 = image.sha256
+    details.delivery = image.response.delivery
+    self.details = details
     remoteCache = image.response.remoteCache?.status
   }
 
@@ -92,8 +89,7 @@ extension EntryResult {
   mutating func add(_ remoteCache: RemoteCacheResponse?) {
     guard let remoteCache else { return }
     self.remoteCache = remoteCache.status
-    guard let warning = remoteCache.warning else { return }
-    details = Details(details, addedWarning: warning)
+    if let warning = remoteCache.warning { details.warnings.append(warning) }
   }
 
   /// Adds the verified properties.
@@ -110,7 +106,8 @@ extension EntryResult {
   mutating func addDelivery(of response: DownloadResponse) {
     status = UInt16(clamping: response.status)
     guard response.delivery != nil || response.finalURL != nil else { return }
-    details = Details(details, finalURL: response.shownFinalURL, delivery: response.delivery)
+    details.finalURL = response.shownFinalURL ?? details.finalURL
+    details.delivery = response.delivery ?? details.delivery
   }
 
   /// The same result for an entry that joined: the cost counts for the first entry only.

@@ -251,14 +251,11 @@ final class StoreLoop {
     let failure = flight.context.worded(failure)
     let remembers = flight.context.writeCache != nil && flight.blocks(failure)
     var result = result
-    result.details = EntryResult.Details(
-      failure: failure,
-      isBlacklisted: remembers,
-      finalURL: result.details?.finalURL,
-      contentType: result.details?.contentType,
-      prefixChecksum: result.details?.prefixChecksum,
-      delivery: result.details?.delivery
-    )
+    var details = result.details
+    (details.failure, details.isBlacklisted) = (failure, remembers)
+    // They are about a good image.
+    (details.warnings, details.sha256, details.transformed) = ([], nil, nil)
+    result.details = details
     if remembers {
       add(.blacklist(failure), Committed(number, flight, result), held)
     } else {

@@ -96,7 +96,7 @@ final class JobRun: PrefetchDelegate {
         hasEntries = true
         let sentence = batch.messages[Int(message)]
         let failure = ImageFailure(.invalidURL, message: jobFile == nil ? Job.namingOptions(sentence) : sentence)
-        record(EntryResult(.failed, details: EntryResult.Details(failure: failure)), of: batch.entry(index))
+        record(EntryResult(.failed, failure: failure), of: batch.entry(index))
       }
     }
     return good
@@ -115,7 +115,7 @@ final class JobRun: PrefetchDelegate {
   private func blamed(_ result: EntryResult) -> EntryResult {
     guard network.isCertain, let sentence = network.sentence, result.failure?.unreachableReason != nil else { return result }
     var result = result
-    result.details = EntryResult.Details(failure: ImageFailure(.internal, message: sentence))
+    result.details = EntryResult(.failed, failure: ImageFailure(.internal, message: sentence)).details
     return result
   }
 
@@ -130,7 +130,7 @@ final class JobRun: PrefetchDelegate {
     guard let failure = expectation.failure(of: result) else { return result }
     var result = result
     result.outcome = .failed
-    result.details = EntryResult.Details(result.details, failure: failure)
+    (result.details.failure, result.details.isBlacklisted) = (failure, false)
     return result
   }
 

@@ -99,7 +99,7 @@ struct JUnitCases: ~Copyable {
     if result.attempts > 0 { facts.append(counted(UInt64(result.attempts), "attempt")) }
     if let sentence = standing.sentence { facts.append(sentence) }
     if result.outcome == .blacklisted { facts.append("blacklisted, not requested") }
-    if result.outcome == .failed, result.details?.isBlacklisted == true { facts.append("blacklisted now") }
+    if result.outcome == .failed, result.isBlacklisted { facts.append("blacklisted now") }
     if !facts.isEmpty { buffer.append("\n" + facts.joined(separator: ", ")) }
     buffer.appendLiteral("</")
     buffer.appendLiteral(element)

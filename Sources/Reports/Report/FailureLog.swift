@@ -87,7 +87,7 @@ struct FailureLog {
         failure: result.failureWithRedirect,
         attempts: result.attempts,
         remoteCache: result.remoteCache,
-        isBlacklisted: result.outcome == .blacklisted || result.details?.isBlacklisted == true,
+        isBlacklisted: result.outcome == .blacklisted || result.isBlacklisted,
         standing: standing,
         id: entry.note?.id,
         element: entry.note?.origin?.element,

@@ -105,8 +105,8 @@ struct Tally {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
     if lint != nil { judgeDelivery(result, of: entry, host: host, duplicate) }
-    if let details = result.details, !details.warnings.isEmpty {
-      warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
+    if !result.warnings.isEmpty {
+      warnings.record(result.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }
     return standing
   }

@@ -42,8 +42,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
 
   /// Appends the row of an entry, its columns in the order of ``RowColumn``.
   mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
-    let details = result.details
-    let failure = details?.failure
+    let failure = result.failure
     Syntax.begin(.url, in: &buffer)
     Syntax.append(text: entry.url, to: &buffer)
     manifests.append(entry.manifest, to: &buffer)
@@ -65,10 +64,10 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.storedBytes, known: result.newBytes.flatMap { $0 > 0 || result.bytes > 0 ? $0 : nil })
     append(.shared, result.isShared)
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
-    append(.finalURL, details?.finalURL)
-    append(.contentType, details?.contentType)
+    append(.finalURL, result.finalURL)
+    append(.contentType, result.contentType)
     append(.bodyHash, isOriginal ? result.checksum : nil)
-    appendWarnings(details)
+    appendWarnings(result.warnings)
     append(.transient, failure?.isTransient ?? false)
     append(.known, standing == .known)
     append(isOriginal ? result.metadata : ImageMetadata())
@@ -159,10 +158,10 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func appendWarnings(_ details: EntryResult.Details?) {
-    guard let details, !details.warnings.isEmpty else { return Syntax.skip(.warnings, in: &buffer) }
+  private mutating func appendWarnings(_ warnings: [String]) {
+    guard !warnings.isEmpty else { return Syntax.skip(.warnings, in: &buffer) }
     Syntax.begin(.warnings, in: &buffer)
-    Syntax.append(list: details.warnings, to: &buffer)
+    Syntax.append(list: warnings, to: &buffer)
   }
 }
 

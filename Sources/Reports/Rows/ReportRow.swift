@@ -57,8 +57,8 @@ struct ReportRow {
       result.durationNanoseconds = UInt64((min(milliseconds.value, 2.5e9) * 1000).rounded()) * 1000
     }
     result.checksum = try read(.bodyHash)
-    result.details = try details(outcome)
-    if result.details?.failure == nil { result.status = UInt16(clamping: (try read(.status) as HTTPStatus?)?.code ?? 0) }
+    if let details = try details(outcome) { result.details = details }
+    if result.failure == nil { result.status = UInt16(clamping: (try read(.status) as HTTPStatus?)?.code ?? 0) }
     if let image = try transformed() { result.add(image) }
     return result
   }
@@ -95,18 +95,13 @@ struct ReportRow {
   }
 
   private func details(_ outcome: LoadOutcome) throws(JSONError) -> EntryResult.Details? {
-    let failure = try failure(outcome)
-    let finalURL: String? = try read(.finalURL)
-    let contentType: String? = try read(.contentType)
-    let warnings: [String] = try read(.warnings) ?? []
-    if failure == nil, finalURL == nil, contentType == nil, warnings.isEmpty { return nil }
-    return EntryResult.Details(
-      failure: failure,
-      isBlacklisted: outcome == .blacklisted,
-      finalURL: finalURL,
-      contentType: contentType,
-      warnings: warnings
-    )
+    var details = EntryResult.Details()
+    (details.failure, details.isBlacklisted) = (try failure(outcome), outcome == .blacklisted)
+    details.finalURL = try read(.finalURL)
+    details.contentType = try read(.contentType)
+    details.warnings = try read(.warnings) ?? []
+    let isNone = details.failure == nil && details.finalURL == nil && details.contentType == nil && details.warnings.isEmpty
+    return isNone ? nil : details
   }
 
   /// For `failed`, `blacklisted` and, if this machine was to blame, `cancelled`; nil if the row doesn't say.

@@ -30,7 +30,7 @@ struct LintJudge {
       guard lint.isOn(rule), let (message, saved) = finding() else { return }
       findings.append(LintFinding(rule: rule, message: groupingDigits(in: message), savedBytes: saved))
     }
-    if let delivery = result.details?.delivery {
+    if let delivery = result.delivery {
       add(.cacheControl, cacheControl(delivery).map { ($0, 0) })
       add(.noValidator, delivery.hasValidator ? nil : ("neither ETag nor Last-Modified", 0))
       add(.varyMissing, varyMissing(delivery, result, entry).map { ($0, 0) })

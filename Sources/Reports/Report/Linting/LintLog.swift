@@ -89,7 +89,7 @@ struct LintLog {
     repeats duplicate: SameImagesLog.Repetition?,
     in sameImages: SameImagesLog
   ) -> LintRuleSet {
-    if result.details?.delivery == nil { unjudged += 1 }
+    if result.delivery == nil { unjudged += 1 }
     let isHit = result.outcome == .hitDisk || result.outcome == .hitMemory
     let seesImage = (result.width > 0 || result.format == .svg) && (lint.cachesOriginals || !isHit)
     if !seesImage { unseen += 1 }
