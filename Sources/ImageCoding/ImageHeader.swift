@@ -96,6 +96,18 @@ public struct ImageHeader: Sendable, Hashable {
     return metadata
   }
 
+  /// All of them as reports and caches keep them.
+  package var properties: ImageProperties {
+    ImageProperties(
+      format: format,
+      width: UInt32(clamping: size.width),
+      height: UInt32(clamping: size.height),
+      frames: UInt32(clamping: frames),
+      isAnimated: isAnimated,
+      metadata: metadata
+    )
+  }
+
   /// Adds what an EXIF block shows besides the picture's own properties.
   mutating func add(_ exif: EXIF) { (hasThumbnail, exifBytes) = (exif.hasThumbnail, exif.byteCount) }
 

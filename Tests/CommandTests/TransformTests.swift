@@ -29,7 +29,7 @@ import Testing
     var found: [String: [String]] = [:]
     for entry in try cache.entries(after: nil, limit: 100) {
       let name = String(decoding: entry.shownURL, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
-      found[name, default: []].append("\(entry.head.format?.name ?? "?") \(entry.head.width)x\(entry.head.height)")
+      found[name, default: []].append("\(entry.format?.name ?? "?") \(entry.size.width)x\(entry.size.height)")
     }
     return found.mapValues { $0.sorted() }
   }
@@ -99,7 +99,7 @@ import Testing
     let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
     let entries = try cache.entries(after: nil, limit: 9)
     #expect(entries.count == 2)
-    for entry in entries { #expect(entry.head.format == .webp && entry.head.width == 10 && entry.head.frames > 1) }
+    for entry in entries { #expect(entry.format == .webp && entry.size.width == 10 && entry.head.image.frames > 1) }
     #expect(try await job.runJob().totals["hit_disk"] == 2)
     let still = try await job.runJob("--set", "transform.format=png")
     #expect(still.totals["downloaded"] == 2)

@@ -17,8 +17,7 @@ import Testing
     }
     #expect(head.storedAt == clock.source.wall())
     #expect(head.accessedAt == head.storedAt)
-    #expect(head.format == .png)
-    #expect(head.width == 640 && head.height == 480 && head.frames == 1)
+    #expect(head.image == ImageProperties(format: .png, width: 640, height: 480))
     #expect(head.bodySize == 1000)
     #expect(head.checksum == body(1000).withUnsafeBytes(checksum(of:)))
     #expect(head.proof == .full)
@@ -156,7 +155,7 @@ import Testing
             key: key,
             identity: identity,
             shownURL: url,
-            format: nil,
+            image: ImageProperties(),
             proof: .none,
             contentTypeMatch: .absent,
             checksum: checksum(of: identity),
@@ -170,12 +169,12 @@ import Testing
     #expect(record.shownURL == url)
     #expect(record.identity == Array("https://1f3c@a/1.png edge".utf8))
     #expect(record.etag == [1, 2])
-    #expect(record.head.format == nil)
+    #expect(record.format == nil)
   }
 
   @Test func `a proof is raised only on the record that was read`() throws {
     let cache = try makeCache(directory, clock: clock)
-    let proof = NewProof(depth: .full, format: .webp, width: 1, height: 2, frames: 3)
+    let proof = NewProof(depth: .full, image: ImageProperties(format: .webp, width: 1, height: 2, frames: 3))
     func raise(from head: EntryHead) throws -> Bool {
       try cache.write { (writer) throws(CacheError) in
         try withIdentity("a") { (key, identity) throws(CacheError) in
@@ -187,7 +186,7 @@ import Testing
     let old = try #require(try cache.head("a"))
     #expect(try raise(from: old))
     let raised = try #require(try cache.head("a"))
-    #expect(raised.proof == .full && raised.format == .webp && raised.width == 1 && raised.height == 2 && raised.frames == 3)
+    #expect(raised.proof == .full && raised.image == proof.image)
     #expect(try cache.entries(after: nil, limit: 1)[0].etag == Array("\"1\"".utf8), "the rest of the record is unchanged")
     #expect(try cache.cachedBody("a") == .bytes(body(10)))
 

@@ -105,7 +105,7 @@ import Testing
     #expect(head.freshness == freshness && head.hasVary)
     try cache.write { (writer) throws(CacheError) in
       try withIdentity("a") { (key, identity) throws(CacheError) in
-        let proof = NewProof(depth: .full, format: .png, width: 1, height: 1, frames: 1)
+        let proof = NewProof(depth: .full, image: ImageProperties(format: .png, width: 1, height: 1))
         #expect(try writer.raiseProof(of: key, identity: identity, from: head, to: proof))
       }
     }

@@ -128,9 +128,11 @@ import Testing
 
   private func name(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
 
+  private static let found = ImageProperties(format: .webp, width: 7, height: 8, frames: 9)
+
   private func probe(_ bytes: [UInt8]) throws -> NewProof {
     if bytes.isEmpty { throw NoImage() }
-    return NewProof(depth: .header, format: .webp, width: 7, height: 8, frames: 9)
+    return NewProof(depth: .header, image: Self.found)
   }
 
   @Test func `a flat folder's images of the given URLs are imported as the probe verifies them`() throws {
@@ -158,7 +160,7 @@ import Testing
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(10)))
     #expect(try cache.cachedBody("https://h/2.png") == .bytes(body(400_000)))
     let head = try #require(try cache.head("https://h/1.png"))
-    #expect(head.storedAt == written && head.format == .webp && head.width == 7 && head.height == 8 && head.frames == 9)
+    #expect(head.storedAt == written && head.image == Self.found)
     #expect(head.proof == .header && head.contentTypeMatch == .absent && head.status == 200)
     #expect(try cache.head("https://h/2.png")?.storedAt == clock.source.wall(), "no storing time is later than now")
     #expect(try cache.totals() == CacheTotals(entries: 2, bodyBytes: 400_010, blacklistEntries: 0))
@@ -208,7 +210,7 @@ import Testing
     let images = (0..<50).map { image("https://h/\($0).png?w=\($0)") }
     let folder = try FlatFolder(path: directory.file("out"))
     let result = try target.importFlat(folder, images: images) { _ in
-      NewProof(depth: .none, format: nil, width: 0, height: 0, frames: 0)
+      NewProof(depth: .none, image: ImageProperties(frames: 0))
     }
     #expect(result.imported == 50)
     #expect(try target.totals() == (try source.totals()))

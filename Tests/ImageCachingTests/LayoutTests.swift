@@ -11,11 +11,13 @@ import Testing
     let head = EntryHead(
       storedAt: Timestamp(milliseconds: 0x0102),
       accessedAt: Timestamp(milliseconds: 0x0304),
-      format: .webp,
-      width: 5,
-      height: 6,
-      frames: 7,
-      metadata: ImageMetadata(hasProfile: true, orientation: 6, hasPosition: true, dpi: 300),
+      image: ImageProperties(
+        format: .webp,
+        width: 5,
+        height: 6,
+        frames: 7,
+        metadata: ImageMetadata(hasProfile: true, orientation: 6, hasPosition: true, dpi: 300)
+      ),
       bodySize: 8,
       checksum: Checksum(high: 9, low: 10),
       proof: .full,
@@ -35,7 +37,7 @@ import Testing
           key: CacheKey(identity: identity),
           identity: identity,
           shownURL: url,
-          format: .webp,
+          image: ImageProperties(format: .webp),
           proof: .full,
           hasWarnings: true,
           contentTypeMatch: .generic,

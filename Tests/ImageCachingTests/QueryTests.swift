@@ -123,18 +123,19 @@ struct BlockedQueries {
   func `bytes are stored unchanged, with their metadata`(size: Int) throws {
     let cache = try makeCache(directory)
     let bytes = Array(body(size))
+    let image = ImageProperties(format: .gif, width: 3, height: 4, frames: 5)
     try cache.storeData(
       bytes,
       identity: a,
       url: Array("https://a/1.png#x".utf8),
-      proof: NewProof(depth: .header, format: .gif, width: 3, height: 4, frames: 5),
+      proof: NewProof(depth: .header, image: image),
       contentType: "image/gif",
       validators: Validators(etag: "\"x\""),
       freshness: Freshness(lifetime: .seconds(5))
     )
     let data = try #require(try cache.data(forIdentity: a))
     #expect(data.bytes == bytes && !data.isExpired)
-    #expect(data.head.format == .gif && data.head.width == 3 && data.head.height == 4 && data.head.frames == 5)
+    #expect(data.head.image == image)
     #expect(data.head.contentTypeMatch == .exact && data.head.proof == .header)
     #expect(data.head.freshness == Freshness(lifetime: .seconds(5)))
     let record = try #require(try cache.entries(after: nil, limit: 1).first)
@@ -145,7 +146,7 @@ struct BlockedQueries {
     let cache = try makeCache(directory)
     try cache.storeData(Array("GIF89a".utf8), identity: a, url: a)
     let head = try #require(try cache.data(forIdentity: a)).head
-    #expect(head.format == .gif && head.proof == .none && head.contentTypeMatch == .absent)
+    #expect(head.image.format == .gif && head.proof == .none && head.contentTypeMatch == .absent)
   }
 
   @Test func `an image can be stored with its own lifetime`() throws {

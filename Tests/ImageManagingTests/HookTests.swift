@@ -87,7 +87,7 @@ import Testing
     request.decoding = ImageRequest.Decoding(policy: .lazy)
     #expect(try await album.manager.response(for: request).data == SampleImages.png(7))
     let record = try #require(try album.cache.entries(after: nil, limit: 1).first)
-    #expect(record.head.format == .png)
+    #expect(record.format == .png)
     #expect(try await album.manager.response(for: album.request("/b.jpg")).result.outcome == .checked)
     #expect(try album.cache.totals().entries == 1)
   }

@@ -168,7 +168,7 @@ import Testing
     _ = try await album.manager.data(for: small)
     _ = try await album.manager.data(for: large)
     let record = try #require(try await album.manager.record(for: small))
-    #expect(record.identity == album.manager.identity(for: small) && record.head.format == .jpeg)
+    #expect(record.identity == album.manager.identity(for: small) && record.format == .jpeg)
     #expect(try await album.manager.bodyPath(for: small) == nil)
     let path = try #require(try await album.manager.bodyPath(for: large))
     #expect(readFile(path) == Self.large)

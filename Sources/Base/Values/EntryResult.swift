@@ -1,30 +1,21 @@
 /// The outcome of one entry and its details: one row of a report.
 ///
 /// A plain hit needs no allocation.
+@dynamicMemberLookup
 public struct EntryResult: Sendable {
   public var outcome: LoadOutcome
-  /// The image's format, if its bytes were recognised.
-  public var format: ImageFormat?
+  /// What is known of the image, whose properties are also the result's: `result.width`.
+  public var image = ImageProperties()
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
   public var isShared = false
   /// The status of CDN caches; nil if they weren't checked.
   package var remoteCache: RemoteCacheStatus?
   /// Requests made for it, including retries but not redirects; 0 for a hit.
   public var attempts: UInt32 = 0
-  /// In pixels; 0 if unknown.
-  public var width: UInt32 = 0
-  /// In pixels; 0 if unknown.
-  public var height: UInt32 = 0
-  /// The number of pictures, as in the image's header; 1 if unknown.
-  package var frames: UInt32 = 1
   /// The HTTP status of the response of this run that brought or confirmed a good image; 0 if there was none.
   package var status: UInt16 = 0
-  /// Whether it is an animation; one whose end wasn't read may count only one picture.
-  package var isAnimated = false
   /// Whether format, size, bytes and checksum are those of a transformed image, since its original is unknown, as for a hit.
   package var isTransformed = false
-  /// Properties besides the picture, as far as they are known.
-  public var metadata = ImageMetadata()
   /// Bytes of the image's body; 0 if none was received.
   public var bytes: UInt64 = 0
   /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it
@@ -83,6 +74,12 @@ public struct EntryResult: Sendable {
     if failure != nil { (details.failure, details.isBlacklisted) = (failure, isBlacklisted) }
   }
 
+  @inlinable
+  public subscript<Value>(dynamicMember property: WritableKeyPath<ImageProperties, Value>) -> Value {
+    get { image[keyPath: property] }
+    set { image[keyPath: property] = newValue }
+  }
+
   /// Why it failed, for `failed` and `blacklisted`.
   public var failure: ImageFailure? { box?.details.failure }
   /// Whether its URL is on the blacklist, because of this failure or an earlier one.
@@ -102,7 +99,7 @@ public struct EntryResult: Sendable {
   package var transformed: TransformedImage? {
     get {
       guard isTransformed else { return box?.details.transformed }
-      return TransformedImage(format: format, width: width, height: height, bytes: bytes, checksum: checksum)
+      return TransformedImage(format: image.format, width: image.width, height: image.height, bytes: bytes, checksum: checksum)
     }
     set { details.transformed = newValue }
   }

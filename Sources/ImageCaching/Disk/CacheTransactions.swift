@@ -144,11 +144,7 @@ package struct CacheWriter {
     guard head.proof < proof.depth else { return true }
     head.proof = proof.depth
     head.hasWarnings = proof.hasWarnings
-    head.format = proof.format
-    head.width = proof.width
-    head.height = proof.height
-    head.frames = proof.frames
-    head.metadata = proof.metadata
+    head.image = proof.image
     try transaction.replaceHead(of: key, entry, by: head)
     return true
   }

@@ -8,14 +8,8 @@ package struct EntryHead: Sendable, Hashable {
   package var accessedAt: Timestamp
   /// How long this entry stays fresh after ``storedAt``, overriding the cache's rule; nil: the cache's rule applies.
   package var lifetime: Duration? { lifetimeMilliseconds.map { .milliseconds($0) } }
-  /// The format of its bytes, if it was recognised.
-  package var format: ImageFormat?
-  /// Width and height in pixels; 0 if unknown.
-  package var width: UInt32, height: UInt32
-  /// Frames of an animation, pages of a TIFF or sizes of an icon; 1 for other images, 0 if unknown, at most 65,535.
-  package var frames: UInt32
-  /// Properties besides the picture.
-  package var metadata: ImageMetadata
+  /// What is known of the image; records count at most 65,535 frames.
+  package var image: ImageProperties
   /// The size of the body in bytes.
   package var bodySize: UInt64
   package var checksum: Checksum
@@ -43,9 +37,6 @@ package struct EntryHead: Sendable, Hashable {
   /// The folder of blobs that contains it, of 256.
   var blobFolder: UInt8
 
-  /// Whether it is an animation.
-  package var isAnimated: Bool { frames > 1 && format?.isAnimatable == true }
-
   /// Calls `body` with the key of the table `bodies`: the revision, big-endian, so that new bodies come last and are adjacent.
   @inline(__always)
   func withBodyKey<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
@@ -67,32 +58,14 @@ package enum LookUp: Sendable, Hashable {
 package struct NewProof: Sendable, Hashable {
   /// The depth of the verification; a record with a deeper one keeps it.
   package var depth: ProofDepth
-  /// The format of the bytes, if it was recognised.
-  package var format: ImageFormat?
-  package var width: UInt32, height: UInt32
-  /// As in ``EntryHead``.
-  package var frames: UInt32
-  /// Properties besides the picture.
-  package var metadata: ImageMetadata
+  package var image: ImageProperties
   /// Whether a decoder warned about the body.
   package var hasWarnings: Bool
 
-  package init(
-    depth: ProofDepth,
-    format: ImageFormat?,
-    width: UInt32,
-    height: UInt32,
-    frames: UInt32,
-    metadata: ImageMetadata = ImageMetadata(),
-    hasWarnings: Bool = false
-  ) {
-    self.hasWarnings = hasWarnings
+  package init(depth: ProofDepth, image: ImageProperties, hasWarnings: Bool = false) {
     self.depth = depth
-    self.format = format
-    self.width = width
-    self.height = height
-    self.frames = frames
-    self.metadata = metadata
+    self.image = image
+    self.hasWarnings = hasWarnings
   }
 }
 

@@ -86,11 +86,13 @@ struct StoredEntry {
     return EntryHead(
       storedAt: Timestamp(milliseconds: bytes.littleEndian(at: 0)),
       accessedAt: accessedAt,
-      format: ImageFormat(storedNumber: bytes[70]),
-      width: bytes.littleEndian(at: 56),
-      height: bytes.littleEndian(at: 60),
-      frames: UInt32(bytes.littleEndian(at: 64, as: UInt16.self)),
-      metadata: ImageMetadata(stored: bytes[75], dpi: bytes.littleEndian(at: 66)),
+      image: ImageProperties(
+        format: ImageFormat(storedNumber: bytes[70]),
+        width: bytes.littleEndian(at: 56),
+        height: bytes.littleEndian(at: 60),
+        frames: UInt32(bytes.littleEndian(at: 64, as: UInt16.self)),
+        metadata: ImageMetadata(stored: bytes[75], dpi: bytes.littleEndian(at: 66))
+      ),
       bodySize: min(bytes.littleEndian(at: 24), Self.maximumBodySize),
       checksum: Checksum(high: bytes.littleEndian(at: 32), low: bytes.littleEndian(at: 40)),
       proof: ProofDepth(storedNumber: bytes[71]),
@@ -115,17 +117,17 @@ struct StoredEntry {
     record.setLittleEndian(head.checksum.high, at: 32)
     record.setLittleEndian(head.checksum.low, at: 40)
     record.setLittleEndian(head.revision, at: 48)
-    record.setLittleEndian(head.width, at: 56)
-    record.setLittleEndian(head.height, at: 60)
-    record.setLittleEndian(UInt16(clamping: head.frames), at: 64)
-    record.setLittleEndian(head.metadata.dpi, at: 66)
+    record.setLittleEndian(head.image.width, at: 56)
+    record.setLittleEndian(head.image.height, at: 60)
+    record.setLittleEndian(UInt16(clamping: head.image.frames), at: 64)
+    record.setLittleEndian(head.image.metadata.dpi, at: 66)
     record.setLittleEndian(head.status, at: 68)
-    record[70] = head.format?.storedNumber ?? 0
+    record[70] = head.image.format?.storedNumber ?? 0
     record[71] = head.proof.storedNumber
     record[72] = head.contentTypeMatch.storedNumber
     record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0) | (head.hasWarnings ? warningsFlag : 0)
     record[74] = head.blobFolder
-    record[75] = head.metadata.storedByte
+    record[75] = head.image.metadata.storedByte
   }
 
   static func writeAccess(_ time: Timestamp, to record: UnsafeMutableRawBufferPointer) {

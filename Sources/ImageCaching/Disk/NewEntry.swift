@@ -12,14 +12,8 @@ package struct NewEntry {
   ///
   /// Exports derive file names from it, since apps identify images by the exact text of the URL.
   package var shownURL: UnsafeRawBufferPointer
-  /// The format of its bytes, if it was recognised.
-  package var format: ImageFormat?
-  /// Width and height in pixels; 0 if unknown.
-  package var width: UInt32, height: UInt32
-  /// As in ``EntryHead``.
-  package var frames: UInt32
-  /// Properties besides the picture.
-  package var metadata: ImageMetadata
+  /// What is known of the image.
+  package var image: ImageProperties
   /// How thoroughly the body was verified.
   package var proof: ProofDepth
   /// Whether a decoder warned about the body.
@@ -51,11 +45,7 @@ package struct NewEntry {
     key: CacheKey,
     identity: UnsafeRawBufferPointer,
     shownURL: UnsafeRawBufferPointer,
-    format: ImageFormat?,
-    width: UInt32 = 0,
-    height: UInt32 = 0,
-    frames: UInt32 = 0,
-    metadata: ImageMetadata = ImageMetadata(),
+    image: ImageProperties,
     proof: ProofDepth,
     hasWarnings: Bool = false,
     contentTypeMatch: ContentTypeMatch,
@@ -68,15 +58,10 @@ package struct NewEntry {
     freshness: Freshness = Freshness(),
     vary: [UInt8] = []
   ) {
-
     self.key = key
     self.identity = identity
     self.shownURL = shownURL
-    self.format = format
-    self.width = width
-    self.height = height
-    self.frames = frames
-    self.metadata = metadata
+    self.image = image
     self.proof = proof
     self.hasWarnings = hasWarnings
     self.contentTypeMatch = contentTypeMatch
@@ -138,9 +123,9 @@ public struct EntryRecord: Sendable, Hashable {
   }
 
   /// The format of the bytes; nil if it wasn't recognised.
-  public var format: ImageFormat? { head.format }
+  public var format: ImageFormat? { head.image.format }
   /// Its size in pixels, as stored; 0 × 0 if its header wasn't read.
-  public var size: ImageSize { ImageSize(width: Int(head.width), height: Int(head.height)) }
+  public var size: ImageSize { head.image.size }
   /// The number of bytes.
   public var byteCount: Int { Int(clamping: head.bodySize) }
   /// The XXH3 checksum of its bytes, of 128 bits.

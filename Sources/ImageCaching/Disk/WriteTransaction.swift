@@ -233,11 +233,7 @@ extension EntryHead {
   fileprivate init(_ entry: NewEntry, body: NewBody, at now: Timestamp, revision: UInt64) {
     storedAt = now
     accessedAt = now
-    format = entry.format
-    width = entry.width
-    height = entry.height
-    frames = entry.frames
-    metadata = entry.metadata
+    image = entry.image
     checksum = entry.checksum
     proof = entry.proof
     hasWarnings = entry.hasWarnings

@@ -193,14 +193,14 @@ private struct ExportName {
   }
 
   init?(_ record: EntryRecord, _ layout: ExportLayout) {
-    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.head.format, layout)
+    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.format, layout)
   }
 
   /// Nil if MD5 can't be computed.
   init?(_ record: EntryRecord, _ pattern: NamePattern, id: String?) {
     let name = record.shownURL.withUnsafeBytes { url in
       AppFileName.digits(of: url).map {
-        pattern.name(url, digits: $0, id: id, format: record.head.format, isTransformed: record.isTransformed)
+        pattern.name(url, digits: $0, id: id, format: record.format, isTransformed: record.isTransformed)
       }
     }
     guard let name else { return nil }

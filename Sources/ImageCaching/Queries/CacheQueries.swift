@@ -98,7 +98,7 @@ public struct CachedData: Sendable, Hashable {
   /// The head of its record.
   package let head: EntryHead
   /// Its format; nil if it wasn't recognised.
-  public var format: ImageFormat? { head.format }
+  public var format: ImageFormat? { head.image.format }
   /// Its XXH3 checksum of 128 bits.
   public var checksum: Checksum { head.checksum }
   /// Whether it has expired by the cache's rules, so that it should be revalidated.
@@ -182,7 +182,8 @@ extension ImageCache {
     freshness: Freshness = Freshness(),
     lifetime: Duration? = nil
   ) throws(CacheError) {
-    let format = proof.map(\.format) ?? bytes.withUnsafeBytes(ImageFormat.init(prefix:))
+    let image =
+      proof?.image ?? ImageProperties(format: bytes.withUnsafeBytes(ImageFormat.init(prefix:)), frames: 0)
     try identity.withRawBytes { (identity) throws(CacheError) in
       try url.withRawBytes { (url) throws(CacheError) in
         try bytes.withRawBytes { (bytes) throws(CacheError) in
@@ -190,13 +191,9 @@ extension ImageCache {
             key: CacheKey(identity: identity),
             identity: identity,
             shownURL: url,
-            format: format,
-            width: proof?.width ?? 0,
-            height: proof?.height ?? 0,
-            frames: proof?.frames ?? 0,
-            metadata: proof?.metadata ?? ImageMetadata(),
+            image: image,
             proof: proof?.depth ?? .none,
-            contentTypeMatch: format.map { ContentTypeMatch(declared: contentType, format: $0) }
+            contentTypeMatch: image.format.map { ContentTypeMatch(declared: contentType, format: $0) }
               ?? (contentType == nil ? .absent : .mismatch),
             checksum: checksum(of: bytes),
             etag: Array((validators.etag ?? "").utf8),

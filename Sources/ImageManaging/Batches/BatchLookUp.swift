@@ -373,7 +373,7 @@ extension LoadContext {
 
   /// Why the original of that record can't be transformed, as far as its format shows; nil if it can, or if nothing is transformed.
   func transformFailure(of original: EntryHead) -> ImageFailure? {
-    guard fetchesBodies, keepsTransformed, let format = original.format else { return nil }
+    guard fetchesBodies, keepsTransformed, let format = original.image.format else { return nil }
     guard let coder = (options.coders ?? .standard).coder(for: format), !coder.decodesPixels else { return nil }
     return worded(ImageFailure(.untransformable(format)))
   }

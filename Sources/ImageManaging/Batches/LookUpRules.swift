@@ -62,15 +62,14 @@ extension VerificationRules {
   /// Judges a record without reading its body.
   func judge(_ head: EntryHead) -> HitJudgement {
     if failure(byteCount: Int(clamping: head.bodySize)) != nil { return .broken }
-    if let format = head.format {
+    if let format = head.image.format {
       if failure(contentType: head.contentTypeMatch, declared: nil, format: format) != nil { return .broken }
       if failure(format: format) != nil { return .broken }
     }
-    if depth == .none { return formats == nil || head.format != nil ? .good : .broken }
+    if depth == .none { return formats == nil || head.image.format != nil ? .good : .broken }
     guard head.proof > .none else { return .needsProof }
-    let size = ImageSize(width: Int(head.width), height: Int(head.height))
-    if failure(size: size, format: head.format) != nil { return .broken }
-    if failure(isAnimated: head.isAnimated) != nil { return .broken }
+    if failure(size: head.image.size, format: head.image.format) != nil { return .broken }
+    if failure(isAnimated: head.image.isAnimated) != nil { return .broken }
     if isStrict, head.hasWarnings { return .broken }
     return head.proof >= depth ? .good : .needsProof
   }

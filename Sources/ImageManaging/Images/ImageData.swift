@@ -39,7 +39,9 @@ public struct ImageData: Sendable {
   }
 
   init?(_ completion: LoadCompletion, source: ImageResponse.Source) {
-    guard let head = completion.payload?.head, let data = completion.payload?.data, let format = head.format else { return nil }
+    guard let head = completion.payload?.head, let data = completion.payload?.data, let format = head.image.format else {
+      return nil
+    }
     self.init(head, format, source, freshUntil: completion.result.freshUntil)
     bytes = data
     byteCount = data.count
@@ -56,7 +58,7 @@ public struct ImageData: Sendable {
     bytes = []
     byteCount = Int(clamping: head.bodySize)
     self.format = format
-    size = ImageSize(width: Int(head.width), height: Int(head.height))
+    size = head.image.size
     checksum = head.checksum
     self.freshUntil = freshUntil
     self.source = source

@@ -211,11 +211,7 @@ extension ImageManager {
               key: location.key,
               identity: identity,
               shownURL: url,
-              format: verified.format,
-              width: UInt32(clamping: verified.size.width),
-              height: UInt32(clamping: verified.size.height),
-              frames: UInt32(clamping: verified.frames),
-              metadata: verified.metadata,
+              image: verified.image,
               proof: verified.proof,
               hasWarnings: verified.hasDecoderWarnings,
               contentTypeMatch: .exact,
@@ -240,14 +236,7 @@ extension ImageManager {
 extension VerifiedImage {
   /// The properties of an image in memory without file bytes.
   fileprivate init(_ image: DecodedImage) {
-    self.init(
-      format: image.header.format,
-      size: image.header.size,
-      frames: image.header.frames,
-      metadata: image.header.metadata,
-      proof: .full,
-      contentTypeMatch: .exact
-    )
+    self.init(image: image.header.properties, proof: .full, contentTypeMatch: .exact)
   }
 }
 

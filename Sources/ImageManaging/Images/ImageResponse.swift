@@ -47,10 +47,7 @@ public struct ImageResponse: Sendable {
     scale = ImageScale.factor(inName: request.url)
     source = .network
     result = EntryResult(.downloaded)
-    result.format = image.header.format
-    result.width = UInt32(clamping: image.header.size.width)
-    result.height = UInt32(clamping: image.header.size.height)
-    result.metadata = image.header.metadata
+    result.image = image.header.properties
     coders = ImageCoderRegistry()
     options = DecodingOptions()
   }

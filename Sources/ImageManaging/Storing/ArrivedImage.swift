@@ -36,10 +36,10 @@ package struct ArrivedImage: Sendable {
   package var host: ArraySlice<UInt8> { entry.parts.count > 0 ? entry.text[entry.hostRange] : [] }
 
   /// The image's format, if it was verified.
-  package var format: ImageFormat? { image.verified?.format }
+  package var format: ImageFormat? { image.verified?.image.format }
 
   /// Its size in pixels, if it was verified; otherwise 0 × 0.
-  package var size: ImageSize { image.verified?.size ?? ImageSize(width: 0, height: 0) }
+  package var size: ImageSize { image.verified?.image.size ?? ImageSize(width: 0, height: 0) }
 
   /// The bytes of the whole image; if unknown, the number received.
   package var byteCount: Int { image.response.totalBytes ?? image.response.bodyBytes }

@@ -249,11 +249,11 @@ extension CommitBatch {
     }
     let original = if case .store = change { committed.result.storedBytes ?? committed.head?.bodySize ?? 0 } else { UInt64(0) }
     committed.result.storedBytes = original + UInt64(new.bytes.count)
-    let size = new.verified.size
+    let image = new.verified.image
     committed.result.transformed = TransformedImage(
-      format: new.verified.format,
-      width: UInt32(clamping: size.width),
-      height: UInt32(clamping: size.height),
+      format: image.format,
+      width: image.width,
+      height: image.height,
       bytes: UInt64(new.bytes.count),
       checksum: new.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
     )
@@ -318,23 +318,18 @@ extension NewEntry {
       key: CacheKey(identity: identity),
       identity: identity,
       shownURL: url,
-      format: verified.format,
+      image: verified.image,
       proof: verified.proof,
-      contentTypeMatch: original.head.contentTypeMatch,
+      contentTypeMatch: verified.contentTypeMatch,
       checksum: checksum,
       freshness: original.head.freshness,
       vary: original.vary
     )
-    describe(verified, checksum: checksum)
   }
 
   /// Sets the properties of bytes other than the received ones.
   mutating func describe(_ verified: VerifiedImage, checksum: Checksum) {
-    format = verified.format
-    width = UInt32(clamping: verified.size.width)
-    height = UInt32(clamping: verified.size.height)
-    frames = UInt32(clamping: verified.frames)
-    metadata = verified.metadata
+    image = verified.image
     proof = verified.proof
     contentTypeMatch = verified.contentTypeMatch
     self.checksum = checksum

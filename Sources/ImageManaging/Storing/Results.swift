@@ -19,13 +19,7 @@ extension EntryResult {
   init(_ outcome: LoadOutcome, head: EntryHead, in cache: ImageCache?, isTransformed: Bool = false) {
     self.init(outcome)
     self.isTransformed = isTransformed
-    format = head.format
-    width = head.width
-    height = head.height
-    frames = head.frames
-    metadata = head.metadata
-    bytes = head.bodySize
-    checksum = head.checksum
+    add(head)
     freshUntil = cache?.expiry(of: head)
   }
 
@@ -36,7 +30,7 @@ extension EntryResult {
     case .memory(let original): self.init(outcome, head: original.head, in: nil)
     case .file: self.init(outcome)
     }
-    add(verified)
+    image = verified.image
     isTransformed = copy.isTransformed
     if let body {
       checksum = body.checksum
@@ -60,29 +54,30 @@ extension EntryResult {
   }
 
   /// Adds the record's properties of the image.
-  mutating func add(_ verified: VerifiedImage, head: EntryHead) {
-    add(verified)
+  mutating func add(_ head: EntryHead) {
+    image = head.image
     bytes = head.bodySize
     checksum = head.checksum
   }
 
   /// The result for a received image.
-  init(_ outcome: LoadOutcome, _ image: borrowing Judged) {
-    self.init(outcome, summary: image.response.summary)
-    status = UInt16(clamping: image.response.status)
-    bytes = UInt64(clamping: image.response.totalBytes ?? 0)
-    checksum = image.checksum
-    if let verified = image.verified { add(verified) }
+  init(_ outcome: LoadOutcome, _ judged: borrowing Judged) {
+    let response = judged.response
+    self.init(outcome, summary: response.summary)
+    status = UInt16(clamping: response.status)
+    bytes = UInt64(clamping: response.totalBytes ?? 0)
+    checksum = judged.checksum
+    if let verified = judged.verified { image = verified.image }
     var details = Details()
-    details.finalURL = image.response.shownFinalURL
-    details.contentType = image.response.contentType
-    details.warnings = (image.verified?.warnings ?? []) + image.response.codingWarnings
-    details.warnings += [image.response.remoteCache?.warning].compactMap(\.self)
-    details.prefixChecksum = image.prefixChecksum
-    details.sha256 = image.sha256
-    details.delivery = image.response.delivery
+    details.finalURL = response.shownFinalURL
+    details.contentType = response.contentType
+    details.warnings = (judged.verified?.warnings ?? []) + response.codingWarnings
+    details.warnings += [response.remoteCache?.warning].compactMap(\.self)
+    details.prefixChecksum = judged.prefixChecksum
+    details.sha256 = judged.sha256
+    details.delivery = response.delivery
     self.details = details
-    remoteCache = image.response.remoteCache?.status
+    remoteCache = response.remoteCache?.status
   }
 
   /// Adds the status of caches on the way for a revalidated image.
@@ -90,16 +85,6 @@ extension EntryResult {
     guard let remoteCache else { return }
     self.remoteCache = remoteCache.status
     if let warning = remoteCache.warning { details.warnings.append(warning) }
-  }
-
-  /// Adds the verified properties.
-  mutating func add(_ verified: VerifiedImage) {
-    format = verified.format
-    width = UInt32(clamping: verified.size.width)
-    height = UInt32(clamping: verified.size.height)
-    frames = UInt32(clamping: verified.frames)
-    isAnimated = verified.isAnimated
-    metadata = verified.metadata
   }
 
   /// Adds how a 304 was delivered.
@@ -142,11 +127,7 @@ extension NewEntry {
       key: CacheKey(identity: identity),
       identity: identity,
       shownURL: url,
-      format: verified.format,
-      width: UInt32(clamping: verified.size.width),
-      height: UInt32(clamping: verified.size.height),
-      frames: UInt32(clamping: verified.frames),
-      metadata: verified.metadata,
+      image: verified.image,
       proof: verified.proof,
       hasWarnings: verified.hasDecoderWarnings,
       contentTypeMatch: verified.contentTypeMatch,
@@ -177,11 +158,7 @@ extension EntryHead {
     self.init(
       storedAt: storedAt,
       freshness: freshness,
-      format: verified.format,
-      width: UInt32(clamping: verified.size.width),
-      height: UInt32(clamping: verified.size.height),
-      frames: UInt32(clamping: verified.frames),
-      metadata: verified.metadata,
+      image: verified.image,
       bodySize: UInt64(clamping: byteCount),
       checksum: checksum,
       hasWarnings: verified.hasDecoderWarnings,
@@ -192,15 +169,7 @@ extension EntryHead {
 
 extension NewProof {
   init(_ verified: VerifiedImage) {
-    self.init(
-      depth: verified.proof,
-      format: verified.format,
-      width: UInt32(clamping: verified.size.width),
-      height: UInt32(clamping: verified.size.height),
-      frames: UInt32(clamping: verified.frames),
-      metadata: verified.metadata,
-      hasWarnings: verified.hasDecoderWarnings
-    )
+    self.init(depth: verified.proof, image: verified.image, hasWarnings: verified.hasDecoderWarnings)
   }
 }
 

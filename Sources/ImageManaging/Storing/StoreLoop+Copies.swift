@@ -29,7 +29,7 @@ extension StoreLoop {
     }
     if let failure = flight.placeholderFailure(revalidation.head.checksum) {
       var result = EntryResult(.failed, summary: response.summary)
-      result.add(VerifiedImage(revalidation.head), head: revalidation.head)
+      result.add(revalidation.head)
       result.add(response.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
@@ -48,7 +48,7 @@ extension StoreLoop {
       return prove(number, flight, CachedCopy(source: source, vary: revalidation.details.vary))
     }
     var result = EntryResult(.revalidated, summary: response.summary)
-    result.add(VerifiedImage(revalidation.head), head: revalidation.head)
+    result.add(revalidation.head)
     result.add(response.remoteCache)
     result.addDelivery(of: response)
     revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
@@ -149,7 +149,7 @@ extension StoreLoop {
     _ failure: ImageFailure
   ) {
     var result = response.map { EntryResult(.failed, summary: $0.summary) } ?? EntryResult(.failed)
-    if let head = copy.head { result.add(VerifiedImage(head), head: head) }
+    if let head = copy.head { result.add(head) }
     settle(number, flight, failure, result, Held())
   }
 

@@ -35,22 +35,22 @@ struct BodyVerifier: Sendable {
     if byteCount == 0 { throw ImageFailure(.empty, message: "the body is empty") }
     let format = try recognise(bytes, contentType: contentType)
     let match = format.map { ContentTypeMatch(declared: contentType, format: $0) } ?? .generic
-    var image = VerifiedImage(format: format, contentTypeMatch: match)
+    var verified = VerifiedImage(image: ImageProperties(format: format), contentTypeMatch: match)
     if let format {
       try check(format, contentType: contentType)
     } else if rules.formats != nil || decodes {
       throw ImageFailure(.notAnImage, message: "the first bytes match no known image format")
     }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
-    if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
+    if let warning = Self.warning(match, declared: contentType, format: format) { verified.warnings.append(warning) }
     // The body of a response with Content-Encoding has been decoded.
     if format == .svg, ByteView(bytes).bigEndian16(at: 0) == 0x1F8B {
-      image.warnings.append("the SVG is compressed without Content-Encoding: gzip, so browsers don't show it")
+      verified.warnings.append("the SVG is compressed without Content-Encoding: gzip, so browsers don't show it")
     }
-    guard rules.depth > .none || decodes, let format else { return (image, nil) }
+    guard rules.depth > .none || decodes, let format else { return (verified, nil) }
     let isComplete = bytes.count == byteCount && !hasGaps
-    let decoded = try prove(bytes, byteCount: byteCount, isComplete: isComplete, format: format, into: &image)
-    return (image, decoded)
+    let decoded = try prove(bytes, byteCount: byteCount, isComplete: isComplete, format: format, into: &verified)
+    return (verified, decoded)
   }
 
   /// Verifies a body from the cache, whose declared type was judged by its record.
@@ -58,10 +58,10 @@ struct BodyVerifier: Sendable {
     guard let format = try recognise(bytes, contentType: nil) else {
       throw ImageFailure(.notAnImage, message: "the first bytes match no known image format")
     }
-    var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
+    var verified = VerifiedImage(image: ImageProperties(format: format), contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
-    let decoded = try prove(bytes, byteCount: bytes.count, isComplete: true, format: format, into: &image)
-    return (image, decoded)
+    let decoded = try prove(bytes, byteCount: bytes.count, isComplete: true, format: format, into: &verified)
+    return (verified, decoded)
   }
 
   /// Checks a format against the rules, and the declared type against the format.
@@ -114,28 +114,25 @@ struct BodyVerifier: Sendable {
     byteCount: Int?,
     isComplete: Bool,
     format: ImageFormat,
-    into image: inout VerifiedImage
+    into verified: inout VerifiedImage
   ) throws(ImageFailure) -> DecodedImage? {
     guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
       let header = try header(of: bytes, byteCount: byteCount, isComplete: isComplete, by: coder)
       if !isComplete, let byteCount { try Self.checkLength(byteCount, of: bytes, by: coder) }
-      image.size = header.size
-      image.frames = header.frames
-      image.isAnimated = header.isAnimated
-      image.metadata = header.metadata
-      image.proof = .header
-      try take(header.warnings, into: &image)
+      verified.image = header.properties
+      verified.proof = .header
+      try take(header.warnings, into: &verified)
       if let failure = rules.failure(size: header.size, format: format) { throw failure }
       if let failure = rules.failure(isAnimated: header.isAnimated) { throw failure }
       let limits = DecodingLimits(maximumPixels: rules.maximumPixels, budget: budget)
       let decoded = decodes ? try coder.decode(bytes, options: options, limits: limits) : nil
-      if let decoded { try take(decoded.warnings, into: &image) }
+      if let decoded { try take(decoded.warnings, into: &verified) }
       if decoded?.isWhole == true {
-        image.proof = .full
+        verified.proof = .full
       } else if rules.depth == .full {
-        try take(try coder.proveDecodable(bytes, limits: limits).warnings, into: &image)
-        image.proof = .full
+        try take(try coder.proveDecodable(bytes, limits: limits).warnings, into: &verified)
+        verified.proof = .full
       }
       return decoded
     } catch let failure as ImageFailure {
@@ -190,10 +187,10 @@ struct BodyVerifier: Sendable {
   }
 
   /// Keeps the decoder's warnings, unless the rules make them a failure.
-  private func take(_ warnings: [String], into image: inout VerifiedImage) throws(ImageFailure) {
+  private func take(_ warnings: [String], into verified: inout VerifiedImage) throws(ImageFailure) {
     if let failure = rules.failure(decoderWarnings: warnings) { throw failure }
-    for warning in warnings where !image.warnings.contains(warning) { image.warnings.append(warning) }
-    if !warnings.isEmpty { image.hasDecoderWarnings = true }
+    for warning in warnings where !verified.warnings.contains(warning) { verified.warnings.append(warning) }
+    if !warnings.isEmpty { verified.hasDecoderWarnings = true }
   }
 
   private static func warning(_ match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> String? {
@@ -313,11 +310,11 @@ extension BodyVerifier {
       }
       if rules.formats != nil { throw ImageFailure(.unnamedFormat(contentType: contentType)) }
       let warnings = ["\(finding), and the bytes weren't requested"]
-      return VerifiedImage(contentTypeMatch: match, warnings: warnings)
+      return VerifiedImage(image: ImageProperties(), contentTypeMatch: match, warnings: warnings)
     }
     try check(format, contentType: contentType)
     let match = ContentTypeMatch(declared: contentType, format: format)
-    return VerifiedImage(format: format, contentTypeMatch: match)
+    return VerifiedImage(image: ImageProperties(format: format), contentTypeMatch: match)
   }
 }
 
@@ -350,14 +347,6 @@ package struct ImageFileProbe: Sendable {
     let body = try bytes.withRawBytes { bytes throws(ImageFailure) in
       try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)
     }
-    let image = body.verified
-    return NewProof(
-      depth: image.proof,
-      format: image.format,
-      width: UInt32(clamping: image.size.width),
-      height: UInt32(clamping: image.size.height),
-      frames: UInt32(clamping: image.frames),
-      metadata: image.metadata
-    )
+    return NewProof(depth: body.verified.proof, image: body.verified.image)
   }
 }

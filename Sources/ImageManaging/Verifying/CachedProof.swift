@@ -92,11 +92,7 @@ extension VerifiedImage {
   /// The properties in a record.
   init(_ head: EntryHead) {
     self.init(
-      format: head.format,
-      size: ImageSize(width: Int(head.width), height: Int(head.height)),
-      frames: Int(head.frames),
-      isAnimated: head.isAnimated,
-      metadata: head.metadata,
+      image: head.image,
       proof: head.proof,
       contentTypeMatch: head.contentTypeMatch,
       hasDecoderWarnings: head.hasWarnings

@@ -4,12 +4,7 @@ import Base
 
 /// The properties of a verified body.
 struct VerifiedImage: Sendable {
-  var format: ImageFormat?
-  /// 0 × 0 if the header wasn't read.
-  var size = ImageSize(width: 0, height: 0)
-  var frames = 1
-  var isAnimated = false
-  var metadata = ImageMetadata()
+  var image: ImageProperties
   var proof: ProofDepth = .none
   var contentTypeMatch: ContentTypeMatch
   /// Warnings, including the decoder's.
@@ -109,23 +104,20 @@ extension EntryHead {
     var head = self
     if let serialized { return head.showing(serialized) }
     let size = image.pixels.size
-    head.width = UInt32(clamping: size.width)
-    head.height = UInt32(clamping: size.height)
-    head.frames = UInt32(clamping: image.animation?.frames.count ?? 1)
     // Pixels are upright.
-    head.metadata = ImageMetadata()
+    head.image = ImageProperties(
+      format: head.image.format,
+      width: UInt32(clamping: size.width),
+      height: UInt32(clamping: size.height),
+      frames: UInt32(clamping: image.animation?.frames.count ?? 1)
+    )
     return head
   }
 
   /// The head to report for a transformed image's file.
   func showing(_ serialized: SerializedImage) -> EntryHead {
     var head = self
-    let verified = serialized.verified
-    head.width = UInt32(clamping: verified.size.width)
-    head.height = UInt32(clamping: verified.size.height)
-    head.frames = UInt32(clamping: verified.frames)
-    head.metadata = verified.metadata
-    head.format = verified.format
+    head.image = serialized.verified.image
     head.bodySize = UInt64(serialized.bytes.count)
     head.checksum = serialized.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
     return head
@@ -134,8 +126,7 @@ extension EntryHead {
   /// The properties of `other` with the age and freshness of this one.
   func showing(_ other: EntryHead) -> EntryHead {
     var head = self
-    (head.format, head.width, head.height, head.frames) = (other.format, other.width, other.height, other.frames)
-    (head.metadata, head.bodySize, head.checksum) = (other.metadata, other.bodySize, other.checksum)
+    (head.image, head.bodySize, head.checksum) = (other.image, other.bodySize, other.checksum)
     return head
   }
 }

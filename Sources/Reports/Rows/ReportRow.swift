@@ -116,10 +116,11 @@ struct ReportRow {
 
 extension EntryResult {
   /// Adds the transformed image of a row, which has the original's bytes or none.
-  fileprivate mutating func add(_ image: TransformedImage) {
-    guard bytes == 0, format == nil else { return transformed = image }
+  fileprivate mutating func add(_ new: TransformedImage) {
+    guard bytes == 0, image.format == nil else { return transformed = new }
     isTransformed = true
-    (format, width, height, bytes, checksum) = (image.format, image.width, image.height, image.bytes, image.checksum)
+    (image.format, image.width, image.height) = (new.format, new.width, new.height)
+    (bytes, checksum) = (new.bytes, new.checksum)
   }
 }
 

@@ -253,14 +253,14 @@ extension EntryRecord {
       "stored_at": head.storedAt.iso8601,
       "expires_at": expiresAt?.iso8601,
       "bytes": head.bodySize,
-      "format": head.format?.name,
-      "width": head.width > 0 ? head.width : nil,
-      "height": head.height > 0 ? head.height : nil,
-      "frames": head.frames > 1 ? head.frames : nil,
-      "profile": head.metadata.hasProfile ? true : nil,
-      "orientation": head.metadata.orientation > 1 ? UInt16(head.metadata.orientation) : nil,
-      "gps": head.metadata.hasPosition ? true : nil,
-      "dpi": head.metadata.dpi > 0 ? head.metadata.dpi : nil,
+      "format": head.image.format?.name,
+      "width": head.image.width > 0 ? head.image.width : nil,
+      "height": head.image.height > 0 ? head.image.height : nil,
+      "frames": head.image.frames > 1 ? head.image.frames : nil,
+      "profile": head.image.metadata.hasProfile ? true : nil,
+      "orientation": head.image.metadata.orientation > 1 ? UInt16(head.image.metadata.orientation) : nil,
+      "gps": head.image.metadata.hasPosition ? true : nil,
+      "dpi": head.image.metadata.dpi > 0 ? head.image.metadata.dpi : nil,
       "transformed": isTransformed ? true : nil,
       "proof": head.proof.name,
       "status": head.status,
@@ -274,8 +274,8 @@ extension EntryRecord {
 
   /// The record as a line of columns.
   fileprivate var line: String {
-    let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
-    let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]
+    let size = head.image.width > 0 ? "\(head.image.width)x\(head.image.height)" : "-"
+    let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.image.format?.name ?? "-", 5), (size, 11)]
     let cells = columns.map { text, width in text.padded(to: width) }
     let url = escapedForTerminal(String(decoding: shownURL, as: UTF8.self)) + (isTransformed ? " (resized)" : "")
     return (cells + [url]).joined(separator: "  ")

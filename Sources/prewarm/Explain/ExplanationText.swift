@@ -39,13 +39,13 @@ extension ExplainedWay {
 extension ExplainedWay.Stored {
   fileprivate var facts: [String] {
     let head = record.head
-    let size = head.width > 0 ? "\(head.width)x\(head.height)" : nil
-    let frames = head.frames > 1 ? "\(grouped(UInt64(head.frames))) \(head.format?.pictures ?? "frames")" : nil
-    let image = [size, head.format?.name].compactMap(\.self).joined(separator: " ")
+    let size = head.image.width > 0 ? "\(head.image.width)x\(head.image.height)" : nil
+    let frames = head.image.frames > 1 ? "\(grouped(UInt64(head.image.frames))) \(head.image.format?.pictures ?? "frames")" : nil
+    let image = [size, head.image.format?.name].compactMap(\.self).joined(separator: " ")
     let parts = [image.isEmpty ? nil : image, frames, byteCount(Double(head.bodySize)), head.proof.phrase]
     var lines = [fact(transform == nil ? "cached" : "resized", parts.compactMap(\.self).joined(separator: ", "))]
     if let transform { lines.append(fact("", "by \(transform)")) }
-    if let metadata = head.metadata.phrase { lines.append(fact("", metadata)) }
+    if let metadata = head.image.metadata.phrase { lines.append(fact("", metadata)) }
     lines.append(fact("", "stored \(head.storedAt.shortText), \(freshness)"))
     lines.append(fact("", file.map { "in \($0)" } ?? "in the index"))
     let validators = [("ETag", record.etag), ("Last-Modified", record.lastModified), ("Content-Type", record.contentType)]

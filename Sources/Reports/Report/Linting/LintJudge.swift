@@ -166,9 +166,9 @@ struct LintJudge {
 extension EntryResult {
   /// The same with the size as browsers show the image, turned by its EXIF orientation.
   fileprivate var asShown: EntryResult {
-    guard metadata.orientation >= 5 else { return self }
+    guard image.metadata.orientation >= 5 else { return self }
     var shown = self
-    (shown.width, shown.height) = (height, width)
+    (shown.width, shown.height) = (image.height, image.width)
     return shown
   }
 }

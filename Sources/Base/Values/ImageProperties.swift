@@ -1,0 +1,66 @@
+/// What a header says about an image.
+public struct ImageProperties: Sendable, Hashable {
+  /// Nil if the bytes weren't recognised.
+  public var format: ImageFormat?
+  /// In pixels; 0 if unknown.
+  public var width: UInt32
+  /// In pixels; 0 if unknown.
+  public var height: UInt32
+  /// Frames of an animation, pages of a TIFF or sizes of an icon; 1 for other images, 0 if unknown.
+  public var frames: UInt32
+  /// Whether it is an animation; one whose end wasn't read may count only one frame.
+  public var isAnimated: Bool
+  /// Properties besides the picture.
+  public var metadata: ImageMetadata
+
+  /// Creates the properties of an image, by default of one whose header wasn't read; by default, several frames of a format with
+  /// animations are one.
+  @inlinable
+  public init(
+    format: ImageFormat? = nil,
+    width: UInt32 = 0,
+    height: UInt32 = 0,
+    frames: UInt32 = 1,
+    isAnimated: Bool? = nil,
+    metadata: ImageMetadata = ImageMetadata()
+  ) {
+    self.format = format
+    self.width = width
+    self.height = height
+    self.frames = frames
+    self.isAnimated = isAnimated ?? (frames > 1 && format?.isAnimatable == true)
+    self.metadata = metadata
+  }
+
+  /// 0 × 0 if unknown.
+  public var size: ImageSize { ImageSize(width: Int(width), height: Int(height)) }
+}
+
+/// Properties of an image besides its picture.
+///
+/// They are read with the header, so those that a file states after its picture may be missing.
+public struct ImageMetadata: Sendable, Hashable {
+  /// Whether a colour profile is embedded.
+  public var hasProfile: Bool
+  /// The EXIF orientation, 1…8; 1 if there is none.
+  public var orientation: UInt8
+  /// Whether the EXIF metadata has a GPS position (CIPA DC-008, section 4.6.6): latitude or longitude.
+  public var hasPosition: Bool
+  /// The horizontal resolution in dots per inch, rounded; 0 if unknown. Larger ones are ``highestDPI``.
+  public var dpi: UInt16
+  /// Whether the EXIF metadata has a picture of its own (section 4.5.8): a thumbnail.
+  package var hasThumbnail = false
+  /// Whether the EXIF metadata has more than 16 KiB.
+  package var isEXIFLarge = false
+
+  /// The largest value of ``dpi``.
+  public static let highestDPI: UInt16 = 65_535
+
+  /// Creates metadata, by default of a file that has none.
+  public init(hasProfile: Bool = false, orientation: UInt8 = 1, hasPosition: Bool = false, dpi: UInt16 = 0) {
+    self.hasProfile = hasProfile
+    self.orientation = orientation
+    self.hasPosition = hasPosition
+    self.dpi = dpi
+  }
+}
