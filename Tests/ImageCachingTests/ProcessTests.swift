@@ -121,7 +121,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
   @Test func `a map that another process has outgrown is resized`() async throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
-    let small = Environment(
+    let small = IndexEnvironment(
       try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20),
       folder: folder,
       useLock: nil
@@ -144,7 +144,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
   @Test func `a full map fails only the batch`() throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
-    let small = Environment(
+    let small = IndexEnvironment(
       try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20),
       folder: folder,
       useLock: nil

@@ -85,7 +85,7 @@ public final class ImageCache: Sendable {
   public let configuration: Configuration
   /// Hashes credentials with the folder's key, or with a random key if the folder has none that this user may read.
   package let credentialHasher: CredentialHasher
-  let environment: Environment
+  let environment: IndexEnvironment
   let expiry: ExpiryRule
   let touched = WaitingTouches()
 
@@ -126,7 +126,7 @@ public final class ImageCache: Sendable {
   /// Identifies the folder regardless of the path by which the cache was opened.
   package var folderIdentity: FolderIdentity { environment.folder.id }
 
-  private static func keepAccessOrder(_ environment: Environment) throws(CacheError) {
+  private static func keepAccessOrder(_ environment: IndexEnvironment) throws(CacheError) {
     let isKept = try environment.read { (transaction, tables, _) throws(CacheError) in
       try WriteTransaction.totals(in: transaction, tables).keepsAccessOrder
     }

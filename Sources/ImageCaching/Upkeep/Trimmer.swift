@@ -40,7 +40,7 @@ struct Trimmer {
     case oldest(target: UInt64, sparesRun: Bool)
   }
 
-  func run(in environment: Environment) throws(CacheError) -> TrimResult {
+  func run(in environment: IndexEnvironment) throws(CacheError) -> TrimResult {
     var result = TrimResult()
     if runStart != nil, !keepsExpired, expiry.maxAgeMilliseconds != nil {
       try walk(environment, .tooOld, &result)
@@ -58,7 +58,7 @@ struct Trimmer {
   }
 
   /// Whether a blacklisted failure can have expired, or the next one expires too late for a clock that was right.
-  private func hasExpiredFailures(_ environment: Environment) throws(CacheError) -> Bool {
+  private func hasExpiredFailures(_ environment: IndexEnvironment) throws(CacheError) -> Bool {
     let next = try totals(in: environment).nextBlacklistExpiry
     if next <= ageEnd.milliseconds { return true }
     guard next != .max, let blacklistTTL else { return false }
@@ -66,16 +66,16 @@ struct Trimmer {
   }
 
   /// Whether bodies exceed the limit.
-  private func isOver(_ environment: Environment) throws(CacheError) -> Bool {
+  private func isOver(_ environment: IndexEnvironment) throws(CacheError) -> Bool {
     guard let maxSize else { return false }
     return try totals(in: environment).bodyBytes > UInt64(max(0, maxSize))
   }
 
-  private func totals(in environment: Environment) throws(CacheError) -> Totals {
+  private func totals(in environment: IndexEnvironment) throws(CacheError) -> Totals {
     try environment.read { (transaction, tables, _) throws(CacheError) in try WriteTransaction.totals(in: transaction, tables) }
   }
 
-  private func trimBlacklist(_ environment: Environment) throws(CacheError) {
+  private func trimBlacklist(_ environment: IndexEnvironment) throws(CacheError) {
     var mayHaveMore = true
     while mayHaveMore {
       mayHaveMore = try environment.write { (transaction) throws(CacheError) in
@@ -84,7 +84,7 @@ struct Trimmer {
     }
   }
 
-  private func walk(_ environment: Environment, _ purpose: Purpose, _ result: inout TrimResult) throws(CacheError) {
+  private func walk(_ environment: IndexEnvironment, _ purpose: Purpose, _ result: inout TrimResult) throws(CacheError) {
     var last: TimeKey? = if case .fromFuture = purpose { TimeKey(lastAt: ExpiryRule.presentEnd(now)) } else { nil }
     var rowCount = Self.stepRowCount
     repeat {
@@ -96,7 +96,7 @@ struct Trimmer {
 
   /// Runs the next step, with fewer rows if there is no room: to remove rows, LMDB writes new pages before it frees old ones.
   private func stepWithRoom(
-    _ environment: Environment,
+    _ environment: IndexEnvironment,
     _ purpose: Purpose,
     after start: TimeKey?,
     _ rowCount: inout Int
@@ -125,7 +125,7 @@ struct Trimmer {
   /// Frees disk space of bodies whose rows the next steps remove. Returns false if there was nothing to free.
   ///
   /// If the next step fails all the same, these rows remain with damaged bodies, which the next load fetches again.
-  private func freeBodies(_ environment: Environment, _ purpose: Purpose, after start: TimeKey?) throws(CacheError) -> Bool {
+  private func freeBodies(_ environment: IndexEnvironment, _ purpose: Purpose, after start: TimeKey?) throws(CacheError) -> Bool {
     let heads = try environment.read { (transaction, tables, _) throws(CacheError) in
       try self.nextHeads(transaction, tables, purpose, after: start)
     }

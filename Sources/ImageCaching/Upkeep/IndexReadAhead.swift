@@ -22,7 +22,7 @@ package final class IndexReadAhead: Sendable {
   private let stop = Stop()
 
   /// Nil if the index is small, or if the system can't start a thread.
-  init?(_ environment: Environment) {
+  init?(_ environment: IndexEnvironment) {
     guard environment.indexDiskBytes >= Self.leastByteCount else { return nil }
     do throws(ThreadError) {
       _ = try WorkerThread(name: "read-ahead") { [stop] in Self.run(environment, stop) }
@@ -33,7 +33,7 @@ package final class IndexReadAhead: Sendable {
 
   deinit { stop.isSet.store(true, ordering: .relaxed) }
 
-  private static func run(_ environment: Environment, _ stop: Stop) {
+  private static func run(_ environment: IndexEnvironment, _ stop: Stop) {
     guard let file = environment.duplicateOfIndex() else { return }
     // Ignore errors: the look-ups will report them.
     guard

@@ -8,7 +8,7 @@ import Synchronization
 /// LMDB allows a process one environment per file, since closing any descriptor of the lock file drops the process's locks;
 /// ``EnvironmentRegistry`` ensures that. Transactions hold ``gate`` shared; moving or replacing the map requires holding it
 /// exclusively.
-final class Environment: @unchecked Sendable {
+final class IndexEnvironment: @unchecked Sendable {
   // `handle`, `tables` and `index` change only while `gate` is held exclusively, and are read only while it is held shared. Any
   // thread may use LMDB's environment itself.
   private(set) var handle: OpaquePointer?
@@ -330,7 +330,7 @@ final class Environment: @unchecked Sendable {
 /// The environments that this process has open: one per folder, regardless of its path, counted by users.
 enum EnvironmentRegistry {
   private struct Registered {
-    let environment: Environment
+    let environment: IndexEnvironment
     var users: Int
   }
 
@@ -338,8 +338,8 @@ enum EnvironmentRegistry {
   private static let registered = Mutex<[FolderIdentity: Registered]>([:])
 
   /// The environment of a folder, opened if necessary; release it with ``close(_:)``.
-  static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
-    try registered.withLock { (list) throws(CacheError) -> Environment in
+  static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
+    try registered.withLock { (list) throws(CacheError) -> IndexEnvironment in
       if access == .readWrite { try prepare(folder) }
       if let known = list[folder.id] {
         if access == .readWrite && known.environment.isReadOnly {
@@ -355,7 +355,7 @@ enum EnvironmentRegistry {
   }
 
   /// Releases an environment; the last user closes it.
-  static func close(_ environment: Environment) {
+  static func close(_ environment: IndexEnvironment) {
     registered.withLock { list in
       guard var known = list.removeValue(forKey: environment.folder.id) else { return }
       known.users -= 1
@@ -369,7 +369,7 @@ enum EnvironmentRegistry {
     try BlobFolder(folder).prepare()
   }
 
-  private static func openNew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
+  private static func openNew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
     try FolderMarks.checkVersion(of: folder)
     do throws(CacheError) {
       return try openLocked(folder, access: access)
@@ -379,19 +379,19 @@ enum EnvironmentRegistry {
     }
   }
 
-  private static func openLocked(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
+  private static func openLocked(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
     let useLock = try UseLock.take(folder, access: access)
     if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
     let index = try OpenedIndex(folder, access: access)
-    let environment = Environment(index, folder: folder, useLock: useLock)
+    let environment = IndexEnvironment(index, folder: folder, useLock: useLock)
     // Sync the folder even if another process created the files: commits are durable only if the files' names are.
     if access == .readWrite { try folder.synchronize(".") }
     return environment
   }
 
   /// Opens an index whose lock file this user may not write: then no process that could write it may have the folder open.
-  private static func openUnlocked(_ folder: CacheFolder) throws(CacheError) -> Environment {
+  private static func openUnlocked(_ folder: CacheFolder) throws(CacheError) -> IndexEnvironment {
     let useLock = try UseLock.take(folder, access: .readOnly, alone: true)
-    return Environment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)
+    return IndexEnvironment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)
   }
 }

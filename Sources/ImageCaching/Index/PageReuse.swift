@@ -16,7 +16,7 @@ struct PageReuse {
   private var commits = 0
 
   /// Begins a delay, unless there is one. The environment's gate must be held.
-  mutating func delay(in environment: Environment) {
+  mutating func delay(in environment: IndexEnvironment) {
     // Without a free slot for readers, pages are reused at once.
     if reader == nil { mdb_txn_begin(environment.handle, nil, UInt32(MDB_RDONLY), &reader) }
   }
