@@ -1,7 +1,7 @@
 import Foundation
 import ImageCaching
 import ImageDownloading
-import ImageManaging
+@testable import ImageManaging
 import Base
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import ImageCaching
-import ImageManaging
+@testable import ImageManaging
 import Base
 import TestOrigin
 import TestSupport
@@ -19,7 +19,7 @@ import Testing
   }
 
   /// The context of a run that begins now.
-  private func run(_ loader: Loader) -> LoadContext { loader.context(LoadOptions(isOfRun: true)) }
+  private func run(_ loader: Loader) -> LoadContext { loader.context(LoadOptions(run: LoadOptions.Run())) }
 
   @Test func `max-age and the blacklist's time count from the start of one run to the start of another, however long they take`()
     async throws

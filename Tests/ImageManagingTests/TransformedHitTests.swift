@@ -1,6 +1,6 @@
 import ImageCaching
 import ImageCoding
-import ImageManaging
+@testable import ImageManaging
 import Base
 import TestOrigin
 import TestSupport

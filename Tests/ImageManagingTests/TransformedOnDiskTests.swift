@@ -1,7 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImageManaging
+@testable import ImageManaging
 import Base
 import Synchronization
 import TestOrigin

@@ -57,7 +57,7 @@ package final class PrefetchRun: Sendable {
   ///   - deadline: the maximum duration of the run from ``run(_:)``; nil: no limit.
   ///   - progressInterval: the maximum interval between calls of ``PrefetchDelegate/progressed()``.
   ///   - time: the clock.
-  package convenience init(
+  package init(
     manager: ImageManager,
     context: LoadContext,
     window: Int = PrefetchRun.largestWindow,
@@ -65,37 +65,18 @@ package final class PrefetchRun: Sendable {
     progressInterval: Duration = .milliseconds(100),
     time: TimeSource = .system
   ) {
+    trap(unless: window > 0, "a run needs a window of at least 1, not \(window)")
+    (self.manager, self.context, self.window, self.deadline) = (manager, context, window, deadline)
+    (self.progressInterval, self.time) = (progressInterval, time)
     let mailbox = Mailbox<Message>()
-    self.init(
-      manager: manager,
-      context: context,
-      window: window,
-      deadline: deadline,
-      progressInterval: progressInterval,
-      time: time,
-      mailbox: mailbox
-    ) { mailbox.post($0) }
+    self.mailbox = mailbox
+    receiver = Receiver { mailbox.post($0) }
   }
 
   /// Creates a run whose messages go to `post`, for a thread that has several.
-  init(
-    manager: ImageManager,
-    context: LoadContext,
-    window: Int,
-    deadline: Duration? = nil,
-    progressInterval: Duration = .milliseconds(100),
-    time: TimeSource = .system,
-    mailbox: Mailbox<Message>? = nil,
-    post: @escaping @Sendable (Message) -> Void
-  ) {
-    self.manager = manager
-    trap(unless: window > 0, "a run needs a window of at least 1, not \(window)")
-    self.context = context
-    self.window = window
-    self.deadline = deadline
-    self.progressInterval = progressInterval
-    self.time = time
-    self.mailbox = mailbox
+  init(manager: ImageManager, context: LoadContext, window: Int, post: @escaping @Sendable (Message) -> Void) {
+    (self.manager, self.context, self.window, deadline) = (manager, context, window, nil)
+    (progressInterval, time, mailbox) = (.milliseconds(100), .system, nil)
     receiver = Receiver(post)
   }
 

@@ -22,15 +22,13 @@ extension StoreLoop {
       preconditionFailure("only cached images are revalidated")
     }
     let context = flight.context
+    var result = EntryResult(.failed, summary: response.summary)
+    result.add(response.remoteCache)
     if let failure = context.verification.failure(remoteCache: response.remoteCache) {
-      var result = EntryResult(.failed, summary: response.summary)
-      result.add(response.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
+    result.add(revalidation.head)
     if let failure = flight.placeholderFailure(revalidation.head.checksum) {
-      var result = EntryResult(.failed, summary: response.summary)
-      result.add(revalidation.head)
-      result.add(response.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
     if context.needsPixels || context.needsData || context.options.verifiesHits || flight.entry.needsSHA256
@@ -47,9 +45,7 @@ extension StoreLoop {
       )
       return prove(number, flight, CachedCopy(source: source, vary: revalidation.details.vary))
     }
-    var result = EntryResult(.revalidated, summary: response.summary)
-    result.add(revalidation.head)
-    result.add(response.remoteCache)
+    result.outcome = .revalidated
     result.addDelivery(of: response)
     revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
   }

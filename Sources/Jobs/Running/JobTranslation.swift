@@ -40,26 +40,28 @@ extension Job {
   fileprivate func loadOptions(isDryRun: Bool) -> LoadOptions {
     var layers = CacheLayerUse()
     if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
-    return LoadOptions(
-      mode: isDryRun ? cache.mode.ofDryRun : cache.mode,
-      layers: layers,
-      keyRule: cache.key,
-      verifiesHits: cache.verifiesHits,
-      isOfRun: true,
-      earlierAttempt: plannedEntries?.plannedAt,
-      transformer: transform?.resize.transformer,
-      encoding: transform?.encoding,
-      variants: loadVariants,
-      verification: verificationRules,
-      blacklist: blacklist,
-      wording: JobWording()
-    )
+    var options = transformOptions
+    options.mode = isDryRun ? cache.mode.ofDryRun : cache.mode
+    options.layers = layers
+    options.keyRule = cache.key
+    options.verifiesHits = cache.verifiesHits
+    options.run = LoadOptions.Run(earlierAttempt: plannedEntries?.plannedAt)
+    options.variants = loadVariants
+    options.verification = verificationRules
+    options.blacklist = blacklist
+    options.wording = JobWording()
+    return options
+  }
+
+  private var transformOptions: LoadOptions {
+    var options = LoadOptions.standard
+    (options.transformer, options.encoding) = (transform?.resize.transformer, transform?.encoding)
+    return options
   }
 
   /// The identity of the transformed image for the image of `identity`; nil if the job stores images unchanged.
   package func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
-    let options = LoadOptions(transformer: transform?.resize.transformer, encoding: transform?.encoding)
-    return ImageIdentity.transformed(identity, by: options)
+    ImageIdentity.transformed(identity, by: transformOptions)
   }
 
   /// Collects pictures for the HTML report; nil if the job has none.

@@ -27,7 +27,9 @@ extension Job {
   /// The context that makes identities as runs of this job make them, with the given variants.
   package func context(variants: [(RequestVariant, DownloadOptions)], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
     // Without a cache nothing can be stored.
-    let options = LoadOptions(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
+    var options = LoadOptions.standard
+    options.mode = cache == nil ? .bypass : .use
+    (options.keyRule, options.variants) = (self.cache.key, variants)
     return LoadContext(cache: cache, download: downloadOptions, options: options, startedAt: time)
   }
 

@@ -6,35 +6,32 @@ public import Base
 /// The settings of a context, each with its default.
 package struct LoadOptions: Sendable {
   /// How the cache and the network are used.
-  package var mode: CacheMode
+  package var mode = CacheMode.use
   /// Further caches to look in, in order, after the own one.
-  package var readOnly: [ReadOnlyCache]
+  package var readOnly: [ReadOnlyCache] = []
   /// The memory layer; none by default. With one, every image is decoded and put there, unless ``keepsInMemory`` is false.
   package var memory: ImageMemory?
   /// Whether images are read from the memory layer and put there; true by default. If false, stored images are still removed there.
-  package var keepsInMemory: Bool
+  package var keepsInMemory = true
   /// Which layers are read and written.
-  package var layers: CacheLayerUse
+  package var layers = CacheLayerUse()
   /// The part of a URL that identifies its image.
-  package var keyRule: KeyRule
+  package var keyRule = KeyRule.url
   /// Whether every hit's body is read and its checksum verified; false by default.
-  package var verifiesHits: Bool
+  package var verifiesHits = false
   /// Whether expired images are served; false by default.
-  package var servesExpired: Bool
-  /// Whether the loads belong to a run that begins with the context, the reference of ages. False by default.
-  package var isOfRun: Bool
-  /// When a run began that these loads try again; nil (the default): they are no further attempt. Images stored since then count as
-  /// downloaded, and failures as new, as if this attempt had requested them.
-  package var earlierAttempt: Timestamp?
+  package var servesExpired = false
+  /// The run that the loads belong to, which begins with the context, the reference of ages; none by default.
+  package var run: Run?
   /// Whether images are served that the server allows to be used during revalidation (`stale-while-revalidate`, RFC 5861); the caller must
   /// then revalidate them. False by default.
-  package var servesWhileRevalidating: Bool
+  package var servesWhileRevalidating = false
   /// The parts of completions; none by default.
-  package var delivery: LoadDelivery
+  package var delivery: LoadDelivery = []
   /// How images are decoded; all frames in full size by default.
-  package var decoding: DecodingOptions
+  package var decoding = DecodingOptions()
   /// Whether receivers get the image while it arrives; false by default.
-  package var showsPartialImages: Bool
+  package var showsPartialImages = false
   /// Transforms the decoded image; none by default.
   package var transformer: (any ImageTransformer)?
   /// How transformed images, or images themselves without a transformer, are encoded for the disk; nil (the default): they are stored only
@@ -44,76 +41,35 @@ package struct LoadOptions: Sendable {
   package var coders: ImageCoderRegistry?
   /// Further ways to request images, each with the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs
   /// by ``/ImageURLs/Entry/variant``.
-  package var variants: [(RequestVariant, DownloadOptions)]
+  package var variants: [(RequestVariant, DownloadOptions)] = []
   /// The downloader; nil: the manager's.
   package var downloader: ImageDownloader?
   /// Decisions by the user's code.
-  package var hooks: LoadHooks
+  package var hooks = LoadHooks()
   /// Whether receivers get the number of received bytes; false by default.
-  package var reportsProgress: Bool
+  package var reportsProgress = false
   /// The requirements on images.
-  package var verification: VerificationRules
+  package var verification = VerificationRules()
   /// Which failures are remembered.
-  package var blacklist: BlacklistRules
+  package var blacklist = BlacklistRules()
   /// Gets every received image; none by default.
   package var observer: (any ImageObserver)?
   /// Counts events and passes them on; none by default.
   var observation: Observation?
   /// Words errors with the program's names of settings; nil (the default): the errors' own descriptions.
   package var wording: (any Wording)?
+}
 
-  package init(
-    mode: CacheMode = .use,
-    readOnly: [ReadOnlyCache] = [],
-    memory: ImageMemory? = nil,
-    keepsInMemory: Bool = true,
-    layers: CacheLayerUse = CacheLayerUse(),
-    keyRule: KeyRule = .url,
-    verifiesHits: Bool = false,
-    servesExpired: Bool = false,
-    isOfRun: Bool = false,
-    earlierAttempt: Timestamp? = nil,
-    servesWhileRevalidating: Bool = false,
-    delivery: LoadDelivery = [],
-    decoding: DecodingOptions = DecodingOptions(),
-    showsPartialImages: Bool = false,
-    transformer: (any ImageTransformer)? = nil,
-    encoding: TransformEncoding? = nil,
-    coders: ImageCoderRegistry? = nil,
-    variants: [(RequestVariant, DownloadOptions)] = [],
-    downloader: ImageDownloader? = nil,
-    hooks: LoadHooks = LoadHooks(),
-    reportsProgress: Bool = false,
-    verification: VerificationRules = VerificationRules(),
-    blacklist: BlacklistRules = BlacklistRules(),
-    observer: (any ImageObserver)? = nil,
-    wording: (any Wording)? = nil
-  ) {
-    self.mode = mode
-    self.readOnly = readOnly
-    self.memory = memory
-    self.keepsInMemory = keepsInMemory
-    self.layers = layers
-    self.keyRule = keyRule
-    self.verifiesHits = verifiesHits
-    self.servesExpired = servesExpired
-    self.isOfRun = isOfRun
-    self.earlierAttempt = earlierAttempt
-    self.servesWhileRevalidating = servesWhileRevalidating
-    self.delivery = delivery
-    self.decoding = decoding
-    self.showsPartialImages = showsPartialImages
-    self.transformer = transformer
-    self.encoding = encoding
-    self.coders = coders
-    self.variants = variants
-    self.downloader = downloader
-    self.hooks = hooks
-    self.reportsProgress = reportsProgress
-    self.verification = verification
-    self.blacklist = blacklist
-    self.observer = observer
-    self.wording = wording
+extension LoadOptions {
+  /// The default of each setting.
+  package static var standard: LoadOptions { LoadOptions() }
+
+  package struct Run: Sendable {
+    /// When a run began that this one tries again; nil (the default): it is no further attempt. Images stored since then count as
+    /// downloaded, and failures as new, as if this attempt had requested them.
+    package var earlierAttempt: Timestamp?
+
+    package init(earlierAttempt: Timestamp? = nil) { self.earlierAttempt = earlierAttempt }
   }
 }
 

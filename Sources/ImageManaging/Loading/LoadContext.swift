@@ -15,7 +15,7 @@ package final class LoadContext: Sendable {
   /// When this context was created: images that it stores are trimmed last.
   package let startedAt: Timestamp
   /// The start of its run, the reference of ages; nil if the loads don't belong to a run.
-  package var runStart: Timestamp? { options.isOfRun ? startedAt : nil }
+  package var runStart: Timestamp? { options.run == nil ? nil : startedAt }
   let options: LoadOptions
   /// How images are fetched, by ``/ImageURLs/Entry/variant``.
   private let downloads: [PreparedOptions]
@@ -60,7 +60,7 @@ package final class LoadContext: Sendable {
   private static let partialImageBytes = 16 << 10
 
   /// Creates a context; a mode that writes to disk without a cache traps.
-  package init(cache: ImageCache?, download: DownloadOptions, options: LoadOptions = LoadOptions(), startedAt: Timestamp) {
+  package init(cache: ImageCache?, download: DownloadOptions, options: LoadOptions = .standard, startedAt: Timestamp) {
     let usesDisk = options.mode.writesDisk || options.mode.reads
     trap(
       unless: cache != nil || !options.mode.writesDisk || !options.layers.writes.contains(.disk),
@@ -68,8 +68,8 @@ package final class LoadContext: Sendable {
     )
     self.cache = usesDisk ? cache : nil
     self.options = options
-    readAhead = cache.flatMap { options.isOfRun && options.mode.reads ? RunReadAhead($0) : nil }
-    used = options.isOfRun && options.mode.writesDisk && cache?.configuration.maxSize != nil ? UsedEntries() : nil
+    readAhead = cache.flatMap { options.run != nil && options.mode.reads ? RunReadAhead($0) : nil }
+    used = options.run != nil && options.mode.writesDisk && cache?.configuration.maxSize != nil ? UsedEntries() : nil
     transform = TransformIdentity(options)
     placeholders = options.verification.placeholderURLs.map { PlaceholderJudge(threshold: $0) }
     self.startedAt = startedAt
@@ -151,13 +151,13 @@ package final class LoadContext: Sendable {
   /// The outcome of a cached image: an earlier attempt of this run downloaded what was stored since its start.
   @inline(__always)
   func outcome(ofHit head: EntryHead) -> LoadOutcome {
-    guard let start = options.earlierAttempt else { return .hitDisk }
+    guard let start = options.run?.earlierAttempt else { return .hitDisk }
     return head.storedAt >= start && head.storedAt < startedAt ? .downloaded : .hitDisk
   }
 
   /// The result for a blacklisted URL: a failure, if an earlier attempt of this run requested it.
   func result(forKnownBad known: BlacklistHead) -> EntryResult {
-    guard let start = options.earlierAttempt, known.lastAt >= start, known.lastAt < startedAt else {
+    guard let start = options.run?.earlierAttempt, known.lastAt >= start, known.lastAt < startedAt else {
       return EntryResult(knownBad: known)
     }
     return EntryResult(failedBefore: known)

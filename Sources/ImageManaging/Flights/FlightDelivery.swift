@@ -80,12 +80,10 @@ extension Committed {
   fileprivate var replacesCached: Bool { result.outcome == .downloaded || result.outcome == .checked }
 
   fileprivate func completion(for waiter: Waiter, isFirst: Bool) -> LoadCompletion {
-    LoadCompletion(
-      isFirst ? result : result.shared,
-      leftBlacklist: isFirst && leftBlacklist,
-      joinedBlacklist: isFirst && joinedBlacklist,
-      payload: product?.payload(for: waiter.context.options.delivery, head)
-    )
+    let payload = product?.payload(for: waiter.context.options.delivery, head)
+    var completion = LoadCompletion(isFirst ? result : result.shared, payload: payload)
+    if isFirst { (completion.leftBlacklist, completion.joinedBlacklist) = (leftBlacklist, joinedBlacklist) }
+    return completion
   }
 }
 

@@ -7,23 +7,13 @@ package struct LoadCompletion: Sendable {
   /// The result.
   package var result: EntryResult
   /// Whether its success removed the URL from the blacklist.
-  package var leftBlacklist: Bool
+  package var leftBlacklist = false
   /// Whether its failure added the URL to the blacklist.
-  package var joinedBlacklist: Bool
+  package var joinedBlacklist = false
   /// The parts that the context's ``LoadOptions/delivery`` requests, as far as they are available.
   package var payload: LoadPayload?
 
-  package init(
-    _ result: EntryResult,
-    leftBlacklist: Bool = false,
-    joinedBlacklist: Bool = false,
-    payload: LoadPayload? = nil
-  ) {
-    self.result = result
-    self.leftBlacklist = leftBlacklist
-    self.joinedBlacklist = joinedBlacklist
-    self.payload = payload
-  }
+  package init(_ result: EntryResult, payload: LoadPayload? = nil) { (self.result, self.payload) = (result, payload) }
 }
 
 /// Receives the results of the entries of a batch.
