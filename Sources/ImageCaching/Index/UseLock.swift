@@ -45,11 +45,8 @@ final class UseLock: Sendable {
 
   /// The IDs of the processes that hold the lock, from `/proc/locks`, as far as they are visible.
   private var holders: [Int] {
-    let list = open("/proc/locks", O_RDONLY | O_CLOEXEC)
-    guard list >= 0, let status = file.status else { return [] }
-    let descriptor = FileDescriptor(owning: list)
-    guard let text = readAll(descriptor.number, limit: 1 << 20) else { return [] }
-    return Self.holders(in: String(decoding: text, as: UTF8.self), device: UInt(status.st_dev), inode: UInt(status.st_ino))
+    guard let locks = readText("/proc/locks", limit: 1 << 20), let status = file.status else { return [] }
+    return Self.holders(in: locks, device: UInt(status.st_dev), inode: UInt(status.st_ino))
       .filter { $0 != Int(getpid()) }
   }
 

@@ -17,7 +17,7 @@ package final class MemoryPressureMonitor: Sendable {
   /// The watched file: the first of the sources that can be watched.
   package let watchedFile: String
 
-  private let stopping: StopSignal
+  private let stopping: WakeEvent
   private let thread: Mutex<WorkerThread?>
 
   /// Starts watching on a thread of its own.
@@ -34,13 +34,13 @@ package final class MemoryPressureMonitor: Sendable {
     try self.init(watching: try Self.firstWatch(of: sources), onPressure: onPressure)
   }
 
-  init(watching watch: consuming MemoryPressureWatch, onPressure: @escaping @Sendable () -> Void) throws(Unavailable) {
+  init(watching watch: MemoryPressureWatch, onPressure: @escaping @Sendable () -> Void) throws(Unavailable) {
     watchedFile = watch.path
     do throws(ThreadError) {
-      let stopping = StopSignal(event: try WakeEvent())
-      let loop = MemoryPressureLoop(watch: watch, stopping: stopping, onPressure: onPressure)
+      let stopping = try WakeEvent()
       self.stopping = stopping
-      thread = Mutex(try WorkerThread(name: "memory pressure") { loop.run() })
+      // The thread outlives the monitor if the closure releases it.
+      thread = Mutex(try WorkerThread(name: "memory pressure") { Self.run(watch, until: stopping, onPressure) })
     } catch {
       throw Unavailable(description: "cannot watch memory pressure: \(error)")
     }
@@ -50,51 +50,34 @@ package final class MemoryPressureMonitor: Sendable {
 
   /// Stops watching: no call starts after this returns, and none is running, except a call that itself stops the monitor.
   package func stop() {
-    stopping.send()
+    stopping.signal()
     // Join outside the lock, since the closure may call this too.
     thread.withLock { $0.take() }?.join()
   }
 
   private static func firstWatch(of sources: MemoryPressureSources) throws(Unavailable) -> MemoryPressureWatch {
     var reasons: [String] = []
-    for path in sources.stallFiles {
-      do throws(MemoryPressureWatch.SetupError) { return try MemoryPressureWatch(stallFile: path) } catch {
-        reasons.append("\(path) (\(error.reason))")
-      }
-    }
-    for path in sources.eventFiles {
-      do throws(MemoryPressureWatch.SetupError) { return try MemoryPressureWatch(eventFile: path) } catch {
+    for (path, hasTrigger) in sources.stallFiles.map({ ($0, true) }) + sources.eventFiles.map({ ($0, false) }) {
+      do throws(MemoryPressureWatch.SetupError) {
+        return try hasTrigger ? MemoryPressureWatch(stallFile: path) : MemoryPressureWatch(eventFile: path)
+      } catch {
         reasons.append("\(path) (\(error.reason))")
       }
     }
     let tried = reasons.isEmpty ? "no files were given" : "tried " + reasons.joined(separator: ", ")
     throw Unavailable(description: "cannot watch memory pressure on this system: \(tried); limit the memory cache's cost instead")
   }
-}
 
-/// The loop of a monitor's thread. It outlives the monitor if the closure releases it.
-private final class MemoryPressureLoop: Sendable {
-  private let watch: Mutex<MemoryPressureWatch>
-  private let stopping: StopSignal
-  private let onPressure: @Sendable () -> Void
-
-  init(watch: consuming MemoryPressureWatch, stopping: StopSignal, onPressure: @escaping @Sendable () -> Void) {
-    self.watch = Mutex(watch)
-    self.stopping = stopping
-    self.onPressure = onPressure
-  }
-
-  func run() {
-    var descriptors = watch.withLock { watch in
-      [
-        pollfd(fd: stopping.event.descriptor, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: watch.descriptor.number, events: watch.awaited, revents: 0),
-      ]
-    }
+  private static func run(_ watch: MemoryPressureWatch, until stopping: WakeEvent, _ onPressure: () -> Void) {
+    var events = watch.events
+    var descriptors = [
+      pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: watch.descriptor.number, events: watch.awaited, revents: 0),
+    ]
     while true {
       _ = uninterrupted { poll(&descriptors, nfds_t(descriptors.count), -1) }
       if descriptors[0].revents != 0 { return }
-      switch watch.withLock({ $0.finding(descriptors[1].revents) }) {
+      switch watch.finding(descriptors[1].revents, since: &events) {
       case .pressure: onPressure()
       case .nothing: break
       case .gone: return
@@ -103,17 +86,8 @@ private final class MemoryPressureLoop: Sendable {
   }
 }
 
-/// Stops a thread that sleeps in `poll`.
-private final class StopSignal: Sendable {
-  let event: WakeEvent
-
-  init(event: WakeEvent) { self.event = event }
-
-  func send() { event.signal() }
-}
-
 /// An open file that reports memory pressure: the events to `poll` for, and their meaning.
-struct MemoryPressureWatch: ~Copyable, Sendable {
+final class MemoryPressureWatch: Sendable {
   /// Why a file can't be watched, in a few words.
   struct SetupError: Error { let reason: String }
 
@@ -127,11 +101,11 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
   let path: String
   let descriptor: FileDescriptor
   let awaited: Int16
-  /// The last counts; nil for stall information.
-  private var events: MemoryEvents?
+  /// The counts at the start; nil for stall information.
+  let events: MemoryEvents?
 
   /// Registers a trigger with a file of pressure stall information.
-  init(stallFile path: String) throws(SetupError) {
+  convenience init(stallFile path: String) throws(SetupError) {
     let number = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard number >= 0 else { throw SetupError(reason: errorSentence()) }
     let descriptor = FileDescriptor(owning: number)
@@ -144,7 +118,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
   }
 
   /// Watches the counts in a file `memory.events` through inotify.
-  init(eventFile path: String) throws(SetupError) {
+  convenience init(eventFile path: String) throws(SetupError) {
     #if os(Linux)
     let number = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard number >= 0 else { throw SetupError(reason: errorSentence()) }
@@ -166,8 +140,8 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
     self.events = events
   }
 
-  /// The meaning of a poll's returned events.
-  mutating func finding(_ returned: Int16) -> Finding {
+  /// The meaning of a poll's returned events, with the last counts.
+  func finding(_ returned: Int16, since events: inout MemoryEvents?) -> Finding {
     guard let earlier = events else {
       // POLLERR means that the control group was removed.
       if returned & Int16(POLLERR | POLLNVAL) != 0 { return .gone }
