@@ -1,4 +1,5 @@
 public import Base
+import Synchronization
 
 extension ImageCache {
   /// The same cache for asynchronous callers; its calls run on threads of their own.
@@ -107,12 +108,90 @@ public struct AsyncImageCache: Sendable {
   /// Removes an identity from the blacklist; returns whether it was there.
   @discardableResult
   public func removeFromBlacklist(identity: [UInt8]) async throws -> Bool {
-    try await perform { cache in
-      try identity.withRawBytes { (identity) throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
-    }
+    try await perform { try $0.removeFromBlacklist(identity: identity) }
   }
 
   /// See ``ImageCache/clearBlacklist()``.
   @discardableResult
   public func clearBlacklist() async throws -> Int { try await perform { try $0.clearBlacklist() } }
+}
+
+/// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads.
+///
+/// Calls start in order, as many at once as there are threads. A call that is cancelled before it starts ends at once and does
+/// nothing.
+package final class CacheQueries: Sendable {
+  private let queue = WorkQueue<CacheJob>()
+  private let threads: [WorkerThread]
+
+  /// Four threads for all caches of the process without their own; they never end.
+  package static let shared = CacheQueries(threads: 4)
+
+  /// Starts `count` threads; traps if that is less than one. If the system provides fewer, those do all the work; if none, the
+  /// caller's thread does it.
+  package init(threads count: Int) {
+    trap(unless: count > 0, "CacheQueries requires at least one thread, not \(count)")
+    let queue = queue
+    var threads: [WorkerThread] = []
+    for number in 0..<count {
+      do throws(ThreadError) {
+        threads.append(
+          try WorkerThread(name: "cache-query-\(number)") {
+            while let job = queue.take() { job.finish() }
+          }
+        )
+      } catch {
+        break
+      }
+    }
+    self.threads = threads
+  }
+
+  /// Ends the threads after all calls; it doesn't wait, since the last reference may be released on one of them.
+  deinit { queue.close() }
+
+  /// Performs `work` on one of the threads and returns its result.
+  ///
+  /// Throws the errors of `work`, and `CancellationError` if the task was cancelled before `work` started; then it isn't called.
+  package func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    let job = CacheJob()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        job.begin { isCancelled in
+          continuation.resume(with: isCancelled ? .failure(CancellationError()) : Swift.Result { try work() })
+        }
+        threads.isEmpty ? job.finish() : queue.add(job)
+      }
+    } onCancel: {
+      job.finish(isCancelled: true)
+    }
+  }
+}
+
+/// A pending call, which is either performed or cancelled, exactly once.
+private final class CacheJob: Sendable {
+  private struct State {
+    var end: (@Sendable (_ isCancelled: Bool) -> Void)?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Keeps the closure that ends the call until its turn, or calls it if the call was cancelled already.
+  func begin(_ end: @escaping @Sendable (_ isCancelled: Bool) -> Void) {
+    let isCancelled = state.withLock { state in
+      if !state.isCancelled { state.end = end }
+      return state.isCancelled
+    }
+    if isCancelled { end(true) }
+  }
+
+  /// Ends the call, unless it has ended.
+  func finish(isCancelled: Bool = false) {
+    let end = state.withLock { state in
+      if isCancelled { state.isCancelled = true }
+      return state.end.take()
+    }
+    end?(isCancelled)
+  }
 }

@@ -85,8 +85,9 @@ public final class ImageCache: Sendable {
   public let configuration: Configuration
   /// Hashes credentials with the folder's key, or with a random key if the folder has none that this user may read.
   package let credentialHasher: CredentialHasher
+  /// When entries expire by this cache's rules.
+  package let expiry: ExpiryRule
   let environment: IndexEnvironment
-  let expiry: ExpiryRule
   let touched = WaitingTouches()
 
   /// Opens the cache.
@@ -127,40 +128,22 @@ public final class ImageCache: Sendable {
   package var folderIdentity: FolderIdentity { environment.folder.id }
 
   private static func keepAccessOrder(_ environment: IndexEnvironment) throws(CacheError) {
-    let isKept = try environment.read { (transaction, tables, _) throws(CacheError) in
-      try WriteTransaction.totals(in: transaction, tables).keepsAccessOrder
-    }
-    if !isKept { try environment.write { (transaction) throws(CacheError) in try transaction.keepAccessOrder() } }
-  }
-
-  // MARK: Freshness
-
-  /// When an entry with that head expires by this cache's rules, without `minFresh`; nil: never.
-  ///
-  /// Entries with `no-cache` (RFC 9111, section 5.2.2.4) expire when they are stored.
-  package func expiry(of head: EntryHead) -> Timestamp? { expiry.expiry(of: head) }
-
-  /// Whether an expired entry may still be used at `now` while it is revalidated: the server allows it (`stale-while-revalidate`,
-  /// RFC 5861, section 3), that time hasn't passed, and the freshness rule is ``FreshnessRule/http``.
-  package func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
-    expiry.isUsableWhileRevalidating(head, at: now)
+    if try environment.totals().keepsAccessOrder { return }
+    try environment.write { (transaction) throws(CacheError) in try transaction.keepAccessOrder() }
   }
 
   // MARK: Transactions
 
   /// Calls `body` with a reader of one state of the cache, for up to about 1,024 look-ups.
   ///
-  /// A deleted folder reads as empty.
-  package func read<R>(_ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R { try read(runStart: nil, body) }
-
-  /// The same for a run, which counts ages up to its own start.
+  /// A deleted folder reads as empty. A run counts ages up to its own start, `runStart`.
   package func read<R>(
-    runStart: Timestamp?,
+    runStart: Timestamp? = nil,
     _ body: (CacheReader) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     let now = configuration.time.wall()
-    return try environment.read { (transaction, tables, isDeleted) throws(CacheError) -> R in
-      try body(CacheReader(transaction, tables, expiry: expiry, now: now, runStart: runStart, isDeleted: isDeleted))
+    return try environment.read { (transaction) throws(CacheError) -> R in
+      try body(CacheReader(transaction: transaction, expiry: expiry, now: now, runStart: runStart))
     }
   }
 
@@ -173,7 +156,8 @@ public final class ImageCache: Sendable {
   package func write<R>(delaysReuse: Bool = false, _ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
     return try environment.write(delaysReuse: delaysReuse) { (transaction) throws(CacheError) -> R in
-      try body(CacheWriter(transaction, blacklistTTL: configuration.blacklistTTL, expiry: expiry, now: configuration.time.wall()))
+      let (timeToLive, now) = (configuration.blacklistTTL, configuration.time.wall())
+      return try body(CacheWriter(transaction: transaction, blacklistTTL: timeToLive, expiry: expiry, now: now))
     }
   }
 
@@ -191,29 +175,25 @@ public final class ImageCache: Sendable {
   }
 }
 
+// Bodies.
 extension ImageCache {
   /// Reads the body of a record that a look-up found, and verifies it.
   ///
   /// Returns nil if the record was removed or replaced. Throws if the disk fails.
-  package func body(
-    of key: CacheKey,
-    identity: UnsafeRawBufferPointer,
-    as head: EntryHead
-  ) throws(CacheError) -> CachedBody? {
-    guard head.isBlob else {
-      let found = try read { (reader) throws(CacheError) -> (isSame: Bool, bytes: [UInt8]?) in
-        guard try reader.has(head, key, identity) else { return (false, nil) }
-        return (true, try reader.inlineBody(head))
-      }
-      return found.isSame ? Self.check(found.bytes, head) : nil
+  package func body(of key: CacheKey, identity: [UInt8], as head: EntryHead) throws(CacheError) -> CachedBody? {
+    var bytes: [UInt8]?
+    if head.isBlob {
+      bytes = try BlobFolder(environment.folder).read(BlobFolder.fileName(key, head), size: Int(clamping: head.bodySize))
+      if case .bytes(let bytes) = Self.check(bytes, head) { return .bytes(bytes) }
     }
-    let name = BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder)
-    let size = Int(clamping: head.bodySize)
-    let body = Self.check(try BlobFolder(environment.folder).read(name, size: min(size, .max - 1)), head)
-    if case .bytes = body { return body }
     // A missing file isn't damage if its record was removed too.
-    let isSame = try read { (reader) throws(CacheError) in try reader.has(head, key, identity) }
-    return isSame ? body : nil
+    let isSame = try environment.read { (transaction) throws(CacheError) in
+      guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity), entry.revision == head.revision
+      else { return false }
+      if !head.isBlob { bytes = try transaction.value(of: head.bodyKey, in: transaction.tables.bodies).map(Array.init) }
+      return true
+    }
+    return isSame ? Self.check(bytes, head) : nil
   }
 
   private static func check(_ bytes: [UInt8]?, _ head: EntryHead) -> CachedBody {
@@ -222,58 +202,112 @@ extension ImageCache {
     guard bytes.withUnsafeBytes(checksum(of:)) == head.checksum else { return .damaged(.wrongChecksum) }
     return .bytes(bytes)
   }
-}
 
-extension CacheReader {
-  /// Whether the record of a key is unchanged since it was read.
-  fileprivate func has(_ head: EntryHead, _ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
-    guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return false }
-    return entry.head.revision == head.revision
+  /// The path of the file with a record's body; nil if the body is in the index.
+  public func bodyPath(of record: EntryRecord) -> String? {
+    record.head.isBlob ? environment.folder.path(of: BlobFolder.fileName(record.key, record.head)) : nil
   }
 }
 
-extension EntryHead {
-  /// The head of an image that is kept only in memory, with every pixel decoded.
-  package init(
-    storedAt: Timestamp,
-    freshness: Freshness,
-    image: ImageProperties,
-    bodySize: UInt64,
-    checksum: Checksum,
-    hasWarnings: Bool = false,
-    contentTypeMatch: ContentTypeMatch
-  ) {
-    self.init(
-      storedAt: storedAt,
-      accessedAt: storedAt,
-      image: image,
-      bodySize: bodySize,
-      checksum: checksum,
-      proof: .full,
-      hasWarnings: hasWarnings,
-      contentTypeMatch: contentTypeMatch,
-      status: 200,
-      isBlob: false,
-      hasVary: false,
-      storedFreshness: StoredFreshness(freshness),
-      lifetimeMilliseconds: nil,
-      revision: 0,
-      blobFolder: 0
-    )
-  }
-}
-
+// Records.
 extension ImageCache {
-  /// Whether an entry with that head is expired at `now` by this cache's rules, including `minFresh`.
-  package func isExpired(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isExpired(head, at: now) }
-
-  /// The same for a run, which counts ages up to its own start.
-  package func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp?) -> Bool {
-    expiry.isExpired(head, at: now, runStart: runStart)
+  /// The next entries, at most `limit`: those after `record`, or the first ones.
+  public func entries(after record: EntryRecord? = nil, limit: Int) throws(CacheError) -> [EntryRecord] {
+    let now = configuration.time.wall()
+    return try list(\.entries, after: record?.key, limit: limit) { key, bytes in
+      StoredEntry(bytes).map { EntryRecord(EntryFields($0, key: key), expiry: expiry, now: now) }
+    }
   }
 
-  /// Whether an entry was stored while the clock was wrong.
-  package func isFromFuture(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isFromFuture(head, at: now) }
+  /// The number of entries read in one transaction: some hundred bytes each.
+  private static let pageEntryCount = 256
+
+  /// Calls `body` with every entry in key order, outside any transaction. It continues after the last record each time, so it blocks
+  /// no other users and sees some of the entries that are stored meanwhile.
+  func forEachEntry(_ body: (EntryRecord) throws(CacheError) -> Void) throws(CacheError) {
+    var last: EntryRecord?
+    repeat {
+      let page = try entries(after: last, limit: Self.pageEntryCount)
+      for record in page { try body(record) }
+      last = page.count == Self.pageEntryCount ? page.last : nil
+    } while last != nil
+  }
+
+  /// The entry of an identity, expired or not; nil if there is none.
+  package func entry(identity: [UInt8]) throws(CacheError) -> EntryRecord? {
+    let (key, now) = (CacheKey(identity: identity), configuration.time.wall())
+    return try environment.read { (transaction) throws(CacheError) in
+      guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
+      return EntryRecord(EntryFields(entry, key: key), expiry: expiry, now: now)
+    }
+  }
+
+  /// The body of an entry, with its current record if it was replaced since; nil if it was removed.
+  func currentBody(of record: EntryRecord) throws(CacheError) -> (record: EntryRecord, body: CachedBody)? {
+    var record = record
+    while true {
+      if let body = try body(of: record.key, identity: record.identity, as: record.head) { return (record, body) }
+      guard let newer = try entry(identity: record.identity) else { return nil }
+      record = newer
+    }
+  }
+
+  /// Transformed images by the identity of their original; identities without any are omitted.
+  ///
+  /// Records are found by their whole identity, so this scans all of them.
+  public func transformedEntries(of identities: Set<[UInt8]>) throws(CacheError) -> [[UInt8]: [EntryRecord]] {
+    var found: [[UInt8]: [EntryRecord]] = [:]
+    try forEachEntry { record throws(CacheError) in
+      guard let original = record.originalIdentity.map(Array.init), identities.contains(original) else { return }
+      found[original, default: []].append(record)
+    }
+    return found
+  }
+
+  /// The next blacklist entries, including expired ones, at most `limit`: those after `record`, or the first ones.
+  public func blacklist(after record: BlacklistRecord? = nil, limit: Int) throws(CacheError) -> [BlacklistRecord] {
+    try list(\.blacklist, after: record?.key, limit: limit) { key, bytes in
+      StoredBlacklistEntry(bytes).map { BlacklistRecord($0, key: key) }
+    }
+  }
+
+  /// The blacklist entry of an identity, expired or not; nil if there is none.
+  package func blacklistEntry(identity: [UInt8]) throws(CacheError) -> BlacklistRecord? {
+    let key = CacheKey(identity: identity)
+    return try environment.read { (transaction) throws(CacheError) in
+      guard let entry = try transaction.blacklistEntry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
+      return BlacklistRecord(entry, key: key)
+    }
+  }
+
+  /// Removes an identity from the blacklist; returns whether it was there.
+  package func removeFromBlacklist(identity: [UInt8]) throws(CacheError) -> Bool {
+    try write { (writer) throws(CacheError) in try writer.unblacklist(CacheKey(identity: identity), identity: identity) }
+  }
+
+  /// Removes everything from the blacklist; returns the number of entries.
+  @discardableResult
+  public func clearBlacklist() throws(CacheError) -> Int {
+    try write { (writer) throws(CacheError) in try writer.transaction.clearBlacklist() }
+  }
+
+  /// The next records of a table, without unreadable ones.
+  private func list<Record>(
+    _ table: KeyPath<Tables, UInt32>,
+    after start: CacheKey?,
+    limit: Int,
+    _ decode: (CacheKey, UnsafeRawBufferPointer) -> Record?
+  ) throws(CacheError) -> [Record] {
+    var records: [Record] = []
+    if limit <= 0 { return records }
+    try environment.read { (transaction) throws(CacheError) in
+      try transaction.forEach(in: transaction.tables[keyPath: table], after: start) { (bytes, value) throws(CacheError) in
+        if let key = CacheKey(stored: bytes), let record = decode(key, value) { records.append(record) }
+        return records.count < limit
+      }
+    }
+    return records
+  }
 }
 
 extension ImageCache {

@@ -30,18 +30,21 @@ struct ExampleCache {
   func store(_ urls: ExampleURLs) throws {
     try cache.write { writer throws(CacheError) in
       try urls.forEach { url throws(CacheError) in
-        let entry = NewEntry(
-          key: CacheKey(identity: url),
-          identity: url,
-          shownURL: url,
+        let head = EntryHead(
           image: ImageProperties(format: .jpeg, width: 75, height: 50),
           proof: .header,
           contentTypeMatch: .exact,
-          checksum: checksum,
-          etag: Array("\"5f2b-1a\"".utf8),
-          contentType: Array("image/jpeg".utf8)
+          checksum: checksum
         )
-        try image.withRawBytes { body throws(CacheError) in try writer.store(entry, body: .bytes(body)) }
+        let fields = EntryFields(
+          key: CacheKey(identity: url),
+          head: head,
+          identity: Array(url),
+          shownURL: Array(url),
+          validators: Validators(etag: "\"5f2b-1a\""),
+          contentType: "image/jpeg"
+        )
+        try writer.store(fields, body: .bytes(image))
       }
     }
   }

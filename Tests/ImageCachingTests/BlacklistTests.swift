@@ -6,22 +6,23 @@ import Testing
 extension ImageCache {
   func blacklist(_ name: String, _ kind: FailureKind = .httpStatus, status: Int? = 404) throws(CacheError) {
     _ = try write { (writer) throws(CacheError) in
-      try withIdentity(name) { (key, identity) throws(CacheError) in
-        try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, shownURL: identity, kind: kind, status: status))
-      }
+      let (key, bytes) = identity(name)
+      return try writer.blacklist(key, identity: bytes, shownURL: bytes, kind: kind, status: status)
     }
   }
 
   func blacklistHead(_ name: String) throws(CacheError) -> BlacklistHead? {
     try read { (reader) throws(CacheError) in
-      try withIdentity(name) { (key, identity) throws(CacheError) in try reader.isBlacklisted(key, identity: identity) }
+      try Array(name.utf8).withRawBytes { (bytes) throws(CacheError) in
+        try reader.isBlacklisted(CacheKey(identity: bytes), identity: bytes)
+      }
     }
   }
 
   func isBlacklisted(_ name: String) throws(CacheError) -> Bool { try blacklistHead(name) != nil }
 
   func unblacklist(_ name: String) throws(CacheError) -> Bool {
-    try withIdentity(name) { (_, identity) throws(CacheError) in try removeFromBlacklist(identity: identity) }
+    try removeFromBlacklist(identity: Array(name.utf8))
   }
 }
 
@@ -73,9 +74,8 @@ extension ImageCache {
     for number in 0..<1500 { if number % 500 == 0 { try cache.blacklist("other \(number)") } }
     try cache.write { (writer) throws(CacheError) in
       for number in 0..<2000 {
-        _ = try withIdentity("bad \(number)") { (key, identity) throws(CacheError) in
-          try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, shownURL: identity, kind: .empty))
-        }
+        let (key, bytes) = identity("bad \(number)")
+        try writer.blacklist(key, identity: bytes, shownURL: bytes, kind: .empty)
       }
     }
     clock.advance(by: .seconds(5))

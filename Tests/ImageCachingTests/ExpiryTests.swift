@@ -1,49 +1,71 @@
-import ImageCaching
 import Base
 import TestSupport
 import Testing
+
+@testable import ImageCaching
 
 @Suite struct ExpiryTests {
   let directory = TemporaryDirectory()
   let clock = ManualClock()
 
-  @Test func `an entry expires at the maximum age, by default seven days`() throws {
-    let cache = try makeCache(directory, clock: clock)
-    try cache.put("a", body(10))
-    clock.advance(by: .seconds(7 * 86_400) - .milliseconds(1))
-    #expect(try cache.isFresh("a"))
+  /// What decides on the expiry of an entry.
+  struct Rule {
+    var maxAge: Duration? = .seconds(100)
+    var own: Duration?
+    var server = Freshness()
+    var rule = FreshnessRule.http
+    var minFresh = Duration.zero
+  }
+
+  private static func lifetime(_ seconds: Int, mustRevalidate: Bool = false) -> Freshness {
+    Freshness(lifetime: .seconds(seconds), mustRevalidate: mustRevalidate, staleWhileRevalidate: .seconds(5))
+  }
+
+  @Test(
+    arguments: [
+      ("the maximum age", Rule(maxAge: .seconds(7 * 86_400)), .seconds(7 * 86_400)),
+      ("no maximum age", Rule(maxAge: nil), nil),
+      ("a maximum age of zero", Rule(maxAge: .zero), .zero),
+      ("a shorter lifetime of its own", Rule(own: .seconds(10)), .seconds(10)),
+      ("a longer lifetime of its own", Rule(own: .seconds(1000)), .seconds(1000)),
+      ("a shorter lifetime by the server", Rule(server: lifetime(10)), .seconds(10)),
+      ("a longer lifetime by the server", Rule(server: lifetime(1000)), .seconds(1000)),
+      ("a lifetime of zero by the server", Rule(server: lifetime(0)), .zero),
+      ("its own lifetime before the server's", Rule(own: .seconds(50), server: lifetime(10)), .seconds(50)),
+      ("age alone, whatever the server says", Rule(server: lifetime(1, mustRevalidate: true), rule: .age), .seconds(100)),
+      ("no-cache at once", Rule(server: lifetime(10, mustRevalidate: true)), .zero),
+      ("no-cache, whatever its own lifetime", Rule(own: .seconds(10), server: lifetime(10, mustRevalidate: true)), .zero),
+      ("the maximum age less minFresh", Rule(rule: .age, minFresh: .seconds(30)), .seconds(70)),
+      ("the server's lifetime less minFresh", Rule(server: lifetime(100), minFresh: .seconds(30)), .seconds(70)),
+    ] as [(String, Rule, Duration?)]
+  )
+  func `an entry expires by`(name: String, rule: Rule, expiry: Duration?) throws {
+    let (maxAge, minFresh) = (rule.maxAge, rule.minFresh)
+    let cache = try makeCache(directory, maxAge: maxAge, freshness: rule.rule, minFresh: minFresh, clock: clock)
+    try cache.put("a", body(10), lifetime: rule.own, freshness: rule.server)
+    let head = try #require(try cache.head("a"))
+    #expect(head.lifetime == rule.own && head.freshness == rule.server, "the record keeps both under any rule")
+    #expect(cache.expiry.end(of: head) == expiry.map { head.storedAt.advanced(by: $0 + minFresh) })
+    guard let expiry else {
+      clock.advance(by: .seconds(1000 * 365 * 86_400))
+      #expect(try cache.isFresh("a") && cache.freshUntil() == nil)
+      return
+    }
+    clock.advance(by: expiry - .milliseconds(1))
+    #expect(try cache.isFresh("a") == (expiry > .zero), "with a lifetime of zero, not even if the clock was set back")
     clock.advance(by: .milliseconds(1))
     #expect(try !cache.isFresh("a"))
-    #expect(try cache.head("a") != nil, "expired entries aren't missing")
+    #expect(try cache.head("a") == head, "expired entries aren't missing")
+    if rule.server.mustRevalidate { #expect(!cache.expiry.isUsableWhileRevalidating(head, at: clock.source.wall())) }
+    if minFresh > .zero { #expect(try cache.trim() == TrimResult(), "it isn't removed before it has expired") }
   }
 
-  @Test func `without a maximum age nothing expires`() throws {
-    let cache = try makeCache(directory, maxAge: nil, clock: clock)
-    try cache.put("a", body(10))
-    clock.advance(by: .seconds(1000 * 365 * 86_400))
-    #expect(try cache.isFresh("a"))
-    #expect(try cache.freshUntil() == nil)
-  }
-
-  @Test func `with a maximum age of zero everything expires at once, even if the clock was set back`() throws {
-    let cache = try makeCache(directory, maxAge: .zero, clock: clock)
-    try cache.put("a", body(10))
-    #expect(try !cache.isFresh("a"))
-    clock.advance(by: .seconds(-10))
-    #expect(try !cache.isFresh("a"))
-  }
-
-  @Test func `an entry's own lifetime overrides the cache's rule`() throws {
-    let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
-    try cache.put("short", body(10), lifetime: .seconds(10))
-    try cache.put("long", body(10), lifetime: .seconds(1000))
-    #expect(try cache.head("short")?.lifetime == .seconds(10))
-    clock.advance(by: .seconds(10))
-    #expect(try !cache.isFresh("short"))
-    clock.advance(by: .seconds(500))
-    #expect(try cache.isFresh("long"))
-    #expect(try cache.trim().expired == 1)
-    #expect(try cache.present(["short", "long"]) == ["long"])
+  @Test func `caches over one folder keep their own rules`() throws {
+    let strict = try makeCache(directory, maxAge: .seconds(1), clock: clock)
+    let lax = try makeCache(directory, maxAge: nil, clock: clock)
+    try strict.put("a", body(10))
+    clock.advance(by: .seconds(1))
+    #expect(try !strict.isFresh("a") && lax.isFresh("a"))
   }
 
   @Test func `expiry by access keeps requested entries and renews their access time at most hourly`() throws {
@@ -82,15 +104,6 @@ import Testing
     try cache.touch("a")
     #expect(try cache.trim().trimmed == 3)
     #expect(try cache.present(["a", "b", "c", "d"]) == ["a"])
-  }
-
-  @Test func `caches over one folder keep their own rules`() throws {
-    let strict = try makeCache(directory, maxAge: .seconds(1), clock: clock)
-    let lax = try makeCache(directory, maxAge: nil, clock: clock)
-    try strict.put("a", body(10))
-    clock.advance(by: .seconds(1))
-    #expect(try !strict.isFresh("a"))
-    #expect(try lax.isFresh("a"))
   }
 
   @Test func `fresh-until is the time when the oldest entry expires`() throws {

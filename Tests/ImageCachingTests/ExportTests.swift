@@ -14,7 +14,7 @@ import Testing
 
   private func find(_ url: String) throws -> [UInt8]? {
     let folder = try FlatFolder(path: target)
-    return try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: 1 << 20) }
+    return try folder.file(ofURL: Array(url.utf8), maximumBytes: 1 << 20)?.bytes
   }
 
   @Test(arguments: [false, true])

@@ -17,72 +17,6 @@ import Testing
     try makeCache(directory, maxAge: maxAge, expireBy: expireBy, freshness: rule, minFresh: minFresh, clock: clock)
   }
 
-  @Test func `the server's lifetime overrides maxAge, shorter or longer`() throws {
-    let cache = try cache()
-    try cache.put("short", body(10), freshness: Freshness(lifetime: .seconds(10)))
-    try cache.put("long", body(10), freshness: Freshness(lifetime: .seconds(1000)))
-    try cache.put("none", body(10))
-    let names = ["short", "long", "none"]
-    clock.advance(by: .milliseconds(9999))
-    #expect(try names.filter(cache.isFresh) == names)
-    clock.advance(by: .milliseconds(1))
-    #expect(try names.filter(cache.isFresh) == ["long", "none"])
-    clock.advance(by: .seconds(90))
-    #expect(try names.filter(cache.isFresh) == ["long"])
-    clock.advance(by: .seconds(900))
-    #expect(try names.filter(cache.isFresh) == [])
-  }
-
-  @Test func `the age rule ignores the server's lifetime and keeps it`() throws {
-    let said = Freshness(lifetime: .seconds(1), mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .seconds(7))
-    try cache(.age).put("a", body(10), freshness: said)
-    clock.advance(by: .seconds(99))
-    #expect(try cache(.age).isFresh("a"))
-    #expect(try cache(.http).isFresh("a") == false)
-    #expect(try cache(.age).head("a")?.freshness == said)
-  }
-
-  @Test func `no-cache requires revalidation, whatever the lifetime`() throws {
-    let cache = try cache(maxAge: nil)
-    let freshness = Freshness(lifetime: .seconds(10), mustRevalidate: true, staleWhileRevalidate: .seconds(10))
-    try cache.put("a", body(10), freshness: freshness)
-    try cache.put("own", body(10), lifetime: .seconds(10), freshness: freshness)
-    #expect(try !cache.isFresh("a") && !cache.isFresh("own"))
-    let head = try #require(try cache.head("a"))
-    #expect(cache.expiry(of: head) == head.storedAt)
-    #expect(!cache.isUsableWhileRevalidating(head, at: clock.source.wall()))
-  }
-
-  @Test func `an entry's own lifetime overrides the server's`() throws {
-    let cache = try cache()
-    try cache.put("a", body(10), lifetime: .seconds(50), freshness: Freshness(lifetime: .seconds(10)))
-    clock.advance(by: .seconds(49))
-    #expect(try cache.isFresh("a"))
-    clock.advance(by: .seconds(1))
-    #expect(try !cache.isFresh("a"))
-  }
-
-  @Test func `a lifetime of zero expires at once, even if the clock was set back`() throws {
-    let cache = try cache()
-    try cache.put("a", body(10), freshness: Freshness(lifetime: .zero))
-    #expect(try !cache.isFresh("a"))
-    clock.advance(by: .seconds(-5))
-    #expect(try !cache.isFresh("a"))
-  }
-
-  @Test(arguments: [FreshnessRule.age, .http])
-  func `entries that would expire within minFresh are expired`(rule: FreshnessRule) throws {
-    let cache = try cache(rule, minFresh: .seconds(30))
-    try cache.put("a", body(10), freshness: rule == .http ? Freshness(lifetime: .seconds(100)) : Freshness())
-    clock.advance(by: .milliseconds(69_999))
-    #expect(try cache.isFresh("a"))
-    clock.advance(by: .milliseconds(1))
-    #expect(try !cache.isFresh("a"))
-    let head = try #require(try cache.head("a"))
-    #expect(cache.expiry(of: head) == head.storedAt.advanced(by: .seconds(100)), "the expiry itself doesn't change")
-    #expect(try cache.trim() == TrimResult(), "it isn't removed before it has expired")
-  }
-
   @Test func `stale-while-revalidate extends the expiry, by the server's rule only`() throws {
     let freshness = Freshness(lifetime: .seconds(10), staleWhileRevalidate: .seconds(5))
     let cache = try cache()
@@ -90,10 +24,10 @@ import Testing
     try cache.put("without", body(10), freshness: Freshness(lifetime: .seconds(10)))
     let (head, without) = (try #require(try cache.head("a")), try #require(try cache.head("without")))
     let end = head.storedAt.advanced(by: .seconds(15))
-    #expect(cache.isUsableWhileRevalidating(head, at: end.advanced(by: .milliseconds(-1))))
-    #expect(!cache.isUsableWhileRevalidating(head, at: end))
-    #expect(!cache.isUsableWhileRevalidating(without, at: end.advanced(by: .seconds(-5))))
-    #expect(!(try self.cache(.age)).isUsableWhileRevalidating(head, at: head.storedAt))
+    #expect(cache.expiry.isUsableWhileRevalidating(head, at: end.advanced(by: .milliseconds(-1))))
+    #expect(!cache.expiry.isUsableWhileRevalidating(head, at: end))
+    #expect(!cache.expiry.isUsableWhileRevalidating(without, at: end.advanced(by: .seconds(-5))))
+    #expect(!(try self.cache(.age)).expiry.isUsableWhileRevalidating(head, at: head.storedAt))
   }
 
   @Test func `validators, Vary values and freshness survive reopening and a change of the head`() throws {
@@ -104,10 +38,8 @@ import Testing
     let head = try #require(try cache.head("a"))
     #expect(head.freshness == freshness && head.hasVary)
     try cache.write { (writer) throws(CacheError) in
-      try withIdentity("a") { (key, identity) throws(CacheError) in
-        let proof = NewProof(depth: .full, image: ImageProperties(format: .png, width: 1, height: 1))
-        #expect(try writer.raiseProof(of: key, identity: identity, from: head, to: proof))
-      }
+      let proof = NewProof(depth: .full, image: ImageProperties(format: .png, width: 1, height: 1))
+      #expect(try writer.raiseProof(of: identity("a").key, identity: identity("a").bytes, from: head, to: proof))
     }
     #expect(try cache.head("a")?.freshness == freshness)
     #expect(
@@ -120,14 +52,15 @@ import Testing
     )
     #expect(try cache.entries(after: nil, limit: 1).first?.vary == vary)
     #expect(try cache.details("b") == nil)
-    try withIdentity("a") { (key, identity) throws(CacheError) in
-      #expect(try cache.read { (reader) throws(CacheError) in try reader.vary(of: key, identity: identity) } == vary)
+    try Array("a".utf8).withRawBytes { (bytes) throws(CacheError) in
+      let key = CacheKey(identity: bytes)
+      #expect(try cache.read { (reader) throws(CacheError) in try reader.vary(of: key, identity: bytes) } == vary)
     }
   }
 
   @Test func `Vary values that are too long match nothing, and the record stays readable`() throws {
     let cache = try cache()
-    let vary = [UInt8](repeating: 65, count: NewEntry.maximumVaryBytes + 1)
+    let vary = [UInt8](repeating: 65, count: EntryFields.maximumVaryBytes + 1)
     try cache.put("a", body(10), vary: vary)
     #expect(try cache.details("a")?.vary == vary.dropLast())
   }
@@ -194,9 +127,8 @@ import Testing
     _ validators: Validators?
   ) throws(CacheError) -> Bool {
     try cache.write { (writer) throws(CacheError) in
-      try withIdentity(name) { (key, identity) throws(CacheError) in
-        try writer.revalidate(key, identity: identity, from: head, freshness: freshness, validators: validators)
-      }
+      let (key, identity) = identity(name)
+      return try writer.revalidate(key, identity: identity, from: head, freshness: freshness, validators: validators)
     }
   }
 

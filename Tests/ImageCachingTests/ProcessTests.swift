@@ -58,7 +58,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
       try cache.put("small", body(1000))
       try cache.put("large", body(400_000))
       let unfinished = try cache.makeBlobWriter()
-      try body(1000).withBytes { (bytes) throws(CacheError) in try unfinished.append(bytes) }
+      try body(1000).withRawBytes { (bytes) throws(CacheError) in try unfinished.append(bytes) }
       try cache.write { (writer) throws(CacheError) in
         try writer.put("lost", body(400_000))
         try writer.put("small", body(20))
@@ -127,9 +127,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
       useLock: nil
     )
     func count() throws -> Int {
-      try small.read { (transaction, tables, _) throws(CacheError) in
-        try WriteTransaction.totals(in: transaction, tables).shown.entries
-      }
+      try small.totals().shown.entries
     }
     #expect(try count() == 0)
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
@@ -152,7 +150,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     func put(_ count: Int) throws(CacheError) {
       try small.write { (transaction) throws(CacheError) in
         let writer = CacheWriter(
-          transaction,
+          transaction: transaction,
           blacklistTTL: nil,
           expiry: ExpiryRule(maxAge: nil, basis: .modification),
           now: Timestamp(milliseconds: 1)
@@ -163,10 +161,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     try put(2)
     #expect(throws: CacheError.mapFull(path: folder.path)) { try put(20) }
     try put(3)
-    let entries = try small.read { (transaction, tables, _) throws(CacheError) in
-      try WriteTransaction.totals(in: transaction, tables).entries
-    }
-    #expect(entries == 3)
+    #expect(try small.totals().entries == 3)
   }
 
   @Test func `after a failed write nothing more is stored, and reads continue`() throws {
@@ -228,12 +223,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
         group.addTask {
           for _ in 0..<2000 {
             let heads = try cache.read { (reader) throws(CacheError) -> [LookUp] in
-              var heads: [LookUp] = []
-              for name in ["0", "1"] {
-                let (key, identity) = (try withIdentity(name) { key, _ in key }, Array(name.utf8))
-                heads.append(try identity.withBytes { (bytes) throws(CacheError) in try reader.lookUp(key, identity: bytes) })
-              }
-              return heads
+              [try reader.lookUp("0"), try reader.lookUp("1")]
             }
             let sizes = heads.map { if case .fresh(let head) = $0 { head.bodySize } else { UInt64.max } }
             #expect(sizes[0] == sizes[1], "a reader sees one state")

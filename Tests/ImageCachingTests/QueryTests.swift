@@ -123,30 +123,34 @@ struct BlockedQueries {
   func `bytes are stored unchanged, with their metadata`(size: Int) throws {
     let cache = try makeCache(directory)
     let bytes = Array(body(size))
-    let image = ImageProperties(format: .gif, width: 3, height: 4, frames: 5)
     try cache.storeData(
       bytes,
       identity: a,
       url: Array("https://a/1.png#x".utf8),
-      proof: NewProof(depth: .header, image: image),
       contentType: "image/gif",
       validators: Validators(etag: "\"x\""),
       freshness: Freshness(lifetime: .seconds(5))
     )
     let data = try #require(try cache.data(forIdentity: a))
     #expect(data.bytes == bytes && !data.isExpired)
-    #expect(data.head.image == image)
-    #expect(data.head.contentTypeMatch == .exact && data.head.proof == .header)
     #expect(data.head.freshness == Freshness(lifetime: .seconds(5)))
     let record = try #require(try cache.entries(after: nil, limit: 1).first)
     #expect(record.shownURL == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == Array("\"x\"".utf8))
+    #expect(record.contentType == Array("image/gif".utf8))
   }
 
-  @Test func `without proof the format is sniffed and nothing counts as verified`() throws {
+  @Test(
+    arguments: [
+      ("GIF89a", nil, ContentTypeMatch.absent), ("GIF89a", "image/gif", .exact), ("x", nil, .absent),
+      ("x", "image/gif", .mismatch),
+    ]
+  )
+  func `the format is sniffed, and nothing counts as verified`(bytes: String, type: String?, match: ContentTypeMatch) throws {
     let cache = try makeCache(directory)
-    try cache.storeData(Array("GIF89a".utf8), identity: a, url: a)
+    try cache.storeData(Array(bytes.utf8), identity: a, url: a, contentType: type)
     let head = try #require(try cache.data(forIdentity: a)).head
-    #expect(head.image.format == .gif && head.proof == .none && head.contentTypeMatch == .absent)
+    #expect(head.image == ImageProperties(format: bytes == "x" ? nil : .gif, frames: 0))
+    #expect(head.proof == .none && head.contentTypeMatch == match)
   }
 
   @Test func `an image can be stored with its own lifetime`() throws {

@@ -10,20 +10,20 @@ import Testing
   let directory = TemporaryDirectory()
 
   private func statistics(_ cache: ImageCache) throws -> MDB_stat {
-    try cache.environment.read { (transaction, tables, _) throws(CacheError) in
+    try cache.environment.read { (transaction) throws(CacheError) in
       var statistics = MDB_stat()
-      mdb_stat(transaction.handle, tables.entries, &statistics)
+      mdb_stat(transaction.handle, transaction.tables.entries, &statistics)
       return statistics
     }
   }
 
-  private func leaves(_ cache: ImageCache) throws -> [UInt64] {
+  private func leaves(_ cache: ImageCache) throws -> [Int] {
     guard let file = cache.environment.duplicateOfIndex() else {
       Issue.record("the index has no descriptor")
       return []
     }
-    return try cache.environment.read { (transaction, _, _) throws(CacheError) in
-      IndexPages(file).leaves(of: "entries", in: transaction)
+    return try cache.environment.read { (transaction) throws(CacheError) in
+      try IndexPages(file: file.number).leaves(of: "entries", in: transaction)
     }
   }
 

@@ -11,7 +11,9 @@ import Testing
     Array(url.utf8).withUnsafeBytes { AppFileName.candidates(forURL: $0) } ?? []
   }
 
-  private func name(_ url: String) -> String? { Array(url.utf8).withUnsafeBytes { AppFileName.nameWithExtension(forURL: $0) } }
+  private func name(_ url: String) -> String? {
+    Array(url.utf8).withUnsafeBytes { url in AppFileName.digits(of: url).map { AppFileName.nameWithExtension($0, url) } }
+  }
 
   @Test func `file names are the MD5 of the URL as written, as md5sum computes it`() {
     #expect(
@@ -63,7 +65,7 @@ import Testing
   private func digits(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
 
   private func find(_ folder: FlatFolder, _ url: String, maximumBytes: Int = 1000) throws(CacheError) -> [UInt8]? {
-    try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: maximumBytes) }
+    try folder.file(ofURL: Array(url.utf8), maximumBytes: maximumBytes)?.bytes
   }
 
   @Test func `a flat folder is searched without extension, then with the URL's, then by the plain path's`() throws {
@@ -151,40 +153,5 @@ import Testing
     #expect(folder.path == directory.file("flat"))
     directory.write("2\n", to: "pages/VERSION")
     #expect(throws: CacheError.self) { try ReadOnlyCache(opening: directory.path, namespace: "pages") }
-  }
-
-  @Test func `read-only caches are searched in order, and the first match wins`() throws {
-    let url = Array("https://h/1.png".utf8)
-    try makeCache(directory, namespace: "one").storeData([1], identity: Array("identity 1".utf8), url: url)
-    try makeCache(directory, namespace: "three").storeData([3], identity: Array("identity 3".utf8), url: url)
-    directory.write([2], to: "two/\(digits("https://h/1.png"))")
-    let caches = [
-      try ReadOnlyCache(opening: directory.path, namespace: "one"),
-      try ReadOnlyCache(opening: directory.file("two"), namespace: "x"),
-      try ReadOnlyCache(opening: directory.path, namespace: "three"),
-    ]
-    func first(_ identity: String, _ url: String, _ caches: [ReadOnlyCache]) throws -> [UInt8]? {
-      let url = Array(url.utf8)
-      return try Array(identity.utf8).withBytes { (identity) throws(CacheError) in
-        try url.withBytes { (url) throws(CacheError) in
-          try caches.firstImage(identity: identity, url: url, maximumBytes: 10)?.bytes
-        }
-      }
-    }
-    #expect(try first("identity 1", "https://h/1.png", caches) == [1])
-    #expect(try first("identity 3", "https://h/1.png", caches) == [2])
-    #expect(try first("identity 3", "https://h/2.png", caches) == [3])
-    #expect(try first("identity 3", "https://h/1.png", caches.reversed()) == [3])
-    #expect(try first("identity 4", "https://h/2.png", caches) == nil)
-  }
-
-  @Test func `a damaged image in a read-only cache is a miss`() throws {
-    try makeCache(directory).storeData(body(400_000), identity: [1], url: [1])
-    directory.damageBlob()
-    let cache = try ReadOnlyCache(opening: directory.path, namespace: "default")
-    let found = try [UInt8](arrayLiteral: 1).withBytes { (bytes) throws(CacheError) in
-      try cache.image(identity: bytes, url: bytes, maximumBytes: 1 << 20)
-    }
-    #expect(found == nil)
   }
 }

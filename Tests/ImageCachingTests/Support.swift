@@ -44,20 +44,8 @@ func body(_ byteCount: Int, seed: UInt8 = 1) -> [UInt8] {
   }
 }
 
-extension RandomAccessCollection<UInt8> {
-  /// Like `withUnsafeBytes`, but with typed errors.
-  func withBytes<R>(_ use: (UnsafeRawBufferPointer) throws(CacheError) -> R) throws(CacheError) -> R {
-    try Array(self).withUnsafeBytes { bytes in Result { () throws(CacheError) in try use(bytes) } }.get()
-  }
-}
-
-/// Calls `use` with an identity's bytes and key.
-func withIdentity<R>(
-  _ text: String,
-  _ use: (CacheKey, UnsafeRawBufferPointer) throws(CacheError) -> R
-) throws(CacheError) -> R {
-  try Array(text.utf8).withBytes { (bytes) throws(CacheError) in try use(CacheKey(identity: bytes), bytes) }
-}
+/// An identity's key and bytes.
+func identity(_ text: String) -> (key: CacheKey, bytes: [UInt8]) { (CacheKey(identity: Array(text.utf8)), Array(text.utf8)) }
 
 extension CacheWriter {
   /// Stores a body under an identity that is also its URL, unless `url` is given.
@@ -65,36 +53,38 @@ extension CacheWriter {
     _ name: String,
     _ body: [UInt8],
     url: String? = nil,
-    key forcedKey: CacheKey? = nil,
+    key: CacheKey? = nil,
     proof: ProofDepth = .header,
     lifetime: Duration? = nil,
     freshness: Freshness = Freshness(),
     vary: [UInt8] = [],
     staged: StagedBlob? = nil
   ) throws(CacheError) {
-    try withIdentity(name) { (key, identity) throws(CacheError) in
-      try (url.map { Array($0.utf8) } ?? Array(identity)).withBytes { (url) throws(CacheError) in
-        let body = staged == nil ? body : []
-        try body.withBytes { (bytes) throws(CacheError) in
-          let entry = NewEntry(
-            key: forcedKey ?? key,
-            identity: identity,
-            shownURL: url,
-            image: ImageProperties(format: .png, width: 640, height: 480),
-            proof: proof,
-            contentTypeMatch: .alias,
-            status: 200,
-            checksum: staged?.checksum ?? checksum(of: bytes),
-            etag: Array("\"1\"".utf8),
-            lastModified: Array("Sat, 21 Nov 2026 09:00:00 GMT".utf8),
-            contentType: Array("image/png".utf8),
-            lifetime: lifetime,
-            freshness: freshness,
-            vary: vary
-          )
-          try store(entry, body: staged.map(NewBody.staged) ?? .bytes(bytes))
-        }
-      }
+    let head = EntryHead(
+      image: ImageProperties(format: .png, width: 640, height: 480),
+      proof: proof,
+      contentTypeMatch: .alias,
+      checksum: staged?.checksum ?? body.withUnsafeBytes(checksum(of:)),
+      freshness: freshness,
+      lifetime: lifetime
+    )
+    let fields = EntryFields(
+      key: key ?? identity(name).key,
+      head: head,
+      identity: identity(name).bytes,
+      shownURL: Array((url ?? name).utf8),
+      validators: Validators(etag: "\"1\"", lastModified: "Sat, 21 Nov 2026 09:00:00 GMT"),
+      contentType: "image/png",
+      vary: vary
+    )
+    try store(fields, body: staged.map(NewBody.staged) ?? .bytes(body))
+  }
+}
+
+extension CacheReader {
+  func lookUp(_ name: String) throws(CacheError) -> LookUp {
+    try Array(name.utf8).withRawBytes { (bytes) throws(CacheError) in
+      try lookUp(CacheKey(identity: bytes), identity: bytes)
     }
   }
 }
@@ -116,15 +106,13 @@ extension ImageCache {
   }
 
   func details(_ name: String) throws(CacheError) -> EntryDetails? {
-    try read { (reader) throws(CacheError) in
-      try withIdentity(name) { (key, identity) throws(CacheError) in try reader.details(key, identity: identity) }
+    try Array(name.utf8).withRawBytes { (bytes) throws(CacheError) in
+      try read { (reader) throws(CacheError) in try reader.details(CacheKey(identity: bytes), identity: bytes) }
     }
   }
 
   func lookUp(_ name: String) throws(CacheError) -> LookUp {
-    try read { (reader) throws(CacheError) in
-      try withIdentity(name) { (key, identity) throws(CacheError) in try reader.lookUp(key, identity: identity) }
-    }
+    try read { (reader) throws(CacheError) in try reader.lookUp(name) }
   }
 
   /// The head of a cached entry, fresh or expired.
@@ -142,17 +130,21 @@ extension ImageCache {
   /// The body of a cached entry; nil if there is none.
   func cachedBody(_ name: String) throws(CacheError) -> CachedBody? {
     guard let head = try head(name) else { return nil }
-    return try withIdentity(name) { (key, identity) throws(CacheError) in try body(of: key, identity: identity, as: head) }
+    return try body(name, as: head)
+  }
+
+  func body(_ name: String, as head: EntryHead) throws(CacheError) -> CachedBody? {
+    try body(of: identity(name).key, identity: identity(name).bytes, as: head)
   }
 
   func touch(_ name: String) throws(CacheError) {
     try write { (writer) throws(CacheError) in
-      try withIdentity(name) { (key, identity) throws(CacheError) in try writer.touch(key, identity: identity) }
+      try writer.touch(identity(name).key, identity: identity(name).bytes)
     }
   }
 
   func remove(_ name: String) throws(CacheError) -> Bool {
-    try withIdentity(name) { (_, identity) throws(CacheError) in try remove(identity: identity) }
+    try remove(identity: Array(name.utf8))
   }
 
   /// Those of `names` that have an entry.
@@ -181,7 +173,7 @@ extension ImageCache {
     var offset = 0
     while offset < bytes.count {
       let end = min(bytes.count, offset + partSize)
-      try bytes[offset..<end].withBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
+      try Array(bytes[offset..<end]).withRawBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
       offset = end
     }
     return try writer.finish()

@@ -21,24 +21,23 @@ import Testing
   }
 
   private func touch(_ name: String, in cache: ImageCache) throws -> EntryTouch {
-    EntryTouch(try withIdentity(name) { (key, _) throws(CacheError) in key }, try #require(try cache.head(name)))
+    EntryTouch(identity(name).key, try #require(try cache.head(name)))
   }
 
   /// The rows of `by-access` in order, which must match the records.
   private func accessRows(_ cache: ImageCache) throws -> [Timestamp] {
-    try cache.environment.read { (transaction, tables, _) throws(CacheError) in
+    try cache.environment.read { (transaction) throws(CacheError) in
+      let tables = transaction.tables
       var rows: [Timestamp] = []
       var wrong = 0
       var expected = 0
-      try transaction.forEach(in: tables.byAccess, after: nil) { (bytes, _) throws(CacheError) in
+      try transaction.forEach(in: tables.byAccess) { (bytes, _) throws(CacheError) in
         guard let row = TimeKey(stored: bytes) else { return true }
         rows.append(row.time)
-        let record = try row.key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries)
-        }
-        if record.flatMap(StoredEntry.init)?.head.accessedAt != row.time { wrong += 1 }
+        if try transaction.entry(row.key)?.accessedAt != row.time { wrong += 1 }
         return true
       }
-      try transaction.forEach(in: tables.entries, after: nil) { (_, _) throws(CacheError) in
+      try transaction.forEach(in: tables.entries) { (_, _) throws(CacheError) in
         expected += 1
         return true
       }

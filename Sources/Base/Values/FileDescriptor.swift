@@ -81,3 +81,22 @@ package func readAll(_ descriptor: Int32, at offset: UInt64, into destination: U
   }
   return done
 }
+
+/// Calls `body` with the name of each file in an open folder, in no particular order, until it returns false. Returns false if the
+/// folder can't be read, with the error in `errno`.
+package func forEachName<E: Error>(inFolder descriptor: Int32, while body: (String) throws(E) -> Bool) throws(E) -> Bool {
+  let number = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  guard number >= 0 else { return false }
+  guard let stream = fdopendir(number) else {
+    let error = errno
+    close(number)
+    errno = error
+    return false
+  }
+  defer { closedir(stream) }
+  while let entry = readdir(stream) {
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    if name != ".", name != "..", try !body(name) { break }
+  }
+  return true
+}

@@ -26,8 +26,8 @@ struct BlobFolder {
   }
 
   /// The path of a body's file, relative to the cache's folder. It contains the key of its record.
-  static func fileName(_ key: CacheKey, revision: UInt64, folder number: UInt8) -> String {
-    "\(folderName(number))/\(hexadecimal(key.high))\(hexadecimal(key.low))-\(hexadecimal(revision))"
+  static func fileName(_ key: CacheKey, _ head: EntryHead) -> String {
+    "\(folderName(head.blobFolder))/\(hexadecimal(key.high))\(hexadecimal(key.low))-\(hexadecimal(head.revision))"
   }
 
   /// Creates the folder with that number durably.
@@ -39,8 +39,9 @@ struct BlobFolder {
   func sweepTemporary() throws(CacheError) {
     try folder.forEachFile(in: Self.temporaryName) { name throws(CacheError) in
       let path = "\(Self.temporaryName)/\(name)"
-      guard let file = try folder.open(path, O_RDONLY) else { return }
+      guard let file = try folder.open(path, O_RDONLY) else { return true }
       if flock(file.number, LOCK_EX | LOCK_NB) == 0 { try folder.remove(path) }
+      return true
     }
   }
 
@@ -50,12 +51,13 @@ struct BlobFolder {
     try folder.forEachFile(in: Self.folderName(number)) { name throws(CacheError) in
       let path = "\(Self.folderName(number))/\(name)"
       if let key = Self.key(ofFile: name), let head = try transaction.entry(key)?.head, head.isBlob,
-        Self.fileName(key, revision: head.revision, folder: head.blobFolder) == path
+        Self.fileName(key, head) == path
       {
-        return
+        return true
       }
       try folder.remove(path)
       count += 1
+      return true
     }
     return count
   }
@@ -89,6 +91,13 @@ package final class BlobWriter: @unchecked Sendable {
   private var hash = ChecksumStream()
 
   init(_ folder: CacheFolder) throws(CacheError) { file = try TemporaryBlob(folder) }
+
+  /// Writes a body that is in memory.
+  static func write(_ bytes: [UInt8], in folder: CacheFolder) throws(CacheError) -> StagedBlob {
+    let writer = try BlobWriter(folder)
+    try bytes.withRawBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
+    return try writer.finish()
+  }
 
   /// Appends the next bytes of the body.
   ///

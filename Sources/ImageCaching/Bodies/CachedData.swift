@@ -1,95 +1,4 @@
 public import Base
-import Synchronization
-
-/// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads.
-///
-/// Calls start in order, as many at once as there are threads. A call that is cancelled before it starts ends at once and does
-/// nothing.
-package final class CacheQueries: Sendable {
-  private let queue = WorkQueue<CacheJob>()
-  private let threads: [WorkerThread]
-
-  /// Four threads for all caches of the process without their own; they never end.
-  package static let shared = CacheQueries(threads: 4)
-
-  /// Starts `count` threads; traps if that is less than one. If the system provides fewer, those do all the work; if none, the
-  /// caller's thread does it.
-  package init(threads count: Int) {
-    trap(unless: count > 0, "CacheQueries requires at least one thread, not \(count)")
-    let queue = queue
-    var threads: [WorkerThread] = []
-    for number in 0..<count {
-      do throws(ThreadError) {
-        threads.append(
-          try WorkerThread(name: "cache-query-\(number)") {
-            while let job = queue.take() { job.run() }
-          }
-        )
-      } catch {
-        break
-      }
-    }
-    self.threads = threads
-  }
-
-  /// Ends the threads after all calls; it doesn't wait, since the last reference may be released on one of them.
-  deinit { queue.close() }
-
-  /// Performs `work` on one of the threads and returns its result.
-  ///
-  /// Throws the errors of `work`, and `CancellationError` if the task was cancelled before `work` started; then it isn't called.
-  package func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-    let job = CacheJob()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let isWaiting = job.wait { isCancelled in
-          if isCancelled {
-            continuation.resume(throwing: CancellationError())
-          } else {
-            continuation.resume(with: Swift.Result { try work() })
-          }
-        }
-        if isWaiting { threads.isEmpty ? job.run() : queue.add(job) }
-      }
-    } onCancel: {
-      job.cancel()
-    }
-  }
-}
-
-/// A pending call, which is either performed or cancelled, exactly once.
-private final class CacheJob: Sendable {
-  private enum State {
-    case new
-    case waiting(@Sendable (_ isCancelled: Bool) -> Void)
-    case ended
-  }
-
-  private let state = Mutex(State.new)
-
-  /// Keeps the closure that ends the call until its turn; false if the call was cancelled already, and so has ended.
-  func wait(_ end: @escaping @Sendable (_ isCancelled: Bool) -> Void) -> Bool {
-    let isCancelled = state.withLock { state in
-      if case .ended = state { return true }
-      state = .waiting(end)
-      return false
-    }
-    if isCancelled { end(true) }
-    return !isCancelled
-  }
-
-  func run() { takeEnd()?(false) }
-
-  func cancel() { takeEnd()?(true) }
-
-  private func takeEnd() -> (@Sendable (_ isCancelled: Bool) -> Void)? {
-    state.withLock { state in
-      defer { state = .ended }
-      if case .waiting(let end) = state { return end }
-      return nil
-    }
-  }
-}
 
 /// A cached image and its bytes.
 public struct CachedData: Sendable, Hashable {
@@ -113,21 +22,22 @@ extension ImageCache {
   /// fetched again. Whether the image depends on request headers (`Vary`) isn't checked. If the cache expires by access, the use is
   /// recorded, at most hourly per entry. Throws if the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
-    try identity.withRawBytes { (identity) throws(CacheError) in
-      let key = CacheKey(identity: identity)
-      let (found, needsTouch) = try read { (reader) throws(CacheError) in
-        let found = try reader.lookUp(key, identity: identity)
-        return (found, found.head.map(reader.needsTouch) ?? false)
+    let key = CacheKey(identity: identity)
+    let (head, isExpired, needsTouch) = try read { (reader) throws(CacheError) -> (EntryHead?, Bool, Bool) in
+      guard let entry = try reader.transaction.entry(key), entry.identity.hasSameBytes(as: identity) else {
+        return (nil, false, false)
       }
-      guard let head = found.head, let body = try body(of: key, identity: identity, as: head) else { return nil }
-      let isWritable = configuration.access == .readWrite
-      guard case .bytes(let bytes) = body else {
-        if isWritable { _ = try removeDamaged(key, head) }
-        return nil
-      }
-      if needsTouch && isWritable { try write { (writer) throws(CacheError) in try writer.touch(key, identity: identity) } }
-      return CachedData(bytes: bytes, head: head, isExpired: found == .expired(head))
+      let head = entry.head
+      return (head, expiry.isExpired(head, at: reader.now), reader.needsTouch(head))
     }
+    guard let head, let body = try body(of: key, identity: identity, as: head) else { return nil }
+    let isWritable = configuration.access == .readWrite
+    guard case .bytes(let bytes) = body else {
+      if isWritable { _ = try removeDamaged(key, head) }
+      return nil
+    }
+    if needsTouch && isWritable { try write { (writer) throws(CacheError) in try writer.touch(key, identity: identity) } }
+    return CachedData(bytes: bytes, head: head, isExpired: isExpired)
   }
 
   /// Whether an unexpired image of that identity is cached; its body isn't read.
@@ -142,7 +52,7 @@ extension ImageCache {
   /// Removes the entry of an identity; returns whether there was one.
   @discardableResult
   public func remove(identity: [UInt8]) throws(CacheError) -> Bool {
-    try identity.withRawBytes { (identity) throws(CacheError) in try remove(identity: identity) }
+    try write { (writer) throws(CacheError) in try writer.remove(CacheKey(identity: identity), identity: identity) }
   }
 
   /// Stores an image's bytes, replacing the entry of that identity; returns once it is synced to disk.
@@ -159,74 +69,83 @@ extension ImageCache {
     freshness: Freshness = Freshness(),
     lifetime: Duration? = nil
   ) throws(CacheError) {
-    try storeData(
-      bytes,
-      identity: identity,
-      url: url,
-      proof: nil,
-      contentType: contentType,
-      validators: validators,
+    let image = ImageProperties(format: bytes.withUnsafeBytes(ImageFormat.init(prefix:)), frames: 0)
+    let head = EntryHead(
+      image: image,
+      proof: .none,
+      contentTypeMatch: image.format.map { ContentTypeMatch(declared: contentType, format: $0) }
+        ?? (contentType == nil ? .absent : .mismatch),
+      checksum: bytes.withUnsafeBytes(checksum(of:)),
       freshness: freshness,
       lifetime: lifetime
     )
-  }
-
-  /// The same; `proof` describes the bytes.
-  package func storeData(
-    _ bytes: [UInt8],
-    identity: [UInt8],
-    url: [UInt8],
-    proof: NewProof?,
-    contentType: String? = nil,
-    validators: Validators = Validators(),
-    freshness: Freshness = Freshness(),
-    lifetime: Duration? = nil
-  ) throws(CacheError) {
-    let image =
-      proof?.image ?? ImageProperties(format: bytes.withUnsafeBytes(ImageFormat.init(prefix:)), frames: 0)
-    try identity.withRawBytes { (identity) throws(CacheError) in
-      try url.withRawBytes { (url) throws(CacheError) in
-        try bytes.withRawBytes { (bytes) throws(CacheError) in
-          let entry = NewEntry(
-            key: CacheKey(identity: identity),
-            identity: identity,
-            shownURL: url,
-            image: image,
-            proof: proof?.depth ?? .none,
-            contentTypeMatch: image.format.map { ContentTypeMatch(declared: contentType, format: $0) }
-              ?? (contentType == nil ? .absent : .mismatch),
-            checksum: checksum(of: bytes),
-            etag: Array((validators.etag ?? "").utf8),
-            lastModified: Array((validators.lastModified ?? "").utf8),
-            contentType: Array((contentType ?? "").utf8),
-            lifetime: lifetime,
-            freshness: freshness
-          )
-          try store(entry, bytes)
-        }
-      }
-    }
-  }
-
-  private func store(_ entry: NewEntry, _ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+    let fields = EntryFields(
+      key: CacheKey(identity: identity),
+      head: head,
+      identity: identity,
+      shownURL: url,
+      validators: validators,
+      contentType: contentType
+    )
+    try checkWritable()
     // A large body is written before the transaction, which blocks all other writers.
-    let body = bytes.count > Self.maximumInlineBytes ? NewBody.staged(try stage(bytes)) : .bytes(bytes)
-    try write { (writer) throws(CacheError) in try writer.store(entry, body: body) }
-  }
-
-  private func stage(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> StagedBlob {
-    let writer = try makeBlobWriter()
-    try writer.append(bytes)
-    return try writer.finish()
+    let isLarge = bytes.count > Self.maximumInlineBytes
+    let body = isLarge ? NewBody.staged(try BlobWriter.write(bytes, in: environment.folder)) : .bytes(bytes)
+    try write { (writer) throws(CacheError) in try writer.store(fields, body: body) }
   }
 }
 
-extension LookUp {
-  /// The head of a cached entry, fresh or expired.
-  fileprivate var head: EntryHead? {
-    switch self {
-    case .fresh(let head), .expired(let head): head
-    case .missing: nil
+/// The results of a verification.
+public struct VerifyResult: Sendable, Hashable {
+  /// Images whose bodies were read.
+  public var entries = 0
+  /// The size of the undamaged ones in bytes.
+  public var bytes = 0
+  /// Images whose body is damaged or missing.
+  public var damaged = 0
+  /// Damaged images whose records were removed.
+  public var removed = 0
+  /// Large bodies without a record, which were removed.
+  public var sweptBlobs = 0
+
+  public init() {}
+}
+
+extension ImageCache {
+  /// Reads every body and compares it with its record.
+  ///
+  /// With `repair`, the default, it removes damaged images that haven't changed since they were read, so that they are fetched
+  /// again, and large bodies without a record. Bodies are read outside transactions, concurrently with other users of the cache.
+  ///
+  /// Throws if the disk fails, or with `repair` if the cache isn't writable.
+  @discardableResult
+  public func verify(repair: Bool = true) throws(CacheError) -> VerifyResult { try verify(repair: repair) { _, _ in } }
+
+  /// The same, and calls `onDamage` for each damaged image.
+  @discardableResult
+  package func verify(
+    repair: Bool = true,
+    onDamage: (EntryRecord, CachedBody.Damage) -> Void
+  ) throws(CacheError) -> VerifyResult {
+    if repair { try checkWritable() }
+    var result = VerifyResult()
+    try forEachEntry { (record) throws(CacheError) in
+      guard let (record, body) = try currentBody(of: record) else { return }
+      result.entries += 1
+      switch body {
+      case .bytes(let bytes): result.bytes += bytes.count
+      case .damaged(let damage):
+        result.damaged += 1
+        if repair, try removeDamaged(record.key, record.head) { result.removed += 1 }
+        onDamage(record, damage)
+      }
     }
+    if repair { result.sweptBlobs = try sweepBlobs() }
+    return result
+  }
+
+  /// Removes a record whose body is damaged if it hasn't changed since it was read; returns whether it did.
+  func removeDamaged(_ key: CacheKey, _ head: EntryHead) throws(CacheError) -> Bool {
+    try write { (writer) throws(CacheError) in try writer.removeIfUnchanged(key, head) }
   }
 }

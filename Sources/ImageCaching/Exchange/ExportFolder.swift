@@ -36,7 +36,7 @@ struct ExportFolder: ~Copyable {
   /// these bytes already is kept, so that web servers don't take it for a new one.
   mutating func write(_ bytes: [UInt8], folders: [String], file: String, storedAt: Timestamp) throws(CacheError) {
     let folder = try open(folders)
-    if Self.hasBytes(bytes, file, in: folder) { return }
+    if Self.start(of: file, in: folder, limit: bytes.count, size: bytes.count) == bytes { return }
     let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else { throw .cannotExport(path: path, reason: errorSentence()) }
     let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
@@ -52,14 +52,6 @@ struct ExportFolder: ~Copyable {
       unlinkat(descriptor.number, draft, 0)
       throw .cannotExport(path: ([path] + folders + [file]).joined(separator: "/"), reason: reason)
     }
-  }
-
-  private static func hasBytes(_ bytes: [UInt8], _ name: String, in folder: Int32) -> Bool {
-    let number = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard number >= 0 else { return false }
-    let file = FileDescriptor(owning: number)
-    guard let status = file.status, status.isRegular, Int(status.st_size) == bytes.count else { return false }
-    return readAll(number, limit: bytes.count) == bytes
   }
 
   /// The descriptor of a subfolder, which is created if necessary; valid until the next call.
@@ -95,12 +87,9 @@ struct ExportFolder: ~Copyable {
   }
 
   private static func setModified(_ file: Int32, _ time: Timestamp) {
-    let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
-    let isBelowZero = rest < 0
-    let moment = timespec(
-      tv_sec: Int(isBelowZero ? seconds - 1 : seconds),
-      tv_nsec: Int((isBelowZero ? rest + 1000 : rest) * 1_000_000)
-    )
+    // Seconds are rounded down, since the fraction must be positive before 1970, too.
+    let seconds = (time.milliseconds - (time.milliseconds % 1000 + 1000) % 1000) / 1000
+    let moment = timespec(tv_sec: Int(seconds), tv_nsec: Int((time.milliseconds - seconds * 1000) * 1_000_000))
     futimens(file, [moment, moment])
   }
 
@@ -113,13 +102,13 @@ struct ExportFolder: ~Copyable {
     onRemoved: (String) -> Void
   ) throws(CacheError) {
     guard layout == .urlPath else {
-      try forEachName(in: descriptor.number, path) { name throws(CacheError) in
+      try forEachFile(in: descriptor.number, path) { name throws(CacheError) in
         guard FlatFolder.isImageName(name), isOther(name), Self.isImage(name, in: descriptor.number) else { return }
         try remove(name, in: descriptor.number, name, onRemoved)
       }
       return
     }
-    try forEachName(in: descriptor.number, path) { name throws(CacheError) in
+    try forEachFile(in: descriptor.number, path) { name throws(CacheError) in
       guard URLPathName.mayBeHost(name) || hosts.contains(name) else { return }
       try removeFiles(below: name, in: descriptor.number, name, depth: 0, where: isOther, onRemoved)
     }
@@ -141,7 +130,7 @@ struct ExportFolder: ~Copyable {
     }
     let folder = FileDescriptor(owning: number)
     var hasRemoved = false
-    try forEachName(in: folder.number, folderPath) { name throws(CacheError) in
+    try forEachFile(in: folder.number, folderPath) { name throws(CacheError) in
       let itsPath = "\(folderPath)/\(name)"
       if URLPathName.mayBeFile(name), isOther(itsPath), Self.isImage(name, in: folder.number) {
         try remove(name, in: folder.number, itsPath, onRemoved)
@@ -164,31 +153,26 @@ struct ExportFolder: ~Copyable {
     onRemoved(itsPath)
   }
 
-  private func forEachName(in folder: Int32, _ itsPath: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-    let number = openat(folder, ".", Self.folderFlags)
-    guard number >= 0, let stream = fdopendir(number) else {
-      let reason = errorSentence()
-      if number >= 0 { close(number) }
-      throw .cannotExport(path: itsPath, reason: reason)
-    }
-    defer { closedir(stream) }
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      // No layout creates such names.
+  private func forEachFile(in folder: Int32, _ itsPath: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {
+    let isRead = try forEachName(inFolder: folder) { name throws(CacheError) in
+      // No layout creates hidden names.
       if !name.hasPrefix(".") { try body(name) }
+      return true
     }
+    if !isRead { throw .cannotExport(path: itsPath, reason: errorSentence()) }
   }
 
   /// Whether it is a regular file that begins with an image's signature.
   private static func isImage(_ name: String, in folder: Int32) -> Bool {
+    start(of: name, in: folder, limit: ImageFormat.textPrefixLength)?.withUnsafeBytes { ImageFormat(prefix: $0) } != nil
+  }
+
+  /// The first bytes of a file; nil if it isn't a regular file, has another size than `size`, or can't be read.
+  private static func start(of name: String, in folder: Int32, limit: Int, size: Int? = nil) -> [UInt8]? {
     let number = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard number >= 0 else { return false }
+    guard number >= 0 else { return nil }
     let file = FileDescriptor(owning: number)
-    guard let status = file.status, status.isRegular, let bytes = readAll(number, limit: ImageFormat.textPrefixLength) else {
-      return false
-    }
-    return bytes.withUnsafeBytes { ImageFormat(prefix: $0) } != nil
+    guard let status = file.status, status.isRegular, size == nil || size == Int(status.st_size) else { return nil }
+    return readAll(number, limit: limit)
   }
 }

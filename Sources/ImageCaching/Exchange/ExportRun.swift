@@ -38,7 +38,7 @@ extension ImageCache {
     var run = try ExportRun(self, to: directory, layout, names)
     try forEachEntry { (record) throws(CacheError) in
       switch images {
-      case .original where record.isTransformed: run.skip(record, .transformed, onEntry)
+      case .original where record.isTransformed: run.emit(.skipped(url: record.shownURL, reason: .transformed), onEntry)
       case .transformed where !record.isTransformed: break
       case .original, .transformed: try run.take(record, onEntry)
       }
@@ -60,10 +60,11 @@ extension ImageCache {
   ) throws(CacheError) -> ExportResult {
     var run = try ExportRun(self, to: directory, layout, names)
     for image in images {
-      let record = try image.identity.withRawBytes { (identity) throws(CacheError) in
-        try entry(CacheKey(identity: identity), identity: identity)
+      if let record = try entry(identity: image.identity) {
+        try run.take(record, id: image.id, onEntry)
+      } else {
+        run.spare(image)
       }
-      if let record { try run.take(record, id: image.id, onEntry) } else { run.spare(image) }
     }
     if removesOthers(run.result) { try run.removeOthers(onEntry) }
     return run.result
@@ -100,25 +101,21 @@ private struct ExportRun: ~Copyable {
 
   /// Counts an image that isn't cached, once. Its file, if there is one, may have the extension of any format.
   mutating func spare(_ image: FlatImage) {
-    let key = image.identity.withRawBytes { CacheKey(identity: $0) }
-    guard missing.insert(key).inserted else { return }
+    guard missing.insert(CacheKey(identity: image.identity)).inserted else { return }
     result.missing += 1
-    if let name = ExportName(image.url, isTransformed: false, format: nil, layout) { spared.insert(CacheKey(path: name.stem)) }
+    if let name = ExportName(image.url, nil, layout, nil) { spared.insert(CacheKey(path: name.stem)) }
   }
 
-  mutating func skip(_ record: EntryRecord, _ reason: ExportEvent.SkipReason, _ onEntry: (ExportEvent) -> Void) {
-    emit(.skipped(url: record.shownURL, reason: reason), onEntry)
-  }
-
-  private mutating func emit(_ event: ExportEvent, _ onEntry: (ExportEvent) -> Void) {
+  mutating func emit(_ event: ExportEvent, _ onEntry: (ExportEvent) -> Void) {
     result.count(event)
     onEntry(event)
   }
 
   /// Exports an entry, unless it was removed meanwhile or was exported before.
   mutating func take(_ record: EntryRecord, id: String? = nil, _ onEntry: (ExportEvent) -> Void) throws(CacheError) {
-    if record.shownURL.withUnsafeBytes(hasCredentials) { return skip(record, .hasCredentials, onEntry) }
-    guard var name = names.map({ ExportName(record, $0, id: id) }) ?? ExportName(record, layout) else {
+    let url = record.shownURL
+    if url.withUnsafeBytes(hasCredentials) { return emit(.skipped(url: url, reason: .hasCredentials), onEntry) }
+    guard var name = ExportName(url, record, layout, names, id: id) else {
       throw .cannotExport(path: folder.path, reason: "libcrypto refuses to compute MD5, as in FIPS mode")
     }
     var path = CacheKey(path: name.path)
@@ -126,9 +123,9 @@ private struct ExportRun: ~Copyable {
     if owner?.entry == record.key { return }
     if let names {
       let isRenamed =
-        try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != record.shownURL } ?? false
+        try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != url } ?? false
       if isRenamed {
-        name = name.unique(record.shownURL)
+        name = name.unique(url)
         path = CacheKey(path: name.path)
         owner = owners[path]
         if owner?.entry == record.key { return }
@@ -140,21 +137,21 @@ private struct ExportRun: ~Copyable {
     guard case .bytes(let bytes) = body else {
       guard case .damaged(let damage) = body else { return }
       spared.insert(CacheKey(path: name.stem))
-      return skip(record, .damaged(damage), onEntry)
+      return emit(.skipped(url: url, reason: .damaged(damage)), onEntry)
     }
     let storedAt = record.head.storedAt
     if let owner, owner.storedAt >= storedAt {
       let other = try cache.shownURL(of: owner.entry)
-      return emit(Self.event(of: record.shownURL, behind: other, name), onEntry)
+      return emit(Self.event(of: url, behind: other, name), onEntry)
     }
     let replaced = owner == nil ? 0 : folder.byteCount(of: name.folders, name.file)
     try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
     owners[path] = Owner(entry: record.key, storedAt: storedAt)
-    emit(.exported(url: record.shownURL, id: id, file: name.path, bytes: bytes.count), onEntry)
+    emit(.exported(url: url, id: id, file: name.path, bytes: bytes.count), onEntry)
     guard let owner else { return }
     result.exported -= 1
     result.bytes -= replaced
-    if let other = try cache.shownURL(of: owner.entry) { emit(Self.event(of: other, behind: record.shownURL, name), onEntry) }
+    if let other = try cache.shownURL(of: owner.entry) { emit(Self.event(of: other, behind: url, name), onEntry) }
   }
 
   /// The event for an image with the same path as a newer one.
@@ -192,19 +189,24 @@ private struct ExportName {
     return String(path[..<dot])
   }
 
-  init?(_ record: EntryRecord, _ layout: ExportLayout) {
-    self.init(record.shownURL, isTransformed: record.isTransformed, format: record.format, layout)
-  }
-
-  /// Nil if MD5 can't be computed.
-  init?(_ record: EntryRecord, _ pattern: NamePattern, id: String?) {
-    let name = record.shownURL.withUnsafeBytes { url in
-      AppFileName.digits(of: url).map {
-        pattern.name(url, digits: $0, id: id, format: record.format, isTransformed: record.isTransformed)
+  /// The name of a URL's image by the pattern, or by the layout; `record` is that of the image if it is cached. Nil if MD5 can't be
+  /// computed.
+  init?(_ url: [UInt8], _ record: EntryRecord?, _ layout: ExportLayout, _ pattern: NamePattern?, id: String? = nil) {
+    // The URL's extension names the original format rather than that of the resized image.
+    let transformedFormat = record?.isTransformed == true ? record?.format : nil
+    let name = url.withUnsafeBytes { url -> (folders: [String], file: String)? in
+      guard let digits = AppFileName.digits(of: url) else { return nil }
+      if let pattern { return pattern.name(url, digits: digits, id: id, format: record?.format, transformedFormat) }
+      switch layout {
+      case .sdwebimage(withExtension: false): return ([], digits)
+      case .sdwebimage(withExtension: true): return ([], AppFileName.nameWithExtension(digits, url))
+      case .urlPath:
+        let name = URLPathName(url: url, digits: digits, format: transformedFormat)
+        return (name.folders, name.file)
       }
     }
     guard let name else { return nil }
-    self.init(folders: name.folders, file: name.file)
+    (folders, file) = name
   }
 
   private init(folders: [String], file: String) { (self.folders, self.file) = (folders, file) }
@@ -215,33 +217,16 @@ private struct ExportName {
     let stem = Self.stem(of: file)
     return ExportName(folders: folders, file: "\(stem)~\(digits)\(file.dropFirst(stem.count))")
   }
-
-  /// Nil if MD5 can't be computed.
-  init?(_ url: [UInt8], isTransformed: Bool, format: ImageFormat?, _ layout: ExportLayout) {
-    let name = url.withUnsafeBytes { url -> (folders: [String], file: String)? in
-      switch layout {
-      case .sdwebimage(withExtension: false): return AppFileName.digits(of: url).map { ([], $0) }
-      case .sdwebimage(withExtension: true): return AppFileName.nameWithExtension(forURL: url).map { ([], $0) }
-      case .urlPath:
-        guard let digits = AppFileName.digits(of: url) else { return nil }
-        // The URL's extension names the original format rather than that of the resized image.
-        let name = URLPathName(url: url, digits: digits, format: isTransformed ? format : nil)
-        return (name.folders, name.file)
-      }
-    }
-    guard let name else { return nil }
-    (folders, file) = name
-  }
 }
 
 extension CacheKey {
-  fileprivate init(path: String) { self = Array(path.utf8).withUnsafeBytes { CacheKey(identity: $0) } }
+  fileprivate init(path: String) { self.init(identity: Array(path.utf8)) }
 }
 
 extension ImageCache {
   /// The URL of an entry as first written; nil if the entry was removed.
   fileprivate func shownURL(of key: CacheKey) throws(CacheError) -> [UInt8]? {
-    try read { (reader) throws(CacheError) in try reader.entry(key).map { Array($0.url) } }
+    try environment.read { (transaction) throws(CacheError) in try transaction.entry(key).map { Array($0.url) } }
   }
 }
 

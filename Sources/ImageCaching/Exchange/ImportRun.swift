@@ -26,17 +26,17 @@ extension ImageCache {
     var run = ImportRun(into: self)
     try other.forEachEntry { (record) throws(CacheError) in
       if !hasSameKey && record.shownURL.withUnsafeBytes(hasCredentials) {
-        run.skip(record.shownURL, .foreignCredentials).forEach(onEntry)
-      } else if try hasAsNew(record.identity, storedAt: record.head.storedAt) {
-        run.skip(record.shownURL, .notNewer).forEach(onEntry)
+        run.skip(record.shownURL, .foreignCredentials, onEntry)
+      } else if try hasAsNew(record.key, record.identity, storedAt: record.storedAt) {
+        run.skip(record.shownURL, .notNewer, onEntry)
       } else if let (record, body) = try other.currentBody(of: record) {
         switch body {
-        case .damaged(let damage): run.skip(record.shownURL, .damaged(damage)).forEach(onEntry)
-        case .bytes(let bytes): try run.take(ImportBatch.Item(record), bytes).forEach(onEntry)
+        case .damaged(let damage): run.skip(record.shownURL, .damaged(damage), onEntry)
+        case .bytes(let bytes): try run.take(record.fields, bytes, onEntry)
         }
       }
     }
-    try run.finish().forEach(onEntry)
+    try run.commit(onEntry)
     var result = run.result
     result.blacklisted = try importBlacklist(from: other, hasSameKey: hasSameKey)
     return result
@@ -57,7 +57,12 @@ extension ImageCache {
       if usable.isEmpty { continue }
       count += try environment.write { (transaction) throws(CacheError) in
         var taken = 0
-        for record in usable where try transaction.importBlacklistEntry(record) { taken += 1 }
+        for record in usable {
+          if let own = try transaction.blacklistEntry(record.key), own.head.lastAt >= record.lastAt { continue }
+          if let image = try transaction.entry(record.key), image.head.storedAt >= record.lastAt { continue }
+          try transaction.blacklist(record)
+          taken += 1
+        }
         return taken
       }
     }
@@ -85,16 +90,16 @@ extension ImageCache {
     var run = ImportRun(into: self)
     for image in images {
       switch try flatImport(of: image, in: folder, storedAt: storedAt, now: now, maximumBytes: maximumBytes, probe) {
-      case .take(let item, let bytes): try run.take(item, bytes).forEach(onEntry)
-      case .skip(let reason): run.skip(image.url, reason).forEach(onEntry)
+      case .take(let fields, let bytes): try run.take(fields, bytes, onEntry)
+      case .skip(let reason): run.skip(image.url, reason, onEntry)
       }
     }
-    try run.finish().forEach(onEntry)
+    try run.commit(onEntry)
     return run.result
   }
 
   private enum FlatImport {
-    case take(ImportBatch.Item, [UInt8])
+    case take(EntryFields, [UInt8])
     case skip(ImportEvent.SkipReason)
   }
 
@@ -110,55 +115,98 @@ extension ImageCache {
     let file: (bytes: [UInt8], modifiedAt: Timestamp)?
     var unreadable: CacheError?
     do throws(CacheError) {
-      file = try image.url.withRawBytes { (url) throws(CacheError) in
-        try folder.file(ofURL: url, maximumBytes: maximumBytes) { unreadable = unreadable ?? $0 }
-      }
+      file = try folder.file(ofURL: image.url, maximumBytes: maximumBytes) { unreadable = unreadable ?? $0 }
     } catch {
       return .skip(.unreadable("\(error)"))
     }
-    guard let file else { return .skip(unreadable.map { .unreadable("\($0)") } ?? .notFound) }
-    let storedAt = storedAt ?? min(file.modifiedAt, now)
-    if try hasAsNew(image.identity, storedAt: storedAt) { return .skip(.notNewer) }
+    guard let (bytes, modifiedAt) = file else { return .skip(unreadable.map { .unreadable("\($0)") } ?? .notFound) }
+    let key = CacheKey(identity: image.identity)
+    let storedAt = storedAt ?? min(modifiedAt, now)
+    if try hasAsNew(key, image.identity, storedAt: storedAt) { return .skip(.notNewer) }
     do {
-      return .take(ImportBatch.Item(image, file.bytes, try probe(file.bytes), storedAt: storedAt), file.bytes)
+      let proof = try probe(bytes)
+      let head = EntryHead(
+        storedAt: storedAt,
+        image: proof.image,
+        proof: proof.depth,
+        hasWarnings: proof.hasWarnings,
+        contentTypeMatch: .absent,
+        checksum: bytes.withUnsafeBytes(checksum(of:))
+      )
+      return .take(EntryFields(key: key, head: head, identity: image.identity, shownURL: image.url), bytes)
     } catch {
       return .skip(.notAnImage("\(error)"))
     }
   }
 
   /// Whether the identity is cached and was stored at that time or later.
-  private func hasAsNew(_ identity: [UInt8], storedAt: Timestamp) throws(CacheError) -> Bool {
-    try identity.withRawBytes { (identity) throws(CacheError) in
-      try read { (reader) throws(CacheError) in
-        guard let own = try reader.entry(CacheKey(identity: identity)), own.identity.hasSameBytes(as: identity) else {
-          return false
-        }
-        return own.head.storedAt >= storedAt
-      }
+  private func hasAsNew(_ key: CacheKey, _ identity: [UInt8], storedAt: Timestamp) throws(CacheError) -> Bool {
+    try environment.read { (transaction) throws(CacheError) in
+      guard let own = try transaction.entry(key), own.identity.hasSameBytes(as: identity) else { return false }
+      return own.head.storedAt >= storedAt
     }
   }
 }
 
-/// A running import: its batch, and the results so far. Each call returns the results that became final.
+/// A running import: the images that wait for a commit, and the results so far. Bodies above ``ImageCache/maximumInlineBytes`` are
+/// staged first.
 private struct ImportRun: ~Copyable {
+  /// The maximum number of images per commit.
+  private static let entryLimit = 512
+  /// The maximum size of bodies per commit, in bytes.
+  private static let byteLimit = 8 << 20
+
+  private let cache: ImageCache
+  private var items: [(fields: EntryFields, body: NewBody)] = []
+  private var byteCount = 0
   private(set) var result = ImportResult()
-  private var batch: ImportBatch
 
-  init(into cache: ImageCache) { batch = ImportBatch(for: cache) }
+  init(into cache: ImageCache) { self.cache = cache }
 
-  mutating func skip(_ url: [UInt8], _ reason: ImportEvent.SkipReason) -> [ImportEvent] {
-    count([.skipped(url: url, reason: reason)])
+  mutating func skip(_ url: [UInt8], _ reason: ImportEvent.SkipReason, _ onEntry: (ImportEvent) -> Void) {
+    emit(.skipped(url: url, reason: reason), onEntry)
   }
 
-  mutating func take(_ item: ImportBatch.Item, _ bytes: [UInt8]) throws(CacheError) -> [ImportEvent] {
-    try batch.add(item, bytes) ? finish() : []
+  mutating func take(_ fields: EntryFields, _ bytes: [UInt8], _ onEntry: (ImportEvent) -> Void) throws(CacheError) {
+    let isLarge = bytes.count > ImageCache.maximumInlineBytes
+    items.append((fields, isLarge ? .staged(try BlobWriter.write(bytes, in: cache.environment.folder)) : .bytes(bytes)))
+    byteCount += bytes.count
+    if items.count >= Self.entryLimit || byteCount >= Self.byteLimit { try commit(onEntry) }
   }
 
-  mutating func finish() throws(CacheError) -> [ImportEvent] { count(try batch.commit()) }
+  /// Stores all images in one transaction, except those of which another process has stored a newer one.
+  mutating func commit(_ onEntry: (ImportEvent) -> Void) throws(CacheError) {
+    if items.isEmpty { return }
+    let items = items
+    (self.items, byteCount) = ([], 0)
+    let events = try cache.environment.write { (transaction) throws(CacheError) in
+      var events: [ImportEvent] = []
+      for (fields, body) in items { events.append(try Self.store(fields, body, in: transaction)) }
+      return events
+    }
+    for event in events { emit(event, onEntry) }
+  }
 
-  private mutating func count(_ events: [ImportEvent]) -> [ImportEvent] {
-    for event in events { result.count(event) }
-    return events
+  private static func store(_ fields: EntryFields, _ body: NewBody, in transaction: WriteTransaction) throws(CacheError)
+    -> ImportEvent
+  {
+    let (key, head) = (fields.key, fields.head)
+    if let own = try transaction.entry(key)?.head, own.storedAt >= head.storedAt {
+      return .skipped(url: fields.shownURL, reason: .notNewer)
+    }
+    try transaction.store(fields, body: body, at: head.storedAt, accessedAt: head.accessedAt)
+    if let failure = try transaction.blacklistEntry(key), failure.head.lastAt <= head.storedAt {
+      try transaction.removeFromBlacklist(key)
+    }
+    switch body {
+    case .bytes(let bytes): return .imported(url: fields.shownURL, bytes: bytes.count)
+    case .staged(let blob): return .imported(url: fields.shownURL, bytes: Int(clamping: blob.size))
+    }
+  }
+
+  private mutating func emit(_ event: ImportEvent, _ onEntry: (ImportEvent) -> Void) {
+    result.count(event)
+    onEntry(event)
   }
 }
 
@@ -236,141 +284,5 @@ package struct FlatImage: Sendable, Hashable {
     self.id = id
     self.url = url
     self.identity = identity
-  }
-}
-
-/// Images that are imported in one commit; bodies above ``ImageCache/maximumInlineBytes`` are staged first.
-struct ImportBatch: ~Copyable {
-  /// The maximum number of images per commit.
-  private static let entryLimit = 512
-  /// The maximum size of bodies per commit, in bytes.
-  private static let byteLimit = 8 << 20
-
-  struct Item {
-    var identity: [UInt8]
-    var url: [UInt8]
-    /// Times, verification and freshness; the body's location and number are assigned on storing.
-    var head: EntryHead
-    var etag: [UInt8] = []
-    var lastModified: [UInt8] = []
-    var contentType: [UInt8] = []
-    var vary: [UInt8] = []
-  }
-
-  private enum Body {
-    case bytes([UInt8])
-    case staged(StagedBlob)
-  }
-
-  private let cache: ImageCache
-  private var items: [(item: Item, body: Body)] = []
-  private var byteCount = 0
-
-  init(for cache: ImageCache) { self.cache = cache }
-
-  /// Adds an image; returns whether the batch must be committed now.
-  mutating func add(_ item: Item, _ bytes: [UInt8]) throws(CacheError) -> Bool {
-    if bytes.count > ImageCache.maximumInlineBytes {
-      let writer = try cache.makeBlobWriter()
-      try bytes.withRawBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
-      items.append((item, .staged(try writer.finish())))
-    } else {
-      items.append((item, .bytes(bytes)))
-    }
-    byteCount += bytes.count
-    return items.count >= Self.entryLimit || byteCount >= Self.byteLimit
-  }
-
-  /// Stores all images in one transaction, except those of which another process has stored a newer one, and returns the results.
-  mutating func commit() throws(CacheError) -> [ImportEvent] {
-    if items.isEmpty { return [] }
-    let events = try cache.environment.write { (transaction) throws(CacheError) in
-      var events: [ImportEvent] = []
-      for (item, body) in items { events.append(try Self.store(item, body, in: transaction)) }
-      return events
-    }
-    items = []
-    byteCount = 0
-    return events
-  }
-
-  private static func store(_ item: Item, _ body: Body, in transaction: WriteTransaction) throws(CacheError) -> ImportEvent {
-    try item.identity.withRawBytes { (identity) throws(CacheError) in
-      try item.url.withRawBytes { (url) throws(CacheError) in
-        let entry = NewEntry(item, key: CacheKey(identity: identity), identity: identity, url: url)
-        if let own = try transaction.entry(entry.key)?.head, own.storedAt >= item.head.storedAt {
-          return .skipped(url: item.url, reason: .notNewer)
-        }
-        let (storedAt, accessedAt) = (item.head.storedAt, item.head.accessedAt)
-        switch body {
-        case .bytes(let bytes):
-          try bytes.withRawBytes { (bytes) throws(CacheError) in
-            try transaction.store(entry, body: .bytes(bytes), at: storedAt, accessedAt: accessedAt)
-          }
-        case .staged(let blob): try transaction.store(entry, body: .staged(blob), at: storedAt, accessedAt: accessedAt)
-        }
-        try transaction.unblacklist(entry.key, storedAt: storedAt)
-        return .imported(url: item.url, bytes: Int(clamping: item.head.bodySize))
-      }
-    }
-  }
-}
-
-extension ImportBatch.Item {
-  init(_ record: EntryRecord) {
-    self.init(
-      identity: record.identity,
-      url: record.shownURL,
-      head: record.head,
-      etag: record.etag,
-      lastModified: record.lastModified,
-      contentType: record.contentType,
-      vary: record.vary
-    )
-  }
-
-  /// A file of a flat folder that was verified to be an image.
-  init(_ image: FlatImage, _ bytes: [UInt8], _ proof: NewProof, storedAt: Timestamp) {
-    let head = EntryHead(
-      storedAt: storedAt,
-      accessedAt: storedAt,
-      image: proof.image,
-      bodySize: UInt64(bytes.count),
-      checksum: bytes.withUnsafeBytes(checksum(of:)),
-      proof: proof.depth,
-      hasWarnings: proof.hasWarnings,
-      contentTypeMatch: .absent,
-      status: 200,
-      isBlob: false,
-      hasVary: false,
-      storedFreshness: StoredFreshness(),
-      lifetimeMilliseconds: nil,
-      revision: 0,
-      blobFolder: 0
-    )
-    self.init(identity: image.identity, url: image.url, head: head)
-  }
-}
-
-extension NewEntry {
-  fileprivate init(_ item: ImportBatch.Item, key: CacheKey, identity: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer) {
-    let head = item.head
-    self.init(
-      key: key,
-      identity: identity,
-      shownURL: url,
-      image: head.image,
-      proof: head.proof,
-      hasWarnings: head.hasWarnings,
-      contentTypeMatch: head.contentTypeMatch,
-      status: head.status,
-      checksum: head.checksum,
-      etag: item.etag,
-      lastModified: item.lastModified,
-      contentType: item.contentType,
-      lifetime: head.lifetime,
-      freshness: head.freshness,
-      vary: item.vary
-    )
   }
 }

@@ -45,51 +45,6 @@ public struct ReadOnlyCache: Sendable {
     case .folder(let folder): folder.path
     }
   }
-
-  /// The image of an identity, or of a URL as first written; nil if there is none that is fresh and undamaged.
-  ///
-  /// Caches are searched by identity, flat folders by URL. If the image depends on request headers (``EntryHead/hasVary``), the
-  /// caller must compare them. A file of a flat folder that can't be opened counts as missing. Throws if the disk fails or a file
-  /// has more than `maximumBytes`.
-  package func image(
-    identity: UnsafeRawBufferPointer,
-    url: UnsafeRawBufferPointer,
-    maximumBytes: Int
-  ) throws(CacheError) -> ReadOnlyImage? {
-    switch store {
-    case .folder(let folder):
-      return try folder.body(ofURL: url, maximumBytes: maximumBytes).map { ReadOnlyImage(bytes: $0, head: nil) }
-    case .cache(let cache):
-      let key = CacheKey(identity: identity)
-      let found = try cache.read { (reader) throws(CacheError) in try reader.lookUp(key, identity: identity) }
-      guard case .fresh(let head) = found, case .bytes(let bytes) = try cache.body(of: key, identity: identity, as: head)
-      else { return nil }
-      return ReadOnlyImage(bytes: bytes, head: head)
-    }
-  }
-}
-
-/// An image from a read-only cache.
-package struct ReadOnlyImage: Sendable, Hashable {
-  /// Its bytes. Those of a cache match their record's checksum; those of a flat folder aren't verified.
-  package let bytes: [UInt8]
-  /// The head of its record; nil for a flat folder.
-  package let head: EntryHead?
-}
-
-extension Sequence<ReadOnlyCache> {
-  /// The image of the first of these caches that has it; nil if none has. Throws as
-  /// ``ReadOnlyCache/image(identity:url:maximumBytes:)`` does.
-  package func firstImage(
-    identity: UnsafeRawBufferPointer,
-    url: UnsafeRawBufferPointer,
-    maximumBytes: Int
-  ) throws(CacheError) -> ReadOnlyImage? {
-    for cache in self {
-      if let image = try cache.image(identity: identity, url: url, maximumBytes: maximumBytes) { return image }
-    }
-    return nil
-  }
 }
 
 extension ImageCache {
@@ -105,6 +60,7 @@ extension ImageCache {
     var names: [String] = []
     try folder.forEachFile(in: ".") { name throws(CacheError) in
       if folder.holdsIndex(in: name) { names.append(name) }
+      return true
     }
     return names.sorted()
   }
@@ -122,6 +78,7 @@ extension CacheFolder {
     var (namespaces, others) = (0, 0)
     try forEachFile(in: ".") { name throws(CacheError) in
       if holdsIndex(in: name) { namespaces += 1 } else { others += 1 }
+      return others == 0
     }
     return namespaces > 0 && others == 0
   }

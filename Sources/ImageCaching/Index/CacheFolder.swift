@@ -120,24 +120,17 @@ final class CacheFolder: Sendable {
     guard fsync(folder.number) == 0 else { throw .storingStopped(path: path, reason: errorSentence()) }
   }
 
-  /// Calls `body` with the name of every file in the folder `name`; does nothing if the folder doesn't exist.
-  func forEachFile(in name: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {
-    let number = openat(descriptor.number, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else {
-      if errno == ENOENT { return }
-      throw .cannotOpen(path: path(of: name), reason: errorSentence())
-    }
-    guard let stream = fdopendir(number) else {
-      close(number)
-      throw .cannotOpen(path: path(of: name), reason: errorSentence())
-    }
-    defer { closedir(stream) }
-    while let entry = readdir(stream) {
-      let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if file != "." && file != ".." { try body(file) }
-    }
+  /// Calls `body` with the name of every file in the folder `name` until it returns false; does nothing if the folder doesn't exist.
+  func forEachFile(in name: String, while body: (String) throws(CacheError) -> Bool) throws(CacheError) {
+    guard let folder = try open(name, O_RDONLY | O_DIRECTORY) else { return }
+    if try !forEachName(inFolder: folder.number, while: body) { throw .cannotOpen(path: path(of: name), reason: errorSentence()) }
+  }
+
+  /// The contents of a small file, at most 4 KiB; nil if it doesn't exist.
+  func contents(of name: String, _ flags: Int32 = 0) throws(CacheError) -> [UInt8]? {
+    guard let file = try open(name, O_RDONLY | flags) else { return nil }
+    guard let bytes = readAll(file.number, limit: 4096) else { throw .cannotRead(path: path(of: name), reason: errorSentence()) }
+    return bytes
   }
 
   /// Whether the folder was deleted while open.
@@ -204,8 +197,6 @@ enum FolderMarks {
   static let versionName = "VERSION"
   static let tagName = "CACHEDIR.TAG"
   private static let keyName = "KEY"
-  /// Larger than any of these files.
-  private static let byteLimit = 4096
   private static let tag = """
     Signature: 8a477f597d28d172789f06886806bc55
     # This folder is a cache of images made by prewarm; it can be deleted when no process uses it.
@@ -222,7 +213,7 @@ enum FolderMarks {
 
   /// Throws if the folder's index has another format; a folder with neither index nor version passes.
   static func checkVersion(of folder: CacheFolder) throws(CacheError) {
-    guard let bytes = try contents(of: versionName, in: folder) else {
+    guard let bytes = try folder.contents(of: versionName) else {
       guard folder.contains(CacheFolder.indexName) else { return }
       throw .wrongVersion(path: folder.path, found: nil, supported: supportedVersion)
     }
@@ -235,19 +226,11 @@ enum FolderMarks {
   /// The folder's key; nil if there is none, or if this user may not read it, which is allowed for read-only access.
   static func key(of folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> [UInt8]? {
     if access == .readOnly && !folder.mayRead(keyName) { return nil }
-    guard let key = try contents(of: keyName, in: folder) else { return nil }
+    guard let key = try folder.contents(of: keyName) else { return nil }
     guard key.count == CredentialHasher.keyByteCount else {
       throw .damaged(path: folder.path, reason: "KEY has \(key.count) bytes instead of \(CredentialHasher.keyByteCount)")
     }
     return key
-  }
-
-  private static func contents(of name: String, in folder: CacheFolder) throws(CacheError) -> [UInt8]? {
-    guard let file = try folder.open(name, O_RDONLY) else { return nil }
-    guard let bytes = readAll(file.number, limit: byteLimit) else {
-      throw .cannotRead(path: folder.path(of: name), reason: errorSentence())
-    }
-    return bytes
   }
 
   /// Creates a file completely or not at all; if two processes try at once, both continue with the first one's bytes.
@@ -271,21 +254,21 @@ extension ImageCache {
   private static let sufficientName = "SUFFICIENT"
 
   /// The `maxSize` that would have been enough for the images of the last run; nil if it evicted none of them.
-  package var sufficientSize: Int? {
-    guard let file = try? environment.folder.open(Self.sufficientName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC),
-      let bytes = readAll(file.number, limit: 20)
-    else { return nil }
-    return Int(String(decoding: bytes, as: UTF8.self))
+  ///
+  /// Throws if the file that has it can't be read.
+  package func sufficientSize() throws(CacheError) -> Int? {
+    try environment.folder.contents(of: Self.sufficientName, O_NOFOLLOW).flatMap { Int(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Keeps ``sufficientSize`` for later commands; a failure is ignored, since only a figure is missing then.
-  package func keep(sufficientSize: Int?) {
+  /// Keeps ``sufficientSize()`` for later commands; nil removes it.
+  package func keep(sufficientSize: Int?) throws(CacheError) {
     let folder = environment.folder
-    guard let sufficientSize else {
-      if folder.contains(Self.sufficientName) { try? folder.remove(Self.sufficientName) }
-      return
+    // Another user's file can be removed, but not overwritten.
+    try folder.remove(Self.sufficientName)
+    guard let sufficientSize else { return }
+    guard let file = try folder.open(Self.sufficientName, O_WRONLY | O_CREAT | O_EXCL) else { throw folder.writeError(ENOENT) }
+    guard Array("\(sufficientSize)".utf8).withUnsafeBytes({ writeAll($0, to: file.number) }) else {
+      throw folder.writeError(errno)
     }
-    guard let file = try? folder.open(Self.sufficientName, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC) else { return }
-    _ = Array("\(sufficientSize)".utf8).withUnsafeBytes { writeAll($0, to: file.number) }
   }
 }

@@ -3,77 +3,44 @@ package import Base
 /// Look-ups within one read transaction, valid during the call of ``ImageCache/read(_:)`` that provides it. Each takes about a
 /// microsecond and allocates nothing.
 package struct CacheReader {
-  private let transaction: Transaction
-  private let tables: Tables
-  private let expiry: ExpiryRule
-  private let isDeleted: Bool
+  let transaction: Transaction
+  let expiry: ExpiryRule
   /// The time up to which ages count, unless a run looks up.
   package let now: Timestamp
   /// The start of the run that looks up, up to which it counts ages.
-  private let runStart: Timestamp?
-
-  init(
-    _ transaction: Transaction,
-    _ tables: Tables,
-    expiry: ExpiryRule,
-    now: Timestamp,
-    runStart: Timestamp?,
-    isDeleted: Bool
-  ) {
-    self.runStart = runStart
-    self.transaction = transaction
-    self.tables = tables
-    self.expiry = expiry
-    self.now = now
-    self.isDeleted = isDeleted
-  }
+  let runStart: Timestamp?
 
   /// Looks up an identity with the hash `key`, without reading the body.
   package func lookUp(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> LookUp {
-    guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return .missing }
+    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return .missing }
     let head = entry.head
     return expiry.isExpired(head, at: now, runStart: runStart) ? .expired(head) : .fresh(head)
   }
 
   /// The fields for revalidating an image with the server; nil if there is no entry for the identity with the hash `key`.
   package func details(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
-    guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
+    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
     return EntryDetails(entry)
   }
 
-  /// The request's values of the headers that a cached response depends on, in the form of ``NewEntry/vary``; empty if there are
+  /// The request's values of the headers that a cached response depends on, in the form of ``EntryFields/vary``; empty if there are
   /// none, or if the entry doesn't exist.
   package func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
-    guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
+    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
     return Array(entry.vary)
   }
 
   /// The blacklist entry of an identity with the hash `key`; nil if there is none or it has expired.
   package func isBlacklisted(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistHead? {
-    if isDeleted { return nil }
-    let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }
-    guard let entry = bytes.flatMap(StoredBlacklistEntry.init), entry.identity.hasSameBytes(as: identity) else { return nil }
+    guard let entry = try transaction.blacklistEntry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
     let head = entry.head
     return ExpiryRule.isOver(head, at: now, runStart: runStart) ? nil : head
   }
 
-  /// Whether a hit should be recorded by ``CacheWriter/touch(_:identity:)``: the cache expires by access, and an hour has passed.
+  /// Whether a hit should be recorded by ``ImageCache/note(_:)``: the cache expires by access, and an hour has passed.
   package func needsTouch(_ head: EntryHead) -> Bool {
     expiry.basis == .access
       && (head.accessedAt.advanced(by: ImageCache.touchInterval) <= now || ExpiryRule.isFromFuture(head.accessedAt, at: now))
-  }
-
-  @inline(__always)
-  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? {
-    if isDeleted { return nil }
-    let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries) }
-    return bytes.flatMap(StoredEntry.init)
-  }
-
-  /// A copy of a body in the index; nil if it isn't there.
-  func inlineBody(_ head: EntryHead) throws(CacheError) -> [UInt8]? {
-    let bytes = try head.withBodyKey { (key) throws(CacheError) in try transaction.value(of: key, in: tables.bodies) }
-    return bytes.map { Array($0) }
   }
 }
 
@@ -83,12 +50,12 @@ package struct EntryDetails: Sendable, Hashable {
   package let validators: Validators
   /// The response's Content-Type as sent.
   package let contentType: String?
-  /// The request's values of the headers that the response depends on, in the form of ``NewEntry/vary``; empty if there are none.
+  /// The request's values of the headers that the response depends on, in the form of ``EntryFields/vary``; empty if there are none.
   package let vary: [UInt8]
 }
 
 extension EntryDetails {
-  fileprivate init(_ entry: StoredEntry) {
+  init(_ entry: StoredEntry) {
     validators = Validators(etag: Self.text(entry.etag), lastModified: Self.text(entry.lastModified))
     contentType = Self.text(entry.contentType)
     vary = Array(entry.vary)
@@ -100,34 +67,43 @@ extension EntryDetails {
   }
 }
 
+extension Transaction {
+  /// The record of a key, regardless of its identity.
+  @inline(__always)
+  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? {
+    try value(of: key, in: tables.entries).flatMap(StoredEntry.init)
+  }
+
+  /// The blacklisted URL of a key, regardless of its identity.
+  func blacklistEntry(_ key: CacheKey) throws(CacheError) -> StoredBlacklistEntry? {
+    try value(of: key, in: tables.blacklist).flatMap(StoredBlacklistEntry.init)
+  }
+
+  func totals() throws(CacheError) -> Totals {
+    guard let bytes = try value(of: Totals.key, in: tables.totals) else { return Totals() }
+    guard let totals = Totals(stored: bytes) else { throw .damaged(path: path, reason: "its totals can't be read") }
+    return totals
+  }
+}
+
 /// Changes within one write transaction, valid during the call of ``ImageCache/write(_:)`` that provides it.
 ///
 /// Each call throws if the index fails; that error must end the whole transaction.
 package struct CacheWriter {
-  private let transaction: WriteTransaction
-  private let blacklistTTL: Duration?
-  private let expiry: ExpiryRule
+  let transaction: WriteTransaction
+  let blacklistTTL: Duration?
+  let expiry: ExpiryRule
   /// The time at which everything is stored, unless a run stores it.
   package let now: Timestamp
 
-  init(_ transaction: WriteTransaction, blacklistTTL: Duration?, expiry: ExpiryRule, now: Timestamp) {
-    self.transaction = transaction
-    self.blacklistTTL = blacklistTTL
-    self.expiry = expiry
-    self.now = now
-  }
-
-  /// Stores an image and replaces the one cached under its key.
-  package func store(_ entry: NewEntry, body: NewBody) throws(CacheError) { try store(entry, body: body, runStart: nil) }
-
-  /// The same for a run: the image's age counts from the run's start.
-  package func store(_ entry: NewEntry, body: NewBody, runStart: Timestamp?) throws(CacheError) {
-    try transaction.store(entry, body: body, at: storingTime(runStart, entry.freshness), accessedAt: now)
+  /// Stores an image and replaces the one cached under its key. If a run stores it, its age counts from the run's start, `runStart`.
+  package func store(_ fields: EntryFields, body: NewBody, runStart: Timestamp? = nil) throws(CacheError) {
+    try transaction.store(fields, body: body, at: storingTime(runStart, fields.head), accessedAt: now)
   }
 
   /// The moment from which the age of an image that a run stores counts: the run's start, or now if the server's freshness applies.
-  package func storingTime(_ runStart: Timestamp?, _ freshness: Freshness) -> Timestamp {
-    guard let runStart, !expiry.usesServerFreshness(StoredFreshness(freshness)) else { return now }
+  package func storingTime(_ runStart: Timestamp?, _ head: EntryHead) -> Timestamp {
+    guard let runStart, !expiry.usesServerFreshness(head.storedFreshness) else { return now }
     return min(runStart, now)
   }
 
@@ -135,17 +111,16 @@ package struct CacheWriter {
   @discardableResult
   package func raiseProof(
     of key: CacheKey,
-    identity: UnsafeRawBufferPointer,
+    identity: [UInt8],
     from read: EntryHead,
     to proof: NewProof
   ) throws(CacheError) -> Bool {
-    guard let entry = try entry(key, identity), entry.head.revision == read.revision else { return false }
-    var head = entry.head
-    guard head.proof < proof.depth else { return true }
-    head.proof = proof.depth
-    head.hasWarnings = proof.hasWarnings
-    head.image = proof.image
-    try transaction.replaceHead(of: key, entry, by: head)
+    guard let entry = try entry(key, identity), entry.revision == read.revision else { return false }
+    let old = entry.head
+    guard old.proof < proof.depth else { return true }
+    var new = EntryFields(entry, key: key)
+    (new.head.proof, new.head.hasWarnings, new.head.image) = (proof.depth, proof.hasWarnings, proof.image)
+    try transaction.replaceRecord(old, by: new)
     return true
   }
 
@@ -157,35 +132,37 @@ package struct CacheWriter {
   @discardableResult
   package func revalidate(
     _ key: CacheKey,
-    identity: UnsafeRawBufferPointer,
+    identity: [UInt8],
     from read: EntryHead,
     freshness: Freshness?,
     validators: Validators? = nil,
     runStart: Timestamp? = nil
   ) throws(CacheError) -> Bool {
-    guard let entry = try entry(key, identity), entry.head.revision == read.revision else { return false }
-    var head = entry.head
-    if let freshness { head.storedFreshness = StoredFreshness(freshness) }
+    guard let entry = try entry(key, identity), entry.revision == read.revision else { return false }
+    let old = entry.head
+    var new = EntryFields(entry, key: key)
+    if let freshness { new.head.storedFreshness = StoredFreshness(freshness) }
     // Another run that began later may have revalidated it before.
-    let time = storingTime(runStart, head.freshness)
-    head.storedAt = expiry.isFromFuture(head, at: now) ? time : max(head.storedAt, time)
-    head.accessedAt = now
-    try transaction.replaceRecord(of: key, entry, by: head, validators: validators)
+    let time = storingTime(runStart, new.head)
+    new.head.storedAt = expiry.isFromFuture(new.head, at: now) ? time : max(old.storedAt, time)
+    new.head.accessedAt = now
+    if let validators { new.update(validators) }
+    try transaction.replaceRecord(old, by: new)
     return true
   }
 
   /// The current record of an identity; nil if there is none.
-  package func head(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryHead? {
+  package func head(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryHead? {
     try entry(key, identity)?.head
   }
 
   /// The fields of an identity's record besides its head; nil if there is none.
-  package func details(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
+  package func details(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryDetails? {
     try entry(key, identity).map(EntryDetails.init)
   }
 
   /// Records that an image was used, unless that was recorded within the last hour.
-  package func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
+  package func touch(_ key: CacheKey, identity: [UInt8]) throws(CacheError) {
     guard let head = try head(of: key, identity: identity) else { return }
     try transaction.touch([EntryTouch(key, head)], at: now)
   }
@@ -200,7 +177,7 @@ package struct CacheWriter {
 
   /// Removes the entry of an identity with the hash `key`; returns whether there was one.
   @discardableResult
-  package func remove(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+  package func remove(_ key: CacheKey, identity: [UInt8]) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity) else { return false }
     try transaction.remove(key, entry.head)
     return true
@@ -208,26 +185,46 @@ package struct CacheWriter {
 
   /// Blacklists a failure, or counts it if the identity is blacklisted already. Returns whether it was new or had expired.
   ///
+  /// Neither the identity nor the URL for display may contain credentials.
+  ///
   /// - Parameters:
-  ///   - entry: the failure.
+  ///   - key: the hash of `identity`.
   ///   - moment: when the URL failed; nil, the default: now.
   ///   - runStart: the start of the run in which it failed, from which its time to live counts; nil, the default: from the failure.
   @discardableResult
   package func blacklist(
-    _ entry: NewBlacklistEntry,
+    _ key: CacheKey,
+    identity: [UInt8],
+    shownURL: [UInt8],
+    kind: FailureKind,
+    status: Int? = nil,
     at moment: Timestamp? = nil,
     runStart: Timestamp? = nil
   ) throws(CacheError) -> Bool {
-    try transaction.blacklist(entry, at: moment ?? now, runStart: runStart, for: blacklistTTL)
+    let moment = moment ?? now
+    let old = try transaction.blacklistEntry(key).flatMap { $0.identity.hasSameBytes(as: identity) ? $0.head : nil }
+    let head = BlacklistHead(
+      kind: kind,
+      status: status,
+      firstAt: old?.firstAt ?? moment,
+      lastAt: moment,
+      count: (old?.count ?? 0) == .max ? .max : (old?.count ?? 0) + 1,
+      expiresAt: blacklistTTL.map { (runStart ?? moment).advanced(by: $0) }
+    )
+    try transaction.blacklist(BlacklistRecord(key: key, head: head, identity: identity, shownURL: shownURL))
+    return old.map { ExpiryRule.isOver($0, at: moment, runStart: runStart) } ?? true
   }
 
   /// Removes an identity with the hash `key` from the blacklist; returns whether it was there.
   @discardableResult
-  package func unblacklist(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
-    try transaction.unblacklist(key, identity)
+  package func unblacklist(_ key: CacheKey, identity: [UInt8]) throws(CacheError) -> Bool {
+    let entry = try transaction.blacklistEntry(key)
+    guard entry?.identity.hasSameBytes(as: identity) == true else { return false }
+    try transaction.removeFromBlacklist(key)
+    return true
   }
 
-  private func entry(_ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> StoredEntry? {
+  private func entry(_ key: CacheKey, _ identity: [UInt8]) throws(CacheError) -> StoredEntry? {
     guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
     return entry
   }

@@ -1,4 +1,4 @@
-import Base
+package import Base
 
 /// The moment from which the age of an entry counts.
 public enum ExpiryBasis: Sendable, Hashable {
@@ -25,7 +25,7 @@ public enum FreshnessRule: Sendable, Hashable {
 /// nightly run requests entries that expire after a day each night. The server's freshness counts to the second in any case.
 ///
 /// An entry from the future was written while the clock was wrong, so its age is unknown and it counts as expired.
-struct ExpiryRule: Sendable {
+package struct ExpiryRule: Sendable {
   /// The difference from the planned start that schedulers may cause.
   private static let scheduleSlackMilliseconds: Int64 = 60_000
 
@@ -46,8 +46,9 @@ struct ExpiryRule: Sendable {
     minFreshMilliseconds = max(0, minFresh.wholeMilliseconds)
   }
 
-  /// When an entry with that head expires; nil: never. Entries that are always expired do so when they are stored.
-  func expiry(of head: EntryHead) -> Timestamp? {
+  /// When an entry with that head expires, without `minFresh`; nil: never. Entries with `no-cache` (RFC 9111, section 5.2.2.4), which are
+  /// always expired, do so when they are stored.
+  package func end(of head: EntryHead) -> Timestamp? {
     if isServers && head.storedFreshness.mustRevalidate { return head.storedAt }
     if let lifetime = ownLifetime(of: head) { return Self.sum(head.storedAt, lifetime) }
     return maxAgeMilliseconds.map { Self.sum(time(of: head), $0) }
@@ -58,7 +59,7 @@ struct ExpiryRule: Sendable {
   ///
   /// - Parameter runStart: the start of the run that looks up; nil if it isn't a run.
   @inline(__always)
-  func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp? = nil) -> Bool {
+  package func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp? = nil) -> Bool {
     if isFromFuture(head, at: now) || isServers && head.storedFreshness.mustRevalidate { return true }
     let soon = Self.sum(now, minFreshMilliseconds)
     if let lifetime = ownLifetime(of: head) {
@@ -85,7 +86,7 @@ struct ExpiryRule: Sendable {
 
   /// Whether an entry was stored, or used if that counts, after `now`; false if it never expires.
   @inline(__always)
-  func isFromFuture(_ head: EntryHead, at now: Timestamp) -> Bool {
+  package func isFromFuture(_ head: EntryHead, at now: Timestamp) -> Bool {
     guard Self.isFromFuture(head.storedAt, at: now) || basis == .access && Self.isFromFuture(head.accessedAt, at: now) else {
       return false
     }
@@ -126,11 +127,12 @@ struct ExpiryRule: Sendable {
     return sum(sum(runStart, minFresh), min(scheduleSlackMilliseconds, age / 100))
   }
 
-  /// Whether an expired entry may be used while it is revalidated (RFC 5861, section 3).
-  func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
+  /// Whether an expired entry may still be used at `now` while it is revalidated: the server allows it (`stale-while-revalidate`,
+  /// RFC 5861, section 3), that time hasn't passed, and the freshness rule is ``FreshnessRule/http``.
+  package func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
     let window = head.storedFreshness.staleWhileRevalidateMilliseconds
     guard isServers, window > 0, !head.storedFreshness.mustRevalidate, !isFromFuture(head, at: now) else { return false }
-    return expiry(of: head).map { now < Self.sum($0, window) } ?? true
+    return end(of: head).map { now < Self.sum($0, window) } ?? true
   }
 
   /// The lifetime that has precedence over `maxAge`.

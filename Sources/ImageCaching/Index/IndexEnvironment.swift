@@ -48,17 +48,19 @@ final class IndexEnvironment: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Calls `body` in a read transaction, with a flag for a deleted folder, whose entries don't count.
-  func read<R>(
-    _ body: (Transaction, Tables, _ isDeleted: Bool) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  /// Calls `body` in a read transaction.
+  func read<R>(_ body: (Transaction) throws(CacheError) -> R) throws(CacheError) -> R {
     let reader = try begin { environment in self.renewReader(of: environment) }
     defer {
       mdb_txn_reset(reader.pointer)
       idleReaders.withLock { $0.append(reader) }
       gate.unlock()
     }
-    return try body(Transaction(handle: reader.pointer, path: folder.path), tables, isDeleted)
+    return try body(Transaction(handle: reader.pointer, tables: tables, path: folder.path, isDeleted: isDeleted))
+  }
+
+  func totals() throws(CacheError) -> Totals {
+    try read { (transaction) throws(CacheError) in try transaction.totals() }
   }
 
   private func renewReader(of environment: OpaquePointer) -> (Int32, ReadHandle?) {
@@ -78,10 +80,7 @@ final class IndexEnvironment: @unchecked Sendable {
   /// Calls `body` in a write transaction, then commits and syncs; if `body` or the commit fails, nothing changes.
   ///
   /// With `delaysReuse`, the pages that it frees may be kept until ``reusePages()``, since other commits follow soon.
-  func write<R>(
-    delaysReuse: Bool = false,
-    _ body: (WriteTransaction) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func write<R>(delaysReuse: Bool = false, _ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
     if isReadOnly { throw .readOnly(path: folder.path) }
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
     let writer = try begin { environment in
@@ -106,7 +105,7 @@ final class IndexEnvironment: @unchecked Sendable {
     let result: R
     let transaction: WriteTransaction
     do throws(CacheError) {
-      transaction = try WriteTransaction(Transaction(handle: handle, path: folder.path), tables, folder)
+      transaction = try WriteTransaction(Transaction(handle: handle, tables: tables, path: folder.path), folder)
       result = try body(transaction)
       try transaction.finish()
       if isDeleted { throw .deleted(path: folder.path) }
@@ -201,10 +200,8 @@ final class IndexEnvironment: @unchecked Sendable {
       guard let environment = handle else { return }
       let code = mdb_env_set_mapsize(environment, 0)
       // Without a map the environment can't be used at all.
-      guard code == MDB_SUCCESS else {
-        close()
-        throw indexError(code, path: folder.path)
-      }
+      if code != MDB_SUCCESS { close() }
+      try checkIndex(code, path: folder.path)
     }
   }
 
@@ -213,8 +210,7 @@ final class IndexEnvironment: @unchecked Sendable {
     gate.lockShared()
     defer { gate.unlock() }
     guard let handle else { return }
-    let code = mdb_reader_check(handle, nil)
-    guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
+    try checkIndex(mdb_reader_check(handle, nil), path: folder.path)
   }
 
   /// The size of the index on disk, in bytes.
@@ -245,11 +241,26 @@ final class IndexEnvironment: @unchecked Sendable {
     if isReadOnly { throw .readOnly(path: folder.path) }
     try gate.alone { () throws(CacheError) in
       guard let environment = handle, !isDeleted else { throw .deleted(path: folder.path) }
-      try IndexCompaction.writeCopy(of: environment, in: folder)
+      try writeCompactedCopy(of: environment)
       close()
-      try IndexCompaction.replaceIndex(in: folder)
+      // The lock file counts transactions that the copy doesn't have.
+      try folder.move(Self.compactedName, to: CacheFolder.indexName)
+      try folder.remove(CacheFolder.indexLockName)
+      try folder.synchronize(".")
       try reopen()
     }
+  }
+
+  private static let compactedName = "index.mdb.compacted"
+
+  /// Writes a copy next to the index, without its free pages, which LMDB never returns to the file system, and syncs it.
+  private func writeCompactedCopy(of environment: OpaquePointer) throws(CacheError) {
+    try folder.remove(Self.compactedName)
+    guard let draft = try folder.open(Self.compactedName, O_RDWR | O_CREAT | O_EXCL) else { throw .deleted(path: folder.path) }
+    let code = mdb_env_copyfd2(environment, draft.number, UInt32(MDB_CP_COMPACT))
+    if code != MDB_SUCCESS { try folder.remove(Self.compactedName) }
+    try checkIndex(code, path: folder.path)
+    guard fsync(draft.number) == 0 else { throw folder.writeError(errno) }
   }
 
   /// Replaces the index by an empty one, while no other process and no transaction of ours uses it.
@@ -277,8 +288,9 @@ final class IndexEnvironment: @unchecked Sendable {
   func freeBodies(of heads: [(CacheKey, EntryHead)], atLeast byteCount: Int) throws(CacheError) -> Bool {
     var freed = 0
     for (key, head) in heads where head.isBlob && freed < byteCount {
-      let name = BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder)
-      if unlinkat(folder.descriptor.number, name, 0) == 0 { freed += Int(clamping: min(head.bodySize, UInt64(byteCount))) }
+      if unlinkat(folder.descriptor.number, BlobFolder.fileName(key, head), 0) == 0 {
+        freed += Int(clamping: min(head.bodySize, UInt64(byteCount)))
+      }
     }
     if freed > 0 { return true }
     let inline = heads.map(\.1).filter { !$0.isBlob }
@@ -294,16 +306,16 @@ final class IndexEnvironment: @unchecked Sendable {
     try gate.alone { () throws(CacheError) in
       guard let handle, !isDeleted else { throw .deleted(path: folder.path) }
       var begun: OpaquePointer?
-      let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun)
-      guard code == MDB_SUCCESS, let begun else { throw indexError(code, path: folder.path) }
+      try checkIndex(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), path: folder.path)
+      guard let begun else { return false }
       defer { mdb_txn_abort(begun) }
       var statistics = MDB_stat()
       mdb_env_stat(handle, &statistics)
-      let transaction = Transaction(handle: begun, path: folder.path)
+      let transaction = Transaction(handle: begun, tables: tables, path: folder.path)
       var freed = 0
       for head in heads where freed < byteCount {
-        let body = try head.withBodyKey { (key) throws(CacheError) in try transaction.value(of: key, in: tables.bodies) }
-        guard let range = body.flatMap({ IndexCompaction.restOfBody($0, pageSize: Int(statistics.ms_psize)) }) else { continue }
+        let body = try transaction.value(of: head.bodyKey, in: tables.bodies)
+        guard let range = body.flatMap({ IndexPages.restOfBody($0, pageSize: Int(statistics.ms_psize)) }) else { continue }
         if system_punch_hole(index, off_t(range.lowerBound), off_t(range.count)) == 0 { freed += range.count }
       }
       return freed > 0
@@ -327,71 +339,37 @@ final class IndexEnvironment: @unchecked Sendable {
   }
 }
 
-/// The environments that this process has open: one per folder, regardless of its path, counted by users.
-enum EnvironmentRegistry {
-  private struct Registered {
-    let environment: IndexEnvironment
-    var users: Int
+/// Delays the reuse of index pages that commits have freed, by a read transaction that keeps an older state.
+///
+/// A commit of new images changes about two pages of tables for each of them, and LMDB writes each changed page elsewhere: into gaps that
+/// the commits just before left, page by page. Reused later, gaps have grown together, and a disk writes a run of pages nearly as fast as
+/// a single one.
+private struct PageReuse {
+  /// Images that may be stored until pages are reused; their pages take about 32 MB at most.
+  private static let imageLimit: UInt64 = 4096
+  /// The same for commits, since not all of them store images.
+  private static let commitLimit = 16
+
+  private var reader: OpaquePointer?
+  private var images: UInt64 = 0
+  private var commits = 0
+
+  /// Begins a delay, unless there is one. The environment's gate must be held.
+  mutating func delay(in environment: IndexEnvironment) {
+    // Without a free slot for readers, pages are reused at once.
+    if reader == nil { mdb_txn_begin(environment.handle, nil, UInt32(MDB_RDONLY), &reader) }
   }
 
-  // Both opening and closing hold this lock, since two environments on the same file must never exist at once.
-  private static let registered = Mutex<[FolderIdentity: Registered]>([:])
-
-  /// The environment of a folder, opened if necessary; release it with ``close(_:)``.
-  static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
-    try registered.withLock { (list) throws(CacheError) -> IndexEnvironment in
-      if access == .readWrite { try prepare(folder) }
-      if let known = list[folder.id] {
-        if access == .readWrite && known.environment.isReadOnly {
-          throw .cannotWrite(path: folder.path, reason: "it is already open read-only in this process")
-        }
-        list[folder.id]?.users += 1
-        return known.environment
-      }
-      let environment = try openNew(folder, access: access)
-      list[folder.id] = Registered(environment: environment, users: 1)
-      return environment
-    }
+  /// Counts a commit and its images. The pages of removed bodies are needed at once, so they end the delay, too.
+  mutating func count(_ stored: UInt64, freesBodies: Bool) {
+    images += stored
+    commits += 1
+    if freesBodies || images >= Self.imageLimit || commits >= Self.commitLimit { end() }
   }
 
-  /// Releases an environment; the last user closes it.
-  static func close(_ environment: IndexEnvironment) {
-    registered.withLock { list in
-      guard var known = list.removeValue(forKey: environment.folder.id) else { return }
-      known.users -= 1
-      if known.users > 0 { list[environment.folder.id] = known } else { environment.close() }
-    }
-  }
-
-  private static func prepare(_ folder: CacheFolder) throws(CacheError) {
-    try folder.checkWritable()
-    try FolderMarks.prepare(folder)
-    try BlobFolder(folder).prepare()
-  }
-
-  private static func openNew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
-    try FolderMarks.checkVersion(of: folder)
-    do throws(CacheError) {
-      return try openLocked(folder, access: access)
-    } catch {
-      guard access == .readOnly, case .cannotOpen = error else { throw error }
-      return try openUnlocked(folder)
-    }
-  }
-
-  private static func openLocked(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
-    let useLock = try UseLock.take(folder, access: access)
-    if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
-    let index = try OpenedIndex(folder, access: access)
-    let environment = IndexEnvironment(index, folder: folder, useLock: useLock)
-    // Sync the folder even if another process created the files: commits are durable only if the files' names are.
-    if access == .readWrite { try folder.synchronize(".") }
-    return environment
-  }
-
-  /// Opens an index whose lock file this user may not write: then no process that could write it may have the folder open.
-  private static func openUnlocked(_ folder: CacheFolder) throws(CacheError) -> IndexEnvironment {
-    let useLock = try UseLock.take(folder, access: .readOnly, alone: true)
-    return IndexEnvironment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)
+  /// Lets all pages be reused.
+  mutating func end() {
+    if let reader { mdb_txn_abort(reader) }
+    (reader, images, commits) = (nil, 0, 0)
   }
 }

@@ -1,109 +1,75 @@
 import CLMDB
 import Platform
 import Base
+import Synchronization
 
-/// Compacts an index by copying it without its free pages, which LMDB never returns to the file system.
-enum IndexCompaction {
-  private static let draftName = "index.mdb.compacted"
-
-  /// Writes a compacted copy next to the index and syncs it.
-  static func writeCopy(of environment: OpaquePointer, in folder: CacheFolder) throws(CacheError) {
-    try folder.remove(draftName)
-    guard let draft = try folder.open(draftName, O_RDWR | O_CREAT | O_EXCL) else { throw .deleted(path: folder.path) }
-    let code = mdb_env_copyfd2(environment, draft.number, UInt32(MDB_CP_COMPACT))
-    guard code == MDB_SUCCESS else {
-      try folder.remove(draftName)
-      throw indexError(code, path: folder.path)
-    }
-    guard fsync(draft.number) == 0 else { throw folder.writeError(errno) }
-  }
-
-  /// Replaces the index by the copy; the environment must be closed. The lock file is removed too, since it counts transactions
-  /// that the copy doesn't have.
-  static func replaceIndex(in folder: CacheFolder) throws(CacheError) {
-    try folder.move(draftName, to: CacheFolder.indexName)
-    try folder.remove(CacheFolder.indexLockName)
-    try folder.synchronize(".")
-  }
-
-  /// The bytes of the file that a long value takes beyond its first page, whose head LMDB reads when it removes the value. nil if the
-  /// value has no such pages.
-  ///
-  /// Layouts are those of `MDB_page` of LMDB 0.9 on 64-bit machines: a value on pages of its own follows the head of the first one.
-  static func restOfBody(_ value: UnsafeRawBufferPointer, pageSize: Int) -> Range<Int>? {
-    let (headByteCount, ownPages): (Int, UInt16) = (16, 4)
-    guard let start = value.baseAddress, pageSize > 0, value.count > pageSize else { return nil }
-    let head = UnsafeRawBufferPointer(start: start - headByteCount, count: headByteCount)
-    guard Int(bitPattern: head.baseAddress) % pageSize == 0, head.littleEndian(at: 10, as: UInt16.self) == ownPages else {
-      return nil
-    }
-    let (pages, page) = (Int(head.littleEndian(at: 12, as: UInt32.self)), head.littleEndian(at: 0, as: UInt64.self))
-    guard pages > 1, (value.count + headByteCount + pageSize - 1) / pageSize == pages, page < UInt64(Int.max / pageSize - pages)
-    else {
-      return nil
-    }
-    return (Int(page) + 1) * pageSize..<(Int(page) + pages) * pageSize
-  }
-}
-
-/// The free pages of an LMDB data file, read without mapping it, from the tree whose root the meta page names.
+/// The pages of an LMDB data file (data format 1, of LMDB 0.9 on 64-bit machines), whose numbers its API doesn't expose.
 ///
-/// A transaction may allocate pages at the end of the file and free them before it commits. They count as pages of the file but
-/// were never written, so a process that dies right after its commit leaves an intact file that is shorter than its meta page says.
-/// The layouts are those of `MDB_page`, `MDB_node` and `MDB_ID2L` of LMDB 0.9 on 64-bit machines.
-struct IndexFreePages {
-  private static let headerByteCount = 16
-  private static let nodeHeaderByteCount = 8
-  private static let (branch, leaf): (UInt16, UInt16) = (1, 2)
-  private static let bigData: UInt16 = 1
-  /// Deeper than any tree of free pages, to detect loops.
+/// They are read without mapping the file, which would be fatal if it is truncated. Unexpected contents count as unreadable.
+///
+/// | offset in a page | type | |
+/// |---|---|---|
+/// | 0 | u64 | its number |
+/// | 10 | u16 | flags: 1 branch, 2 leaf, 4 pages of one long value |
+/// | 12 | u16 | end of the offsets of nodes; for a long value, a u32: its number of pages |
+/// | 16 | u16 … | offsets of nodes |
+///
+/// | offset in a node | type | |
+/// |---|---|---|
+/// | 0, 2, 4 | u16 each | in a branch, the number of a page; in a leaf, the size of the value, a u32, and flags: 1 a long value |
+/// | 6 | u16 | the length of the key, which follows; then the value, or the number of its first page |
+struct IndexPages {
+  private static let (branch, leaf, ownPages): (UInt16, UInt16, UInt16) = (1, 2, 4)
+  private static let longValue: UInt16 = 1
+  private static let (headByteCount, nodeHeadByteCount) = (16, 8)
+  /// Deeper than any tree, to detect loops.
   private static let maximumDepth = 16
+  /// Offsets in a table's record (`MDB_db`): its depth, a u16, and its root, a u64.
+  private static let (depthOffset, rootOffset, recordByteCount) = (6, 40, 48)
+  /// The table of tables.
+  private static let mainTable: MDB_dbi = 1
+  /// LMDB takes the system's page size.
+  static let usualByteCount = 4096
 
+  /// An open descriptor of the file.
   let file: Int32
-  let pageSize: Int
+  var pageSize = usualByteCount
 
-  /// Whether all pages of `range` are free according to the tree at `root`; false if the tree can't be read.
-  func contain(_ range: Range<Int>, root: Int) -> Bool {
-    var missing = Set(range)
-    return collect(root, depth: 0, &missing) && missing.isEmpty
-  }
+  private struct Page {
+    let bytes: [UInt8]
+    let isBranch: Bool
+    /// The offsets of its nodes.
+    let nodes: [Int]
 
-  /// Removes the free pages that a subtree lists from `missing`; false if it can't be read.
-  private func collect(_ page: Int, depth: Int, _ missing: inout Set<Int>) -> Bool {
-    guard depth < Self.maximumDepth, let bytes = read(pageSize, at: page) else { return false }
-    return bytes.withUnsafeBytes { bytes in
-      let flags = bytes.littleEndian(at: 10, as: UInt16.self)
-      let nodes = (Int(bytes.littleEndian(at: 12, as: UInt16.self)) - Self.headerByteCount) / 2
-      guard nodes >= 0, Self.headerByteCount + 2 * nodes <= pageSize, flags & (Self.branch | Self.leaf) != 0 else { return false }
-      return (0..<nodes).allSatisfy { node in
-        let offset = Int(bytes.littleEndian(at: Self.headerByteCount + 2 * node, as: UInt16.self))
-        guard offset + Self.nodeHeaderByteCount <= pageSize else { return false }
-        let low =
-          Int(bytes.littleEndian(at: offset, as: UInt16.self)) | Int(bytes.littleEndian(at: offset + 2, as: UInt16.self)) << 16
-        let nodeFlags = bytes.littleEndian(at: offset + 4, as: UInt16.self)
-        if flags & Self.branch != 0 { return collect(low | Int(nodeFlags) << 32, depth: depth + 1, &missing) }
-        let data = offset + Self.nodeHeaderByteCount + Int(bytes.littleEndian(at: offset + 6, as: UInt16.self))
-        guard nodeFlags & Self.bigData != 0 else {
-          guard data + low <= pageSize else { return false }
-          return take(UnsafeRawBufferPointer(rebasing: bytes[data..<data + low]), &missing)
-        }
-        guard data + 8 <= pageSize else { return false }
-        let first = Int(truncatingIfNeeded: bytes.littleEndian(at: data, as: UInt64.self))
-        guard let list = read(low, at: first, from: Self.headerByteCount) else { return false }
-        return list.withUnsafeBytes { take($0, &missing) }
+    func number<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> Int {
+      Int(truncatingIfNeeded: bytes.withUnsafeBytes { $0.littleEndian(at: offset, as: T.self) })
+    }
+
+    /// The three numbers of a node.
+    func parts(of node: Int) -> (Int, Int, Int) {
+      (number(at: node, as: UInt16.self), number(at: node + 2, as: UInt16.self), number(at: node + 4, as: UInt16.self))
+    }
+
+    /// The pages below a branch.
+    var children: [Int] {
+      nodes.map { node in
+        let (low, middle, high) = parts(of: node)
+        return low | middle << 16 | high << 32
       }
     }
   }
 
-  /// Removes the pages of a list from `missing`: a count, followed by page numbers.
-  private func take(_ list: UnsafeRawBufferPointer, _ missing: inout Set<Int>) -> Bool {
-    guard list.count >= 8 else { return false }
-    let count = list.littleEndian(at: 0, as: UInt64.self)
-    guard count <= UInt64(list.count / 8 - 1) else { return false }
-    for index in 0..<Int(count) {
-      missing.remove(Int(truncatingIfNeeded: list.littleEndian(at: 8 + 8 * index, as: UInt64.self)))
+  /// A page of a tree; nil if it can't be read.
+  private func page(_ number: Int) -> Page? {
+    guard let bytes = read(pageSize, at: number) else { return nil }
+    return bytes.withUnsafeBytes { raw in
+      let flags = raw.littleEndian(at: 10, as: UInt16.self)
+      let end = Int(raw.littleEndian(at: 12, as: UInt16.self))
+      guard flags & (Self.branch | Self.leaf) != 0, (Self.headByteCount...pageSize).contains(end) else { return nil }
+      let nodes = stride(from: Self.headByteCount, to: end - 1, by: 2).map { Int(raw.littleEndian(at: $0, as: UInt16.self)) }
+      guard nodes.allSatisfy({ $0 >= end && $0 + Self.nodeHeadByteCount <= pageSize }) else { return nil }
+      return Page(bytes: bytes, isBranch: flags & Self.branch != 0, nodes: nodes)
     }
-    return true
   }
 
   /// The bytes of one or more consecutive pages; nil if the file ends before them.
@@ -111,7 +77,166 @@ struct IndexFreePages {
     let (offset, overflow) = page.multipliedReportingOverflow(by: pageSize)
     guard !overflow, page > 0, offset < .max - start, count <= 1 << 30 else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
-    let got = uninterrupted { pread(file, &bytes, count, off_t(offset + start)) }
+    let got = bytes.withUnsafeMutableBytes { readAll(file, at: UInt64(offset + start), into: $0) }
     return got == count ? bytes : nil
   }
+
+  // MARK: Tables
+
+  /// The ascending numbers of the pages that hold a table's values, as of `transaction`; empty if unknown.
+  func leaves(of table: StaticString, in transaction: Transaction) throws(CacheError) -> [Int] {
+    guard let record = try transaction.value(of: table, in: Self.mainTable), record.count == Self.recordByteCount else {
+      return []
+    }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { return [] }
+    let pageCount = Int(status.st_size) / pageSize
+    let depth = Int(record.littleEndian(at: Self.depthOffset, as: UInt16.self))
+    guard (1...Self.maximumDepth).contains(depth) else { return [] }
+    var level = [Int(truncatingIfNeeded: record.littleEndian(at: Self.rootOffset, as: UInt64.self))]
+    for _ in 1..<depth {
+      for page in level where page < pageCount { system_will_need(file, off_t(page * pageSize), off_t(pageSize)) }
+      var children: [Int] = []
+      for number in level {
+        guard let page = page(number), page.isBranch else { return [] }
+        children += page.children
+      }
+      level = children.sorted()
+    }
+    return level.allSatisfy((0..<pageCount).contains) ? level : []
+  }
+
+  // MARK: Free pages
+
+  /// Whether all pages of `range` are free according to the tree at `root`; false if the tree can't be read.
+  func areFree(_ range: Range<Int>, root: Int) -> Bool {
+    var missing = Set(range)
+    return removeFree(below: root, depth: 0, from: &missing) && missing.isEmpty
+  }
+
+  private func removeFree(below number: Int, depth: Int, from missing: inout Set<Int>) -> Bool {
+    guard depth < Self.maximumDepth, let page = page(number) else { return false }
+    if page.isBranch { return page.children.allSatisfy { removeFree(below: $0, depth: depth + 1, from: &missing) } }
+    return page.nodes.allSatisfy { node in
+      let (low, high, flags) = page.parts(of: node)
+      let byteCount = low | high << 16
+      let start = node + Self.nodeHeadByteCount + page.number(at: node + 6, as: UInt16.self)
+      if UInt16(flags) & Self.longValue == 0 {
+        return start + byteCount <= pageSize && Self.remove(page.bytes[start..<start + byteCount], from: &missing)
+      }
+      guard start + 8 <= pageSize else { return false }
+      let list = read(byteCount, at: page.number(at: start, as: UInt64.self), from: Self.headByteCount)
+      return list.map { Self.remove($0[...], from: &missing) } ?? false
+    }
+  }
+
+  /// Removes the pages of a list (`MDB_ID2L`): a count, followed by page numbers. False if it isn't one.
+  private static func remove(_ list: ArraySlice<UInt8>, from missing: inout Set<Int>) -> Bool {
+    list.withUnsafeBytes { list in
+      guard list.count >= 8 else { return false }
+      let count = list.littleEndian(at: 0, as: UInt64.self)
+      guard count <= UInt64(list.count / 8 - 1) else { return false }
+      for index in 0..<Int(count) {
+        missing.remove(Int(truncatingIfNeeded: list.littleEndian(at: 8 + 8 * index, as: UInt64.self)))
+      }
+      return true
+    }
+  }
+
+  // MARK: Long values
+
+  /// The bytes of the file that a mapped long value takes beyond its first page, whose head LMDB reads when it removes the value. nil if
+  /// the value has no such pages.
+  static func restOfBody(_ value: UnsafeRawBufferPointer, pageSize: Int) -> Range<Int>? {
+    guard let start = value.baseAddress, pageSize > 0, value.count > pageSize else { return nil }
+    let head = UnsafeRawBufferPointer(start: start - headByteCount, count: headByteCount)
+    guard Int(bitPattern: head.baseAddress) % pageSize == 0, head.littleEndian(at: 10, as: UInt16.self) == ownPages else {
+      return nil
+    }
+    let (pages, page) = (Int(head.littleEndian(at: 12, as: UInt32.self)), head.littleEndian(at: 0, as: UInt64.self))
+    guard pages > 1, (value.count + headByteCount + pageSize - 1) / pageSize == pages, page < UInt64(Int.max / pageSize - pages)
+    else { return nil }
+    return (Int(page) + 1) * pageSize..<(Int(page) + pages) * pageSize
+  }
+}
+
+/// Reads the index pages of records ahead of many look-ups, on its own thread, until it is released.
+///
+/// Keys are hashes, so look-ups touch pages all over the file, one after another. If those aren't in memory, as after a reboot, a
+/// look-up waits for each; this thread requests many at once, in file order. It doesn't read bodies.
+package final class IndexReadAhead: Sendable {
+  /// Reading ahead doesn't help with smaller indexes.
+  static let leastByteCount = 16 << 20
+  /// The number of pages requested at once before waiting for them: 4 MiB.
+  private static let pagesInPiece = 1024
+  /// The number of sampled pages that show whether the index is in memory.
+  private static let sampleCount = 256
+
+  private final class Stop: Sendable {
+    let isSet = Atomic(false)
+  }
+
+  private let stop = Stop()
+
+  /// Nil if the index is small, or if the system can't start a thread.
+  init?(_ environment: IndexEnvironment) {
+    guard environment.indexDiskBytes >= Self.leastByteCount else { return nil }
+    do throws(ThreadError) {
+      _ = try WorkerThread(name: "read-ahead") { [stop] in Self.run(environment, stop) }
+    } catch {
+      return nil
+    }
+  }
+
+  deinit { stop.isSet.store(true, ordering: .relaxed) }
+
+  private static func run(_ environment: IndexEnvironment, _ stop: Stop) {
+    guard let file = environment.duplicateOfIndex() else { return }
+    // Ignore errors: the look-ups will report them.
+    guard
+      let pages = try? environment.read({ (transaction) throws(CacheError) in
+        try IndexPages(file: file.number).leaves(of: "entries", in: transaction)
+      }), let last = pages.last, let map = MappedIndex(file, pageCount: last + 1)
+    else { return }
+    let sample = stride(from: 0, to: pages.count, by: max(1, pages.count / sampleCount)).map { pages[$0] }
+    guard sample.contains(where: { !map.isInMemory($0) }) else { return }
+    var start = 0
+    while start < pages.count, !stop.isSet.load(ordering: .relaxed) {
+      let piece = pages[start..<min(start + pagesInPiece, pages.count)]
+      for page in piece { map.request(page) }
+      // Limit requests to one piece, so that pages of look-ups don't queue behind all of them.
+      if let last = piece.last { Self.wait(for: last, file) }
+      start = piece.endIndex
+    }
+  }
+
+  private static func wait(for page: Int, _ file: borrowing FileDescriptor) {
+    var byte: UInt8 = 0
+    _ = uninterrupted { pread(file.number, &byte, 1, off_t(page * IndexPages.usualByteCount)) }
+  }
+}
+
+extension ImageCache {
+  /// Starts reading the index ahead for many look-ups, until the returned object is released. Nil if that wouldn't help.
+  package func readAhead() -> IndexReadAhead? { IndexReadAhead(environment) }
+}
+
+/// A separate map of the index, used only for advice to the system.
+private struct MappedIndex: ~Copyable {
+  private static let pageSize = IndexPages.usualByteCount
+  private let start: UnsafeMutableRawPointer
+  private let byteCount: Int
+
+  /// Nil if there is no address space for it.
+  init?(_ file: borrowing FileDescriptor, pageCount: Int) {
+    byteCount = pageCount * Self.pageSize
+    guard let start = mmap(nil, byteCount, PROT_READ, MAP_SHARED, file.number, 0), start != MAP_FAILED else { return nil }
+    self.start = start
+  }
+
+  deinit { munmap(start, byteCount) }
+
+  func isInMemory(_ page: Int) -> Bool { system_is_resident(start + page * Self.pageSize, Self.pageSize) != 0 }
+
+  func request(_ page: Int) { madvise(start + page * Self.pageSize, Self.pageSize, MADV_WILLNEED) }
 }

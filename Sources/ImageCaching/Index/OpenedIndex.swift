@@ -1,6 +1,7 @@
 import CLMDB
 import Platform
 import Base
+import Synchronization
 
 /// A newly opened LMDB environment with its tables.
 struct OpenedIndex {
@@ -51,8 +52,7 @@ struct OpenedIndex {
     do throws(CacheError) {
       // Once LMDB has opened the file, no other process is creating it, and only its first pages have been accessed.
       try IndexFile.checkLength(in: folder)
-      let code = mdb_reader_check(handle, nil)
-      guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
+      try checkIndex(mdb_reader_check(handle, nil), path: folder.path)
       tables = try Self.openTables(handle, folder, access: access)
     } catch {
       mdb_env_close(handle)
@@ -80,10 +80,8 @@ struct OpenedIndex {
       if code == MDB_SUCCESS { code = mdb_env_set_mapsize(created, mapByteCount) }
       if code == MDB_SUCCESS { code = mdb_env_set_maxreaders(created, readerLimit) }
       if code == MDB_SUCCESS { code = mdb_env_set_maxdbs(created, Tables.count) }
-      if code == MDB_SUCCESS {
-        let all = flags | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOSUBDIR
-        code = mdb_env_open(created, folder.path(of: CacheFolder.indexName), UInt32(all), 0o644)
-      }
+      let all = flags | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOSUBDIR
+      if code == MDB_SUCCESS { code = mdb_env_open(created, folder.path(of: CacheFolder.indexName), UInt32(all), 0o644) }
       if code == MDB_SUCCESS {
         opened = created
         return code
@@ -99,36 +97,32 @@ struct OpenedIndex {
     _ folder: CacheFolder,
     access: ImageCache.Access
   ) throws(CacheError) -> Tables {
-    if let tables = try openTables(environment, folder, flags: 0, transactionFlags: MDB_RDONLY) { return tables }
+    if let tables = try openTables(environment, folder, creates: false) { return tables }
     // The tables are missing if the process that created the index died before its first commit.
     guard access == .readWrite else { throw .missing(path: folder.path) }
-    guard let tables = try openTables(environment, folder, flags: MDB_CREATE, transactionFlags: 0) else {
+    guard let tables = try openTables(environment, folder, creates: true) else {
       throw .damaged(path: folder.path, reason: "a table of the index is missing")
     }
     return tables
   }
 
-  private static func openTables(
-    _ environment: OpaquePointer,
-    _ folder: CacheFolder,
-    flags: Int32,
-    transactionFlags: Int32
-  ) throws(CacheError) -> Tables? {
+  private static func openTables(_ environment: OpaquePointer, _ folder: CacheFolder, creates: Bool) throws(CacheError) -> Tables?
+  {
     var begun: OpaquePointer?
-    var code = mdb_txn_begin(environment, nil, UInt32(transactionFlags), &begun)
+    let code = mdb_txn_begin(environment, nil, creates ? 0 : UInt32(MDB_RDONLY), &begun)
     // The first reader of a process locks the byte of its process ID; only a process with the same ID can hold that lock.
     if code == EAGAIN || code == EACCES { throw .foreignProcessNamespace(path: folder.path) }
-    guard code == MDB_SUCCESS, let transaction = begun else { throw indexError(code, path: folder.path) }
+    try checkIndex(code, path: folder.path)
+    guard let transaction = begun else { return nil }
     let tables: Tables?
     do throws(CacheError) {
-      tables = try Tables(Transaction(handle: transaction, path: folder.path), flags: flags)
+      tables = try Tables(transaction, flags: creates ? MDB_CREATE : 0, path: folder.path)
     } catch {
       mdb_txn_abort(transaction)
       throw error
     }
     // Handles outlive their transaction only if it commits.
-    code = mdb_txn_commit(transaction)
-    guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
+    try checkIndex(mdb_txn_commit(transaction), path: folder.path)
     return tables
   }
 
@@ -139,6 +133,75 @@ struct OpenedIndex {
     case EAGAIN: .foreignProcessNamespace(path: folder.path)
     default: indexError(code, path: folder.path)
     }
+  }
+}
+
+/// The environments that this process has open: one per folder, regardless of its path, counted by users.
+enum EnvironmentRegistry {
+  private struct Registered {
+    let environment: IndexEnvironment
+    var users: Int
+  }
+
+  // Both opening and closing hold this lock, since two environments on the same file must never exist at once.
+  private static let registered = Mutex<[FolderIdentity: Registered]>([:])
+
+  /// The environment of a folder, opened if necessary; release it with ``close(_:)``.
+  static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
+    try registered.withLock { (list) throws(CacheError) -> IndexEnvironment in
+      if access == .readWrite { try prepare(folder) }
+      if let known = list[folder.id] {
+        if access == .readWrite && known.environment.isReadOnly {
+          throw .cannotWrite(path: folder.path, reason: "it is already open read-only in this process")
+        }
+        list[folder.id]?.users += 1
+        return known.environment
+      }
+      let environment = try openNew(folder, access: access)
+      list[folder.id] = Registered(environment: environment, users: 1)
+      return environment
+    }
+  }
+
+  /// Releases an environment; the last user closes it.
+  static func close(_ environment: IndexEnvironment) {
+    registered.withLock { list in
+      guard var known = list.removeValue(forKey: environment.folder.id) else { return }
+      known.users -= 1
+      if known.users > 0 { list[environment.folder.id] = known } else { environment.close() }
+    }
+  }
+
+  private static func prepare(_ folder: CacheFolder) throws(CacheError) {
+    try folder.checkWritable()
+    try FolderMarks.prepare(folder)
+    try BlobFolder(folder).prepare()
+  }
+
+  private static func openNew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
+    try FolderMarks.checkVersion(of: folder)
+    do throws(CacheError) {
+      return try openLocked(folder, access: access)
+    } catch {
+      guard access == .readOnly, case .cannotOpen = error else { throw error }
+      return try openUnlocked(folder)
+    }
+  }
+
+  private static func openLocked(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
+    let useLock = try UseLock.take(folder, access: access)
+    if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
+    let index = try OpenedIndex(folder, access: access)
+    let environment = IndexEnvironment(index, folder: folder, useLock: useLock)
+    // Sync the folder even if another process created the files: commits are durable only if the files' names are.
+    if access == .readWrite { try folder.synchronize(".") }
+    return environment
+  }
+
+  /// Opens an index whose lock file this user may not write: then no process that could write it may have the folder open.
+  private static func openUnlocked(_ folder: CacheFolder) throws(CacheError) -> IndexEnvironment {
+    let useLock = try UseLock.take(folder, access: .readOnly, alone: true)
+    return IndexEnvironment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)
   }
 }
 
@@ -169,10 +232,12 @@ enum IndexFile {
     let actual = Int(file.status?.st_size ?? first.st_size)
     let (expected, overflow) = (newest.lastPage &+ 1).multipliedReportingOverflow(by: pageSize)
     if metas.count == 2, !overflow, actual < expected, actual >= 2 * pageSize {
-      let free = IndexFreePages(file: file.number, pageSize: pageSize)
-      // The list of free pages takes 8 bytes for each.
+      // A transaction may allocate pages at the end of the file and free them before it commits. They count as pages of the file but
+      // were never written, so a process that dies right after its commit leaves an intact file that is shorter than its meta page
+      // says. The list of free pages takes 8 bytes for each.
+      let pages = IndexPages(file: file.number, pageSize: pageSize)
       if newest.lastPage < actual / pageSize + actual / 8,
-        free.contain(actual / pageSize..<newest.lastPage + 1, root: newest.freeRoot)
+        pages.areFree(actual / pageSize..<newest.lastPage + 1, root: newest.freeRoot)
       {
         return
       }
@@ -217,10 +282,22 @@ enum IndexFile {
     let mapByteCount: UInt64
     /// The trees of free pages and of tables.
     let trees: [(flags: UInt16, depth: UInt16, root: UInt64)]
-    /// The root of the tree of free pages.
-    let freeRoot: Int
     let lastPage: Int
     let transaction: UInt64
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+      version = bytes.littleEndian(at: 20)
+      mapByteCount = bytes.littleEndian(at: 32)
+      pageSize = Int(bytes.littleEndian(at: 40, as: UInt32.self))
+      trees = [40, 88].map {
+        (bytes.littleEndian(at: $0 + 4), bytes.littleEndian(at: $0 + 6), bytes.littleEndian(at: $0 + 40))
+      }
+      lastPage = Int(truncatingIfNeeded: bytes.littleEndian(at: 136, as: UInt64.self))
+      transaction = bytes.littleEndian(at: 144)
+    }
+
+    /// The root of the tree of free pages.
+    var freeRoot: Int { Int(truncatingIfNeeded: trees[0].root) }
 
     /// Whether LMDB can open a file with these values.
     var isValid: Bool {
@@ -241,23 +318,6 @@ enum IndexFile {
     let count = uninterrupted { pread(file, &bytes, metaByteCount, off_t(offset)) }
     guard count >= 0 else { throw .cannotRead(path: folder.path(of: CacheFolder.indexName), reason: errorSentence()) }
     guard count == metaByteCount else { return nil }
-    return bytes.withUnsafeBytes { bytes in
-      guard bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self) == magic else { return nil }
-      return Meta(
-        pageSize: Int(bytes.loadUnaligned(fromByteOffset: 40, as: UInt32.self)),
-        version: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self),
-        mapByteCount: bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self),
-        trees: [40, 88].map { start in
-          (
-            bytes.loadUnaligned(fromByteOffset: start + 4, as: UInt16.self),
-            bytes.loadUnaligned(fromByteOffset: start + 6, as: UInt16.self),
-            bytes.loadUnaligned(fromByteOffset: start + 40, as: UInt64.self)
-          )
-        },
-        freeRoot: Int(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: 80, as: UInt64.self)),
-        lastPage: Int(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: 136, as: UInt64.self)),
-        transaction: bytes.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
-      )
-    }
+    return bytes.withUnsafeBytes { $0.littleEndian(at: 16, as: UInt32.self) == magic ? Meta($0) : nil }
   }
 }

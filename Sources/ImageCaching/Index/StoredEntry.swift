@@ -87,7 +87,7 @@ struct StoredEntry {
       storedAt: Timestamp(milliseconds: bytes.littleEndian(at: 0)),
       accessedAt: accessedAt,
       image: ImageProperties(
-        format: ImageFormat(storedNumber: bytes[70]),
+        format: ImageFormat(storedNumber: bytes[70] &- 1),
         width: bytes.littleEndian(at: 56),
         height: bytes.littleEndian(at: 60),
         frames: UInt32(bytes.littleEndian(at: 64, as: UInt16.self)),
@@ -95,16 +95,16 @@ struct StoredEntry {
       ),
       bodySize: min(bytes.littleEndian(at: 24), Self.maximumBodySize),
       checksum: Checksum(high: bytes.littleEndian(at: 32), low: bytes.littleEndian(at: 40)),
-      proof: ProofDepth(storedNumber: bytes[71]),
+      proof: ProofDepth(storedNumber: bytes[71]) ?? .none,
       hasWarnings: flags & Self.warningsFlag != 0,
-      contentTypeMatch: ContentTypeMatch(storedNumber: bytes[72]),
+      contentTypeMatch: ContentTypeMatch(storedNumber: bytes[72]) ?? .mismatch,
       status: bytes.littleEndian(at: 68),
       isBlob: flags & Self.blobFlag != 0,
       hasVary: lastField.count > StoredFreshness.byteCount,
-      storedFreshness: StoredFreshness(stored: lastField),
-      lifetimeMilliseconds: lifetime < 0 ? nil : lifetime,
       revision: revision,
-      blobFolder: bytes[74]
+      blobFolder: bytes[74],
+      storedFreshness: StoredFreshness(stored: lastField),
+      lifetimeMilliseconds: lifetime < 0 ? nil : lifetime
     )
   }
 
@@ -122,7 +122,7 @@ struct StoredEntry {
     record.setLittleEndian(UInt16(clamping: head.image.frames), at: 64)
     record.setLittleEndian(head.image.metadata.dpi, at: 66)
     record.setLittleEndian(head.status, at: 68)
-    record[70] = head.image.format?.storedNumber ?? 0
+    record[70] = head.image.format.map { $0.storedNumber + 1 } ?? 0
     record[71] = head.proof.storedNumber
     record[72] = head.contentTypeMatch.storedNumber
     record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0) | (head.hasWarnings ? warningsFlag : 0)
@@ -134,79 +134,69 @@ struct StoredEntry {
     record.setLittleEndian(time.milliseconds, at: 8)
   }
 
-  /// The fields of a record besides its head.
-  struct Texts {
-    var identity: UnsafeRawBufferPointer
-    var url: UnsafeRawBufferPointer
-    var etag: [UInt8]
-    var lastModified: [UInt8]
-    var contentType: [UInt8]
-    /// The last field, made by ``StoredFreshness/field(vary:)``.
-    var freshnessAndVary: [UInt8]
-
-    fileprivate var sharesURL: Bool { identity.begins(with: url) }
-
-    /// The size of the whole record in bytes.
-    var recordByteCount: Int {
-      headByteCount + identity.count + (sharesURL ? 0 : url.count) + etag.count + lastModified.count + contentType.count
-        + freshnessAndVary.count
-    }
+  /// The bytes of a record with these fields.
+  static func byteCount(of fields: EntryFields) -> Int {
+    headByteCount + fields.identity.count + (sharesURL(fields) ? 0 : fields.shownURL.count) + fields.etag.count
+      + fields.lastModified.count + fields.contentType.count + fields.head.storedFreshness.byteCount(vary: fields.vary)
   }
 
-  /// Fills a whole record, which must have ``Texts/recordByteCount`` bytes.
-  static func write(_ texts: Texts, head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
-    let sharesURL = texts.sharesURL
+  private static func sharesURL(_ fields: EntryFields) -> Bool {
+    fields.identity.withUnsafeBytes { identity in fields.shownURL.withUnsafeBytes { identity.begins(with: $0) } }
+  }
+
+  /// Fills a whole record, which must have ``byteCount(of:)`` bytes.
+  static func write(_ fields: EntryFields, to record: UnsafeMutableRawBufferPointer) {
+    let sharesURL = sharesURL(fields)
     record[73] = sharesURL ? sharedURLFlag : 0
-    write(head, to: record)
-    record.setLittleEndian(UInt32(texts.identity.count), at: 76)
-    record.setLittleEndian(UInt32(texts.url.count), at: 80)
-    let fields = [texts.etag, texts.lastModified, texts.contentType, texts.freshnessAndVary]
-    for (index, field) in fields.enumerated() { record.setLittleEndian(UInt16(field.count), at: 84 + 2 * index) }
-    var offset = record.copy(texts.identity, at: headByteCount)
-    if !sharesURL { offset = record.copy(texts.url, at: offset) }
-    for field in fields where !field.isEmpty { offset = field.withUnsafeBytes { record.copy($0, at: offset) } }
+    write(fields.head, to: record)
+    record.setLittleEndian(UInt32(fields.identity.count), at: 76)
+    record.setLittleEndian(UInt32(fields.shownURL.count), at: 80)
+    let last = fields.head.storedFreshness.field(vary: fields.vary)
+    let short = [fields.etag, fields.lastModified, fields.contentType, last]
+    for (index, field) in short.enumerated() { record.setLittleEndian(UInt16(field.count), at: 84 + 2 * index) }
+    var offset = record.copy(fields.identity, at: headByteCount)
+    for field in (sharesURL ? [] : [fields.shownURL]) + short { offset = record.copy(field, at: offset) }
   }
 }
 
-extension StoredEntry.Texts {
-  /// The texts of an entry to be stored.
-  init(_ entry: NewEntry) {
-    self.init(
-      identity: entry.identity,
-      url: entry.shownURL,
-      etag: entry.etag,
-      lastModified: entry.lastModified,
-      contentType: entry.contentType,
-      freshnessAndVary: StoredFreshness(entry.freshness).field(vary: entry.vary)
-    )
-  }
-
-  /// The texts of a stored record with a new freshness, valid as long as its bytes.
-  init(_ entry: StoredEntry, freshness: StoredFreshness) {
-    self.init(
-      identity: entry.identity,
-      url: entry.url,
-      etag: Array(entry.etag),
-      lastModified: Array(entry.lastModified),
-      contentType: Array(entry.contentType),
-      freshnessAndVary: freshness.field(vary: Array(entry.vary))
-    )
-  }
+/// Values whose numbers on disk are positions in a list, independent of the order of cases. Only append to the lists.
+protocol StoredByNumber: Equatable {
+  static var onDisk: [Self] { get }
 }
 
-// Numbers on disk are positions in these lists, independent of the order of cases. Only append to the lists.
-
-extension ImageFormat {
-  private static let onDisk: [ImageFormat] = [.jpeg, .png, .gif, .webp, .avif, .heic, .tiff, .bmp, .svg, .ico, .jpegXL]
-
-  /// The format with that number in records; nil for 0, which means no format, and for unknown numbers.
+extension StoredByNumber {
+  /// The value with that number in records; nil for unknown numbers.
   init?(storedNumber: UInt8) {
-    guard let format = Self.onDisk[position: Int(storedNumber) - 1] else { return nil }
-    self = format
+    guard storedNumber < Self.onDisk.count else { return nil }
+    self = Self.onDisk[Int(storedNumber)]
   }
 
-  /// Its number in records, counted from 1.
-  var storedNumber: UInt8 { number(of: self, in: Self.onDisk) + 1 }
+  /// Its number in records.
+  var storedNumber: UInt8 {
+    guard let position = Self.onDisk.firstIndex(of: self) else { fatalError("\(self) has no number on disk yet") }
+    return UInt8(position)
+  }
+}
+
+/// Records have the numbers of formats plus 1, and 0 for none.
+extension ImageFormat: StoredByNumber {
+  static let onDisk: [ImageFormat] = [.jpeg, .png, .gif, .webp, .avif, .heic, .tiff, .bmp, .svg, .ico, .jpegXL]
+}
+
+extension ProofDepth: StoredByNumber {
+  static let onDisk: [ProofDepth] = [.none, .header, .full]
+}
+
+extension ContentTypeMatch: StoredByNumber {
+  static let onDisk: [ContentTypeMatch] = [.exact, .alias, .generic, .absent, .mismatch]
+}
+
+extension FailureKind: StoredByNumber {
+  static let onDisk: [FailureKind] = [
+    .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls, .httpStatus, .redirects, .tooLarge, .contentType,
+    .remoteCache, .refusedAddress, .robots, .notAnImage, .empty, .undecodable, .size, .format, .dimensions, .animated,
+    .placeholder, .invalidURL, .cacheWrite, .internal, .expectation,
+  ]
 }
 
 extension ImageMetadata {
@@ -236,49 +226,69 @@ extension ImageMetadata {
   }
 }
 
-extension FailureKind {
-  private static let onDisk: [FailureKind] = [
-    .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls, .httpStatus, .redirects, .tooLarge, .contentType,
-    .remoteCache, .refusedAddress, .robots, .notAnImage, .empty, .undecodable, .size, .format, .dimensions, .animated,
-    .placeholder, .invalidURL, .cacheWrite, .internal, .expectation,
-  ]
+/// The freshness that the server declared, as stored in the first bytes of a record's last field.
+///
+/// | offset | type | |
+/// |---|---|---|
+/// | 0 | i64 | lifetime in milliseconds; -1: not declared |
+/// | 8 | i64 | stale-while-revalidate, milliseconds |
+/// | 16 | u8 | flags: 1 no-cache, 2 immutable |
+///
+/// It is omitted if the server declared no freshness, unless Vary values follow it.
+struct StoredFreshness: Sendable, Hashable {
+  static let byteCount = 17
+  private static let revalidateFlag: UInt8 = 1
+  private static let immutableFlag: UInt8 = 2
 
-  /// The kind with that number in records; nil for unknown numbers.
-  init?(storedNumber: UInt8) {
-    guard let kind = Self.onDisk[position: Int(storedNumber)] else { return nil }
-    self = kind
+  /// Nil if the server declared none.
+  var lifetimeMilliseconds: Int64?
+  var staleWhileRevalidateMilliseconds: Int64 = 0
+  private var flags: UInt8 = 0
+
+  /// No declared freshness.
+  init() {}
+
+  init(_ freshness: Freshness) {
+    lifetimeMilliseconds = freshness.lifetime.map { max(0, $0.wholeMilliseconds) }
+    staleWhileRevalidateMilliseconds = max(0, freshness.staleWhileRevalidate.wholeMilliseconds)
+    flags =
+      (freshness.mustRevalidate ? Self.revalidateFlag : 0) | (freshness.isImmutable ? Self.immutableFlag : 0)
   }
 
-  /// Its number in records, counted from 0.
-  var storedNumber: UInt8 { number(of: self, in: Self.onDisk) }
-}
+  /// Parses the first bytes of a record's last field; no freshness if there are too few.
+  @inline(__always)
+  init(stored bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.byteCount else { return }
+    let lifetime: Int64 = bytes.littleEndian(at: 0)
+    lifetimeMilliseconds = lifetime < 0 ? nil : lifetime
+    staleWhileRevalidateMilliseconds = max(0, bytes.littleEndian(at: 8))
+    flags = bytes[16]
+  }
 
-extension ProofDepth {
-  private static let onDisk: [ProofDepth] = [.none, .header, .full]
+  var mustRevalidate: Bool { flags & Self.revalidateFlag != 0 }
 
-  /// The depth with that number in records; none for unknown numbers.
-  init(storedNumber: UInt8) { self = Self.onDisk[position: Int(storedNumber)] ?? .none }
+  /// The freshness as other modules use it; stored responses are storable.
+  var value: Freshness {
+    Freshness(
+      lifetime: lifetimeMilliseconds.map { .milliseconds($0) },
+      mustRevalidate: mustRevalidate,
+      isImmutable: flags & Self.immutableFlag != 0,
+      staleWhileRevalidate: .milliseconds(staleWhileRevalidateMilliseconds)
+    )
+  }
 
-  /// Its number in records, counted from 0.
-  var storedNumber: UInt8 { number(of: self, in: Self.onDisk) }
-}
+  /// The length of a record's last field with those Vary values; 0 if there is neither freshness nor Vary.
+  func byteCount(vary: [UInt8]) -> Int { self == StoredFreshness() && vary.isEmpty ? 0 : Self.byteCount + vary.count }
 
-extension ContentTypeMatch {
-  private static let onDisk: [ContentTypeMatch] = [.exact, .alias, .generic, .absent, .mismatch]
-
-  /// The match with that number in records; a mismatch for unknown numbers.
-  init(storedNumber: UInt8) { self = Self.onDisk[position: Int(storedNumber)] ?? .mismatch }
-
-  /// Its number in records, counted from 0.
-  var storedNumber: UInt8 { number(of: self, in: Self.onDisk) }
-}
-
-/// The position of `value` in a list of all cases.
-private func number<T: Equatable>(of value: T, in list: [T]) -> UInt8 {
-  guard let position = list.firstIndex(of: value) else { fatalError("\(value) has no number on disk yet") }
-  return UInt8(position)
-}
-
-extension Array {
-  fileprivate subscript(position position: Int) -> Element? { indices.contains(position) ? self[position] : nil }
+  /// The last field of a record with those Vary values.
+  func field(vary: [UInt8]) -> [UInt8] {
+    if byteCount(vary: vary) == 0 { return [] }
+    var field = [UInt8](repeating: 0, count: Self.byteCount)
+    field.withUnsafeMutableBytes { bytes in
+      bytes.setLittleEndian(lifetimeMilliseconds ?? -1, at: 0)
+      bytes.setLittleEndian(staleWhileRevalidateMilliseconds, at: 8)
+      bytes[16] = flags
+    }
+    return field + vary
+  }
 }

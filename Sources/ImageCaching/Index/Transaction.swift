@@ -17,129 +17,192 @@ struct Tables: Sendable {
 
   static let count: MDB_dbi = 6
 
-  /// Opens the tables, creating missing ones if `flags` allows it; otherwise nil if one is missing.
-  init?(_ transaction: Transaction, flags: Int32) throws(CacheError) {
-    guard let entries = try transaction.openTable("entries", flags),
-      let bodies = try transaction.openTable("bodies", flags),
-      let byStored = try transaction.openTable("by-stored", flags),
-      let byAccess = try transaction.openTable("by-access", flags),
-      let totals = try transaction.openTable("totals", flags),
-      let blacklist = try transaction.openTable("blacklist", flags)
-    else { return nil }
-    self.entries = entries
-    self.bodies = bodies
-    self.byStored = byStored
-    self.byAccess = byAccess
-    self.totals = totals
-    self.blacklist = blacklist
+  /// Opens the tables in a transaction, creating missing ones if `flags` allows it; otherwise nil if one is missing.
+  init?(_ transaction: OpaquePointer, flags: Int32, path: String) throws(CacheError) {
+    var opened: [MDB_dbi] = []
+    for name in ["entries", "bodies", "by-stored", "by-access", "totals", "blacklist"] {
+      var (table, stored): (MDB_dbi, UInt32) = (0, 0)
+      let code = mdb_dbi_open(transaction, name, UInt32(flags), &table)
+      if code == MDB_NOTFOUND { return nil }
+      try checkIndex(code, path: path)
+      try checkIndex(mdb_dbi_flags(transaction, table, &stored), path: path)
+      // Ours have none. By others LMDB would take values for trees of their own.
+      guard stored == 0 else { throw .damaged(path: path, reason: "table \(name) of the index has impossible flags") }
+      opened.append(table)
+    }
+    (entries, bodies, byStored) = (opened[0], opened[1], opened[2])
+    (byAccess, totals, blacklist) = (opened[3], opened[4], opened[5])
+  }
+}
+
+/// A key of a table.
+protocol IndexKey {
+  /// Calls `body` with the key's representation on disk, whose byte order is the table's order.
+  func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+}
+
+extension UnsafeRawBufferPointer: IndexKey {
+  @inline(__always)
+  func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R { try body(self) }
+}
+
+extension StaticString: IndexKey {
+  func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try body(UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount))
   }
 }
 
 /// A running LMDB transaction, owned by the environment. The bytes that it returns are valid until it ends or writes.
 struct Transaction {
   let handle: OpaquePointer
+  let tables: Tables
   /// For messages.
   let path: String
-
-  func openTable(_ name: String, _ flags: Int32) throws(CacheError) -> MDB_dbi? {
-    var table: MDB_dbi = 0
-    let code = mdb_dbi_open(handle, name, UInt32(flags), &table)
-    if code == MDB_NOTFOUND { return nil }
-    try check(code)
-    var stored: UInt32 = 0
-    try check(mdb_dbi_flags(handle, table, &stored))
-    // Ours have none. By others LMDB would take values for trees of their own.
-    guard stored == 0 else { throw .damaged(path: path, reason: "table \(name) of the index has impossible flags") }
-    return table
-  }
+  /// Whether the folder was deleted, whose entries don't count: it reads as empty.
+  var isDeleted = false
 
   /// The value of a key; nil if there is none.
   @inline(__always)
-  func value(of key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) -> UnsafeRawBufferPointer? {
-    var key = MDB_val(key)
+  func value(of key: some IndexKey, in table: MDB_dbi) throws(CacheError) -> UnsafeRawBufferPointer? {
+    if isDeleted { return nil }
     var value = MDB_val()
-    let code = mdb_get(handle, table, &key, &value)
-    if code == MDB_SUCCESS { return UnsafeRawBufferPointer(value) }
-    if code == MDB_NOTFOUND { return nil }
-    throw indexError(code, path: path)
+    let code = key.withStoredBytes { key in
+      var key = MDB_val(key)
+      return mdb_get(handle, table, &key, &value)
+    }
+    return try found(code) ? UnsafeRawBufferPointer(value) : nil
   }
 
-  /// Sets the value of a key, replacing any previous one.
-  func put(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) {
-    var key = MDB_val(key)
+  /// Sets the value of a key, by default none, replacing any previous one.
+  func put(
+    _ value: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    for key: some IndexKey,
+    in table: MDB_dbi
+  ) throws(CacheError) {
     var value = MDB_val(value)
-    try check(mdb_put(handle, table, &key, &value, 0))
+    try put(&value, for: key, in: table, 0)
   }
 
   /// Sets the value of a key above all others of the table, which fills pages completely.
-  func append(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) {
-    var key = MDB_val(key)
+  func append(_ value: UnsafeRawBufferPointer, for key: some IndexKey, in table: MDB_dbi) throws(CacheError) {
     var value = MDB_val(value)
-    try check(mdb_put(handle, table, &key, &value, UInt32(MDB_APPEND)))
+    try put(&value, for: key, in: table, MDB_APPEND)
   }
 
   /// Reserves space for the value of a key, which must be filled before the next call.
-  func reserve(
-    _ byteCount: Int,
-    for key: UnsafeRawBufferPointer,
-    in table: MDB_dbi
-  ) throws(CacheError) -> UnsafeMutableRawBufferPointer {
-    var key = MDB_val(key)
+  func reserve(_ byteCount: Int, for key: some IndexKey, in table: MDB_dbi) throws(CacheError) -> UnsafeMutableRawBufferPointer {
     var value = MDB_val(mv_size: byteCount, mv_data: nil)
-    try check(mdb_put(handle, table, &key, &value, UInt32(MDB_RESERVE)))
+    try put(&value, for: key, in: table, MDB_RESERVE)
     return UnsafeMutableRawBufferPointer(start: value.mv_data, count: byteCount)
+  }
+
+  private func put(_ value: inout MDB_val, for key: some IndexKey, in table: MDB_dbi, _ flags: Int32) throws(CacheError) {
+    let code = key.withStoredBytes { key in
+      var key = MDB_val(key)
+      return mdb_put(handle, table, &key, &value, UInt32(flags))
+    }
+    try checkIndex(code, path: path)
   }
 
   /// Removes a key; returns whether it was there.
   @discardableResult
-  func remove(_ key: UnsafeRawBufferPointer, from table: MDB_dbi) throws(CacheError) -> Bool {
-    var key = MDB_val(key)
-    let code = mdb_del(handle, table, &key, nil)
-    if code == MDB_NOTFOUND { return false }
-    try check(code)
-    return true
+  func remove(_ key: some IndexKey, from table: MDB_dbi) throws(CacheError) -> Bool {
+    let code = key.withStoredBytes { key in
+      var key = MDB_val(key)
+      return mdb_del(handle, table, &key, nil)
+    }
+    return try found(code)
   }
 
-  func removeAll(from table: MDB_dbi) throws(CacheError) { try check(mdb_drop(handle, table, 0)) }
+  func removeAll(from table: MDB_dbi) throws(CacheError) { try checkIndex(mdb_drop(handle, table, 0), path: path) }
 
   /// Calls `body` with the keys and values of a table in order, after `start` (nil: from the first), until it returns false.
   ///
   /// `body` must not change the table.
   func forEach(
     in table: MDB_dbi,
-    after start: [UInt8]?,
+    after start: (any IndexKey)? = nil,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(CacheError) -> Bool
   ) throws(CacheError) {
+    if isDeleted { return }
+    try withCursor(in: table) { (cursor) throws(CacheError) in
+      var row = try cursor.first(after: start)
+      while let (key, value) = row, try body(key, value) { row = try cursor.move(MDB_NEXT) }
+    }
+  }
+
+  /// Calls `body` with a cursor of a table; until it returns, nothing else may change the table.
+  func withCursor<R>(in table: MDB_dbi, _ body: (Cursor) throws(CacheError) -> R) throws(CacheError) -> R {
     var opened: OpaquePointer?
-    try check(mdb_cursor_open(handle, table, &opened))
+    try checkIndex(mdb_cursor_open(handle, table, &opened), path: path)
+    guard let opened else { preconditionFailure("LMDB opened no cursor") }
     defer { mdb_cursor_close(opened) }
-    var key = MDB_val()
-    var value = MDB_val()
-    var code = Self.seek(opened, after: start, &key, &value)
-    while code == MDB_SUCCESS {
-      guard try body(UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(value)) else { return }
-      code = mdb_cursor_get(opened, &key, &value, MDB_NEXT)
-    }
-    if code != MDB_NOTFOUND { throw indexError(code, path: path) }
+    return try body(Cursor(handle: opened, path: path))
   }
 
-  private static func seek(_ cursor: OpaquePointer?, after start: [UInt8]?, _ key: inout MDB_val, _ value: inout MDB_val) -> Int32
-  {
-    guard let start else { return mdb_cursor_get(cursor, &key, &value, MDB_FIRST) }
-    return start.withUnsafeBytes { start in
-      key = MDB_val(start)
-      let code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
-      guard code == MDB_SUCCESS, UnsafeRawBufferPointer(key).hasSameBytes(as: start) else { return code }
-      return mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
-    }
-  }
-
-  private func check(_ code: Int32) throws(CacheError) {
-    if code != MDB_SUCCESS { throw indexError(code, path: path) }
+  @inline(__always)
+  private func found(_ code: Int32) throws(CacheError) -> Bool {
+    if code == MDB_NOTFOUND { return false }
+    try checkIndex(code, path: path)
+    return true
   }
 }
 
-/// The error for a result code of LMDB, except for commits.
+/// A position in a table. The bytes that it returns are valid until the next write.
+///
+/// Moving to a key on the current page needs no search from the root, so accessing many keys in order is cheap.
+struct Cursor {
+  typealias Row = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+
+  fileprivate let handle: OpaquePointer
+  fileprivate let path: String
+
+  /// Moves as `operation` says, to the key if there is one, and returns the row there; nil if there is none.
+  func move(_ operation: MDB_cursor_op, _ key: UnsafeRawBufferPointer? = nil) throws(CacheError) -> Row? {
+    var key = key.map { MDB_val($0) } ?? MDB_val()
+    var value = MDB_val()
+    let code = mdb_cursor_get(handle, &key, &value, operation)
+    if code == MDB_NOTFOUND { return nil }
+    try checkIndex(code, path: path)
+    return (UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(value))
+  }
+
+  fileprivate func first(after start: (any IndexKey)?) throws(CacheError) -> Row? {
+    guard let start else { return try move(MDB_FIRST) }
+    return try start.withStoredBytes { (start) throws(CacheError) in
+      let row = try move(MDB_SET_RANGE, start)
+      return row?.key.hasSameBytes(as: start) == true ? try move(MDB_NEXT) : row
+    }
+  }
+
+  /// Moves to a key and returns its value; nil if there is none.
+  func value(of key: some IndexKey) throws(CacheError) -> UnsafeRawBufferPointer? {
+    try key.withStoredBytes { (key) throws(CacheError) in try move(MDB_SET_KEY, key)?.value }
+  }
+
+  /// Sets the value of a key: with `MDB_CURRENT` of the current one, in place if the length is the same; with `MDB_APPEND` of one above
+  /// all others of the table, which fills pages completely.
+  func put(_ value: UnsafeRawBufferPointer, for key: some IndexKey, _ flags: Int32) throws(CacheError) {
+    let code = key.withStoredBytes { key in
+      var (key, value) = (MDB_val(key), MDB_val(value))
+      return mdb_cursor_put(handle, &key, &value, UInt32(flags))
+    }
+    try checkIndex(code, path: path)
+  }
+
+  /// Removes a key if it exists.
+  func remove(_ key: some IndexKey) throws(CacheError) {
+    guard try value(of: key) != nil else { return }
+    try checkIndex(mdb_cursor_del(handle, 0), path: path)
+  }
+}
+
+/// Throws the error for a result code of LMDB, except for commits.
+@inline(__always)
+func checkIndex(_ code: Int32, path: String) throws(CacheError) {
+  if code != MDB_SUCCESS { throw indexError(code, path: path) }
+}
+
 func indexError(_ code: Int32, path: String) -> CacheError {
   switch code {
   case MDB_MAP_FULL: .mapFull(path: path)
@@ -162,72 +225,4 @@ extension MDB_val {
 extension UnsafeRawBufferPointer {
   @inline(__always)
   init(_ value: MDB_val) { self.init(start: value.mv_data, count: value.mv_size) }
-}
-
-/// A position in a table within a write transaction. The bytes that it returns are valid until the next write.
-///
-/// Moving to a key on the current page needs no search from the root, so accessing many keys in order is cheap.
-struct Cursor {
-  private let handle: OpaquePointer
-  private let path: String
-
-  fileprivate init(_ handle: OpaquePointer, path: String) {
-    self.handle = handle
-    self.path = path
-  }
-
-  /// Moves to a key and returns its value; nil if there is none.
-  func value(of key: UnsafeRawBufferPointer) throws(CacheError) -> UnsafeRawBufferPointer? {
-    var key = MDB_val(key)
-    var value = MDB_val()
-    return try found(mdb_cursor_get(handle, &key, &value, MDB_SET_KEY)) ? UnsafeRawBufferPointer(value) : nil
-  }
-
-  /// Moves to the last key and returns it; nil if the table is empty.
-  func lastKey() throws(CacheError) -> UnsafeRawBufferPointer? {
-    var key = MDB_val()
-    var value = MDB_val()
-    return try found(mdb_cursor_get(handle, &key, &value, MDB_LAST)) ? UnsafeRawBufferPointer(key) : nil
-  }
-
-  /// Replaces the value of the current key, in place if the length is the same.
-  func replace(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer) throws(CacheError) {
-    try put(value, for: key, UInt32(MDB_CURRENT))
-  }
-
-  /// Sets the value of a key; with `isLast` the key is above all others of the table, which fills pages completely.
-  func put(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, isLast: Bool) throws(CacheError) {
-    try put(value, for: key, isLast ? UInt32(MDB_APPEND) : 0)
-  }
-
-  private func put(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, _ flags: UInt32) throws(CacheError) {
-    var key = MDB_val(key)
-    var value = MDB_val(value)
-    let code = mdb_cursor_put(handle, &key, &value, flags)
-    if code != MDB_SUCCESS { throw indexError(code, path: path) }
-  }
-
-  /// Removes a key if it exists.
-  func remove(_ key: UnsafeRawBufferPointer) throws(CacheError) {
-    guard try value(of: key) != nil else { return }
-    let code = mdb_cursor_del(handle, 0)
-    if code != MDB_SUCCESS { throw indexError(code, path: path) }
-  }
-
-  private func found(_ code: Int32) throws(CacheError) -> Bool {
-    if code == MDB_NOTFOUND { return false }
-    if code != MDB_SUCCESS { throw indexError(code, path: path) }
-    return true
-  }
-}
-
-extension Transaction {
-  /// Calls `body` with a cursor of a table; until it returns, nothing else may change the table.
-  func withCursor<R>(in table: MDB_dbi, _ body: (Cursor) throws(CacheError) -> R) throws(CacheError) -> R {
-    var opened: OpaquePointer?
-    let code = mdb_cursor_open(handle, table, &opened)
-    guard code == MDB_SUCCESS, let opened else { throw indexError(code, path: path) }
-    defer { mdb_cursor_close(opened) }
-    return try body(Cursor(opened, path: path))
-  }
 }

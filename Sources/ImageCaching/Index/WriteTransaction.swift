@@ -5,7 +5,6 @@ import Base
 /// A running write transaction, which keeps the tables, the totals and the blobs consistent.
 final class WriteTransaction {
   let transaction: Transaction
-  let tables: Tables
   var totals: Totals
   private let totalsBefore: Totals
   /// Whether pages of bodies become free.
@@ -16,32 +15,18 @@ final class WriteTransaction {
   /// One folder per transaction, so that one sync makes all of its blobs durable.
   private lazy var blobFolder = UInt8.random(in: 0...255)
 
-  private static let totalsKey: StaticString = "totals"
-
-  init(_ transaction: Transaction, _ tables: Tables, _ folder: CacheFolder) throws(CacheError) {
-    totals = try Self.totals(in: transaction, tables)
+  init(_ transaction: Transaction, _ folder: CacheFolder) throws(CacheError) {
+    totals = try transaction.totals()
     totalsBefore = totals
     self.transaction = transaction
-    self.tables = tables
     self.folder = folder
   }
 
-  /// The totals as of a transaction.
-  static func totals(in transaction: Transaction, _ tables: Tables) throws(CacheError) -> Totals {
-    guard let bytes = try transaction.value(of: UnsafeRawBufferPointer(totalsKey), in: tables.totals) else { return Totals() }
-    guard let totals = Totals(stored: bytes) else {
-      throw .damaged(path: transaction.path, reason: "its totals can't be read")
-    }
-    return totals
-  }
+  private var tables: Tables { transaction.tables }
 
-  /// The record of a key, regardless of its identity.
-  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? { try Self.entry(key, in: transaction, tables) }
+  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? { try transaction.entry(key) }
 
-  static func entry(_ key: CacheKey, in transaction: Transaction, _ tables: Tables) throws(CacheError) -> StoredEntry? {
-    try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries) }
-      .flatMap(StoredEntry.init)
-  }
+  func blacklistEntry(_ key: CacheKey) throws(CacheError) -> StoredBlacklistEntry? { try transaction.blacklistEntry(key) }
 
   /// The number of images stored so far.
   var storedImages: UInt64 { totals.lastRevision &- totalsBefore.lastRevision }
@@ -49,75 +34,48 @@ final class WriteTransaction {
   // MARK: Changing entries
 
   /// Stores an entry, replacing any other with its key.
-  ///
-  /// `accessedAt` is the time of last use if it differs from the time of storing.
-  func store(
-    _ entry: NewEntry,
-    body: NewBody,
-    at storedAt: Timestamp,
-    accessedAt: Timestamp? = nil
-  ) throws(CacheError) {
-    var body = body
-    if case .bytes(let bytes) = body, bytes.count > ImageCache.maximumInlineBytes { body = .staged(try stage(bytes)) }
+  func store(_ fields: EntryFields, body: NewBody, at storedAt: Timestamp, accessedAt: Timestamp) throws(CacheError) {
     totals.lastRevision &+= 1
-    var head = EntryHead(entry, body: body, at: storedAt, revision: totals.lastRevision)
-    if head.isBlob { head.blobFolder = blobFolder }
-    head.accessedAt = accessedAt ?? storedAt
-    if let old = try self.entry(entry.key)?.head { try removeAllButRecord(old, of: entry.key) }
+    var fields = fields
+    fields.head.revision = totals.lastRevision
+    (fields.head.storedAt, fields.head.accessedAt) = (storedAt, accessedAt)
+    if let old = try entry(fields.key)?.head { try removeAllButRecord(old, of: fields.key) }
     switch body {
-    case .bytes(let bytes):
-      try head.withBodyKey { (key) throws(CacheError) in try transaction.append(bytes, for: key, in: tables.bodies) }
-    case .staged(let blob):
-      try move(blob, to: BlobFolder.fileName(entry.key, revision: head.revision, folder: head.blobFolder))
-    }
-    try entry.key.withStoredBytes { (key) throws(CacheError) in
-      let texts = StoredEntry.Texts(entry)
-      let record = try transaction.reserve(texts.recordByteCount, for: key, in: tables.entries)
-      StoredEntry.write(texts, head: head, to: record)
-    }
-    try setTimes(of: head, entry.key)
-    totals.add(head)
-  }
-
-  /// Changes the head of a record, but neither its body nor its freshness.
-  func replaceHead(of key: CacheKey, _ stored: StoredEntry, by head: EntryHead) throws(CacheError) {
-    let old = stored.head
-    // The record is in the read-only map, and the next write may move it.
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: stored.bytes.count, alignment: 1)
-    defer { copy.deallocate() }
-    copy.copyMemory(from: stored.bytes)
-    StoredEntry.write(head, to: copy)
-    try key.withStoredBytes { (key) throws(CacheError) in
-      try transaction.put(UnsafeRawBufferPointer(copy), for: key, in: tables.entries)
-    }
-    try moveTimes(from: old, to: head, key)
-  }
-
-  /// Changes the head of a record and its validators, except those that are nil, but not its body.
-  func replaceRecord(
-    of key: CacheKey,
-    _ stored: StoredEntry,
-    by head: EntryHead,
-    validators: Validators?
-  ) throws(CacheError) {
-    let old = stored.head
-    try Array(stored.bytes).withRawBytes { (copy) throws(CacheError) in
-      guard let copied = StoredEntry(copy) else { preconditionFailure("the copy of a record is invalid") }
-      var texts = StoredEntry.Texts(copied, freshness: head.storedFreshness)
-      if let etag = validators?.etag { texts.etag = NewEntry.fitting(Array(etag.utf8)) }
-      if let lastModified = validators?.lastModified { texts.lastModified = NewEntry.fitting(Array(lastModified.utf8)) }
-      try key.withStoredBytes { (key) throws(CacheError) in
-        let record = try transaction.reserve(texts.recordByteCount, for: key, in: tables.entries)
-        StoredEntry.write(texts, head: head, to: record)
+    case .bytes(let bytes) where bytes.count <= ImageCache.maximumInlineBytes:
+      (fields.head.bodySize, fields.head.isBlob, fields.head.blobFolder) = (UInt64(bytes.count), false, 0)
+      try bytes.withRawBytes { (bytes) throws(CacheError) in
+        try transaction.append(bytes, for: fields.head.bodyKey, in: tables.bodies)
       }
+    case .bytes(let bytes): try move(BlobWriter.write(bytes, in: folder), to: &fields)
+    case .staged(let blob): try move(blob, to: &fields)
     }
-    try moveTimes(from: old, to: head, key)
+    try write(fields)
+    try setTimes(of: fields.head, fields.key)
+    totals.add(fields.head)
+  }
+
+  /// Changes a record, but not its body.
+  func replaceRecord(_ old: EntryHead, by fields: EntryFields) throws(CacheError) {
+    let (new, key) = (fields.head, fields.key)
+    try write(fields)
+    if old.storedAt != new.storedAt {
+      try transaction.remove(TimeKey(old.storedAt, key), from: tables.byStored)
+      try transaction.put(for: TimeKey(new.storedAt, key), in: tables.byStored)
+    }
+    if totals.keepsAccessOrder && old.accessedAt != new.accessedAt {
+      try transaction.remove(TimeKey(old.accessedAt, key), from: tables.byAccess)
+      try transaction.put(for: TimeKey(new.accessedAt, key), in: tables.byAccess)
+    }
+  }
+
+  private func write(_ fields: EntryFields) throws(CacheError) {
+    StoredEntry.write(fields, to: try transaction.reserve(StoredEntry.byteCount(of: fields), for: fields.key, in: tables.entries))
   }
 
   /// Removes a record and its body.
   func remove(_ key: CacheKey, _ head: EntryHead) throws(CacheError) {
     try removeAllButRecord(head, of: key)
-    try key.withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.entries) }
+    try transaction.remove(key, from: tables.entries)
   }
 
   /// Removes all entries and bodies.
@@ -140,68 +98,38 @@ final class WriteTransaction {
 
   /// Removes the body of a record, and the record's rows in other tables.
   private func removeAllButRecord(_ head: EntryHead, of key: CacheKey) throws(CacheError) {
-    try removeTime(head.storedAt, key, from: tables.byStored)
-    if totals.keepsAccessOrder { try removeTime(head.accessedAt, key, from: tables.byAccess) }
+    try transaction.remove(TimeKey(head.storedAt, key), from: tables.byStored)
+    if totals.keepsAccessOrder { try transaction.remove(TimeKey(head.accessedAt, key), from: tables.byAccess) }
     totals.subtract(head)
     if head.isBlob {
-      replacedBlobs.append(BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder))
+      replacedBlobs.append(BlobFolder.fileName(key, head))
     } else {
       freesBodies = true
-      try head.withBodyKey { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.bodies) }
+      try transaction.remove(head.bodyKey, from: tables.bodies)
     }
   }
-
-  // MARK: Times
 
   private func setTimes(of head: EntryHead, _ key: CacheKey) throws(CacheError) {
-    try setTime(head.storedAt, key, in: tables.byStored)
-    if totals.keepsAccessOrder { try setTime(head.accessedAt, key, in: tables.byAccess) }
-  }
-
-  private func setTime(_ time: Timestamp, _ key: CacheKey, in table: UInt32) throws(CacheError) {
-    try TimeKey(time, key).withStoredBytes { (key) throws(CacheError) in
-      try transaction.put(UnsafeRawBufferPointer(start: nil, count: 0), for: key, in: table)
-    }
-  }
-
-  private func removeTime(_ time: Timestamp, _ key: CacheKey, from table: UInt32) throws(CacheError) {
-    try TimeKey(time, key).withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: table) }
-  }
-
-  private func moveTimes(from old: EntryHead, to head: EntryHead, _ key: CacheKey) throws(CacheError) {
-    if old.storedAt != head.storedAt {
-      try removeTime(old.storedAt, key, from: tables.byStored)
-      try setTime(head.storedAt, key, in: tables.byStored)
-    }
-    if totals.keepsAccessOrder && old.accessedAt != head.accessedAt {
-      try removeTime(old.accessedAt, key, from: tables.byAccess)
-      try setTime(head.accessedAt, key, in: tables.byAccess)
-    }
+    try transaction.put(for: TimeKey(head.storedAt, key), in: tables.byStored)
+    if totals.keepsAccessOrder { try transaction.put(for: TimeKey(head.accessedAt, key), in: tables.byAccess) }
   }
 
   /// Fills the table `by-access`, which all processes maintain from then on; does nothing if it is maintained already.
   func keepAccessOrder() throws(CacheError) {
     if totals.keepsAccessOrder { return }
-    try transaction.forEach(in: tables.entries, after: nil) { (bytes, record) throws(CacheError) in
+    try transaction.forEach(in: tables.entries) { (bytes, record) throws(CacheError) in
       if let key = CacheKey(stored: bytes), let entry = StoredEntry(record) {
-        try setTime(entry.head.accessedAt, key, in: tables.byAccess)
+        try transaction.put(for: TimeKey(entry.accessedAt, key), in: tables.byAccess)
       }
       return true
     }
     totals.keepsAccessOrder = true
   }
 
-  // MARK: Blobs
-
-  private func stage(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> StagedBlob {
-    let writer = try BlobWriter(folder)
-    try writer.append(bytes)
-    return try writer.finish()
-  }
-
-  private func move(_ blob: StagedBlob, to name: String) throws(CacheError) {
+  private func move(_ blob: StagedBlob, to fields: inout EntryFields) throws(CacheError) {
+    (fields.head.bodySize, fields.head.isBlob, fields.head.blobFolder) = (blob.size, true, blobFolder)
     if movedBlobs.isEmpty { try BlobFolder(folder).makeFolder(blobFolder) }
-    try blob.move(to: name)
+    try blob.move(to: BlobFolder.fileName(fields.key, fields.head))
     movedBlobs.append(blob)
   }
 
@@ -210,8 +138,7 @@ final class WriteTransaction {
   /// Writes the totals and syncs blobs; the commit follows.
   func finish() throws(CacheError) {
     if totals != totalsBefore {
-      let record = try transaction.reserve(Totals.byteCount, for: UnsafeRawBufferPointer(Self.totalsKey), in: tables.totals)
-      totals.write(to: record)
+      totals.write(to: try transaction.reserve(Totals.byteCount, for: Totals.key, in: tables.totals))
     }
     for blob in movedBlobs { try blob.synchronize() }
     if !movedBlobs.isEmpty { try folder.synchronize(BlobFolder.folderName(blobFolder)) }
@@ -224,94 +151,134 @@ final class WriteTransaction {
   }
 }
 
-extension UnsafeRawBufferPointer {
-  fileprivate init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
-}
-
-extension EntryHead {
-  /// The head of a new entry.
-  fileprivate init(_ entry: NewEntry, body: NewBody, at now: Timestamp, revision: UInt64) {
-    storedAt = now
-    accessedAt = now
-    image = entry.image
-    checksum = entry.checksum
-    proof = entry.proof
-    hasWarnings = entry.hasWarnings
-    contentTypeMatch = entry.contentTypeMatch
-    status = entry.status
-    hasVary = !entry.vary.isEmpty
-    storedFreshness = StoredFreshness(entry.freshness)
-    lifetimeMilliseconds = entry.lifetime.map { max(0, $0.wholeMilliseconds) }
-    self.revision = revision
-    blobFolder = 0
-    switch body {
-    case .bytes(let bytes):
-      bodySize = UInt64(bytes.count)
-      isBlob = false
-    case .staged(let blob):
-      bodySize = blob.size
-      isBlob = true
-    }
-  }
-}
-
+// The blacklist.
 extension WriteTransaction {
-  /// Updates the access times of records, sorted by key, that are unchanged since they were read, unless that was done within the
-  /// last hour.
-  ///
-  /// It traverses each table once, in its own order: the next record is usually on the cursor's page.
-  func touch(_ touches: ArraySlice<EntryTouch>, at now: Timestamp) throws(CacheError) {
-    let rows = try renewRecords(touches, at: now)
-    guard totals.keepsAccessOrder, !rows.isEmpty else { return }
-    try transaction.withCursor(in: tables.byAccess) { (cursor) throws(CacheError) in
-      let isLast = try cursor.lastKey().flatMap(TimeKey.init).map { $0.isBefore(TimeKey(now, rows[0].key)) } ?? true
-      for row in rows {
-        try TimeKey(now, row.key).withStoredBytes { (key) throws(CacheError) in
-          try cursor.put(UnsafeRawBufferPointer(start: nil, count: 0), for: key, isLast: isLast)
-        }
-      }
-      for row in rows.sorted(by: { $0.isBefore($1) }) {
-        try row.withStoredBytes { (key) throws(CacheError) in try cursor.remove(key) }
-      }
-    }
+  /// Writes a failure, replacing any other with its key.
+  func blacklist(_ record: BlacklistRecord) throws(CacheError) {
+    if try blacklistEntry(record.key) == nil { totals.blacklistEntries &+= 1 }
+    totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, record.expiresAt?.milliseconds ?? .max)
+    let byteCount = StoredBlacklistEntry.byteCount(of: record)
+    StoredBlacklistEntry.write(record, to: try transaction.reserve(byteCount, for: record.key, in: tables.blacklist))
   }
 
-  /// Writes the time into the records and returns their previous rows of `by-access`, in key order.
-  private func renewRecords(_ touches: ArraySlice<EntryTouch>, at now: Timestamp) throws(CacheError) -> [TimeKey] {
-    var rows: [TimeKey] = []
-    rows.reserveCapacity(touches.count)
-    var copy = RecordCopy()
-    try transaction.withCursor(in: tables.entries) { (cursor) throws(CacheError) in
-      for touch in touches {
-        try touch.key.withStoredBytes { (key) throws(CacheError) in
-          guard let record = try cursor.value(of: key).flatMap(StoredEntry.init), record.revision == touch.revision else {
-            return
-          }
-          let accessedAt = record.accessedAt
-          guard accessedAt.advanced(by: ImageCache.touchInterval) <= now else { return }
-          try cursor.replace(copy.accessed(record, at: now), for: key)
-          rows.append(TimeKey(accessedAt, touch.key))
-        }
-      }
+  /// Removes a key from the blacklist if it is there.
+  func removeFromBlacklist(_ key: CacheKey) throws(CacheError) {
+    if try transaction.remove(key, from: tables.blacklist) { totals.blacklistEntries -= min(totals.blacklistEntries, 1) }
+  }
+
+  /// Removes everything from the blacklist; returns the number of entries.
+  func clearBlacklist() throws(CacheError) -> Int {
+    let count = Int(totals.blacklistEntries)
+    try transaction.removeAll(from: tables.blacklist)
+    totals.blacklistEntries = 0
+    totals.nextBlacklistExpiry = .max
+    return count
+  }
+
+  /// Removes up to `limit` expired entries from the blacklist; returns whether there may be more.
+  ///
+  /// It scans all of them, since the table isn't ordered by time.
+  func trimBlacklist(at now: Timestamp, limit: Int) throws(CacheError) -> Bool {
+    var expired: [CacheKey] = []
+    var next = Int64.max
+    try transaction.forEach(in: tables.blacklist) { (bytes, record) throws(CacheError) in
+      guard let key = CacheKey(stored: bytes) else { return true }
+      // Remove unreadable records too.
+      let head = StoredBlacklistEntry(record)?.head
+      if head?.isExpired(at: now) ?? true { expired.append(key) } else { next = min(next, head?.expiresAt?.milliseconds ?? .max) }
+      return expired.count < limit
     }
-    return rows
+    for key in expired { try removeFromBlacklist(key) }
+    let mayHaveMore = expired.count == limit
+    if !mayHaveMore { totals.nextBlacklistExpiry = next }
+    return mayHaveMore
   }
 }
 
-/// A buffer for one record at a time, since the records of the index are in a read-only map.
-private struct RecordCopy: ~Copyable {
-  private var room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
+/// The totals of a cache, updated in every transaction: correct after a crash, without counting.
+public struct CacheTotals: Sendable, Hashable {
+  public let entries: Int
+  /// The size of their bodies in bytes.
+  public let bodyBytes: Int
+  /// URLs on the blacklist, including expired ones that weren't trimmed yet.
+  public let blacklistEntries: Int
+}
 
-  deinit { room.deallocate() }
+/// The one record of the table `totals`: format version 1. All integers are little-endian.
+///
+/// | offset | type | |
+/// |---|---|---|
+/// | 0 | u64 | entries |
+/// | 8 | u64 | bytes of bodies |
+/// | 16 | u64 | bytes of blobs on disk, each rounded up to whole blocks |
+/// | 24 | u64 | entries of the blacklist |
+/// | 32 | i64 | no entry of the blacklist expires before this, milliseconds since 1970 |
+/// | 40 | u64 | the highest revision given so far |
+/// | 48 | u8 | flags: 1 the table `by-access` is maintained |
+struct Totals: Equatable {
+  static let key: StaticString = "totals"
+  static let byteCount = 49
+  private static let blockByteCount: UInt64 = 4096
 
-  /// The bytes of `record` with another access time, valid until the next call.
-  mutating func accessed(_ record: StoredEntry, at time: Timestamp) -> UnsafeRawBufferPointer {
-    if record.bytes.count > room.count {
-      room.deallocate()
-      room = .allocate(byteCount: record.bytes.count, alignment: 8)
-    }
-    room.copyMemory(from: record.bytes)
-    StoredEntry.writeAccess(time, to: room)
-    return UnsafeRawBufferPointer(rebasing: room[..<record.bytes.count])
+  var entries: UInt64 = 0
+  var bodyBytes: UInt64 = 0
+  var blobDiskBytes: UInt64 = 0
+  var blacklistEntries: UInt64 = 0
+  var nextBlacklistExpiry: Int64 = .max
+  var lastRevision: UInt64 = 0
+  var keepsAccessOrder = false
+
+  init() {}
+
+  /// Parses totals from their record; nil if the bytes are invalid.
+  init?(stored bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == Self.byteCount else { return nil }
+    entries = bytes.littleEndian(at: 0)
+    bodyBytes = bytes.littleEndian(at: 8)
+    blobDiskBytes = bytes.littleEndian(at: 16)
+    blacklistEntries = bytes.littleEndian(at: 24)
+    nextBlacklistExpiry = bytes.littleEndian(at: 32)
+    lastRevision = bytes.littleEndian(at: 40)
+    keepsAccessOrder = bytes[48] & 1 != 0
+  }
+
+  func write(to record: UnsafeMutableRawBufferPointer) {
+    record.setLittleEndian(entries, at: 0)
+    record.setLittleEndian(bodyBytes, at: 8)
+    record.setLittleEndian(blobDiskBytes, at: 16)
+    record.setLittleEndian(blacklistEntries, at: 24)
+    record.setLittleEndian(nextBlacklistExpiry, at: 32)
+    record.setLittleEndian(lastRevision, at: 40)
+    record[48] = keepsAccessOrder ? 1 : 0
+  }
+
+  // All sums are clamped: a damaged record must not crash the process.
+
+  mutating func add(_ head: EntryHead) {
+    entries = Self.sum(entries, 1)
+    bodyBytes = Self.sum(bodyBytes, head.bodySize)
+    if head.isBlob { blobDiskBytes = Self.sum(blobDiskBytes, Self.diskBytes(head.bodySize)) }
+  }
+
+  mutating func subtract(_ head: EntryHead) {
+    entries -= min(entries, 1)
+    bodyBytes -= min(bodyBytes, head.bodySize)
+    if head.isBlob { blobDiskBytes -= min(blobDiskBytes, Self.diskBytes(head.bodySize)) }
+  }
+
+  private static func diskBytes(_ size: UInt64) -> UInt64 { sum(size, blockByteCount - 1) / blockByteCount * blockByteCount }
+
+  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
+  }
+
+  /// The totals for users of the cache.
+  var shown: CacheTotals {
+    CacheTotals(
+      entries: Int(clamping: entries),
+      bodyBytes: Int(clamping: bodyBytes),
+      blacklistEntries: Int(clamping: blacklistEntries)
+    )
   }
 }

@@ -1,4 +1,6 @@
+import CLMDB
 public import Base
+import Synchronization
 
 /// Removes expired entries, then the oldest ones until the rest fits.
 ///
@@ -14,9 +16,9 @@ struct Trimmer {
   /// Bytes of bodies that are freed at once on a full disk: more than the pages of a step of one row.
   private static let freedByteCount = 4 << 20
 
+  let environment: IndexEnvironment
   let expiry: ExpiryRule
-  let maxSize: Int?
-  let trimTo: Double
+  let configuration: ImageCache.Configuration
   /// Entries stored from then on are removed last; nil if the trim was requested rather than part of a run.
   let runStart: Timestamp?
   /// Entries that the run found in the cache, which are removed last, too.
@@ -26,11 +28,10 @@ struct Trimmer {
   let now: Timestamp
   /// The time up to which ages count, except for the server's freshness.
   let ageEnd: Timestamp
-  /// How long failures stay on the blacklist; nil: permanently.
-  let blacklistTTL: Duration?
+  private(set) var result = TrimResult()
 
   /// The criterion for removing rows.
-  fileprivate enum Purpose {
+  private enum Purpose {
     case tooOld
     /// Stored while the clock was wrong.
     case fromFuture
@@ -40,43 +41,19 @@ struct Trimmer {
     case oldest(target: UInt64, sparesRun: Bool)
   }
 
-  func run(in environment: IndexEnvironment) throws(CacheError) -> TrimResult {
-    var result = TrimResult()
+  mutating func run() throws(CacheError) {
     if runStart != nil, !keepsExpired, expiry.maxAgeMilliseconds != nil {
-      try walk(environment, .tooOld, &result)
-      try walk(environment, .fromFuture, &result)
+      try walk(.tooOld)
+      try walk(.fromFuture)
     }
-    let looksAtAll = try runStart == nil ? true : isOver(environment)
-    if looksAtAll { try walk(environment, .expired, &result) }
-    if let maxSize, try isOver(environment) {
-      let target = UInt64(max(0, Double(maxSize) * trimTo))
-      if runStart != nil { try walk(environment, .oldest(target: target, sparesRun: true), &result) }
-      try walk(environment, .oldest(target: target, sparesRun: false), &result)
+    let looksAtAll = try runStart == nil ? true : isOver()
+    if looksAtAll { try walk(.expired) }
+    if let maxSize = configuration.maxSize, try isOver() {
+      let target = UInt64(max(0, Double(maxSize) * configuration.trimTo))
+      if runStart != nil { try walk(.oldest(target: target, sparesRun: true)) }
+      try walk(.oldest(target: target, sparesRun: false))
     }
-    if try hasExpiredFailures(environment) { try trimBlacklist(environment) }
-    return result
-  }
-
-  /// Whether a blacklisted failure can have expired, or the next one expires too late for a clock that was right.
-  private func hasExpiredFailures(_ environment: IndexEnvironment) throws(CacheError) -> Bool {
-    let next = try totals(in: environment).nextBlacklistExpiry
-    if next <= ageEnd.milliseconds { return true }
-    guard next != .max, let blacklistTTL else { return false }
-    return next > ExpiryRule.presentEnd(now).advanced(by: blacklistTTL).milliseconds
-  }
-
-  /// Whether bodies exceed the limit.
-  private func isOver(_ environment: IndexEnvironment) throws(CacheError) -> Bool {
-    guard let maxSize else { return false }
-    return try totals(in: environment).bodyBytes > UInt64(max(0, maxSize))
-  }
-
-  private func totals(in environment: IndexEnvironment) throws(CacheError) -> Totals {
-    try environment.read { (transaction, tables, _) throws(CacheError) in try WriteTransaction.totals(in: transaction, tables) }
-  }
-
-  private func trimBlacklist(_ environment: IndexEnvironment) throws(CacheError) {
-    var mayHaveMore = true
+    var mayHaveMore = try hasExpiredFailures()
     while mayHaveMore {
       mayHaveMore = try environment.write { (transaction) throws(CacheError) in
         try transaction.trimBlacklist(at: ageEnd, limit: Self.stepRowCount)
@@ -84,74 +61,57 @@ struct Trimmer {
     }
   }
 
-  private func walk(_ environment: IndexEnvironment, _ purpose: Purpose, _ result: inout TrimResult) throws(CacheError) {
-    var last: TimeKey? = if case .fromFuture = purpose { TimeKey(lastAt: ExpiryRule.presentEnd(now)) } else { nil }
-    var rowCount = Self.stepRowCount
-    repeat {
-      let step = try stepWithRoom(environment, purpose, after: last, &rowCount)
-      result.add(step.removed)
-      last = step.last
-    } while last != nil
+  /// Whether a blacklisted failure can have expired, or the next one expires too late for a clock that was right.
+  private func hasExpiredFailures() throws(CacheError) -> Bool {
+    let next = try environment.totals().nextBlacklistExpiry
+    if next <= ageEnd.milliseconds { return true }
+    guard next != .max, let timeToLive = configuration.blacklistTTL else { return false }
+    return next > ExpiryRule.presentEnd(now).advanced(by: timeToLive).milliseconds
   }
 
-  /// Runs the next step, with fewer rows if there is no room: to remove rows, LMDB writes new pages before it frees old ones.
-  private func stepWithRoom(
-    _ environment: IndexEnvironment,
-    _ purpose: Purpose,
-    after start: TimeKey?,
-    _ rowCount: inout Int
-  ) throws(CacheError) -> (removed: TrimResult, last: TimeKey?) {
-    var hasFreedBodies = false
-    while true {
+  /// Whether bodies exceed the limit.
+  private func isOver() throws(CacheError) -> Bool {
+    guard let maxSize = configuration.maxSize else { return false }
+    return try environment.totals().bodyBytes > UInt64(max(0, maxSize))
+  }
+
+  /// Removes rows in steps, with fewer rows if there is no room: to remove rows, LMDB writes new pages before it frees old ones.
+  private mutating func walk(_ purpose: Purpose) throws(CacheError) {
+    var last: TimeKey? = if case .fromFuture = purpose { TimeKey(lastAt: ExpiryRule.presentEnd(now)) } else { nil }
+    var (rowCount, hasFreedBodies) = (Self.stepRowCount, false)
+    repeat {
       do throws(CacheError) {
-        let count = rowCount
         let step = try environment.write { (transaction) throws(CacheError) in
-          try self.step(transaction, purpose, after: start, limit: count)
+          try self.step(transaction, purpose, after: last, limit: rowCount)
         }
-        rowCount = min(Self.stepRowCount, rowCount * 2)
-        return step
+        result.add(step.removed)
+        last = step.last
+        (rowCount, hasFreedBodies) = (min(Self.stepRowCount, rowCount * 2), false)
+        if last == nil { return }
       } catch {
         guard error.isLackOfRoom else { throw error }
         if rowCount > 1 {
           rowCount = max(1, rowCount / 32)
         } else {
-          guard !hasFreedBodies, try freeBodies(environment, purpose, after: start) else { throw error }
+          guard !hasFreedBodies, try freeBodies(purpose, after: last) else { throw error }
           hasFreedBodies = true
         }
       }
-    }
+    } while true
   }
 
   /// Frees disk space of bodies whose rows the next steps remove. Returns false if there was nothing to free.
   ///
   /// If the next step fails all the same, these rows remain with damaged bodies, which the next load fetches again.
-  private func freeBodies(_ environment: IndexEnvironment, _ purpose: Purpose, after start: TimeKey?) throws(CacheError) -> Bool {
-    let heads = try environment.read { (transaction, tables, _) throws(CacheError) in
-      try self.nextHeads(transaction, tables, purpose, after: start)
+  private func freeBodies(_ purpose: Purpose, after start: TimeKey?) throws(CacheError) -> Bool {
+    var heads: [(CacheKey, EntryHead)] = []
+    try environment.read { (transaction) throws(CacheError) in
+      let totals = try transaction.totals()
+      _ = try forEachRemovable(transaction, totals, purpose, after: start, limit: Self.stepRowCount) { heads.append(($0, $1)) }
     }
     return try environment.freeBodies(of: heads, atLeast: Self.freedByteCount)
   }
 
-  private func nextHeads(
-    _ transaction: Transaction,
-    _ tables: Tables,
-    _ purpose: Purpose,
-    after start: TimeKey?
-  ) throws(CacheError) -> [(CacheKey, EntryHead)] {
-    let totals = try WriteTransaction.totals(in: transaction, tables)
-    var bodyBytes = totals.bodyBytes
-    var heads: [(CacheKey, EntryHead)] = []
-    for row in try nextRows(transaction, tables, totals, purpose, after: start, limit: Self.stepRowCount) {
-      if case .oldest(let target, _) = purpose, bodyBytes <= target { break }
-      guard let head = try WriteTransaction.entry(row.key, in: transaction, tables)?.head, mustRemove(head, purpose)
-      else { continue }
-      bodyBytes -= min(bodyBytes, head.bodySize)
-      heads.append((row.key, head))
-    }
-    return heads
-  }
-
-  /// Examines the next rows; `last` is the last of them, or nil at the end.
   private func step(
     _ transaction: WriteTransaction,
     _ purpose: Purpose,
@@ -159,41 +119,40 @@ struct Trimmer {
     limit: Int
   ) throws(CacheError) -> (removed: TrimResult, last: TimeKey?) {
     var removed = TrimResult()
-    let rows = try nextRows(
-      transaction.transaction,
-      transaction.tables,
-      transaction.totals,
-      purpose,
-      after: start,
-      limit: limit
-    )
-    for row in rows {
-      if case .oldest(let target, _) = purpose, transaction.totals.bodyBytes <= target { return (removed, nil) }
-      guard let head = try transaction.entry(row.key)?.head, mustRemove(head, purpose) else { continue }
-      try transaction.remove(row.key, head)
-      removed.count(head, purpose, isOfRun: isOfRun(head))
+    let last = try forEachRemovable(transaction.transaction, transaction.totals, purpose, after: start, limit: limit) {
+      (key, head) throws(CacheError) in
+      try transaction.remove(key, head)
+      let isOldest = if case .oldest = purpose { true } else { false }
+      removed.count(head, isExpired: !isOldest, isOfRun: isOfRun(head))
     }
-    return (removed, rows.count == limit ? rows.last : nil)
+    return (removed, last)
   }
 
-  private func nextRows(
+  /// Examines the next rows and calls `body` with the entries to remove; returns the last row, or nil at the end.
+  private func forEachRemovable(
     _ transaction: Transaction,
-    _ tables: Tables,
     _ totals: Totals,
     _ purpose: Purpose,
     after start: TimeKey?,
-    limit: Int
-  ) throws(CacheError) -> [TimeKey] {
-    let isByAccess = expiry.basis == .access && totals.keepsAccessOrder
-    let table = isByAccess ? tables.byAccess : tables.byStored
+    limit: Int,
+    _ body: (CacheKey, EntryHead) throws(CacheError) -> Void
+  ) throws(CacheError) -> TimeKey? {
+    let table = expiry.table(of: transaction, totals)
     var rows: [TimeKey] = []
-    try transaction.forEach(in: table, after: start?.storedBytes) { (bytes, _) throws(CacheError) in
+    try transaction.forEach(in: table, after: start) { (bytes, _) throws(CacheError) in
       guard let row = TimeKey(stored: bytes) else { return true }
-      if isPastLast(row.time, purpose, isByAccess: isByAccess) { return false }
+      if isPastLast(row.time, purpose, isByAccess: table == transaction.tables.byAccess) { return false }
       rows.append(row)
       return rows.count < limit
     }
-    return rows
+    var bodyBytes = totals.bodyBytes
+    for row in rows {
+      if case .oldest(let target, _) = purpose, bodyBytes <= target { return nil }
+      guard let head = try transaction.entry(row.key)?.head, mustRemove(head, purpose) else { continue }
+      bodyBytes -= min(bodyBytes, head.bodySize)
+      try body(row.key, head)
+    }
+    return rows.count == limit ? rows.last : nil
   }
 
   /// Whether neither this row nor any later one can be removed.
@@ -220,12 +179,33 @@ struct Trimmer {
   }
 }
 
-extension TrimResult {
-  fileprivate mutating func count(_ head: EntryHead, _ purpose: Trimmer.Purpose, isOfRun: Bool) {
+extension ExpiryRule {
+  /// The table of the times from which ages count.
+  fileprivate func table(of transaction: Transaction, _ totals: Totals) -> MDB_dbi {
+    basis == .access && totals.keepsAccessOrder ? transaction.tables.byAccess : transaction.tables.byStored
+  }
+}
+
+/// The results of a trim.
+public struct TrimResult: Sendable, Hashable {
+  /// Expired images.
+  public var expired = 0
+  /// Images that were removed to save space, including ``evictedProtected``.
+  public var trimmed = 0
+  /// Images that were removed to save space although the run had stored or used them.
+  public var evictedProtected = 0
+  /// The size of the bodies of ``evictedProtected``.
+  public var evictedProtectedBytes = 0
+  /// The size of their bodies.
+  public var bytesRemoved = 0
+
+  public init() {}
+
+  mutating func count(_ head: EntryHead, isExpired: Bool, isOfRun: Bool) {
     bytesRemoved += Int(clamping: head.bodySize)
-    switch purpose {
-    case .tooOld, .fromFuture, .expired: expired += 1
-    case .oldest:
+    if isExpired {
+      expired += 1
+    } else {
       trimmed += 1
       guard isOfRun else { return }
       evictedProtected += 1
@@ -243,28 +223,13 @@ extension TrimResult {
   }
 }
 
-public struct TrimResult: Sendable, Hashable {
-  /// Expired images.
-  public var expired = 0
-  /// Images that were removed to save space, including ``evictedProtected``.
-  public var trimmed = 0
-  /// Images that were removed to save space although the run had stored or used them.
-  public var evictedProtected = 0
-  /// The size of the bodies of ``evictedProtected``.
-  public var evictedProtectedBytes = 0
-  /// The size of their bodies.
-  public var bytesRemoved = 0
-
-  public init() {}
-}
-
 extension ImageCache {
   /// The totals, read from one record of the index without counting.
-  public func totals() throws(CacheError) -> CacheTotals { try storedTotals().shown }
+  public func totals() throws(CacheError) -> CacheTotals { try environment.totals().shown }
 
   /// The size on disk in bytes: the index with its free pages, and large bodies in whole blocks.
   public func diskBytes() throws(CacheError) -> Int {
-    environment.indexDiskBytes + Int(clamping: try storedTotals().blobDiskBytes)
+    environment.indexDiskBytes + Int(clamping: try environment.totals().blobDiskBytes)
   }
 
   /// When the first of the current images expires, in the past if it has already; nil if none will.
@@ -272,12 +237,9 @@ extension ImageCache {
   /// It considers only `maxAge`, not entries' own lifetimes or the server's.
   public func freshUntil() throws(CacheError) -> Timestamp? {
     guard let maxAge = configuration.maxAge else { return nil }
-    let keepsAccessOrder = try storedTotals().keepsAccessOrder
-    return try environment.read { (transaction, tables, isDeleted) throws(CacheError) in
+    return try environment.read { (transaction) throws(CacheError) in
       var oldest: Timestamp?
-      let isByAccess = expiry.basis == .access && keepsAccessOrder
-      if isDeleted { return nil }
-      try transaction.forEach(in: isByAccess ? tables.byAccess : tables.byStored, after: nil) { (bytes, _) throws(CacheError) in
+      try transaction.forEach(in: expiry.table(of: transaction, try transaction.totals())) { (bytes, _) throws(CacheError) in
         oldest = TimeKey(stored: bytes)?.time
         return oldest == nil
       }
@@ -288,7 +250,7 @@ extension ImageCache {
   /// Whether bodies exceed the configuration's `maxSize` by the fraction `slack`, such as 0.1; false if there is no limit.
   public func exceedsMaxSize(bySlack slack: Double) throws(CacheError) -> Bool {
     guard let maxSize = configuration.maxSize else { return false }
-    return Double(try storedTotals().bodyBytes) > Double(maxSize) * (1 + slack)
+    return Double(try environment.totals().bodyBytes) > Double(maxSize) * (1 + slack)
   }
 
   /// Removes everything that has expired, by any lifetime; then, if bodies exceed `maxSize`, the oldest until they take at most
@@ -324,22 +286,21 @@ extension ImageCache {
       guard error.isLackOfRoom else { throw error }
     }
     let now = configuration.time.wall()
-    let trimmer = Trimmer(
+    var trimmer = Trimmer(
+      environment: environment,
       expiry: expiry,
-      maxSize: configuration.maxSize,
-      trimTo: configuration.trimTo,
+      configuration: configuration,
       runStart: runStart,
       used: used,
       keepsExpired: keepsExpired,
       now: now,
-      ageEnd: ageEnd ?? now,
-      blacklistTTL: configuration.blacklistTTL
+      ageEnd: ageEnd ?? now
     )
-    let result = try trimmer.run(in: environment)
+    try trimmer.run()
     // A crash leaves few unused blobs, if any: checking a sixteenth of the folders each time finds them soon and is cheap.
     let first = UInt8.random(in: 0..<16) * 16
     _ = try sweepBlobs(folders: first...first + 15)
-    return result
+    return trimmer.result
   }
 
   /// Removes large bodies that a crash left without a record, and returns their number.
@@ -359,96 +320,76 @@ extension ImageCache {
     return count
   }
 
-  func storedTotals() throws(CacheError) -> Totals {
-    try environment.read { (transaction, tables, isDeleted) throws(CacheError) in
-      isDeleted ? Totals() : try WriteTransaction.totals(in: transaction, tables)
+  /// Removes all images, frees their space, and returns the previous totals; the blacklist is kept.
+  ///
+  /// Throws `inUse` if another process has the cache open.
+  @discardableResult
+  public func clear() throws(CacheError) -> CacheTotals {
+    try alone { () throws(CacheError) in
+      let before = try totals()
+      do throws(CacheError) {
+        try environment.write { (transaction) throws(CacheError) in try transaction.clearEntries() }
+        _ = try sweepBlobs()
+        try environment.compact()
+      } catch {
+        guard error.isLackOfRoom else { throw error }
+        try clearWithoutRoom()
+      }
+      return before
     }
   }
+
+  /// Replaces the index with an empty one and copies the blacklist into it; a crash in between loses the blacklist.
+  private func clearWithoutRoom() throws(CacheError) {
+    let totals = try environment.totals()
+    var blacklist: [(key: [UInt8], value: [UInt8])] = []
+    try environment.read { (transaction) throws(CacheError) in
+      try transaction.forEach(in: transaction.tables.blacklist) { (key, value) throws(CacheError) in
+        blacklist.append((Array(key), Array(value)))
+        return true
+      }
+    }
+    try environment.replaceIndexByEmpty()
+    try environment.write { (transaction) throws(CacheError) in try transaction.restore(totals, blacklist: blacklist) }
+    _ = try sweepBlobs()
+  }
+
+  /// Compacts the index to reclaim disk space.
+  ///
+  /// Throws `inUse` if another process has the cache open.
+  public func compact() throws(CacheError) {
+    try alone { () throws(CacheError) in try environment.compact() }
+  }
+
+  private func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
+    try checkWritable()
+    return try environment.alone(body)
+  }
 }
 
-/// The totals of a cache, updated in every transaction: correct after a crash, without counting.
-public struct CacheTotals: Sendable, Hashable {
-  public let entries: Int
-  /// The size of their bodies in bytes.
-  public let bodyBytes: Int
-  /// URLs on the blacklist, including expired ones that weren't trimmed yet.
-  public let blacklistEntries: Int
-}
+/// The entries of a cache that a run has used, which a trim removes last: one bit per stored body.
+package final class UsedEntries: Sendable {
+  /// The bits of each page, by the page's number.
+  private let pages = Mutex<[UInt64: [UInt64]]>([:])
+  /// One page has the bits of 32,768 revisions in 4 KiB.
+  private static let revisionBits: UInt64 = 15
 
-/// The one record of the table `totals`: format version 1. All integers are little-endian.
-///
-/// | offset | type | |
-/// |---|---|---|
-/// | 0 | u64 | entries |
-/// | 8 | u64 | bytes of bodies |
-/// | 16 | u64 | bytes of blobs on disk, each rounded up to whole blocks |
-/// | 24 | u64 | entries of the blacklist |
-/// | 32 | i64 | no entry of the blacklist expires before this, milliseconds since 1970 |
-/// | 40 | u64 | the highest revision given so far |
-/// | 48 | u8 | flags: 1 the table `by-access` is maintained |
-struct Totals: Equatable {
-  static let byteCount = 49
-  private static let blockByteCount: UInt64 = 4096
+  package init() {}
 
-  var entries: UInt64 = 0
-  var bodyBytes: UInt64 = 0
-  var blobDiskBytes: UInt64 = 0
-  var blacklistEntries: UInt64 = 0
-  var nextBlacklistExpiry: Int64 = .max
-  var lastRevision: UInt64 = 0
-  var keepsAccessOrder = false
-
-  init() {}
-
-  /// Parses totals from their record; nil if the bytes are invalid.
-  init?(stored bytes: UnsafeRawBufferPointer) {
-    guard bytes.count == Self.byteCount else { return nil }
-    entries = bytes.littleEndian(at: 0)
-    bodyBytes = bytes.littleEndian(at: 8)
-    blobDiskBytes = bytes.littleEndian(at: 16)
-    blacklistEntries = bytes.littleEndian(at: 24)
-    nextBlacklistExpiry = bytes.littleEndian(at: 32)
-    lastRevision = bytes.littleEndian(at: 40)
-    keepsAccessOrder = bytes[48] & 1 != 0
+  /// Adds entries by their ``EntryHead/revision``.
+  package func insert(_ revisions: [UInt64]) {
+    if revisions.isEmpty { return }
+    pages.withLock { pages in
+      for revision in revisions {
+        let bit = Int(revision & ((1 << Self.revisionBits) - 1))
+        pages[revision >> Self.revisionBits, default: Array(repeating: 0, count: 1 << Self.revisionBits / 64)][bit / 64] |=
+          1 << (bit % 64)
+      }
+    }
   }
 
-  func write(to record: UnsafeMutableRawBufferPointer) {
-    record.setLittleEndian(entries, at: 0)
-    record.setLittleEndian(bodyBytes, at: 8)
-    record.setLittleEndian(blobDiskBytes, at: 16)
-    record.setLittleEndian(blacklistEntries, at: 24)
-    record.setLittleEndian(nextBlacklistExpiry, at: 32)
-    record.setLittleEndian(lastRevision, at: 40)
-    record[48] = keepsAccessOrder ? 1 : 0
-  }
-
-  // All sums are clamped: a damaged record must not crash the process.
-
-  mutating func add(_ head: EntryHead) {
-    entries = Self.sum(entries, 1)
-    bodyBytes = Self.sum(bodyBytes, head.bodySize)
-    if head.isBlob { blobDiskBytes = Self.sum(blobDiskBytes, Self.diskBytes(head.bodySize)) }
-  }
-
-  mutating func subtract(_ head: EntryHead) {
-    entries -= min(entries, 1)
-    bodyBytes -= min(bodyBytes, head.bodySize)
-    if head.isBlob { blobDiskBytes -= min(blobDiskBytes, Self.diskBytes(head.bodySize)) }
-  }
-
-  private static func diskBytes(_ size: UInt64) -> UInt64 { sum(size, blockByteCount - 1) / blockByteCount * blockByteCount }
-
-  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-    let (sum, overflow) = left.addingReportingOverflow(right)
-    return overflow ? .max : sum
-  }
-
-  /// The totals for users of the cache.
-  var shown: CacheTotals {
-    CacheTotals(
-      entries: Int(clamping: entries),
-      bodyBytes: Int(clamping: bodyBytes),
-      blacklistEntries: Int(clamping: blacklistEntries)
-    )
+  func contains(_ head: EntryHead) -> Bool {
+    let bit = Int(head.revision & ((1 << Self.revisionBits) - 1))
+    return pages.withLock { $0[head.revision >> Self.revisionBits].map { $0[bit / 64] >> (bit % 64) & 1 == 1 } ?? false }
   }
 }

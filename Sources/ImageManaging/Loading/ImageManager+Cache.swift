@@ -20,7 +20,7 @@ extension ImageManager {
     guard let location = CacheLocation(request, self), let found = location.memory?.image(for: location.memoryKey) else {
       return false
     }
-    if let cache = location.cache, cache.isExpired(found.head, at: location.context.now) { return false }
+    if let cache = location.cache, cache.expiry.isExpired(found.head, at: location.context.now) { return false }
     return found.identity == location.identity
   }
 
@@ -79,10 +79,7 @@ extension ImageManager {
   public func record(for request: ImageRequest) throws(CacheError) -> EntryRecord? {
     guard let location = CacheLocation(request, self), let cache = location.cache else { return nil }
     for identity in location.transformedIdentities + [location.identity] {
-      let record = try identity.withRawBytes { bytes throws(CacheError) in
-        try cache.entry(CacheKey(identity: bytes), identity: bytes)
-      }
-      if let record { return record }
+      if let record = try cache.entry(identity: identity) { return record }
     }
     return nil
   }
@@ -105,7 +102,7 @@ extension ImageManager {
   @discardableResult
   public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
     guard let location = CacheLocation(ImageRequest(url: url), self), let cache = location.cache else { return false }
-    return try location.withIdentity { identity throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
+    return try cache.removeFromBlacklist(identity: location.identity)
   }
 }
 
@@ -203,29 +200,20 @@ extension ImageManager {
   private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ location: CacheLocation, in cache: ImageCache)
     throws(ImageFailure)
   {
+    let head = EntryHead(
+      image: verified.image,
+      proof: verified.proof,
+      hasWarnings: verified.hasDecoderWarnings,
+      contentTypeMatch: .exact,
+      checksum: data.withRawBytes { checksum(of: $0) }
+    )
+    let identity = location.identity
+    let fields = EntryFields(key: location.key, head: head, identity: identity, shownURL: location.shownURL)
     do throws(CacheError) {
-      try data.withRawBytes { bytes throws(CacheError) in
-        try location.withIdentity { identity throws(CacheError) in
-          try location.shownURL.withRawBytes { url throws(CacheError) in
-            let entry = NewEntry(
-              key: location.key,
-              identity: identity,
-              shownURL: url,
-              image: verified.image,
-              proof: verified.proof,
-              hasWarnings: verified.hasDecoderWarnings,
-              contentTypeMatch: .exact,
-              checksum: checksum(of: bytes)
-            )
-            try cache.write { writer throws(CacheError) in
-              try writer.store(entry, body: .bytes(bytes))
-              for old in location.transformedIdentities {
-                _ = try old.withRawBytes { old throws(CacheError) in try writer.remove(CacheKey(identity: old), identity: old) }
-              }
-              _ = try writer.unblacklist(location.key, identity: identity)
-            }
-          }
-        }
+      try cache.write { writer throws(CacheError) in
+        try writer.store(fields, body: .bytes(data))
+        for old in location.transformedIdentities { try writer.remove(CacheKey(identity: old), identity: old) }
+        try writer.unblacklist(location.key, identity: identity)
       }
     } catch {
       throw ImageFailure(.cacheWrite, message: "\(error)")

@@ -181,7 +181,7 @@ struct BatchLookUp {
     guard let found = memory.image(for: key) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
     if !context.options.servesExpired, let cache = context.cache,
-      cache.isExpired(found.head, at: context.now, runStart: context.runStart)
+      cache.expiry.isExpired(found.head, at: context.now, runStart: context.runStart)
     {
       return nil
     }
@@ -253,7 +253,7 @@ struct BatchLookUp {
     case .fresh(let fresh): (head, isFresh) = (fresh, true)
     case .expired(let expired):
       head = expired
-      if cache.isFromFuture(head, at: reader.now) {
+      if cache.expiry.isFromFuture(head, at: reader.now) {
         context.recordWarning("the cache has images from the future, stored while the clock was wrong; they count as expired")
       }
     }
@@ -276,7 +276,7 @@ struct BatchLookUp {
   /// Whether an expired image is served.
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.options.servesExpired { return true }
-    return context.options.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
+    return context.options.servesWhileRevalidating && cache.expiry.isUsableWhileRevalidating(head, at: reader.now)
   }
 
   /// Whether a cached image is shared by many URLs, and so breaks the job's rules.

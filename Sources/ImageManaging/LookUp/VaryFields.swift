@@ -46,7 +46,7 @@ enum VaryFields {
     // The body is always requested without coding, so `Accept-Encoding` needs no exception.
     let text = Array(names.sorted().map { request.line($0) ?? "\($0):*" }.joined(separator: "\n").utf8)
     // A truncated text might name fewer headers than the response.
-    return text.count <= NewEntry.maximumVaryBytes ? text : Array("cookie:*".utf8)
+    return text.count <= EntryFields.maximumVaryBytes ? text : Array("cookie:*".utf8)
   }
 
   /// Whether a request would have got the response that `text` was stored for.

@@ -97,91 +97,90 @@ struct CommitBatch {
   private static func write(_ change: Change, _ committed: inout Committed, with writer: borrowing CacheWriter) throws(CacheError)
   {
     let flight = committed.flight
+    let (key, identity) = (flight.key, flight.identity)
     // Set by an earlier transaction that failed.
     committed.result.storedBytes = nil
-    try flight.identity.withRawBytes { identity throws(CacheError) in
-      switch change {
-      case .store(let image):
-        try store(image, &committed, identity, with: writer)
-        if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
-      case .unblacklist:
-        committed.leftBlacklist = try writer.unblacklist(flight.key, identity: identity)
-      case .blacklist(let failure):
-        try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
-          committed.joinedBlacklist = try writer.blacklist(
-            NewBlacklistEntry(key: flight.key, identity: identity, shownURL: url, kind: failure.kind, status: failure.status),
-            runStart: flight.context.runStart
-          )
-        }
-      case .raiseProof(let head, let verified):
-        try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
-      case .keepTransformed: break
-      case .revalidate(let head, let response, let verified):
-        let validators = response.validators
-        try writer.revalidate(
-          flight.key,
-          identity: identity,
-          from: head,
-          freshness: response.freshness(renewing: head.freshness),
-          validators: validators.isEmpty ? nil : validators,
-          runStart: flight.context.runStart
-        )
-        if let verified {
-          try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
-        }
-        if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
-        committed.head = try writer.head(of: flight.key, identity: identity)
-        committed.isVoid = committed.head == nil
-        committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry(of: $0) }
-        try revalidateTransformed(
-          committed,
-          identity,
-          made: head,
-          freshness: response.freshness(renewing: head.freshness),
-          with: writer
-        )
-      }
-      if !committed.isVoid { try storeTransformed(change, &committed, identity, with: writer) }
+    switch change {
+    case .store(let image):
+      try store(image, &committed, with: writer)
+      if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(key, identity: identity) }
+    case .unblacklist:
+      committed.leftBlacklist = try writer.unblacklist(key, identity: identity)
+    case .blacklist(let failure):
+      committed.joinedBlacklist = try writer.blacklist(
+        key,
+        identity: identity,
+        shownURL: flight.entry.shownURL,
+        kind: failure.kind,
+        status: failure.status,
+        runStart: flight.context.runStart
+      )
+    case .raiseProof(let head, let verified):
+      try writer.raiseProof(of: key, identity: identity, from: head, to: NewProof(verified))
+    case .keepTransformed: break
+    case .revalidate(let head, let response, let verified):
+      try revalidate(head, response, verified, &committed, with: writer)
     }
+    if !committed.isVoid { try storeTransformed(change, &committed, with: writer) }
+  }
+
+  /// Renews a record that the server has confirmed.
+  private static func revalidate(
+    _ head: EntryHead,
+    _ response: DownloadResponse,
+    _ verified: VerifiedImage?,
+    _ committed: inout Committed,
+    with writer: borrowing CacheWriter
+  ) throws(CacheError) {
+    let flight = committed.flight
+    let (key, identity) = (flight.key, flight.identity)
+    let freshness = response.freshness(renewing: head.freshness)
+    try writer.revalidate(
+      key,
+      identity: identity,
+      from: head,
+      freshness: freshness,
+      validators: response.validators.isEmpty ? nil : response.validators,
+      runStart: flight.context.runStart
+    )
+    if let verified { try writer.raiseProof(of: key, identity: identity, from: head, to: NewProof(verified)) }
+    if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(key, identity: identity) }
+    committed.head = try writer.head(of: key, identity: identity)
+    committed.isVoid = committed.head == nil
+    committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry.end(of: $0) }
+    try revalidateTransformed(committed, made: head, freshness: freshness, with: writer)
   }
 
   /// Stores the original, if the context keeps it.
   private static func store(
     _ image: Judged,
     _ committed: inout Committed,
-    _ identity: UnsafeRawBufferPointer,
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
     let flight = committed.flight
     guard flight.context.keepsOriginalOnDisk else {
       // An older one is outdated.
-      _ = try writer.remove(flight.key, identity: identity)
+      _ = try writer.remove(flight.key, identity: flight.identity)
       return
     }
     guard let checksum = committed.result.checksum, let verified = image.verified else {
       preconditionFailure("only whole verified bodies are stored")
     }
-    try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
-      var entry = NewEntry(flight, identity: identity, url: url, image: image, verified: verified, checksum: checksum)
-      switch (image.stored, image.body) {
-      case (.nothing, _): committed.result.storedBytes = 0
-      case (.instead(let serialized), _):
-        committed.result.storedBytes = UInt64(serialized.bytes.count)
-        try serialized.bytes.withRawBytes { bytes throws(CacheError) in
-          entry.describe(serialized.verified, checksum: ImageCaching.checksum(of: bytes))
-          try writer.store(entry, body: .bytes(bytes), runStart: flight.context.runStart)
-        }
-      case (.asItCame, .bytes(let bytes)):
-        try bytes.withRawBytes { bytes throws(CacheError) in
-          try writer.store(entry, body: .bytes(bytes), runStart: flight.context.runStart)
-        }
-      case (.asItCame, .staged(let blob)):
-        try writer.store(entry, body: .staged(blob), runStart: flight.context.runStart)
-      case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
-      }
+    var fields = EntryFields(flight.identity, flight, image, verified, checksum: checksum)
+    let body: NewBody?
+    switch (image.stored, image.body) {
+    case (.nothing, _): (body, committed.result.storedBytes) = (nil, 0)
+    case (.instead(let serialized), _):
+      committed.result.storedBytes = UInt64(serialized.bytes.count)
+      fields.head.describe(serialized)
+      body = .bytes(serialized.bytes)
+    case (.asItCame, .bytes(let bytes)): body = .bytes(bytes)
+    case (.asItCame, .staged(let blob)): body = .staged(blob)
+    case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
     }
-    committed.head = try writer.head(of: flight.key, identity: identity)
-    committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry(of: $0) }
+    if let body { try writer.store(fields, body: body, runStart: flight.context.runStart) }
+    committed.head = try writer.head(of: flight.key, identity: flight.identity)
+    committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry.end(of: $0) }
   }
 }
 
@@ -215,38 +214,32 @@ extension CommitBatch {
   fileprivate static func storeTransformed(
     _ change: Change,
     _ committed: inout Committed,
-    _ identity: UnsafeRawBufferPointer,
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
-    let flight = committed.flight
-    guard let product = committed.product, let new = product.transformed, let transform = flight.context.transform else { return }
-    try transform.identity(of: identity).withRawBytes { identity throws(CacheError) in
-      try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
-        try new.bytes.withRawBytes { bytes throws(CacheError) in
-          let checksum = ImageCaching.checksum(of: bytes)
-          var runStart = flight.context.runStart
-          var entry: NewEntry
-          switch change {
-          case .store(let image):
-            entry = NewEntry(flight, identity: identity, url: url, image: image, verified: new.verified, checksum: checksum)
-          case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
-            entry = NewEntry(flight, identity: identity, url: url, madeOf: product, verified: new.verified, checksum: checksum)
-            // A transformed image older than its original counts as made from another one.
-            runStart = runStart.map { max($0, product.head.storedAt) }
-            let storedAt = writer.storingTime(runStart, entry.freshness)
-            entry.lifetime = flight.context.remainingLifetime(of: product.head, from: storedAt)
-          }
-          var source: Checksum? = product.head.checksum
-          if case .store = change { source = committed.head?.checksum ?? committed.result.checksum }
-          (entry.etag, entry.lastModified) = (source?.sourceTag.map { Array($0.utf8) } ?? [], [])
-          // The transformed image needs no verification; the record has the original's.
-          (entry.proof, entry.hasWarnings) = originalProof(change, of: flight)
-          try writer.store(entry, body: .bytes(bytes), runStart: runStart)
-          let head = try writer.head(of: entry.key, identity: identity)
-          committed.result.freshUntil = head.flatMap { flight.context.cache?.expiry(of: $0) }
-        }
-      }
+    let (flight, context) = (committed.flight, committed.flight.context)
+    guard let product = committed.product, let new = product.transformed, let transform = context.transform else { return }
+    let identity = transform.identity(of: flight.identity)
+    let checksum = new.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+    var runStart = context.runStart
+    var fields: EntryFields
+    var source: Checksum? = product.head.checksum
+    switch change {
+    case .store(let image):
+      fields = EntryFields(identity, flight, image, new.verified, checksum: checksum)
+      source = committed.head?.checksum ?? committed.result.checksum
+    case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
+      fields = EntryFields(identity, flight, madeOf: product, new.verified, checksum: checksum)
+      // A transformed image older than its original counts as made from another one.
+      runStart = runStart.map { max($0, product.head.storedAt) }
+      let storedAt = writer.storingTime(runStart, fields.head)
+      fields.head.lifetime = context.remainingLifetime(of: product.head, from: storedAt)
     }
+    (fields.etag, fields.lastModified) = (source?.sourceTag.map { Array($0.utf8) } ?? [], [])
+    // The transformed image needs no verification; the record has the original's.
+    (fields.head.proof, fields.head.hasWarnings) = originalProof(change, of: flight)
+    try writer.store(fields, body: .bytes(new.bytes), runStart: runStart)
+    let head = try writer.head(of: fields.key, identity: identity)
+    committed.result.freshUntil = head.flatMap { context.cache?.expiry.end(of: $0) }
     let original = if case .store = change { committed.result.storedBytes ?? committed.head?.bodySize ?? 0 } else { UInt64(0) }
     committed.result.storedBytes = original + UInt64(new.bytes.count)
     let image = new.verified.image
@@ -255,7 +248,7 @@ extension CommitBatch {
       width: image.width,
       height: image.height,
       bytes: UInt64(new.bytes.count),
-      checksum: new.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+      checksum: checksum
     )
   }
 
@@ -278,60 +271,79 @@ extension CommitBatch {
   /// - Parameter original: the record before the revalidation.
   fileprivate static func revalidateTransformed(
     _ committed: Committed,
-    _ identity: UnsafeRawBufferPointer,
     made original: EntryHead,
     freshness: Freshness?,
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
-    guard committed.product?.transformed == nil, let transform = committed.flight.context.transform else { return }
-    try transform.identity(of: identity).withRawBytes { identity throws(CacheError) in
-      let key = CacheKey(identity: identity)
-      guard
-        let head = try writer.head(of: key, identity: identity),
-        try head.isMade(of: original, { () throws(CacheError) in try writer.details(of: key, identity: identity) })
-      else { return }
-      let runStart = committed.flight.context.runStart
-      _ = try writer.revalidate(key, identity: identity, from: head, freshness: freshness, runStart: runStart)
-    }
+    let context = committed.flight.context
+    guard committed.product?.transformed == nil, let transform = context.transform else { return }
+    let identity = transform.identity(of: committed.flight.identity)
+    let key = CacheKey(identity: identity)
+    guard
+      let head = try writer.head(of: key, identity: identity),
+      try head.isMade(of: original, { () throws(CacheError) in try writer.details(of: key, identity: identity) })
+    else { return }
+    _ = try writer.revalidate(key, identity: identity, from: head, freshness: freshness, runStart: context.runStart)
   }
 }
 
 extension LoadContext {
   /// The remaining lifetime of a cached image from `storedAt`, for its transformed image; nil: by the cache's rule.
   fileprivate func remainingLifetime(of original: EntryHead, from storedAt: Timestamp) -> Duration? {
-    guard let cache, cache.configuration.expireBy == .modification, let end = cache.expiry(of: original) else { return nil }
+    guard let cache, cache.configuration.expireBy == .modification, let end = cache.expiry.end(of: original) else { return nil }
     return .milliseconds(max(0, end.milliseconds &- storedAt.milliseconds))
   }
 }
 
-extension NewEntry {
-  /// Creates the entry of an image made from a cached one.
-  fileprivate init(
-    _ flight: Flight,
-    identity: UnsafeRawBufferPointer,
-    url: UnsafeRawBufferPointer,
-    madeOf original: ImageProduct,
-    verified: VerifiedImage,
-    checksum: Checksum
-  ) {
+extension EntryFields {
+  /// The record of a received image, or of the image made of it in the same flight.
+  fileprivate init(_ identity: [UInt8], _ flight: Flight, _ image: Judged, _ verified: VerifiedImage, checksum: Checksum) {
+    let response = image.response
+    let head = EntryHead(
+      image: verified.image,
+      proof: verified.proof,
+      hasWarnings: verified.hasDecoderWarnings,
+      contentTypeMatch: verified.contentTypeMatch,
+      status: UInt16(clamping: response.status),
+      checksum: checksum,
+      freshness: response.freshness
+    )
     self.init(
       key: CacheKey(identity: identity),
+      head: head,
       identity: identity,
-      shownURL: url,
+      shownURL: flight.entry.shownURL,
+      validators: response.validators,
+      contentType: response.contentType,
+      vary: image.vary
+    )
+  }
+
+  /// The record of an image made from a cached one.
+  fileprivate init(
+    _ identity: [UInt8],
+    _ flight: Flight,
+    madeOf original: ImageProduct,
+    _ verified: VerifiedImage,
+    checksum: Checksum
+  ) {
+    let head = EntryHead(
       image: verified.image,
       proof: verified.proof,
       contentTypeMatch: verified.contentTypeMatch,
       checksum: checksum,
-      freshness: original.head.freshness,
-      vary: original.vary
+      freshness: original.head.freshness
     )
+    let url = flight.entry.shownURL
+    self.init(key: CacheKey(identity: identity), head: head, identity: identity, shownURL: url, vary: original.vary)
   }
+}
 
+extension EntryHead {
   /// Sets the properties of bytes other than the received ones.
-  mutating func describe(_ verified: VerifiedImage, checksum: Checksum) {
-    image = verified.image
-    proof = verified.proof
-    contentTypeMatch = verified.contentTypeMatch
-    self.checksum = checksum
+  fileprivate mutating func describe(_ serialized: SerializedImage) {
+    let verified = serialized.verified
+    (image, proof, contentTypeMatch) = (verified.image, verified.proof, verified.contentTypeMatch)
+    checksum = serialized.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
   }
 }

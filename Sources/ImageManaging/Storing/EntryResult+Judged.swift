@@ -20,7 +20,7 @@ extension EntryResult {
     self.init(outcome)
     self.isTransformed = isTransformed
     add(head)
-    freshUntil = cache?.expiry(of: head)
+    freshUntil = cache?.expiry.end(of: head)
   }
 
   /// A hit whose body was read.
@@ -114,34 +114,6 @@ extension DownloadResponse {
   }
 }
 
-extension NewEntry {
-  init(
-    _ flight: Flight,
-    identity: UnsafeRawBufferPointer,
-    url: UnsafeRawBufferPointer,
-    image: Judged,
-    verified: VerifiedImage,
-    checksum: Checksum
-  ) {
-    self.init(
-      key: CacheKey(identity: identity),
-      identity: identity,
-      shownURL: url,
-      image: verified.image,
-      proof: verified.proof,
-      hasWarnings: verified.hasDecoderWarnings,
-      contentTypeMatch: verified.contentTypeMatch,
-      status: UInt16(clamping: image.response.status),
-      checksum: checksum,
-      etag: image.response.validators.etag.map { Array($0.utf8) } ?? [],
-      lastModified: image.response.validators.lastModified.map { Array($0.utf8) } ?? [],
-      contentType: image.response.contentType.map { Array($0.utf8) } ?? [],
-      freshness: image.response.freshness,
-      vary: image.vary
-    )
-  }
-}
-
 extension EntryHead {
   /// The record that a received image would have.
   init(_ verified: VerifiedImage, _ image: Judged, storedAt: Timestamp) {
@@ -154,15 +126,17 @@ extension EntryHead {
     )
   }
 
+  /// The record of an image that is kept only in memory, with every pixel decoded.
   init(_ verified: VerifiedImage, _ freshness: Freshness, byteCount: Int, checksum: Checksum, storedAt: Timestamp) {
     self.init(
       storedAt: storedAt,
-      freshness: freshness,
       image: verified.image,
+      proof: .full,
+      hasWarnings: verified.hasDecoderWarnings,
+      contentTypeMatch: verified.contentTypeMatch,
       bodySize: UInt64(clamping: byteCount),
       checksum: checksum,
-      hasWarnings: verified.hasDecoderWarnings,
-      contentTypeMatch: verified.contentTypeMatch
+      freshness: freshness
     )
   }
 }

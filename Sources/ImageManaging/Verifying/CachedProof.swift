@@ -29,20 +29,15 @@ extension CachedProof {
     do throws(CacheError) {
       switch copy.source {
       case .entry(let cache, let key, let identity, let head, _):
-        let body = try identity.withRawBytes { identity throws(CacheError) in
-          try cache.body(of: key, identity: identity, as: head)
-        }
-        switch body {
+        switch try cache.body(of: key, identity: identity, as: head) {
         case nil, .damaged: self = .damaged
         case .bytes(let bytes): self.init(bytes, of: flight, facts: nil, copy: copy, processor: processor)
         }
       case .memory(let original):
         self = .init(Result { () throws(ImageFailure) in try processor.process(original) }, body: nil, sha256: nil)
       case .file(let folder):
-        let body = try flight.entry.writtenURL.withRawBytes { url throws(CacheError) in
-          try folder.body(ofURL: url, maximumBytes: flight.prepared.options.maxBytes)
-        }
-        guard let body else {
+        let maximum = flight.prepared.options.maxBytes
+        guard let body = try folder.file(ofURL: flight.entry.writtenURL, maximumBytes: maximum)?.bytes else {
           self = .damaged
           return
         }

@@ -72,10 +72,7 @@ struct BlacklistCommand: ParsableCommand {
       try removeEach(urls, options, missing: "not on the blacklist") { cache, identities throws(CacheError) in
         try identities.map { identities throws(CacheError) in
           var isRemoved = false
-          for identity in identities {
-            let isOn = try identity.withRawBytes { bytes throws(CacheError) in try cache.removeFromBlacklist(identity: bytes) }
-            if isOn { isRemoved = true }
-          }
+          for identity in identities where try cache.removeFromBlacklist(identity: identity) { isRemoved = true }
           return Removed(isRemoved: isRemoved)
         }
       }

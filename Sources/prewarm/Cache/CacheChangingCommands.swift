@@ -42,9 +42,7 @@ extension CacheCommand {
     }
 
     private static func remove(_ identity: [UInt8], with writer: borrowing CacheWriter) throws(CacheError) -> Bool {
-      try identity.withRawBytes { bytes throws(CacheError) in
-        try writer.remove(CacheKey(identity: bytes), identity: bytes)
-      }
+      try writer.remove(CacheKey(identity: identity), identity: identity)
     }
   }
 

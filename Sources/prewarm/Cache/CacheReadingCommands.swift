@@ -99,7 +99,7 @@ extension CacheCommand {
           "body_bytes": totals.bodyBytes,
           "disk_bytes": diskBytes,
           "max_bytes": cache.configuration.maxSize,
-          "sufficient_max_bytes": cache.sufficientSize,
+          "sufficient_max_bytes": try cache.sufficientSize(),
           "fresh_until": freshness.until?.iso8601,
           "expired_entries": freshness.expired,
           "blacklist_entries": totals.blacklistEntries,
@@ -114,7 +114,7 @@ extension CacheCommand {
           "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
           "on disk    \(byteCount(Double(diskBytes)))",
         ]
-        if let enough = cache.sufficientSize {
+        if let enough = try cache.sufficientSize() {
           lines.append(
             "max-size   the last run evicted its own images; \(sizeAbove(UInt64(clamping: enough))) would have been enough"
           )
@@ -218,12 +218,9 @@ extension CacheCommand {
 
     /// The record of an identity, and its body unless `--json` is given; nil if it isn't cached.
     private func find(_ identity: [UInt8], in cache: ImageCache) throws -> (EntryRecord, CachedBody?)? {
-      try withCacheErrors { () throws(CacheError) in
-        try identity.withRawBytes { bytes throws(CacheError) -> (EntryRecord, CachedBody?)? in
-          let key = CacheKey(identity: bytes)
-          guard let record = try cache.entry(key, identity: bytes) else { return nil }
-          return (record, options.json ? nil : try cache.body(of: key, identity: bytes, as: record.head))
-        }
+      try withCacheErrors { () throws(CacheError) -> (EntryRecord, CachedBody?)? in
+        guard let record = try cache.entry(identity: identity) else { return nil }
+        return (record, options.json ? nil : try cache.body(of: record.key, identity: identity, as: record.head))
       }
     }
 

@@ -86,18 +86,15 @@ struct ExplainedWay {
     identity = String(decoding: way.identity.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
     self.expectation = expectation
     curl = way.curl.line(for: url)
-    let (key, name) = way.identity.withUnsafeBytes { bytes in
-      let key = CacheKey(identity: bytes)
-      return (key, hexadecimal(key.high) + hexadecimal(key.low))
-    }
-    self.key = name
+    let key = CacheKey(identity: way.identity)
+    self.key = hexadecimal(key.high) + hexadecimal(key.low)
     guard let cache else {
       stored = []
       blacklisted = nil
       return
     }
-    let original = try way.identity.withRawBytes { bytes throws(CacheError) in try cache.entry(key, identity: bytes) }
-    blacklisted = try way.identity.withRawBytes { bytes throws(CacheError) in try cache.blacklistEntry(key, identity: bytes) }
+    let original = try cache.entry(identity: way.identity)
+    blacklisted = try cache.blacklistEntry(identity: way.identity)
     let now = TimeSource.system.wall()
     let minFresh = cache.configuration.minFresh
     stored = ((original.map { [$0] } ?? []) + transformed[way.identity, default: []]).map { record in
