@@ -1,5 +1,5 @@
-import Glibc
 import Base
+import Glibc
 
 /// The layout of a chart in the units of its SVG: maps values to coordinates.
 struct ChartFrame {
@@ -27,6 +27,24 @@ struct ChartFrame {
     let count = Int((maximum / step).rounded())
     return (1...max(count, 1)).map { Double($0) * step }
   }
+
+  var axis: HTML { .rule("axis", from: (left, bottom), to: (right, bottom)) }
+
+  /// Lines across with their values, and the axis.
+  func grid(_ words: (Double) -> String) -> [HTML] {
+    gridValues.flatMap { value in
+      [
+        HTML.rule("grid", from: (left, y(value)), to: (right, y(value))),
+        HTML.label(words(value), x: left - 6, y: y(value) + 4, anchor: "end"),
+      ]
+    } + [axis]
+  }
+
+  /// A bar from the axis up to `value`, at least as high as `least`.
+  func bar(_ style: String, _ value: Double, from start: Double, width: Double, least: Double = 0, tip: String) -> HTML {
+    let top = min(y(value), bottom - least)
+    return .bar(style, x: start, y: top, width: width, height: bottom - top, tip: tip)
+  }
 }
 
 /// Returns a step of 1, 2 or 5 times a power of ten that goes into `value` two to five times.
@@ -37,147 +55,97 @@ func roundStep(_ value: Double) -> Double {
   return power * (ratio >= 5 ? 5 : ratio >= 2 ? 2 : 1)
 }
 
-extension HTMLPage {
-  mutating func grid(_ frame: ChartFrame, _ words: (Double) -> String) {
-    for value in frame.gridValues {
-      rule("grid", from: (frame.left, frame.y(value)), to: (frame.right, frame.y(value)))
-      label(words(value), x: frame.left - 6, y: frame.y(value) + 4, anchor: "end")
-    }
-    rule("axis", from: (frame.left, frame.bottom), to: (frame.right, frame.bottom))
+/// The shapes of SVG.
+extension HTML {
+  /// A rectangle with a tooltip.
+  static func bar(_ style: String?, x: Double, y: Double, width: Double, height: Double, tip: String? = nil) -> HTML {
+    let title = tip.map { "<title>\($0)</title>" as HTML }
+    return #"<rect\#(class: style) x="\#(x)" y="\#(y)" width="\#(width)" height="\#(height)">\#(title)</rect>"#
+  }
+
+  static func rule(_ style: String, from start: (x: Double, y: Double), to end: (x: Double, y: Double)) -> HTML {
+    #"<line class="\#(style)" x1="\#(start.x)" y1="\#(start.y)" x2="\#(end.x)" y2="\#(end.y)"></line>"#
+  }
+
+  /// A word whose start, middle or end (`text-anchor`) is at `x`.
+  static func label(_ text: String, x: Double, y: Double, anchor: String = "middle", style: String? = nil) -> HTML {
+    #"<text x="\#(x)" y="\#(y)" text-anchor="\#(anchor)"\#(class: style)>\#(text)</text>"#
   }
 
   /// A chart with a title above and a sentence below it, and a table of its numbers, for people who can't see it, too.
-  mutating func chart(
+  fileprivate static func chart(
     _ title: String,
     _ sentence: String,
     columns: [String],
     rows: [[String]],
-    _ drawing: (inout HTMLPage) -> Void
-  ) {
-    element("figure") { page in
-      page.element("h3", title)
-      let box = "0 0 \(coordinate(ChartFrame.width)) \(coordinate(ChartFrame.height))"
-      page.element("svg", ["class": "chart", "viewBox": box, "role": "img", "aria-label": "\(title): \(sentence)"]) { page in
-        page.element("title", "\(title): \(sentence)")
-        drawing(&page)
-      }
-      page.element("figcaption", sentence)
-      page.element("details", ["class": "numbers"]) { page in
-        page.element("summary", "Numbers")
-        page.element("table") { page in
-          page.element("tr") { page in for column in columns { page.element("th", ["scope": "col"], column) } }
-          for row in rows { page.element("tr") { page in for cell in row { page.element("td", cell) } } }
-        }
-      }
-    }
+    _ drawing: [HTML]
+  ) -> HTML {
+    let heads = columns.map { #"<th scope="col">\#($0)</th>"# as HTML }
+    let body = rows.map { "<tr>\($0.map { "<td>\($0)</td>" as HTML })</tr>" as HTML }
+    let name = "\(title): \(sentence)"
+    return """
+      <figure><h3>\(title)</h3><svg class="chart" viewBox="0 0 \(ChartFrame.width) \(ChartFrame.height)" role="img" aria-label="\(name)">\
+      <title>\(name)</title>\(drawing)</svg><figcaption>\(sentence)</figcaption>\
+      <details class="numbers"><summary>Numbers</summary><table><tr>\(heads)</tr>\(body)</table></details></figure>
+      """
   }
 }
 
 extension HTMLPage {
-  /// A rectangle of SVG with a tooltip.
-  mutating func bar(_ style: String?, x: Double, y: Double, width: Double, height: Double, tip: String? = nil) {
-    let corner = (x: coordinate(x), y: coordinate(y))
-    let size = (width: coordinate(width), height: coordinate(height))
-    element("rect", ["class": style, "x": corner.x, "y": corner.y, "width": size.width, "height": size.height]) { page in
-      if let tip { page.element("title", tip) }
+  var charts: Section? {
+    let timeline = report.timeline.flatMap { $0.steps.isEmpty || $0.step <= .zero ? nil : TimelineChart($0, of: report).html }
+    let latency = report.traffic.latency.count > 0 ? LatencyChart(report.traffic.latency).html : nil
+    guard report.totals.urls > 0, report.isLong || report.end.duration == .zero, latency != nil || timeline != nil else {
+      return nil
     }
+    return Section("speed", "Speed", #"<div class="charts">\#(latency)\#(timeline)</div>"#)
   }
 
-  mutating func rule(_ style: String, from start: (x: Double, y: Double), to end: (x: Double, y: Double)) {
-    let from = (coordinate(start.x), coordinate(start.y))
-    element("line", ["class": style, "x1": from.0, "y1": from.1, "x2": coordinate(end.x), "y2": coordinate(end.y)], "")
-  }
-
-  /// A word of SVG whose start, middle or end (`text-anchor`) is at `x`.
-  mutating func label(_ text: String, x: Double, y: Double, anchor: String = "middle", style: String? = nil) {
-    element("text", ["x": coordinate(x), "y": coordinate(y), "text-anchor": anchor, "class": style], text)
+  /// The bad URLs of the last runs, a bar for each.
+  var trend: Section? {
+    let points = report.trend
+    guard points.count > 1, let phrase = report.trendPhrase else { return nil }
+    let frame = ChartFrame(upTo: max(Double(points.map(\.bad).max() ?? 1), 1))
+    let width = (frame.right - frame.left) / Double(max(points.count, 8))
+    let bars = points.enumerated().filter { $0.element.bad > 0 }.map { index, point in
+      let tip = "\(point.finishedAt?.shortText ?? "unknown time"): \(grouped(point.bad)) of \(counted(point.urls, "URL")) bad"
+      let start = frame.left + Double(index) * width + 1
+      return frame.bar("o-failed", Double(point.bad), from: start, width: width - 2, least: 1, tip: tip)
+    }
+    let ends = [(points[0], frame.left, "start"), (points[points.count - 1], frame.left + width * Double(points.count), "end")]
+    let days = ends.prefix(points.count >= 5 ? 2 : 1).compactMap { point, x, anchor in
+      point.finishedAt.map { HTML.label(String($0.iso8601.prefix(10)), x: x, y: frame.bottom + 18, anchor: anchor) }
+    }
+    let rows = points.map { point in
+      let counts = [point.urls, point.bad, point.new].map(grouped)
+      return [point.finishedAt?.shortText ?? "–"] + counts + [elapsed(point.duration)]
+    }
+    let columns = ["ended", "URLs", "bad", "new", "took"]
+    let chart = HTML.chart("Bad URLs per run", phrase, columns: columns, rows: rows, frame.grid(wholeNumber) + bars + days)
+    return Section("trend", "Trend", #"<div class="charts">\#(chart)</div>"#)
   }
 }
 
-func coordinate(_ value: Double) -> String {
-  let tenths = Int((min(max(value, -1e6), 1e6) * 10).rounded())
-  return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
-}
-
-extension HTMLPage {
-  mutating func writeCharts(_ report: FinishedReport) {
-    let hasTimeline = report.timeline.map { !$0.steps.isEmpty && $0.step > .zero } ?? false
-    guard report.totals.urls > 0, report.isLong || report.end.duration == .zero, report.traffic.latency.count > 0 || hasTimeline
-    else { return }
-    section("speed", "Speed") { page in
-      page.element("div", ["class": "charts"]) { page in
-        page.writeLatency(report.traffic.latency)
-        if hasTimeline, let timeline = report.timeline { page.writeTimeline(timeline, of: report) }
-      }
-    }
-  }
-
-  private mutating func writeLatency(_ histogram: LatencyHistogram) {
-    guard histogram.count > 0 else { return }
-    let chart = LatencyChart(histogram)
-    self.chart(
-      "Latency of transfers",
-      chart.sentence,
-      columns: ["up to", "transfers"],
-      rows: histogram.buckets.map { [latency($0.upperBound), grouped($0.count)] }
-    ) { page in
-      // Fractions of a transfer need no label.
-      page.grid(chart.frame) { UInt64(exactly: $0).map { grouped($0) } ?? "" }
-      for tick in chart.ticks {
-        page.label(tickLatency(tick), x: chart.x(milliseconds: tick), y: chart.frame.bottom + 18)
-      }
-      for bucket in histogram.buckets where bucket.count > 0 {
-        let edges = (chart.x(milliseconds: bucket.upperBound / chart.step), chart.x(milliseconds: bucket.upperBound))
-        let top = min(chart.frame.y(Double(bucket.count)), chart.frame.bottom - 1)
-        page.bar(
-          "o-any",
-          x: edges.0 + 0.5,
-          y: top,
-          width: max(edges.1 - edges.0 - 1, 1),
-          height: chart.frame.bottom - top,
-          tip: "\(latency(bucket.upperBound / chart.step)) to \(latency(bucket.upperBound)): \(grouped(bucket.count))"
-        )
-      }
-      page.mark("median \(latency(chart.median))", at: chart.x(milliseconds: chart.median), in: chart.frame, row: 0)
-      page.mark("p99 \(latency(chart.late))", at: chart.x(milliseconds: chart.late), in: chart.frame, row: 1)
-    }
-  }
-
-  /// A vertical line with words at its top: on its right, or on its left if they don't fit.
-  private mutating func mark(_ words: String, at x: Double, in frame: ChartFrame, row: Int) {
-    let y = 13 + 16 * Double(row)
-    rule("guide", from: (x, y + 3), to: (x, frame.bottom))
-    // A letter is 8 units wide where the style draws them at 15.
-    let isLeft = x + 8 * Double(words.count) > frame.right
-    label(words, x: isLeft ? x - 4 : x + 4, y: y + 3, anchor: isLeft ? "end" : "start", style: "strong")
-  }
-}
+/// Fractions of a transfer or a URL need no label.
+private func wholeNumber(_ value: Double) -> String { UInt64(exactly: value).map { grouped($0) } ?? "" }
 
 /// The chart of a latency histogram: bars of equal width, since its buckets grow by the same factor.
 private struct LatencyChart {
   /// From one bound to the next: four buckets per octave; see ``LatencyHistogram``.
-  let step = exp2(0.25)
+  private static let step = exp2(0.25)
   /// The chart has room for at least this many buckets, so that a few don't fill it.
   private static let leastBuckets = 16.0
 
-  let frame: ChartFrame
-  let median: Double
-  let late: Double
-  let sentence: String
+  private let histogram: LatencyHistogram
+  private let frame: ChartFrame
   /// The base-2 logarithms of the edges.
   private let low: Double
   private let high: Double
 
   init(_ histogram: LatencyHistogram) {
+    self.histogram = histogram
     let buckets = histogram.buckets
     frame = ChartFrame(upTo: Double(buckets.map(\.count).max() ?? 1))
-    median = histogram.percentile(0.5) ?? 0
-    late = histogram.percentile(0.99) ?? 0
-    let ninety = latency(histogram.percentile(0.9) ?? 0)
-    let longest = latency(histogram.maximumMilliseconds)
-    sentence =
-      "\(counted(histogram.count, "transfer")): \(latency(median)) median, \(ninety) p90, \(latency(late)) p99, "
-      + "\(longest) the longest"
     let first = log2(buckets.first?.upperBound ?? 1) - 0.25
     let last = log2(buckets.last?.upperBound ?? 1)
     let missing = max(Self.leastBuckets - (last - first) * 4, 0) / 8
@@ -185,95 +153,75 @@ private struct LatencyChart {
     high = last + missing
   }
 
-  func x(milliseconds: Double) -> Double { frame.x((log2(max(milliseconds, 0.001)) - low) / (high - low)) }
+  var html: HTML {
+    let (median, ninety, late) = (histogram.percentile(0.5) ?? 0, histogram.percentile(0.9) ?? 0, histogram.percentile(0.99) ?? 0)
+    let times = "\(latency(median)) median, \(latency(ninety)) p90, \(latency(late)) p99"
+    let sentence = "\(counted(histogram.count, "transfer")): \(times), \(latency(histogram.maximumMilliseconds)) the longest"
+    let labels = ticks.map { HTML.label(words(ofTick: $0), x: x($0), y: frame.bottom + 18) }
+    let bars = histogram.buckets.filter { $0.count > 0 }.map { bound, count in
+      let tip = "\(latency(bound / Self.step)) to \(latency(bound)): \(grouped(count))"
+      let start = x(bound / Self.step)
+      return frame.bar("o-any", Double(count), from: start + 0.5, width: max(x(bound) - start - 1, 1), least: 1, tip: tip)
+    }
+    let marks = mark("median \(latency(median))", at: x(median), row: 0) + mark("p99 \(latency(late))", at: x(late), row: 1)
+    let rows = histogram.buckets.map { [latency($0.upperBound), grouped($0.count)] }
+    let drawing = frame.grid(wholeNumber) + labels + bars + marks
+    return HTML.chart("Latency of transfers", sentence, columns: ["up to", "transfers"], rows: rows, drawing)
+  }
+
+  private func x(_ milliseconds: Double) -> Double { frame.x((log2(max(milliseconds, 0.001)) - low) / (high - low)) }
 
   /// Round times within the range, as many as fit.
-  var ticks: [Double] {
+  private var ticks: [Double] {
     let isWide = high - low > 7
     let decades = (-2...8).map { pow(10, Double($0)) }
     let all = decades.flatMap { decade in (isWide ? [1.0] : [1.0, 2.0, 5.0]).map { $0 * decade } }
     return all.filter { log2($0) >= low && log2($0) <= high }
   }
-}
 
-/// `0.1 ms`, `5 ms`, `20 s`: a round time without useless decimals.
-private func tickLatency(_ milliseconds: Double) -> String {
-  milliseconds >= 1 && milliseconds < 9.5 ? fixed(milliseconds, decimals: 0) + " ms" : latency(milliseconds)
-}
-
-extension HTMLPage {
-  /// URLs per second in each step of the run, bad ones in another colour, and bytes per second below.
-  mutating func writeTimeline(_ timeline: Timeline, of report: FinishedReport) {
-    let chart = TimelineChart(timeline, of: report)
-    self.chart(
-      "Throughput over time",
-      chart.sentence,
-      columns: ["until", "URLs", "bad", "received"],
-      rows: zip(timeline.steps, chart.spans).map { step, span in
-        [elapsed(.seconds(span.end)), grouped(step.urls), grouped(step.bad), byteCount(Double(step.receivedBytes))]
-      }
-    ) { page in
-      page.label("URLs per second", x: chart.frame.left, y: 15, anchor: "start", style: "strong")
-      page.grid(chart.frame) { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64(min($0, 1e18))) }
-      for tick in chart.ticks {
-        page.label(tickTime(tick, step: chart.tickStep), x: chart.x(seconds: tick), y: ChartFrame.height - 6)
-      }
-      for (step, span) in zip(timeline.steps, chart.spans) { page.write(step, span, chart) }
-      if chart.hasBytes { page.writeBytes(timeline, chart) }
-    }
+  /// `0.1 ms`, `5 ms`, `20 s`: a round time without useless decimals.
+  private func words(ofTick milliseconds: Double) -> String {
+    milliseconds >= 1 && milliseconds < 9.5 ? fixed(milliseconds, decimals: 0) + " ms" : latency(milliseconds)
   }
 
-  private mutating func write(_ step: Timeline.Step, _ span: TimelineChart.Span, _ chart: TimelineChart) {
-    guard step.urls > 0 else { return }
-    let (start, end) = (chart.x(seconds: span.start), chart.x(seconds: span.end))
-    let width = max(end - start - (end - start > 4 ? 1 : 0), 0.5)
-    let seconds = span.end - span.start
-    let top = chart.frame.y(Double(step.urls) / seconds)
-    let bad = chart.frame.bottom - chart.frame.y(Double(step.bad) / seconds)
-    let words = "until \(elapsed(.seconds(span.end))): \(rate(Double(step.urls) / seconds)), \(grouped(step.bad)) bad"
-    bar("o-any", x: start, y: top + bad, width: width, height: max(chart.frame.bottom - top - bad, 0), tip: words)
-    if step.bad > 0 { bar("o-failed", x: start, y: top, width: width, height: max(bad, 1), tip: words) }
-  }
-
-  /// A separate strip, since URLs and bytes don't share a scale.
-  private mutating func writeBytes(_ timeline: Timeline, _ chart: TimelineChart) {
-    let frame = chart.byteFrame
-    rule("axis", from: (frame.left, frame.bottom), to: (frame.right, frame.bottom))
-    label("bytes", x: frame.left - 6, y: frame.bottom - 2, anchor: "end")
-    for (step, span) in zip(timeline.steps, chart.spans) where step.receivedBytes > 0 {
-      let (start, end) = (chart.x(seconds: span.start), chart.x(seconds: span.end))
-      let bytes = Double(step.receivedBytes) / (span.end - span.start)
-      bar(
-        "o-any",
-        x: start,
-        y: frame.y(bytes),
-        width: max(end - start - (end - start > 4 ? 1 : 0), 0.5),
-        height: frame.bottom - frame.y(bytes),
-        tip: "until \(elapsed(.seconds(span.end))): \(byteCount(bytes))/s"
-      )
-    }
+  /// A vertical line with words at its top: on its right, or on its left if they don't fit.
+  private func mark(_ words: String, at x: Double, row: Int) -> [HTML] {
+    let y = 13 + 16 * Double(row)
+    // A letter is 8 units wide where the style draws them at 15.
+    let isLeft = x + 8 * Double(words.count) > frame.right
+    let label = HTML.label(words, x: isLeft ? x - 4 : x + 4, y: y + 3, anchor: isLeft ? "end" : "start", style: "strong")
+    return [HTML.rule("guide", from: (x, y + 3), to: (x, frame.bottom)), label]
   }
 }
 
-/// The chart of a timeline: the width of a bar is the length of its step, so that areas are counts.
+/// The chart of a timeline: URLs per second in each step of the run, bad ones in another colour, and bytes per second below. The width of
+/// a bar is the length of its step, so that areas are counts.
 private struct TimelineChart {
-  /// The start and end of a step in seconds from the start of the run.
-  struct Span {
+  /// A step with its start and end in seconds from the start of the run.
+  private struct Span {
+    var step: Timeline.Step
     var start: Double
     var end: Double
+    var urlRate: Double { Double(step.urls) / (end - start) }
+    var byteRate: Double { Double(step.receivedBytes) / (end - start) }
+    var until: String { "until \(elapsed(.seconds(end)))" }
   }
 
   private static let byteStripHeight = 36.0
+  /// Seconds between labels.
+  private static let tickSteps = [
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400,
+  ]
 
-  let spans: [Span]
-  let hasBytes: Bool
-  let sentence: String
-  let tickStep: Double
-  private(set) var frame: ChartFrame
-  private(set) var byteFrame: ChartFrame
+  private let report: FinishedReport
+  private let spans: [Span]
+  private let hasBytes: Bool
+  private var frame: ChartFrame
+  private var byteFrame: ChartFrame
   private let seconds: Double
 
   init(_ timeline: Timeline, of report: FinishedReport) {
+    self.report = report
     let duration = report.end.duration
     let step = timeline.step.inSeconds
     let count = timeline.steps.count
@@ -281,75 +229,76 @@ private struct TimelineChart {
     let shortest = count == 1 ? min(step / 4, max(duration.inSeconds, 1e-6)) : step / 4
     let last = min(max(duration.inSeconds - Double(count - 1) * step, shortest), step)
     let seconds = Double(count - 1) * step + last
-    spans = (0..<count).map { Span(start: Double($0) * step, end: $0 == count - 1 ? seconds : Double($0 + 1) * step) }
     self.seconds = seconds
-    let lengths = spans.map { $0.end - $0.start }
-    let rates = zip(timeline.steps, lengths).map { Double($0.urls) / $1 }
-    let byteRates = zip(timeline.steps, lengths).map { Double($0.receivedBytes) / $1 }
-    hasBytes = timeline.steps.contains { $0.receivedBytes > 0 }
-    frame = ChartFrame(upTo: rates.max() ?? 1)
-    byteFrame = ChartFrame(upTo: byteRates.max() ?? 1)
+    spans = timeline.steps.enumerated().map { index, counts in
+      Span(step: counts, start: Double(index) * step, end: index == count - 1 ? seconds : Double(index + 1) * step)
+    }
+    hasBytes = spans.contains { $0.step.receivedBytes > 0 }
+    frame = ChartFrame(upTo: spans.map(\.urlRate).max() ?? 1)
+    byteFrame = ChartFrame(upTo: spans.map(\.byteRate).max() ?? 1)
     if hasBytes {
       frame.bottom -= Self.byteStripHeight + 8
       byteFrame.top = byteFrame.bottom - Self.byteStripHeight
     }
+  }
+
+  var html: HTML {
+    let tickStep = Self.tickSteps.first { seconds / $0 <= 5 } ?? roundStep(seconds)
+    let ticks = (0...Int(seconds / tickStep)).map { Double($0) * tickStep }
+    let drawing =
+      [HTML.label("URLs per second", x: frame.left, y: 15, anchor: "start", style: "strong")]
+      + frame.grid { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64(min($0, 1e18))) }
+      + ticks.map { HTML.label(time($0, step: tickStep), x: x($0), y: ChartFrame.height - 6) }
+      + spans.flatMap(bars) + byteStrip
+    let rows = spans.map { span in
+      [elapsed(.seconds(span.end)), grouped(span.step.urls), grouped(span.step.bad), byteCount(Double(span.step.receivedBytes))]
+    }
+    let columns = ["until", "URLs", "bad", "received"]
+    return HTML.chart("Throughput over time", sentence, columns: columns, rows: rows, drawing)
+  }
+
+  private var sentence: String {
     let (mean, meanBytes) = (report.urlsPerSecond, report.bytesPerSecond)
-    let traffic = hasBytes ? "; \(byteCount(meanBytes))/s, peak \(byteCount(max(byteRates.max() ?? 0, meanBytes)))/s" : ""
+    let peakBytes = max(spans.map(\.byteRate).max() ?? 0, meanBytes)
+    let traffic = hasBytes ? "; \(byteCount(meanBytes))/s, peak \(byteCount(peakBytes))/s" : ""
     let bad = report.totals.bad > 0 ? "; bad URLs in red" : ""
-    sentence = "\(rate(mean)) on average, peak \(rate(max(rates.max() ?? 0, mean)))\(traffic)\(bad)"
-    let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400]
-    tickStep = steps.first { seconds / $0 <= 5 } ?? roundStep(seconds)
+    return "\(rate(mean)) on average, peak \(rate(max(spans.map(\.urlRate).max() ?? 0, mean)))\(traffic)\(bad)"
   }
 
-  func x(seconds: Double) -> Double { frame.x(seconds / self.seconds) }
+  private func x(_ seconds: Double) -> Double { frame.x(seconds / self.seconds) }
 
-  var ticks: [Double] { (0...Int(seconds / tickStep)).map { Double($0) * tickStep } }
-}
+  /// Wide bars leave a gap to the next.
+  private func width(_ span: Span) -> Double {
+    let width = x(span.end) - x(span.start)
+    return max(width > 4 ? width - 1 : width, 0.5)
+  }
 
-/// `0`, `200 ms`, `5 s`, `20 min`, `2 h`: a multiple of `step`, both in seconds.
-private func tickTime(_ seconds: Double, step: Double) -> String {
-  if seconds == 0 { return "0" }
-  if step < 1 { return fixed(seconds * 1000, decimals: 0) + " ms" }
-  if step < 60 { return fixed(seconds, decimals: 0) + " s" }
-  return step < 3600 ? fixed(seconds / 60, decimals: 0) + " min" : fixed(seconds / 3600, decimals: 0) + " h"
-}
+  private func bars(_ span: Span) -> [HTML] {
+    guard span.step.urls > 0 else { return [] }
+    let (start, width, top) = (x(span.start), width(span), frame.y(span.urlRate))
+    let bad = frame.bottom - frame.y(Double(span.step.bad) / (span.end - span.start))
+    let tip = "\(span.until): \(rate(span.urlRate)), \(grouped(span.step.bad)) bad"
+    let good = HTML.bar("o-any", x: start, y: top + bad, width: width, height: max(frame.bottom - top - bad, 0), tip: tip)
+    guard span.step.bad > 0 else { return [good] }
+    return [good, HTML.bar("o-failed", x: start, y: top, width: width, height: max(bad, 1), tip: tip)]
+  }
 
-extension HTMLPage {
-  /// The bad URLs of the last runs, a bar for each.
-  mutating func writeTrend(_ report: FinishedReport) {
-    let points = report.trend
-    guard points.count > 1, let phrase = report.trendPhrase else { return }
-    section("trend", "Trend") { page in
-      page.element("div", ["class": "charts"]) { page in
-        page.chart(
-          "Bad URLs per run",
-          phrase,
-          columns: ["ended", "URLs", "bad", "new", "took"],
-          rows: points.map { point in
-            [
-              point.finishedAt?.shortText ?? "–", grouped(point.urls), grouped(point.bad), grouped(point.new),
-              elapsed(point.duration),
-            ]
-          }
-        ) { page in page.writeBars(of: points) }
+  /// A separate strip, since URLs and bytes don't share a scale.
+  private var byteStrip: [HTML] {
+    guard hasBytes else { return [] }
+    let label = HTML.label("bytes", x: byteFrame.left - 6, y: byteFrame.bottom - 2, anchor: "end")
+    return [byteFrame.axis, label]
+      + spans.filter { $0.step.receivedBytes > 0 }.map { span in
+        let tip = "\(span.until): \(byteCount(span.byteRate))/s"
+        return byteFrame.bar("o-any", span.byteRate, from: x(span.start), width: width(span), tip: tip)
       }
-    }
   }
 
-  private mutating func writeBars(of points: [TrendPoint]) {
-    let frame = ChartFrame(upTo: max(Double(points.map(\.bad).max() ?? 1), 1))
-    grid(frame) { UInt64(exactly: $0).map { grouped($0) } ?? "" }
-    let width = (frame.right - frame.left) / Double(max(points.count, 8))
-    for (index, point) in points.enumerated() where point.bad > 0 {
-      let top = min(frame.y(Double(point.bad)), frame.bottom - 1)
-      let tip = "\(point.finishedAt?.shortText ?? "unknown time"): \(grouped(point.bad)) of \(counted(point.urls, "URL")) bad"
-      bar("o-failed", x: frame.left + Double(index) * width + 1, y: top, width: width - 2, height: frame.bottom - top, tip: tip)
-    }
-    for (point, x, anchor) in [
-      (points[0], frame.left, "start"), (points[points.count - 1], frame.left + width * Double(points.count), "end"),
-    ] {
-      guard let day = point.finishedAt?.iso8601.prefix(10), anchor == "start" || points.count >= 5 else { continue }
-      label(String(day), x: x, y: frame.bottom + 18, anchor: anchor)
-    }
+  /// `0`, `200 ms`, `5 s`, `20 min`, `2 h`: a multiple of `step`, both in seconds.
+  private func time(_ seconds: Double, step: Double) -> String {
+    if seconds == 0 { return "0" }
+    if step < 1 { return fixed(seconds * 1000, decimals: 0) + " ms" }
+    if step < 60 { return fixed(seconds, decimals: 0) + " s" }
+    return step < 3600 ? fixed(seconds / 60, decimals: 0) + " min" : fixed(seconds / 3600, decimals: 0) + " h"
   }
 }

@@ -1,262 +1,192 @@
 import Base
 
-/// Writes the elements of a page to a buffer; all text goes through ``OutputBuffer/appendHTML(_:)``.
-struct HTMLPage: ~Copyable {
-  /// Names and values; an attribute whose value is nil is omitted.
-  typealias Attributes = KeyValuePairs<StaticString, String?>
-
-  /// A section that the table of contents names.
-  struct Content {
+/// What a page shows of a report, from its head to its foot.
+struct HTMLPage {
+  /// A part with a heading, which the table of contents names.
+  struct Section {
     var id: String
     var title: String
-  }
+    var content: HTML
 
-  private(set) var output = OutputBuffer(capacity: 262_144)
-  /// The sections so far.
-  private(set) var contents: [Content] = []
+    init(_ id: String, title: String, _ content: HTML) { (self.id, self.title, self.content) = (id, title, content) }
 
-  /// Writes an element with the content that `content` writes.
-  mutating func element(_ name: StaticString, _ attributes: Attributes = [:], _ content: (inout HTMLPage) -> Void) {
-    open(name, attributes)
-    content(&self)
-    output.appendLiteral("</")
-    output.appendLiteral(name)
-    output.appendLiteral(">")
-  }
-
-  mutating func element(_ name: StaticString, _ attributes: Attributes, _ text: String) {
-    element(name, attributes) { $0.text(text) }
-  }
-
-  mutating func element(_ name: StaticString, _ text: String) { element(name, [:], text) }
-
-  /// Writes a start tag, which is all of a void element.
-  mutating func open(_ name: StaticString, _ attributes: Attributes = [:]) {
-    output.appendLiteral("<")
-    output.appendLiteral(name)
-    for (name, value) in attributes {
-      guard let value else { continue }
-      output.appendLiteral(" ")
-      output.appendLiteral(name)
-      output.appendLiteral("=\"")
-      output.appendHTML(value)
-      output.appendLiteral("\"")
-    }
-    output.appendLiteral(">")
-  }
-
-  mutating func text(_ text: String) { output.appendHTML(text) }
-
-  /// Writes text from outside, cut to `limit` scalars.
-  mutating func text(_ text: String, limit: Int) { output.appendHTML(text.shortened(to: limit)) }
-
-  /// Writes markup that is known at compile time.
-  mutating func markup(_ markup: StaticString) { output.appendLiteral(markup) }
-
-  /// Writes markup of this module, in which all text from outside is escaped already.
-  mutating func markup(verbatim markup: String) { output.append(markup) }
-
-  /// Appends all of another page.
-  mutating func append(_ other: borrowing HTMLPage) {
-    other.output.withUnsafeBytes { output.append($0) }
-  }
-
-  /// Returns the markup so far and removes it.
-  mutating func take() -> String {
-    defer { output.removeAll() }
-    return output.text
-  }
-
-  /// Writes a picture as a data URL (RFC 2397).
-  mutating func picture(_ thumbnail: Thumbnail, description: String) {
-    markup("<img src=\"data:")
-    text(thumbnail.pictureFormat.mediaType)
-    markup(";base64,")
-    output.append(thumbnail.picture.base64)
-    markup("\" width=\"")
-    output.append(decimal: UInt64(thumbnail.pictureWidth))
-    markup("\" height=\"")
-    output.append(decimal: UInt64(thumbnail.pictureHeight))
-    markup("\" loading=\"lazy\" decoding=\"async\" alt=\"")
-    text(description, limit: 120)
-    markup("\">")
-  }
-}
-
-extension HTMLPage {
-  /// Writes a section and adds it to the table of contents. If `title` is nil, `content` writes the heading, and `contents` is the title in
-  /// the table.
-  mutating func section(_ id: String, _ title: String?, in contents: String? = nil, _ content: (inout HTMLPage) -> Void) {
-    self.contents.append(Content(id: id, title: contents ?? title ?? id))
-    element("section", ["id": id]) { page in
-      if let title { page.element("h2", title) }
-      content(&page)
+    /// A section with its title as heading; `contents` is the title in the table of contents.
+    init(_ id: String, _ heading: String, in contents: String? = nil, _ content: HTML) {
+      self.init(id, title: contents ?? heading, "<h2>\(heading)</h2>\(content)")
     }
   }
 
-  /// Writes rows while both limits hold, and returns how many it wrote.
-  ///
-  /// - Parameter bytes: limits all rows together; the row that exceeds it is the last.
-  mutating func rows<Row>(_ rows: some Collection<Row>, limit: Int, bytes: Int, _ write: (inout HTMLPage, Row) -> Void) -> Int {
-    let end = output.count + bytes
-    var written = 0
-    for row in rows {
-      if written == limit || output.count >= end { break }
-      write(&self, row)
-      written += 1
-    }
-    return written
+  let report: FinishedReport
+
+  var document: HTML {
+    let sections = [
+      failures, warnings, trend, lint, contactSheet, sameImages, charts, hosts, lists, remoteCaches, stores, job,
+    ].compactMap(\.self)
+    // A short page needs no contents.
+    let contents: HTML? =
+      sections.count > 3
+      ? #"<nav aria-label="Contents">\#(sections.map { ##"<a href="#\##($0.id)">\##($0.title)</a>"## as HTML })</nav>"# : nil
+    let parts = sections.map { #"<section id="\#($0.id)">\#($0.content)</section>"# as HTML }
+    return """
+      <!DOCTYPE html>
+      <html lang="en">\(head)<body><main>\(header)\(contents)\(parts)</main>\
+      <script>\(HTML(verbatim: EmbeddedPart.script.source))</script></body></html>
+
+      """
   }
 
-  /// Writes a list of items while both limits hold, and returns how many it wrote.
-  mutating func list<Item>(
-    _ name: StaticString,
-    style: String? = nil,
-    _ items: some Collection<Item>,
-    limit: Int,
-    bytes: Int,
-    _ write: (inout HTMLPage, Item) -> Void
-  ) -> Int {
-    var shown = 0
-    element(name, ["class": style]) { page in
-      shown = page.rows(items, limit: limit, bytes: bytes) { page, item in page.element("li") { write(&$0, item) } }
-    }
-    return shown
+  /// The policy comes first, so that it applies to everything after it: it allows only this page's own style and script, by their hashes,
+  /// and pictures within it. Without the empty icon, browsers request one from the page's server.
+  private var head: HTML {
+    let policy = """
+      default-src 'none'; style-src \(EmbeddedPart.style.policy); script-src \(EmbeddedPart.script.policy); img-src data:; \
+      base-uri 'none'; form-action 'none'
+      """
+    return """
+      <head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="\(policy)">\
+      <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">\
+      <meta name="referrer" content="no-referrer"><meta name="robots" content="noindex, nofollow">\
+      <meta name="generator" content="prewarm \(report.version)">\
+      <title>\("\(report.job.title) \(report.headline.sentence)", limit: 200)</title>\
+      <link rel="icon" href="data:,"><style>\(HTML(verbatim: EmbeddedPart.style.source))</style></head>
+      """
   }
 
-  /// Writes a line about the omitted items of a list; nothing if there are none.
-  mutating func omission(_ count: UInt64, _ noun: String, plural: String? = nil, _ rest: String = "") {
-    guard count > 0 else { return }
-    element("p", ["class": "more"], "… \(counted(count, noun, plural: plural))\(rest)")
-  }
-}
+  // MARK: The first screen
 
-extension OutputBuffer {
-  /// Appends text as HTML: the only place where text becomes part of a page.
-  ///
-  /// The five characters with a meaning in text or in a quoted attribute become character references (HTML Standard, 13.1.4), so
-  /// that one form serves both, and SVG as well. Invisible characters and those that change the order of text appear escaped, as in a
-  /// terminal.
-  mutating func appendHTML(_ text: String) {
-    appendVisible(text, replacing: Self.characterReference)
-  }
-
-  private static func characterReference(of byte: UInt8) -> StaticString? {
-    switch byte {
-    case UInt8(ascii: "&"): "&amp;"
-    case UInt8(ascii: "<"): "&lt;"
-    case UInt8(ascii: ">"): "&gt;"
-    case UInt8(ascii: "\""): "&quot;"
-    case UInt8(ascii: "'"): "&#39;"
-    default: nil
-    }
-  }
-}
-
-extension HTMLPage {
-  /// Writes a table with rows while both limits hold, and returns how many it wrote.
-  ///
-  /// Its frame scrolls instead of the page. The script makes it sortable and filterable.
-  ///
-  /// - Parameters:
-  ///   - name: its subject, for screen readers.
-  ///   - titles: of its columns; a title that starts with `#` is of a column of numbers.
-  ///   - sorted: the column by which the rows are sorted, descending.
-  mutating func table<Row>(
-    _ name: String,
-    _ titles: [String],
-    style: String? = nil,
-    sorted: Int? = nil,
-    _ rows: some Collection<Row>,
-    limit: Int,
-    bytes: Int,
-    _ write: (inout HTMLPage, Row) -> Void
-  ) -> Int {
-    var shown = 0
-    element("div", ["class": "frame", "tabindex": "0", "role": "region", "aria-label": name]) { page in
-      page.element("table", ["class": style]) { page in
-        page.element("thead") { page in
-          page.element("tr") { page in
-            for (column, title) in titles.enumerated() {
-              let isNumber = title.hasPrefix("#")
-              page.element(
-                "th",
-                ["scope": "col", "class": isNumber ? "n" : nil, "aria-sort": column == sorted ? "descending" : nil],
-                isNumber ? String(title.dropFirst()) : title
-              )
-            }
-          }
-        }
-        page.element("tbody") { page in
-          shown = page.rows(rows, limit: limit, bytes: bytes) { page, row in page.element("tr") { write(&$0, row) } }
-        }
+  /// The verdict, the outcomes, four figures, and the difference from an earlier run.
+  private var header: HTML {
+    let headline = report.headline
+    // A cross, a warning or a tick; the words beside it say the same.
+    let (state, mark): (String, HTML) =
+      switch headline.style {
+      case .failure: ("bad", "M8 8l8 8M16 8l-8 8")
+      case .warning: ("warn", "M12 6v7.5M12 17v.5")
+      case .plain, .detail: ("good", "M7 12.5l3.5 3.5 6.5-7.5")
       }
+    let facts = ["prewarm \(report.version)", report.startedAt?.shortText, report.job.file?.shortened(to: 120)]
+    let about = report.job.description
+    return """
+      <header class="\(state)"><p class="over">\(facts.compactMap(\.self).joined(separator: " · "))</p>\
+      <h1><svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="12"/><path d="\(mark)"/></svg>\
+      <span>\("\(report.job.title) \(headline.sentence)", limit: 600)</span></h1>\
+      \(about.isEmpty ? nil : #"<p class="about">\#(about, limit: 600)</p>"#)\(difference)\(outcomes)\
+      <div class="overview"><dl class="figures">\(figures)</dl>\(beside)</div></header>
+      """
+  }
+
+  /// How the failures differ from those of the run that is the baseline.
+  private var difference: HTML? {
+    guard let baseline = report.baseline else { return nil }
+    let (new, fixed) = (report.standings.counting, grouped(baseline.fixed))
+    let unseen = baseline.unseen > 0 ? ", \(grouped(baseline.unseen)) not seen in this run" : ""
+    let since: HTML = """
+      <p class="since">Since <span class="place">\(baseline.path, limit: 200)</span>: \
+      <b\(class: new > 0 ? "bad" : nil)>\(grouped(new)) new</b>, \(grouped(report.standings.known)) known, \
+      <b\(class: baseline.fixed > 0 ? "good" : nil)>\(fixed) fixed</b>\(unseen)</p>
+      """
+    let (shown, more) = baseline.fixedEntries(atMost: .max)
+    guard !shown.isEmpty else { return since }
+    let items = shown.map { #"<li><span class="url">\#($0.title, limit: 2000)</span></li>"# as HTML }
+    let rest: HTML? = more > 0 ? "<li>… \(grouped(more)) more</li>" : nil
+    return #"\#(since)<details class="fixed"><summary>\#(fixed) fixed</summary><ul>\#(items)\#(rest)</ul></details>"#
+  }
+
+  private var outcomes: HTML? {
+    let (totals, parts) = (report.totals, report.totals.outcomeParts)
+    guard totals.urls > 0 else { return nil }
+    var start = 0.0
+    let bars = zip(parts, Self.barWidths(parts.map(\.count), whole: 1000, least: 5)).map { part, width in
+      defer { start += width }
+      return HTML.bar("o-\(part.style)", x: start, y: 0, width: width, height: 10)
     }
-    return shown
+    let legend = parts.map { part in
+      """
+      <li><i class="o-\(part.style)"></i>\(part.name) <b>\(grouped(part.count))</b>\
+      <span> \(percent(part.count, of: totals.urls))</span></li>
+      """ as HTML
+    }
+    let title = parts.map { "\($0.name) \(grouped($0.count))" }.joined(separator: ", ")
+    // The legend says the same, so the bar is a picture with a name.
+    return """
+      <svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"><title>Outcomes: \(title)</title>\
+      \(bars)</svg><ul class="legend">\(legend)</ul>
+      """
   }
 
-  /// Writes a cell with a count; 0 appears as a dash.
-  mutating func number(_ value: UInt64, isBad: Bool = false) {
-    let style = isBad && value > 0 ? "n bad" : "n"
-    element("td", ["class": style, "data-v": String(value)], value == 0 ? "–" : grouped(value))
+  /// Shares of `whole`, each wide enough to see.
+  static func barWidths(_ counts: [UInt64], whole: Double, least: Double) -> [Double] {
+    let sum = Double(counts.reduce(0, +))
+    let widths = counts.map { max(Double($0) / sum * whole, least) }
+    let scale = whole / widths.reduce(0, +)
+    return widths.map { $0 * scale }
   }
 
-  /// Writes a cell with a measured value, formatted by `words`; an unmeasured one is a dash.
-  mutating func number(_ value: Double?, isBad: Bool = false, _ words: (Double) -> String) {
-    let thousandths = value.map { String(UInt64(min(max($0 * 1000, 0), 1e18))) }
-    element("td", ["class": isBad ? "n bad" : "n", "data-v": thousandths], value.map(words) ?? "–")
+  private var figures: [HTML] {
+    let totals = report.totals
+    let hosts = UInt64(report.hosts.count) + report.hostsOmitted
+    let places = [counted(UInt64(report.manifests.count), "list"), hosts > 0 ? counted(hosts, "host") : nil]
+    let fetched = totals.downloaded + totals.checked
+    // An unchanged image of a refresh is as good as a hit.
+    let hits = totals.hits + totals.revalidated
+    let hitParts = [
+      percent(hits, of: totals.urls), totals.revalidated > 0 ? "\(grouped(totals.revalidated)) revalidated" : nil,
+      fetched > 0 ? "\(grouped(fetched)) fetched" : nil,
+    ]
+    let blacklisted = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) blacklisted" : nil
+    let all: [(name: String, value: String, details: [String?], style: String?)?] = [
+      ("URLs", grouped(totals.urls), places, nil),
+      hits > 0 ? (totals.revalidated > 0 ? "hits+304" : "hits", grouped(hits), hitParts, nil) : nil,
+      ("bad", grouped(totals.bad), [percent(totals.bad, of: totals.urls), blacklisted], totals.bad > 0 ? "bad" : nil),
+      ("time", elapsed(report.end.duration), [report.isLong ? report.speedPhrase : nil], nil),
+    ]
+    return all.compactMap(\.self).map { figure in
+      // Lines break only after commas, so that numbers keep their units.
+      let details = figure.details.compactMap(\.self).joined(separator: ", ").split(separator: ", ")
+      let small = details.map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: ", ")
+      return
+        #"<div\#(class: figure.style)><dt>\#(figure.name)</dt><dd><b>\#(figure.value)</b><small>\#(small)</small></dd></div>"#
+    }
   }
 
-  /// Writes a cell with text from outside that names its row.
-  mutating func rowHeader(_ text: String, limit: Int) {
-    element("th", ["scope": "row"]) { $0.text(text, limit: limit) }
+  /// The cache and the bottleneck, a line each.
+  private var beside: HTML? {
+    Self.facts(
+      "beside",
+      [
+        ("Cache", report.end.cache?.clauses.joined(separator: ", ")),
+        ("Blacklist", report.end.blacklist.flatMap { $0.entries > 0 ? $0.phrase : nil }),
+        ("Bottleneck", report.isLong ? report.end.bottleneck : nil),
+      ]
+    )
+  }
+
+  /// A list of names and values; nil if all values are.
+  static func facts(_ style: String, _ facts: [(name: String, value: String?)]) -> HTML? {
+    let known = facts.compactMap { name, value in value.map { "<div><dt>\(name)</dt><dd>\($0, limit: 400)</dd></div>" as HTML } }
+    return known.isEmpty ? nil : #"<dl class="\#(style)">\#(known)</dl>"#
   }
 }
 
-extension HTMLPage {
-  /// The limit of a URL on a page, in scalars.
-  static let urlLimit = 300
-
-  /// Writes a URL from outside: a link if following it requests exactly the URL that is shown.
-  ///
-  /// - Parameter name: shown instead of the URL, which becomes the tooltip.
-  mutating func url(_ url: String, as name: String? = nil) {
-    let title = name == nil ? nil : url.shortened(to: Self.urlLimit)
-    let content = { (page: inout HTMLPage) in page.text(name ?? url, limit: Self.urlLimit) }
-    guard url.isSafeLink else { return element("span", ["class": "url", "title": title], content) }
-    element("a", ["class": "url", "href": url, "title": title, "target": "_blank", "rel": Self.linkRelation], content)
-  }
-
-  /// Writes a line for a shell; the script adds a button that copies it, and makes the lines of other URLs from `prefix`.
-  mutating func shellLine(_ line: String, prefix: String, variant: String) {
-    element("div", ["class": "line"]) { $0.element("code", ["data-prefix": prefix, "data-variant": variant], line) }
-  }
-
-  /// Writes the list and line of an entry; a page that uses an image is a link.
-  mutating func place(_ manifest: String, line: UInt64) {
-    let name = manifest.shortened(to: 160)
-    if manifest.isSafeLink {
-      element("a", ["class": "place", "href": manifest, "target": "_blank", "rel": Self.linkRelation]) { $0.text(name) }
-      if line > 0 { element("span", ["class": "place"], ":\(line)") }
-    } else {
-      element("span", ["class": "place"]) { $0.text(line > 0 ? "\(name):\(line)" : name) }
-    }
-  }
-
-  /// The server must not learn the page's address, which the page's policy ensures, and its page must not control this one.
-  private static var linkRelation: String { "noopener" }
+extension FinishedReport {
+  /// Whether the run was long enough for its speed to matter.
+  var isLong: Bool { end.duration >= .seconds(2) }
 }
 
-extension String {
-  /// Whether this is a complete URL of an image on a server: http or https, not too long for a page, and without invisible or masked
-  /// characters or invalid UTF-8.
-  var isSafeLink: Bool {
-    guard utf8.count <= 2048, hasWebScheme, !contains("***@") else { return false }
-    return unicodeScalars.allSatisfy { !isHidden($0.value) && $0 != " " && $0 != "\u{FFFD}" && $0 != "\\" }
-  }
-
-  private var hasWebScheme: Bool {
-    let scheme = String(unicodeScalars.prefix(8)).lowercased()
-    return scheme.hasPrefix("http://") || scheme == "https://"
+extension Totals {
+  /// The outcomes that occurred, good ones first, each with the class that colours it.
+  fileprivate var outcomeParts: [(name: String, style: String, count: UInt64)] {
+    let isMixed = hitMemory > 0 && hitDisk > 0
+    return [
+      (isMixed ? "hits in memory" : "hits", "hit", hitMemory),
+      (isMixed ? "hits on disk" : "hits", "disk", hitDisk),
+      ("revalidated", "revalidated", revalidated),
+      ("downloaded", "downloaded", downloaded),
+      ("checked", "checked", checked),
+      ("skipped", "skipped", skipped),
+      ("cancelled", "cancelled", cancelled),
+      ("blacklisted", "blacklisted", blacklisted),
+      ("failed", "failed", failed),
+    ].filter { $0.count > 0 }
   }
 }

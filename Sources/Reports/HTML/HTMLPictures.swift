@@ -1,97 +1,111 @@
 import Base
 
+/// The sections with pictures of images: the delivery, placeholders, and a contact sheet.
 extension HTMLPage {
+  private static let worstLimit = 20
+  private static let examplesWithoutSaving = 2
+
+  /// The rules with findings, and the findings that save most bytes.
+  var lint: Section? {
+    guard !report.lint.isEmpty else { return nil }
+    let rules = report.lint.map { summary in
+      let isBad = summary.severity == .fail && summary.count > 0
+      return """
+        <li><p><b\(class: isBad ? "bad" : nil)>\(summary.rule.name)</b> \(summary.phrase)\
+        <small> \(summary.rule.reason)</small></p>\(hosts(of: summary))</li>
+        """ as HTML
+    }
+    return Section("lint", "Delivery", #"<ul class="findings">\#(rules)</ul>\#(worstFindings)"#)
+  }
+
+  /// A line per host, and its first URL.
+  private func hosts(of summary: LintSummary) -> HTML? {
+    guard !summary.hosts.isEmpty else { return nil }
+    let items = HTML.rows(summary.hosts, limit: LintSummary.exampleLimit, bytes: 40_000) { host in
+      """
+      <li><span class="host">\(host.host, limit: 120)</span> \(host.phrase(summary.rule), limit: 400)\
+      <p class="facts">first \(HTML.url(host.firstURL))</p></li>
+      """
+    }
+    let more = summary.count - min(summary.count, summary.hosts.reduce(0) { $0 + $1.count })
+    return #"<ul>\#(items.html)</ul>\#(HTML.omission(more, "more URL", " on other hosts"))"#
+  }
+
+  private var worstFindings: HTML? {
+    // Beside those that save bytes, the first few of each rule.
+    let all = report.lint.filter(\.hosts.isEmpty).flatMap { summary in
+      summary.examples.enumerated().filter { $0.element.savedBytes > 0 || $0.offset < Self.examplesWithoutSaving }
+        .map { (rule: summary.rule, example: $0.element) }
+    }
+    let worst = all.sorted { $1.example.savedBytes < $0.example.savedBytes }.prefix(Self.worstLimit)
+    guard !worst.isEmpty else { return nil }
+    let pictures = Dictionary(report.thumbnails.filter(\.hasPicture).map { ($0.url, $0) }) { first, _ in first }
+    let items = HTML.rows(worst, limit: Self.worstLimit, bytes: 200_000) { rule, example in
+      let saving = example.savedBytes > 0 ? " saves \(byteCount(Double(example.savedBytes)))" : ""
+      return """
+        <li>\(HTML.picture(pictures[example.url], description: rule.name))<div><p><b>\(rule.name)</b>\(saving)</p>\
+        \(HTML.message(example.message))\(HTML.url(example.url))\
+        <p class="facts">\(HTML.place(example.manifest, line: example.line))</p></div></li>
+        """
+    }
+    return #"<h3>Worth fixing first</h3><ul class="placeholders">\#(items.html)</ul>"#
+  }
+
   /// Placeholders, each with its picture, and how many URLs share their bytes with others.
-  mutating func writeSameImages(_ report: FinishedReport) {
+  var sameImages: Section? {
     let duplicates = report.duplicates.flatMap { $0.bodies > 0 ? $0 : nil }
-    guard !report.placeholders.isEmpty || duplicates != nil else { return }
-    section("same-images", "Placeholders and duplicates", in: "Placeholders") { page in
-      if let duplicates {
-        let (bodies, urls) = (counted(duplicates.bodies, "image"), counted(duplicates.urls, "URL"))
-        page.element(
-          "p",
-          ["class": "note"],
-          "\(duplicates.isComplete ? "" : "At least ")\(bodies) came from more than one URL (\(urls) in total)"
-        )
-      }
-      guard !report.placeholders.isEmpty else { return }
-      let pictures = Dictionary(
-        report.thumbnails.compactMap { thumbnail in thumbnail.checksum.map { ($0, thumbnail) } },
-        // Of two pictures of the same image, keep the one that could be decoded.
-        uniquingKeysWith: { $0.hasPicture ? $0 : $1 }
-      )
-      let shown = page.list("ul", style: "placeholders", report.placeholders, limit: 50, bytes: 120_000) { page, placeholder in
-        page.write(placeholder, picture: pictures[placeholder.checksum])
-      }
-      page.omission(UInt64(report.placeholders.count - shown), "more placeholder")
+    guard !report.placeholders.isEmpty || duplicates != nil else { return nil }
+    let note = duplicates.map { duplicates in
+      let (bodies, urls) = (counted(duplicates.bodies, "image"), counted(duplicates.urls, "URL"))
+      let least = duplicates.isComplete ? "" : "At least "
+      return #"<p class="note">\#("\(least)\(bodies) came from more than one URL (\(urls) in total)")</p>"# as HTML
     }
+    return Section("same-images", "Placeholders and duplicates", in: "Placeholders", "\(note)\(placeholders)")
   }
 
-  private mutating func write(_ placeholder: Placeholder, picture thumbnail: Thumbnail?) {
-    pictureOrNone(thumbnail, description: "the placeholder")
-    element("div") { page in
-      page.element("p") { page in
-        page.element("b", ["class": "host"]) { $0.text(placeholder.host, limit: 120) }
-        page.text(" \(placeholder.findingPhrase)")
-      }
-      page.element("p", ["class": "facts"], placeholder.imagePhrase)
-      page.url(placeholder.firstURL)
+  private var placeholders: HTML? {
+    guard !report.placeholders.isEmpty else { return nil }
+    let pictures = Dictionary(
+      report.thumbnails.compactMap { thumbnail in thumbnail.checksum.map { ($0, thumbnail) } },
+      // Of two pictures of the same image, keep the one that could be decoded.
+      uniquingKeysWith: { $0.hasPicture ? $0 : $1 }
+    )
+    let (items, shown) = HTML.rows(report.placeholders, limit: 50, bytes: 120_000) { placeholder in
+      """
+      <li>\(HTML.picture(pictures[placeholder.checksum], description: "the placeholder"))<div>\
+      <p><b class="host">\(placeholder.host, limit: 120)</b> \(placeholder.findingPhrase)</p>\
+      <p class="facts">\(placeholder.imagePhrase)</p>\(HTML.url(placeholder.firstURL))</div></li>
+      """
     }
+    let rest = HTML.omission(UInt64(report.placeholders.count - shown), "more placeholder")
+    return #"<ul class="placeholders">\#(items)</ul>\#(rest)"#
   }
 
-  /// Small pictures of received images, by the reason for which they are shown.
-  mutating func writeContactSheet(_ report: FinishedReport) {
-    // Pictures of good images say nothing where all is good.
-    guard !report.isAllGood else { return }
-    let groups: [(reason: Thumbnail.Reason, title: String)] = [(.failed, "Refused"), (.largest, "Largest"), (.latest, "Latest")]
-    guard
-      report.thumbnails.contains(where: {
-        ![.placeholder, .heavy].contains($0.reason) && ($0.reason != .failed || $0.hasPicture)
-      })
-    else {
-      return
+  /// Small pictures of received images, by the reason for which they are shown; those of good images say nothing where all is good.
+  var contactSheet: Section? {
+    let titles: [(Thumbnail.Reason, String)] = [(.failed, "Refused"), (.largest, "Largest"), (.latest, "Latest")]
+    let groups = titles.map { reason, title in
+      // Failures without a picture are in their list already.
+      (title: title, thumbnails: report.thumbnails.filter { $0.reason == reason && (reason != .failed || $0.hasPicture) })
+    }.filter { !$0.thumbnails.isEmpty }
+    guard !report.isAllGood, !groups.isEmpty else { return nil }
+    let parts = groups.map { group -> HTML in
+      let (items, shown) = HTML.rows(group.thumbnails, limit: 60, bytes: 400_000 / titles.count) { "<li>\(sheetItem($0))</li>" }
+      let rest = HTML.omission(UInt64(group.thumbnails.count - shown), "more picture")
+      return #"<h3>\#(group.title)</h3><ul class="sheet">\#(items)</ul>\#(rest)"#
     }
-    section("pictures", "Pictures") { page in
-      let budget = 400_000 / groups.count
-      for group in groups {
-        // Failures without a picture are in their list already.
-        let thumbnails = report.thumbnails.filter { $0.reason == group.reason && (group.reason != .failed || $0.hasPicture) }
-        if thumbnails.isEmpty { continue }
-        page.element("h3", group.title)
-        let shown = page.list("ul", style: "sheet", thumbnails, limit: 60, bytes: budget) { $0.write($1) }
-        page.omission(UInt64(thumbnails.count - shown), "more picture")
-      }
-    }
+    return Section("pictures", "Pictures", "\(parts)")
   }
 
-  private mutating func write(_ thumbnail: Thumbnail) {
+  private func sheetItem(_ thumbnail: Thumbnail) -> HTML {
     let name = thumbnail.url.endOfPath
-    pictureOrNone(thumbnail, description: name)
-    url(thumbnail.url, as: name)
-    element("small", thumbnail.imagePhrase)
-    if let failure = thumbnail.failure {
-      element("small", ["class": "bad"]) {
-        $0.text(failure.message.isEmpty ? failure.kind.name : groupingDigits(in: failure.message), limit: 200)
-      }
+    let image = imagePhrase(format: thumbnail.format, width: thumbnail.width, height: thumbnail.height, bytes: thumbnail.bytes)
+    let reason = thumbnail.failure.map { failure in
+      let message = failure.message.isEmpty ? failure.kind.name : groupingDigits(in: failure.message)
+      return #"<small class="bad">\#(message, limit: 200)</small>"# as HTML
     }
+    return "\(HTML.picture(thumbnail, description: name))\(HTML.url(thumbnail.url, as: name))<small>\(image)</small>\(reason)"
   }
-
-  mutating func pictureOrNone(_ thumbnail: Thumbnail?, description: String) {
-    element("div", ["class": "picture"]) { page in
-      if let thumbnail, thumbnail.hasPicture {
-        page.picture(thumbnail, description: description)
-      } else {
-        page.element("span", "no picture")
-      }
-    }
-  }
-}
-
-extension Thumbnail {
-  /// Whether it has a picture that is small enough for a page.
-  var hasPicture: Bool { !picture.isEmpty && picture.count <= 16_384 }
-
-  fileprivate var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
 }
 
 extension String {

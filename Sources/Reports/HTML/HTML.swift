@@ -1,0 +1,153 @@
+import Base
+
+/// Markup of a page: literals are written as they are, and every interpolated text is escaped, so that text from outside never becomes
+/// markup.
+struct HTML: ExpressibleByStringInterpolation {
+  private(set) var markup: String
+
+  init(stringLiteral markup: String) { self.markup = markup }
+
+  init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
+
+  /// Markup of a file beside this one.
+  init(verbatim markup: String) { self.markup = markup }
+
+  struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var markup = ""
+
+    init(literalCapacity: Int, interpolationCount: Int) { markup.reserveCapacity(literalCapacity + 16 * interpolationCount) }
+
+    mutating func appendLiteral(_ literal: String) { markup += literal }
+
+    mutating func appendInterpolation(_ part: HTML?) { markup += part?.markup ?? "" }
+
+    mutating func appendInterpolation(_ parts: some Sequence<HTML>) { for part in parts { markup += part.markup } }
+
+    /// - Parameter limit: cuts the text to this number of scalars.
+    mutating func appendInterpolation(_ text: String, limit: Int = .max) {
+      var escaped = OutputBuffer(capacity: text.utf8.count + 16)
+      escaped.appendHTML(text.shortened(to: limit))
+      markup += escaped.text
+    }
+
+    /// A length or a position in a picture, in tenths.
+    mutating func appendInterpolation(_ coordinate: Double) {
+      let tenths = Int((min(max(coordinate, -1e6), 1e6) * 10).rounded())
+      markup += "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
+    }
+
+    /// An attribute with the space before it; nothing if the value is nil.
+    mutating func appendInterpolation(attribute name: StaticString, _ value: String?) {
+      guard let value else { return }
+      markup += " \(name)=\""
+      appendInterpolation(value)
+      markup += "\""
+    }
+
+    mutating func appendInterpolation(class style: String?) { appendInterpolation(attribute: "class", style) }
+  }
+}
+
+extension HTML {
+  /// The rows of a list while both limits hold, and how many there are.
+  ///
+  /// - Parameter bytes: limits all rows together; the row that exceeds it is the last.
+  static func rows<Row>(_ rows: some Collection<Row>, limit: Int, bytes: Int, _ row: (Row) -> HTML) -> (html: HTML, count: Int) {
+    var (markup, count) = ("", 0)
+    for next in rows {
+      if count == limit || markup.utf8.count >= bytes { break }
+      markup += row(next).markup
+      count += 1
+    }
+    return (HTML(verbatim: markup), count)
+  }
+
+  /// A line about the omitted items of a list; nil if there are none.
+  static func omission(_ count: UInt64, _ noun: String, plural: String? = nil, _ rest: String = "") -> HTML? {
+    count > 0 ? #"<p class="more">\#("… \(counted(count, noun, plural: plural))\(rest)")</p>"# : nil
+  }
+}
+
+extension OutputBuffer {
+  /// Appends text as HTML: the only place where text becomes part of a page.
+  ///
+  /// The five characters with a meaning in text or in a quoted attribute become character references (HTML Standard, 13.1.4), so
+  /// that one form serves both, and SVG as well. Invisible characters and those that change the order of text appear escaped, as in a
+  /// terminal.
+  mutating func appendHTML(_ text: String) {
+    appendVisible(text) { byte in
+      switch byte {
+      case UInt8(ascii: "&"): "&amp;"
+      case UInt8(ascii: "<"): "&lt;"
+      case UInt8(ascii: ">"): "&gt;"
+      case UInt8(ascii: "\""): "&quot;"
+      case UInt8(ascii: "'"): "&#39;"
+      default: nil
+      }
+    }
+  }
+}
+
+/// Texts from outside that a page shows in one way everywhere.
+extension HTML {
+  /// The limit of a URL on a page, in scalars.
+  static let urlLimit = 300
+  /// The server must not learn the page's address, which the page's policy ensures, and its page must not control this one.
+  private static let link: HTML = #"target="_blank" rel="noopener""#
+
+  /// A URL: a link if following it requests exactly the URL that is shown.
+  ///
+  /// - Parameter name: shown instead of the URL, which becomes the tooltip.
+  static func url(_ url: String, as name: String? = nil) -> HTML {
+    let title = name == nil ? nil : url.shortened(to: urlLimit)
+    let text = (name ?? url).shortened(to: urlLimit)
+    guard url.isSafeLink else { return #"<span class="url"\#(attribute: "title", title)>\#(text)</span>"# }
+    return #"<a class="url" href="\#(url)"\#(attribute: "title", title) \#(link)>\#(text)</a>"#
+  }
+
+  /// The list and line of an entry; a page that uses an image is a link.
+  static func place(_ manifest: String, line: UInt64) -> HTML {
+    let (name, line) = (manifest.shortened(to: 160), line > 0 ? ":\(line)" : "")
+    guard manifest.isSafeLink else { return #"<span class="place">\#(name + line)</span>"# }
+    let suffix: HTML? = line.isEmpty ? nil : #"<span class="place">\#(line)</span>"#
+    return #"<a class="place" href="\#(manifest)" \#(link)>\#(name)</a>\#(suffix)"#
+  }
+
+  static func message(_ text: String, in element: HTML = "p") -> HTML {
+    #"<\#(element) class="message">\#(text, limit: 400)</\#(element)>"#
+  }
+
+  /// A picture as a data URL (RFC 2397), or words in its place.
+  static func picture(_ thumbnail: Thumbnail?, description: String) -> HTML {
+    #"<div class="picture">\#(image(thumbnail, description: description) ?? "<span>no picture</span>")</div>"#
+  }
+
+  /// Nil if there is no picture.
+  static func image(_ thumbnail: Thumbnail?, description: String) -> HTML? {
+    guard let thumbnail, thumbnail.hasPicture else { return nil }
+    return """
+      <img src="data:\(thumbnail.pictureFormat.mediaType);base64,\(String(decoding: thumbnail.picture.base64, as: UTF8.self))" \
+      width="\(String(thumbnail.pictureWidth))" height="\(String(thumbnail.pictureHeight))" \
+      loading="lazy" decoding="async" alt="\(description, limit: 120)">
+      """
+  }
+}
+
+extension Thumbnail {
+  /// Whether it has a picture that is small enough for a page.
+  var hasPicture: Bool { !picture.isEmpty && picture.count <= 16_384 }
+}
+
+extension String {
+  /// Whether this is a complete URL of an image on a server: http or https, not too long for a page, and without invisible or masked
+  /// characters or invalid UTF-8.
+  var isSafeLink: Bool {
+    guard utf8.count <= 2048, hasWebScheme, !contains("***@") else { return false }
+    return unicodeScalars.allSatisfy { !isHidden($0.value) && $0 != " " && $0 != "\u{FFFD}" && $0 != "\\" }
+  }
+
+  private var hasWebScheme: Bool {
+    let scheme = String(unicodeScalars.prefix(8)).lowercased()
+    return scheme.hasPrefix("http://") || scheme == "https://"
+  }
+}
