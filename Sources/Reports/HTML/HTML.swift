@@ -1,50 +1,40 @@
 import Base
 
-/// Markup of a page: literals are written as they are, and every interpolated text is escaped, so that text from outside never becomes
-/// markup.
-struct HTML: ExpressibleByStringInterpolation {
-  private(set) var markup: String
+typealias HTML = Markup<HTMLForm>
 
-  init(stringLiteral markup: String) { self.markup = markup }
+/// Text of a page, in which limits are scalars.
+///
+/// The five characters with a meaning in text or in a quoted attribute become character references (HTML Standard, 13.1.4), so
+/// that one form serves both, and SVG as well. Invisible characters and those that change the order of text appear escaped, as in a
+/// terminal.
+enum HTMLForm: MarkupForm {
+  static var limit: Int { .max }
 
-  init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
+  static func append(_ text: UnsafeRawBufferPointer, limit: Int, to output: inout OutputBuffer) {
+    guard text.count > limit else { return append(text, to: &output) }
+    var shortened = String(decoding: text, as: UTF8.self).shortened(to: limit)
+    shortened.withUTF8 { append(UnsafeRawBufferPointer($0), to: &output) }
+  }
 
-  /// Markup of a file beside this one.
-  init(verbatim markup: String) { self.markup = markup }
-
-  struct StringInterpolation: StringInterpolationProtocol {
-    fileprivate var markup = ""
-
-    init(literalCapacity: Int, interpolationCount: Int) { markup.reserveCapacity(literalCapacity + 16 * interpolationCount) }
-
-    mutating func appendLiteral(_ literal: String) { markup += literal }
-
-    mutating func appendInterpolation(_ part: HTML?) { markup += part?.markup ?? "" }
-
-    mutating func appendInterpolation(_ parts: some Sequence<HTML>) { for part in parts { markup += part.markup } }
-
-    /// - Parameter limit: cuts the text to this number of scalars.
-    mutating func appendInterpolation(_ text: String, limit: Int = .max) {
-      var escaped = OutputBuffer(capacity: text.utf8.count + 16)
-      escaped.appendHTML(text.shortened(to: limit))
-      markup += escaped.text
+  private static func append(_ text: UnsafeRawBufferPointer, to output: inout OutputBuffer) {
+    output.appendVisible(text) { byte in
+      switch byte {
+      case UInt8(ascii: "&"): "&amp;"
+      case UInt8(ascii: "<"): "&lt;"
+      case UInt8(ascii: ">"): "&gt;"
+      case UInt8(ascii: "\""): "&quot;"
+      case UInt8(ascii: "'"): "&#39;"
+      default: nil
+      }
     }
+  }
+}
 
-    /// A length or a position in a picture, in tenths.
-    mutating func appendInterpolation(_ coordinate: Double) {
-      let tenths = Int((min(max(coordinate, -1e6), 1e6) * 10).rounded())
-      markup += "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
-    }
-
-    /// An attribute with the space before it; nothing if the value is nil.
-    mutating func appendInterpolation(attribute name: StaticString, _ value: String?) {
-      guard let value else { return }
-      markup += " \(name)=\""
-      appendInterpolation(value)
-      markup += "\""
-    }
-
-    mutating func appendInterpolation(class style: String?) { appendInterpolation(attribute: "class", style) }
+extension Markup<HTMLForm>.StringInterpolation {
+  /// A length or a position in a picture, in tenths.
+  mutating func appendInterpolation(_ coordinate: Double) {
+    let tenths = Int((min(max(coordinate, -1e6), 1e6) * 10).rounded())
+    appendLiteral("\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)")
   }
 }
 
@@ -65,26 +55,6 @@ extension HTML {
   /// A line about the omitted items of a list; nil if there are none.
   static func omission(_ count: UInt64, _ noun: String, plural: String? = nil, _ rest: String = "") -> HTML? {
     count > 0 ? #"<p class="more">\#("… \(counted(count, noun, plural: plural))\(rest)")</p>"# : nil
-  }
-}
-
-extension OutputBuffer {
-  /// Appends text as HTML: the only place where text becomes part of a page.
-  ///
-  /// The five characters with a meaning in text or in a quoted attribute become character references (HTML Standard, 13.1.4), so
-  /// that one form serves both, and SVG as well. Invisible characters and those that change the order of text appear escaped, as in a
-  /// terminal.
-  mutating func appendHTML(_ text: String) {
-    appendVisible(text) { byte in
-      switch byte {
-      case UInt8(ascii: "&"): "&amp;"
-      case UInt8(ascii: "<"): "&lt;"
-      case UInt8(ascii: ">"): "&gt;"
-      case UInt8(ascii: "\""): "&quot;"
-      case UInt8(ascii: "'"): "&#39;"
-      default: nil
-      }
-    }
   }
 }
 
@@ -127,7 +97,7 @@ extension HTML {
     guard let thumbnail, thumbnail.hasPicture else { return nil }
     return """
       <img src="data:\(thumbnail.pictureFormat.mediaType);base64,\(String(decoding: thumbnail.picture.base64, as: UTF8.self))" \
-      width="\(String(thumbnail.pictureWidth))" height="\(String(thumbnail.pictureHeight))" \
+      width="\(UInt64(thumbnail.pictureWidth))" height="\(UInt64(thumbnail.pictureHeight))" \
       loading="lazy" decoding="async" alt="\(description, limit: 120)">
       """
   }

@@ -66,11 +66,11 @@ extension HTMLPage {
     let items = rows.flatMap { name, values in
       values.prefix(100).filter { $0.1 > 0 }.map { value, count, note in
         """
-        <li data-name="\(name)" data-value="\(value, limit: 120)" data-count="\(String(count))"\(attribute: "data-note", note)></li>
+        <li data-name="\(name)" data-value="\(value, limit: 120)" data-count="\(count)"\(attribute: "data-note", note)></li>
         """ as HTML
       }
     }
-    return #"<ul id="counts" hidden="" data-all="\#(String(report.totals.bad))" data-listed="\#(String(listed))">\#(items)</ul>"#
+    return #"<ul id="counts" hidden="" data-all="\#(report.totals.bad)" data-listed="\#(listed)">\#(items)</ul>"#
   }
 
   private func kind(_ group: FailureGroup, _ list: FailureLists.List, share: Double) -> HTML {

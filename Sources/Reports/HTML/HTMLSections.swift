@@ -94,7 +94,7 @@ private enum HTMLCell {
     case .text(let text): return "<td>\(text, limit: 100)</td>"
     case .count(let count, let isBad):
       let style = isBad && count > 0 ? "n bad" : "n"
-      return #"<td class="\#(style)" data-v="\#(String(count))">\#(count == 0 ? "–" : grouped(count))</td>"#
+      return #"<td class="\#(style)" data-v="\#(count)">\#(count == 0 ? "–" : grouped(count))</td>"#
     case .number(let value, let words):
       let thousandths = value.map { String(UInt64(min(max($0 * 1000, 0), 1e18))) }
       return #"<td class="n"\#(attribute: "data-v", thousandths)>\#(value.map(words) ?? "–")</td>"#

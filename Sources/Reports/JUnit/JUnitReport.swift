@@ -11,20 +11,22 @@ import Base
 /// Cases are spooled during the run, since the counts precede them in the file. The file stays below 30 MB, GitLab's limit: a last case
 /// counts the omitted ones, and fails if one of them would. Successes take at most two thirds of the limit.
 final class JUnitWriter: ReportWriter, ReportJournal {
+  private static let warningLimit = 100
+
   private let file: ReportFile
+  private let listsSuccesses: Bool
+  private let workspace: String?
   /// The limit of cases in bytes.
   private let caseBytesLimit: Int
-  private var cases: JUnitCases
+  private var manifests: [(path: String, file: String?)] = []
+  private var variants = [RequestVariant.plain]
+  /// How many cases had a name, by its hash: a collision only adds a number that the case wouldn't need.
+  private var names: [UInt64: UInt32] = [:]
+  private var cases = OutputBuffer(capacity: RowPieces.bytes + 16_384)
   private var spool: ReportSpool
   private var pieces = RowPieces()
-  private var left = LeftOut()
-
-  /// Cases that the limit omits.
-  struct LeftOut {
-    /// How many of them would fail.
-    var failures: UInt64 = 0
-    var others: UInt64 = 0
-  }
+  /// Cases that the limit omits: those that would fail, and others.
+  private var omitted: (failures: UInt64, others: UInt64) = (0, 0)
 
   /// Creates a report in `file`, which stays unchanged until ``finish(_:)``.
   ///
@@ -35,9 +37,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
     workspace: String?,
     caseBytesLimit: Int = 29_000_000
   ) throws(ReportError) {
-    self.file = file
-    self.caseBytesLimit = caseBytesLimit
-    cases = JUnitCases(capacity: RowPieces.bytes + 16_384, listsSuccesses: listsSuccesses, workspace: workspace)
+    (self.file, self.listsSuccesses, self.workspace, self.caseBytesLimit) = (file, listsSuccesses, workspace, caseBytesLimit)
     spool = try ReportSpool()
   }
 
@@ -45,20 +45,22 @@ final class JUnitWriter: ReportWriter, ReportJournal {
 
   func begin() {}
 
-  func addManifest(_ path: String, file: String?) { cases.addManifest(path, file: file) }
+  func addManifest(_ path: String, file: String?) {
+    manifests.append((path, file.flatMap { pathInWorkspace($0, workspace) }))
+  }
 
-  func addVariant(_ variant: RequestVariant) { cases.addVariant(variant) }
+  func addVariant(_ variant: RequestVariant) { variants.append(variant) }
 
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
-    // The counts have each image once.
-    guard cases.lists(result.outcome), !entry.isRepeated, pieces.error == nil else { return }
     let isBad = result.outcome == .failed || result.outcome == .blacklisted
-    guard spool.count + cases.buffer.count < (isBad ? caseBytesLimit : caseBytesLimit / 3 * 2) else {
-      if isBad, standing == .counts { left.failures += 1 } else { left.others += 1 }
+    // The counts have each image once.
+    guard isBad || listsSuccesses, !entry.isRepeated, pieces.error == nil else { return }
+    guard spool.count + cases.count < (isBad ? caseBytesLimit : caseBytesLimit / 3 * 2) else {
+      if isBad, standing == .counts { omitted.failures += 1 } else { omitted.others += 1 }
       return
     }
-    cases.append(result, of: entry, standing: standing)
-    if cases.buffer.count >= RowPieces.bytes { writeOut() }
+    cases.append(testCase(result, of: entry, standing: standing).markup)
+    if cases.count >= RowPieces.bytes { writeOut() }
   }
 
   func flush() throws(ReportError) {
@@ -67,99 +69,122 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   }
 
   private func writeOut() {
-    pieces.write(&cases.buffer) { bytes throws(ReportError) in try spool.append(bytes) }
+    pieces.write(&cases) { bytes throws(ReportError) in try spool.append(bytes) }
   }
 
   func finish(_ report: FinishedReport) throws(ReportError) {
     try flush()
-    var output = OutputBuffer(capacity: 65_536)
-    output.appendJUnitStart(report)
-    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try write(start(of: report))
     try spool.read { bytes throws(ReportError) in try file.write(bytes) }
-    output.removeAll()
-    output.appendJUnitEnd(report, leftOut: left, listsSuccesses: cases.lists(.hitDisk))
-    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try write(end(of: report))
     try file.commit()
   }
-}
 
-/// The text around the cases of entries.
-extension OutputBuffer {
-  private static let warningLimit = 100
-
-  mutating func appendJUnitStart(_ report: FinishedReport) {
-    let reasons = report.otherReasons
-    appendLiteral("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
-    for (indent, element) in [("", "testsuites"), ("  ", "testsuite")] {
-      append("\(indent)<\(element)")
-      appendXML(attribute: "name", report.job.title)
-      appendXML(attribute: "tests", report.totals.urls + UInt64(reasons.count))
-      appendXML(attribute: "failures", report.standings.counting + UInt64(reasons.count))
-      appendXML(attribute: "errors", 0)
-      appendXML(attribute: "skipped", report.skippedCases)
-      appendXML(attribute: "time", seconds: report.end.duration.inSeconds)
-      if let moment = report.startedAt { appendXML(attribute: "timestamp", moment.iso8601Seconds) }
-      appendLiteral(">\n")
-    }
-    appendLiteral("    <properties>")
-    for (name, value) in [("verdict", report.headline.sentence), ("description", report.job.description)] where !value.isEmpty {
-      append("<property name=\"\(name)\"")
-      appendXML(attribute: "value", value)
-      appendLiteral("/>")
-    }
-    appendLiteral("</properties>\n")
-    for reason in reasons { appendJUnit(reason) }
+  private func write(_ part: XML) throws(ReportError) {
+    var output = OutputBuffer(capacity: 65_536)
+    output.append(part.markup)
+    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
   }
 
-  mutating func appendJUnitEnd(_ report: FinishedReport, leftOut: JUnitWriter.LeftOut, listsSuccesses: Bool) {
-    if leftOut.failures + leftOut.others > 0 {
-      let failures = leftOut.failures > 0 ? counted(leftOut.failures, "more failure") : nil
-      let others = leftOut.others > 0 ? counted(leftOut.others, "more case") : nil
-      let cases = [failures, others].compactMap(\.self).joined(separator: " and ")
-      let sentence = "\(cases) omitted: this file is limited to 30 MB"
-      appendJUnit(OtherCase(className: "(cut)", name: "omitted cases", reason: sentence, isFailure: leftOut.failures > 0))
+  // MARK: Entries
+
+  private func testCase(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) -> XML {
+    let manifest = manifests[entry.manifest]
+    let host: XML = entry.host.isEmpty ? "(no host)" : "\(entry.host)"
+    let line = manifest.file != nil && entry.line > 0 ? "\(entry.line)" : nil
+    let content: XML =
+      switch result.outcome {
+      case .failed, .blacklisted: ">\n\(failure(result, of: entry, manifest: manifest.path, standing))    </testcase>\n"
+      case .skipped: #"><skipped message="filtered out, or not cached (cache.mode: only)"/></testcase>\#n"#
+      case .cancelled: #"><skipped message="not finished when the run stopped"/></testcase>\#n"#
+      case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: "/>\n"
+      }
+    return """
+          <testcase classname="\(host)" name="\(name(of: entry))" time="\(seconds: Double(result.durationNanoseconds) / 1e9)"\
+      \(attribute: "file", manifest.file)\(attribute: "line", line)\(content)
+      """
+  }
+
+  /// The URL with the names of its variant and edge, so that a CI server recognises the case in the next run. The server would count two
+  /// cases with the same name as one, so further ones get a number: `https://… (2)`.
+  private func name(of entry: ReportedEntry) -> XML {
+    let variant = variants[entry.variant].title.map { " [\($0)]" as XML }
+    let name: XML = "\(entry.url)\(variant)"
+    let key = name.hash
+    names[key, default: 0] += 1
+    let number = names[key]!
+    return number > 1 ? "\(name) (\(UInt64(number)))" : name
+  }
+
+  /// A failure that doesn't count is skipped, as other test runners report tests that are expected to fail: visible, but not red.
+  private func failure(_ result: EntryResult, of entry: ReportedEntry, manifest: String, _ standing: FailureStanding) -> XML {
+    let failure = result.failureWithRedirect
+    let message = failure?.message ?? "known bad"
+    let facts = [
+      failure?.status.map { "HTTP status \($0)" },
+      result.attempts > 0 ? counted(UInt64(result.attempts), "attempt") : nil,
+      standing.sentence,
+      result.outcome == .blacklisted ? "blacklisted, not requested" : nil,
+      result.outcome == .failed && result.isBlacklisted ? "blacklisted now" : nil,
+    ].compactMap(\.self)
+    let element: XML = standing == .counts ? "failure" : "skipped"
+    // GitLab shows only the text.
+    return """
+            <\(element) type="\(failure?.kind.name ?? "blacklisted")" message="\(message)\(standing.sentence.map { " (\($0))" as XML })">\
+      \(manifest)\(entry.line > 0 ? ":\(entry.line)" : ""): \(message)\
+      \(facts.isEmpty ? nil : "\n\(facts.joined(separator: ", "))")</\(element)>
+
+      """
+  }
+
+  // MARK: The suite
+
+  private func start(of report: FinishedReport) -> XML {
+    let reasons = report.otherReasons
+    // Entries without a result, and failures that don't count.
+    let skipped = report.totals.skipped + report.totals.cancelled + report.standings.known
+    let suite: XML = """
+      name="\(report.job.title)" tests="\(report.totals.urls + UInt64(reasons.count))" \
+      failures="\(report.standings.counting + UInt64(reasons.count))" errors="0" skipped="\(skipped)" \
+      time="\(seconds: report.end.duration.inSeconds)"\(attribute: "timestamp", report.startedAt?.iso8601Seconds)
+      """
+    let properties = [("verdict", report.headline.sentence), ("description", report.job.description)].filter { !$0.1.isEmpty }
+    return """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <testsuites \(suite)>
+        <testsuite \(suite)>
+          <properties>\(properties.map { #"<property name="\#($0)" value="\#($1)"/>"# as XML })</properties>
+      \(reasons.map(\.testCase))
+      """
+  }
+
+  private func end(of report: FinishedReport) -> XML {
+    var cases: [OtherCase] = []
+    if omitted.failures + omitted.others > 0 {
+      let failures = omitted.failures > 0 ? counted(omitted.failures, "more failure") : nil
+      let others = omitted.others > 0 ? counted(omitted.others, "more case") : nil
+      let sentence = "\([failures, others].compactMap(\.self).joined(separator: " and ")) omitted: this file is limited to 30 MB"
+      cases.append(OtherCase(className: "(cut)", name: "omitted cases", reason: sentence, isFailure: omitted.failures > 0))
     }
     if !listsSuccesses || report.totals.urls == 0 {
-      appendJUnit(OtherCase(className: "(not listed)", name: "URLs that didn't fail", reason: nil))
+      cases.append(OtherCase(className: "(not listed)", name: "URLs that didn't fail", reason: nil))
     }
-    appendLiteral("    <system-out>")
-    appendXML(report.headline.sentence, limit: JUnitCases.textLimit)
-    appendLiteral("\n")
+    var lines = [report.headline.sentence]
     if !listsSuccesses {
-      let listed = report.totals.bad - min(report.totals.bad, leftOut.failures + leftOut.others)
-      append("\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) didn't fail; ")
-      append("\(counted(listed, "case")) listed\n")
+      let listed = report.totals.bad - min(report.totals.bad, omitted.failures + omitted.others)
+      let good = "\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) didn't fail"
+      lines.append("\(good); \(counted(listed, "case")) listed")
     }
     let (fixed, moreFixed) = report.baseline?.fixedEntries() ?? ([], 0)
-    for entry in fixed {
-      appendLiteral("fixed since the baseline: ")
-      appendXML(entry.title, limit: JUnitCases.textLimit)
-      appendLiteral("\n")
-    }
-    if moreFixed > 0, !fixed.isEmpty { append("… \(grouped(moreFixed)) more fixed\n") }
-    for warning in report.warnings.prefix(Self.warningLimit) {
-      appendXML(warning, limit: JUnitCases.textLimit)
-      appendLiteral("\n")
-    }
-    appendLiteral("</system-out>\n  </testsuite>\n</testsuites>\n")
-  }
+    lines += fixed.map { "fixed since the baseline: \($0.title)" }
+    if moreFixed > 0, !fixed.isEmpty { lines.append("… \(grouped(moreFixed)) more fixed") }
+    lines += report.warnings.prefix(Self.warningLimit)
+    return """
+      \(cases.map(\.testCase))    <system-out>\(lines.map { "\($0)\n" as XML })</system-out>
+        </testsuite>
+      </testsuites>
 
-  private mutating func appendJUnit(_ item: OtherCase) {
-    appendLiteral("    <testcase")
-    appendXML(attribute: "classname", item.className)
-    appendXML(attribute: "name", item.name)
-    appendLiteral(" time=\"0.0\"")
-    guard let reason = item.reason else { return appendLiteral("/>\n") }
-    let element: StaticString = item.isFailure ? "failure" : "skipped"
-    appendLiteral(">\n      <")
-    appendLiteral(element)
-    appendXML(attribute: "type", item.name)
-    appendXML(attribute: "message", reason)
-    appendLiteral(">")
-    appendXML(reason, limit: JUnitCases.textLimit)
-    appendLiteral("</")
-    appendLiteral(element)
-    appendLiteral(">\n    </testcase>\n")
+      """
   }
 }
 
@@ -170,12 +195,21 @@ private struct OtherCase {
   /// Why it failed, or was skipped; nil if it passed.
   let reason: String?
   var isFailure = true
+
+  var testCase: XML {
+    let start: XML = #"    <testcase classname="\#(className)" name="\#(name)" time="0.0""#
+    guard let reason else { return "\(start)/>\n" }
+    let element: XML = isFailure ? "failure" : "skipped"
+    return """
+      \(start)>
+            <\(element) type="\(name)" message="\(reason)">\(reason)</\(element)>
+          </testcase>
+
+      """
+  }
 }
 
 extension FinishedReport {
-  /// Entries without a result, and failures that don't count.
-  fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known }
-
   /// Why the exit status isn't 0, apart from failed entries, which have cases of their own.
   fileprivate var otherReasons: [OtherCase] {
     if let stop = end.interruption.map({ "interrupted by \($0.signalName)" }) ?? end.breakage {
@@ -186,5 +220,45 @@ extension FinishedReport {
       if case .kind = rule { return nil }
       return failOn.reason(rule, in: self).map { OtherCase(className: words.rules, name: words.key(rule), reason: $0) }
     }
+  }
+}
+
+typealias XML = Markup<XMLForm>
+
+/// The content of an element, or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3), in which limits are bytes.
+///
+/// Characters that XML can't represent, such as controls and U+FFFE, appear as in ``escapedForTerminal(_:)``, and so do line ends,
+/// which an attribute would lose.
+enum XMLForm: MarkupForm {
+  /// Much longer texts would take the place of other cases.
+  static var limit: Int { 2000 }
+
+  static func append(_ text: UnsafeRawBufferPointer, limit: Int, to output: inout OutputBuffer) {
+    output.appendVisible(text, limit: limit) { byte in
+      switch byte {
+      case UInt8(ascii: "&"): "&amp;"
+      case UInt8(ascii: "<"): "&lt;"
+      // An element's text must not contain `]]>`.
+      case UInt8(ascii: ">"): "&gt;"
+      case UInt8(ascii: "\""): "&quot;"
+      default: nil
+      }
+    }
+  }
+}
+
+extension Markup<XMLForm> {
+  fileprivate var hash: UInt64 {
+    var text = markup
+    return text.withUTF8 { EntryKey(url: UnsafeRawBufferPointer($0)).low }
+  }
+}
+
+extension Markup<XMLForm>.StringInterpolation {
+  /// To the microsecond.
+  mutating func appendInterpolation(seconds: Double) {
+    var output = OutputBuffer(capacity: 64)
+    output.append(seconds, decimals: 6)
+    appendLiteral(output.text)
   }
 }

@@ -6,11 +6,7 @@ import Testing
 @testable import Reports
 
 @Suite struct HTMLTextTests {
-  private func html(_ text: String) -> String {
-    var output = OutputBuffer()
-    output.appendHTML(text)
-    return output.text
-  }
+  private func html(_ text: String) -> String { ("\(text)" as HTML).markup }
 
   @Test(
     arguments: [
