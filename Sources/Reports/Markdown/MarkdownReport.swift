@@ -5,87 +5,31 @@ import Base
 /// It has the verdict, outcomes, failures by kind with hosts and first examples, the hosts with most failures, placeholders, warnings and
 /// the cache, in this order. Every list and every text has a limit, and shows what it omits by a count or an ellipsis.
 struct MarkdownReport: ReportForm {
-  /// The limit of texts from outside, in bytes.
-  static let textLimit = 300
-
   /// The limit of the report in bytes; 1,000,000 by default, below GitHub's limit of 1 MiB per step. The first section that doesn't fit
   /// and all later ones are omitted; the report is empty if not even the verdict fits.
   var maximumBytes = 1_000_000
 
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     let note = "\n… the rest is omitted: the report is too long\n"
+    let page = MarkdownPage(report: report)
+    let sections: [KeyPath<MarkdownPage, String>] = [
+      \.verdict, \.difference, \.outcomes, \.failures, \.examples, \.hosts, \.placeholders, \.lint, \.warnings, \.stores,
+    ]
     let start = output.count
-    for (index, section) in Self.sections.enumerated() {
-      var page = OutputBuffer()
-      section(report, &page)
-      let isLast = index == Self.sections.endIndex - 1
-      let room = maximumBytes - (output.count - start) - (isLast ? 0 : note.utf8.count)
-      guard page.count <= room else {
-        if index > 0 { output.append(note) }
+    for path in sections {
+      let section = page[keyPath: path]
+      let room = maximumBytes - (output.count - start) - (path == sections.last ? 0 : note.utf8.count)
+      guard section.utf8.count <= room else {
+        if path != sections.first { output.append(note) }
         return
       }
-      page.withUnsafeBytes { output.append($0) }
+      output.append(section)
     }
-  }
-
-  private static let sections: [@Sendable (FinishedReport, inout OutputBuffer) -> Void] = [
-    { $1.appendMarkdownVerdict($0) }, { $1.appendMarkdownDifference($0) }, { $1.appendMarkdownOutcomes($0) },
-    { $1.appendMarkdownFailures($0) }, { $1.appendMarkdownExamples($0) }, { $1.appendMarkdownHosts($0) },
-    { $1.appendMarkdownPlaceholders($0) }, { $1.appendMarkdownLint($0) }, { $1.appendMarkdownWarnings($0) },
-    { $1.appendMarkdownStores($0) },
-  ]
-}
-
-extension OutputBuffer {
-  fileprivate mutating func appendMarkdownVerdict(_ report: FinishedReport) {
-    appendLiteral("## ")
-    appendCode(report.job.title)
-    appendLiteral("\n\n")
-    let sentence = report.headline.sentence
-    if report.end.breakage == nil, report.verdict == report.failOn.verdict(of: report) {
-      appendLiteral("**")
-      appendMarkdown(sentence)
-      appendLiteral("**\n")
-    } else {
-      // A breakage, or a verdict from a file, may contain text from outside.
-      appendCode(sentence, limit: 2000)
-      appendLiteral("\n")
-    }
-    guard !report.job.description.isEmpty else { return }
-    appendLiteral("\n")
-    appendCode(report.job.description, limit: 600)
-    appendLiteral("\n")
-  }
-
-  fileprivate mutating func appendMarkdownOutcomes(_ report: FinishedReport) {
-    let totals = report.totals
-    guard totals.urls > 0 else { return }
-    appendLiteral("\n| Outcome | URLs | Share |\n|:--|--:|--:|\n")
-    for outcome in LoadOutcome.allCases where totals[outcome] > 0 {
-      append("| \(outcome.name) | \(grouped(totals[outcome])) | \(percent(totals[outcome], of: totals.urls)) |\n")
-    }
-    append("| **all** | **\(grouped(totals.urls))** | |\n")
-  }
-
-  fileprivate mutating func appendMarkdownStores(_ report: FinishedReport) {
-    var lines: [String] = []
-    if let cache = report.end.cache { lines.append("Cache: \(cache.clauses.joined(separator: "; "))") }
-    if let blacklist = report.end.blacklist { lines.append("Blacklist: \(blacklist.phrase)") }
-    let traffic = report.traffic
-    if traffic.attempts > 0 {
-      let parts = [
-        "Requests: \(grouped(traffic.attempts))", "\(byteCount(Double(traffic.receivedBytes))) received", traffic.latency.summary,
-      ]
-      lines.append(parts.compactMap(\.self).joined(separator: ", "))
-    }
-    guard !lines.isEmpty else { return }
-    appendLiteral("\n### Cache and requests\n\n")
-    for line in lines { append("- \(line)\n") }
   }
 }
 
-/// The lists of a Markdown report: each has a limit, and counts the omitted rows.
-extension OutputBuffer {
+/// The sections; empty if there is nothing to say. Each list has a limit, and counts the omitted rows.
+private struct MarkdownPage {
   private static let groupLimit = 60
   private static let groupHostLimit = 3
   private static let exampleLimit = 10
@@ -93,210 +37,194 @@ extension OutputBuffer {
   private static let placeholderLimit = 20
   private static let warningLimit = 20
 
-  /// One row per kind and status, the most frequent first.
-  mutating func appendMarkdownFailures(_ report: FinishedReport) {
-    guard !report.failureGroups.isEmpty else { return }
-    appendLiteral("\n### Failures\n\n| Failure | URLs | Hosts |\n|:--|--:|:--|\n")
-    for group in report.failureGroups.prefix(Self.groupLimit) {
-      let known = report.knownPhrase(of: group).map { group.counting > 0 ? " (**\($0)**)" : " (\($0))" } ?? ""
-      append("| \(group.title)")
-      if let message = group.message, group.kind != .httpStatus {
-        appendLiteral(": ")
-        appendCode(message)
-      }
-      append(" | \(grouped(group.count))\(known) | ")
-      for (index, host) in group.hosts.prefix(Self.groupHostLimit).enumerated() {
-        if index > 0 { appendLiteral(", ") }
-        appendCode(host.host)
-        append(" \(grouped(host.count))")
-      }
-      let elsewhere = group.elsewhere + group.hosts.dropFirst(Self.groupHostLimit).reduce(0) { $0 + $1.count }
-      if elsewhere > 0 { append("\(group.hosts.isEmpty ? "" : ", ")elsewhere \(grouped(elsewhere))") }
-      appendLiteral(" |\n")
-    }
-    let others = report.failureGroups.dropFirst(Self.groupLimit)
-    if !others.isEmpty {
-      append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n")
-    }
-    let places = report.placeSentences { text in
-      var code = OutputBuffer()
-      code.appendCode(text)
-      return code.text
-    }
-    if !places.isEmpty { appendLiteral("\n") }
-    for place in places { append("- \(place)\n") }
+  let report: FinishedReport
+
+  var verdict: String {
+    let sentence = report.headline.sentence
+    // A breakage, or a verdict from a file, may contain text from outside.
+    let isOurs = report.end.breakage == nil && report.verdict == report.failOn.verdict(of: report)
+    let line = isOurs ? "**\(escaped(sentence))**" : code(sentence, limit: 2000)
+    let about = report.job.description.isEmpty ? "" : "\n\(code(report.job.description, limit: 600))\n"
+    return "## \(code(report.job.title))\n\n\(line)\n\(about)"
   }
 
   /// How the failures differ from those of the baseline.
-  mutating func appendMarkdownDifference(_ report: FinishedReport) {
-    guard let baseline = report.baseline, let difference = report.differencePhrase else { return }
-    appendLiteral("\nBaseline: ")
-    appendCode(difference)
-    appendLiteral("\n")
-    if let trend = report.trendPhrase { append("\nTrend: \(trend)\n") }
+  var difference: String {
+    guard let baseline = report.baseline, let difference = report.differencePhrase else { return "" }
+    let trend = report.trendPhrase.map { "\nTrend: \($0)\n" } ?? ""
     let (shown, more) = baseline.fixedEntries()
-    guard !shown.isEmpty else { return }
-    appendLiteral("\nFixed:\n\n")
-    for entry in shown {
-      appendLiteral("- ")
-      appendCode(entry.title)
-      appendLiteral("\n")
+    let fixed = shown.isEmpty ? "" : "\nFixed:\n\n\(items(shown.map { code($0.title) }))\(omission(Int(clamping: more)))"
+    return "\nBaseline: \(code(difference))\n\(trend)\(fixed)"
+  }
+
+  var outcomes: String {
+    let totals = report.totals
+    guard totals.urls > 0 else { return "" }
+    let rows = LoadOutcome.allCases.filter { totals[$0] > 0 }.map { outcome in
+      "| \(outcome.name) | \(grouped(totals[outcome])) | \(percent(totals[outcome], of: totals.urls)) |\n"
     }
-    appendMarkdownRest(Int(clamping: more))
+    return "\n| Outcome | URLs | Share |\n|:--|--:|--:|\n\(rows.joined())| **all** | **\(grouped(totals.urls))** | |\n"
+  }
+
+  /// One row per kind and status, the most frequent first.
+  var failures: String {
+    guard !report.failureGroups.isEmpty else { return "" }
+    let others = report.failureGroups.dropFirst(Self.groupLimit)
+    let otherURLs = grouped(others.reduce(0) { $0 + $1.count })
+    let rest = others.isEmpty ? "" : "| … \(grouped(UInt64(others.count))) more | \(otherURLs) | |\n"
+    let places = report.placeSentences { code($0) }
+    return """
+
+      ### Failures
+
+      | Failure | URLs | Hosts |
+      |:--|--:|:--|
+      \(report.failureGroups.prefix(Self.groupLimit).map(row).joined())\(rest)\(places.isEmpty ? "" : "\n")\(items(places))
+      """
+  }
+
+  private func row(_ group: FailureGroup) -> String {
+    let message = group.message.flatMap { group.kind == .httpStatus ? nil : ": \(code($0))" } ?? ""
+    let known = report.knownPhrase(of: group).map { group.counting > 0 ? " (**\($0)**)" : " (\($0))" } ?? ""
+    var hosts = group.hosts.prefix(Self.groupHostLimit).map { "\(code($0.host)) \(grouped($0.count))" }
+    let elsewhere = group.elsewhere + group.hosts.dropFirst(Self.groupHostLimit).reduce(0) { $0 + $1.count }
+    if elsewhere > 0 { hosts.append("elsewhere \(grouped(elsewhere))") }
+    return "| \(group.title)\(message) | \(grouped(group.count))\(known) | \(hosts.joined(separator: ", ")) |\n"
   }
 
   /// The first failures of each kind, collapsed.
-  mutating func appendMarkdownExamples(_ report: FinishedReport) {
-    for group in report.failureGroups.prefix(Self.groupLimit) where !group.examples.isEmpty {
-      // Between tags, Markdown begins again after a blank line only; titles contain no text from outside.
-      append("\n<details><summary>\(group.title): \(counted(group.count, "URL"))</summary>\n\n")
-      if let message = group.message, group.kind != .httpStatus {
-        appendCode(message)
-        appendLiteral("\n\n")
-      }
+  var examples: String {
+    report.failureGroups.prefix(Self.groupLimit).filter { !$0.examples.isEmpty }.map { group in
+      let message = group.message.flatMap { group.kind == .httpStatus ? nil : "\(code($0))\n\n" } ?? ""
       let examples = group.examples.filter { $0.standing == .counts } + group.examples.filter { $0.standing != .counts }
-      for example in examples.prefix(Self.exampleLimit) {
-        appendLiteral("- ")
-        if report.baseline != nil, example.standing == .counts { appendLiteral("**NEW** ") }
-        appendCode(example.url, link: example.url)
-        if let variant = example.variant.title {
-          appendLiteral(" as ")
-          appendCode(variant)
-        }
-        appendLiteral(" in ")
-        appendCode(example.location, link: example.manifest)
-        if let message = example.failure?.message, !message.isEmpty, message != group.message || group.kind == .httpStatus {
-          appendLiteral(": ")
-          appendCode(message)
-        }
-        if let standing = example.standing.phrase { append(" (\(standing))") }
-        appendLiteral("\n")
-      }
-      let more = group.count - min(group.count, UInt64(min(group.examples.count, Self.exampleLimit)))
-      if more > 0 { append("- … \(grouped(more)) more\n") }
-      appendLiteral("\n</details>\n")
-    }
+      let shown = examples.prefix(Self.exampleLimit)
+      let more = group.count - min(group.count, UInt64(shown.count))
+      // Between tags, Markdown begins again after a blank line only; titles contain no text from outside.
+      return """
+
+        <details><summary>\(group.title): \(counted(group.count, "URL"))</summary>
+
+        \(message)\(items(shown.map { example($0, of: group) }))\(more > 0 ? "- … \(grouped(more)) more\n" : "")
+        </details>
+
+        """
+    }.joined()
+  }
+
+  private func example(_ record: FailureRecord, of group: FailureGroup) -> String {
+    let new = report.baseline != nil && record.standing == .counts ? "**NEW** " : ""
+    let variant = record.variant.title.map { " as \(code($0))" } ?? ""
+    let message = record.failure?.message ?? ""
+    let isOwn = !message.isEmpty && (message != group.message || group.kind == .httpStatus)
+    let standing = record.standing.phrase.map { " (\($0))" } ?? ""
+    let place = code(record.location, link: record.manifest)
+    return "\(new)\(code(record.url, link: record.url))\(variant) in \(place)\(isOwn ? ": \(code(message))" : "")\(standing)"
   }
 
   /// The hosts with most failures first, then those with most entries.
-  mutating func appendMarkdownHosts(_ report: FinishedReport) {
-    guard !report.hosts.isEmpty else { return }
-    let hosts = report.hostsByFailures
+  var hosts: String {
+    guard !report.hosts.isEmpty else { return "" }
     let hits = report.totals.revalidated > 0 ? "Hits and 304" : "Hits"
-    append("\n### Hosts\n\n| Host | URLs | \(hits) | Fetched | Bad | Median | p99 |\n|:--|--:|--:|--:|--:|--:|--:|\n")
-    for host in hosts.prefix(Self.hostLimit) {
-      appendLiteral("| ")
-      appendCode(host.host)
+    let rows = report.hostsByFailures.prefix(Self.hostLimit).map { host in
       let totals = host.totals
-      for count in [totals.urls, totals.hits + totals.revalidated, totals.downloaded + totals.checked, totals.bad] {
-        append(" | \(grouped(count))")
+      let counts = [totals.urls, totals.hits + totals.revalidated, totals.downloaded + totals.checked, totals.bad].map(grouped)
+      let times = [0.5, 0.99].map { host.latency.percentile($0).map(latency) ?? "–" }
+      return "| \(([code(host.host)] + counts + times).joined(separator: " | ")) |\n"
+    }
+    let others = UInt64(report.hosts.count - rows.count) + report.hostsOmitted
+    return """
+
+      ### Hosts
+
+      | Host | URLs | \(hits) | Fetched | Bad | Median | p99 |
+      |:--|--:|--:|--:|--:|--:|--:|
+      \(rows.joined())\(others > 0 ? "\n… \(counted(others, "more host"))\n" : "")
+      """
+  }
+
+  var placeholders: String {
+    guard !report.placeholders.isEmpty else { return "" }
+    let rows = report.placeholders.prefix(Self.placeholderLimit).map { placeholder in
+      "| \(code(placeholder.host)) | \(grouped(placeholder.urls)) | \(placeholder.imagePhrase) | \(code(placeholder.firstURL)) |\n"
+    }
+    return """
+
+      ### Placeholders
+
+      | Host | URLs | Shared image | First URL |
+      |:--|--:|:--|:--|
+      \(rows.joined())\(omission(report.placeholders.count - rows.count))
+      """
+  }
+
+  var lint: String {
+    guard !report.lint.isEmpty else { return "" }
+    let rows = report.lint.map { summary in
+      "| \(summary.rule.name) | \(summary.phrase) | \(summary.examples.first.map { code($0.url) } ?? "") |\n"
+    }
+    let hosts = report.lint.flatMap { summary in
+      summary.hosts.prefix(Self.hostLimit).map { host in
+        let first = code(host.firstURL, link: host.firstURL)
+        return "\(summary.rule.name) on \(code(host.host)): \(code(host.phrase(summary.rule))), first \(first)"
       }
-      for fraction in [0.5, 0.99] { append(" | \(host.latency.percentile(fraction).map(latency) ?? "–")") }
-      appendLiteral(" |\n")
     }
-    let others = UInt64(max(0, hosts.count - Self.hostLimit)) + report.hostsOmitted
-    if others > 0 { append("\n… \(counted(others, "more host"))\n") }
+    return """
+
+      ### Lint
+
+      | Rule | Found | First URL |
+      |:--|:--|:--|
+      \(rows.joined())\(hosts.isEmpty ? "" : "\n")\(items(hosts))
+      """
   }
 
-  mutating func appendMarkdownPlaceholders(_ report: FinishedReport) {
-    guard !report.placeholders.isEmpty else { return }
-    appendLiteral("\n### Placeholders\n\n| Host | URLs | Shared image | First URL |\n|:--|--:|:--|:--|\n")
-    for placeholder in report.placeholders.prefix(Self.placeholderLimit) {
-      appendLiteral("| ")
-      appendCode(placeholder.host)
-      append(" | \(grouped(placeholder.urls)) | \(placeholder.imagePhrase) | ")
-      appendCode(placeholder.firstURL)
-      appendLiteral(" |\n")
-    }
-    appendMarkdownRest(report.placeholders.count - Self.placeholderLimit)
+  var warnings: String {
+    guard !report.warnings.isEmpty else { return "" }
+    let shown = report.warnings.prefix(Self.warningLimit)
+    return "\n### Warnings\n\n\(items(shown.map { code($0) }))\(omission(report.warnings.count - shown.count))"
   }
 
-  mutating func appendMarkdownLint(_ report: FinishedReport) {
-    guard !report.lint.isEmpty else { return }
-    appendLiteral("\n### Lint\n\n| Rule | Found | First URL |\n|:--|:--|:--|\n")
-    for summary in report.lint {
-      append("| \(summary.rule.name) | \(summary.phrase) | ")
-      if let example = summary.examples.first { appendCode(example.url) }
-      appendLiteral(" |\n")
-    }
-    let hosts = report.lint.flatMap { summary in summary.hosts.prefix(Self.hostLimit).map { (summary.rule, $0) } }
-    if !hosts.isEmpty { appendLiteral("\n") }
-    for (rule, host) in hosts {
-      append("- \(rule.name) on ")
-      appendCode(host.host)
-      appendLiteral(": ")
-      appendCode(host.phrase(rule))
-      appendLiteral(", first ")
-      appendCode(host.firstURL, link: host.firstURL)
-      appendLiteral("\n")
-    }
+  var stores: String {
+    let traffic = report.traffic
+    let requests = [
+      "Requests: \(grouped(traffic.attempts))", "\(byteCount(Double(traffic.receivedBytes))) received", traffic.latency.summary,
+    ]
+    let lines = [
+      report.end.cache.map { "Cache: \($0.clauses.joined(separator: "; "))" },
+      report.end.blacklist.map { "Blacklist: \($0.phrase)" },
+      traffic.attempts > 0 ? requests.compactMap(\.self).joined(separator: ", ") : nil,
+    ].compactMap(\.self)
+    return lines.isEmpty ? "" : "\n### Cache and requests\n\n\(items(lines))"
   }
 
-  mutating func appendMarkdownWarnings(_ report: FinishedReport) {
-    guard !report.warnings.isEmpty else { return }
-    appendLiteral("\n### Warnings\n\n")
-    for warning in report.warnings.prefix(Self.warningLimit) {
-      appendLiteral("- ")
-      appendCode(warning)
-      appendLiteral("\n")
-    }
-    appendMarkdownRest(report.warnings.count - Self.warningLimit)
-  }
+  private func items(_ items: [String]) -> String { items.map { "- \($0)\n" }.joined() }
 
-  private mutating func appendMarkdownRest(_ count: Int) {
-    if count > 0 { append("\n… \(grouped(UInt64(count))) more\n") }
-  }
+  private func omission(_ count: Int) -> String { count > 0 ? "\n… \(grouped(UInt64(count))) more\n" : "" }
 }
 
-/// Text from outside in GitHub-flavoured Markdown.
+/// Text from outside as a code span, usable in a table cell; a link if following `link` requests exactly that URL.
 ///
 /// It appears in code spans only, in which GitHub finds no links, mentions, issue references, emoji or HTML. Backslash escapes don't
-/// prevent those that GitHub looks for after Markdown (GFM, sections 6.3 and 6.9).
-extension OutputBuffer {
-  /// Appends a code span that shows `text`; usable in a table cell.
-  ///
-  /// A pipe would end a cell even in code, so it appears as `\u{7C}`; empty text appears as `""`.
-  mutating func appendCode(_ text: String, limit: Int = MarkdownReport.textLimit) {
-    var span = OutputBuffer(capacity: min(text.utf8.count + 16, limit + 64))
-    span.appendVisible(text.isEmpty ? "\"\"" : text, limit: limit) { $0 == UInt8(ascii: "|") ? "\\u{7C}" : nil }
-    span.withUnsafeBytes { bytes in
-      // The delimiter is a run of backticks that doesn't occur in the span.
-      let fence = String(repeating: "`", count: longestRun(of: UInt8(ascii: "`"), in: bytes) + 1)
-      // Markdown strips a space at both ends; a backtick or a space at an end of the text needs one.
-      let edges = [UInt8(ascii: "`"), UInt8(ascii: " ")]
-      let isPadded = edges.contains(bytes.first ?? 0) || edges.contains(bytes.last ?? 0)
-      append(fence)
-      if isPadded { append(UInt8(ascii: " ")) }
-      append(bytes)
-      if isPadded { append(UInt8(ascii: " ")) }
-      append(fence)
-    }
-  }
-
-  /// Appends a code span that is a link if following `link` requests exactly that URL.
-  mutating func appendCode(_ text: String, link: String) {
-    // These would end the link's target (GFM, section 6.6), or a cell.
-    guard link.isSafeLink, !link.contains(where: { "<>|".contains($0) }) else { return appendCode(text) }
-    appendLiteral("[")
-    appendCode(text)
-    append("](<\(link.replacing("&", with: "&amp;"))>)")
-  }
-
-  /// Appends a sentence of prewarm with its punctuation escaped.
-  mutating func appendMarkdown(_ sentence: String) {
-    for byte in sentence.utf8 {
-      if "\\`*_[]<>#|~&@".utf8.contains(byte) { append(UInt8(ascii: "\\")) }
-      append(byte)
-    }
-  }
+/// prevent those that GitHub looks for after Markdown (GFM, sections 6.3 and 6.9). A pipe would end a cell even in code, so it appears as
+/// `\u{7C}`; empty text appears as `""`.
+///
+/// - Parameter limit: in bytes.
+private func code(_ text: String, limit: Int = 300, link: String? = nil) -> String {
+  var span = OutputBuffer(capacity: min(text.utf8.count + 16, limit + 64))
+  span.appendVisible(text.isEmpty ? "\"\"" : text, limit: limit) { $0 == UInt8(ascii: "|") ? "\\u{7C}" : nil }
+  let shown = span.text
+  // The delimiter is a run of backticks that doesn't occur in the span.
+  let longest = shown.utf8.split { $0 != UInt8(ascii: "`") }.map(\.count).max() ?? 0
+  let fence = String(repeating: "`", count: longest + 1)
+  // Markdown strips a space at both ends; a backtick or a space at an end of the text needs one.
+  let isPadded = "` ".utf8.contains(shown.utf8.first ?? 0) || "` ".utf8.contains(shown.utf8.last ?? 0)
+  let code = isPadded ? "\(fence) \(shown) \(fence)" : "\(fence)\(shown)\(fence)"
+  // These would end the link's target (GFM, section 6.6), or a cell.
+  guard let link, link.isSafeLink, !link.contains(where: { "<>|".contains($0) }) else { return code }
+  return "[\(code)](<\(link.replacing("&", with: "&amp;"))>)"
 }
 
-private func longestRun(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int {
-  var longest = 0
-  var current = 0
-  for candidate in bytes {
-    current = candidate == byte ? current + 1 : 0
-    longest = max(longest, current)
-  }
-  return longest
+/// A sentence of prewarm with its punctuation escaped.
+private func escaped(_ sentence: String) -> String {
+  String(sentence.flatMap { "\\`*_[]<>#|~&@".contains($0) ? ["\\", $0] : [$0] })
 }

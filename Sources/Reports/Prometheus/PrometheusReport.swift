@@ -9,28 +9,22 @@ import Base
 struct PrometheusReport: ReportForm {
   /// Upper bounds of the histogram in powers of two of a millisecond, from 1 ms to 131 s: bounds of ``LatencyHistogram``, so that its
   /// counts are exact.
-  static let bucketExponents = 0...17
+  private static let bucketExponents = 0...17
 
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     var page = PrometheusPage(job: report.job)
     let (totals, traffic, end) = (report.totals, report.traffic, report.end)
-    page.family("urls", "URLs in the last run, by outcome.") { page in
-      for outcome in LoadOutcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
-    }
-    let failed = Dictionary(
-      report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },
-      uniquingKeysWith: +
-    )
-    page.family("failures", "URLs that failed in the last run, by kind, without those blacklisted before.") {
-      page in
-      for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
-    }
+    page.family("urls", "URLs in the last run, by outcome.")
+    for outcome in LoadOutcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
+    let failed = Dictionary(report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } }, uniquingKeysWith: +)
+    page.family("failures", "URLs that failed in the last run, by kind, without those blacklisted before.")
+    for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
     page.gauge("new_failures", "Bad URLs in the last run that aren't known from the baseline.", report.standings.counting)
     page.gauge("known_failures", "Bad URLs in the last run that are known from the baseline.", report.standings.known)
     page.gauge("received_bytes", "Body bytes received in the last run.", traffic.receivedBytes)
     page.gauge("cached_bytes", "Body bytes of cache hits in the last run.", traffic.cachedBytes)
     page.gauge("stored_bytes", "Bytes stored in the cache in the last run.", traffic.storedBytes)
-    page.histogram("transfer_duration_seconds", "Duration of transfers in the last run.", traffic.latency)
+    writeHistogram("transfer_duration_seconds", "Duration of transfers in the last run.", traffic.latency, to: &page)
     page.gauge("attempts", "Requests for images in the last run, including retries.", traffic.attempts)
     page.gauge("retries", "Retries in the last run.", traffic.retries)
     if let cache = end.cache {
@@ -45,86 +39,62 @@ struct PrometheusReport: ReportForm {
       page.gauge("completion_timestamp_seconds", "Time at which the last run ended, in seconds since 1970.", seconds: seconds)
     }
     page.gauge("exit_status", "Exit status of the last run; 0 is success.", UInt64(report.exitStatus.rawValue))
-    page.output.withUnsafeBytes { output.append($0) }
+    output.append(page.text)
+  }
+
+  /// Buckets are cumulative.
+  private func writeHistogram(_ name: String, _ help: String, _ latency: LatencyHistogram, to page: inout PrometheusPage) {
+    page.family(name, help, type: "histogram")
+    for exponent in Self.bucketExponents {
+      let bound = Double(1 << exponent)
+      let count = latency.buckets.reduce(0) { $1.upperBound <= bound * 1.001 ? $0 + $1.count : $0 }
+      page.sample("\(name)_bucket", count, label: ("le", "\(bound / 1000)"))
+    }
+    page.sample("\(name)_bucket", latency.count, label: ("le", "+Inf"))
+    page.sample("\(name)_sum", seconds: Double(latency.sumNanoseconds) / 1e9)
+    page.sample("\(name)_count", latency.count)
   }
 }
 
 /// Lines of the text format (Prometheus' documentation, "Exposition formats").
-private struct PrometheusPage: ~Copyable {
-  private(set) var output = OutputBuffer(capacity: 16_384)
-  private let job: JobIdentity
+private struct PrometheusPage {
+  private(set) var text = ""
+  /// The labels of each sample.
+  private let labels: String
 
-  init(job: JobIdentity) { self.job = job }
-
-  mutating func family(_ name: StaticString, _ help: StaticString, type: StaticString = "gauge", _ body: (inout Self) -> Void) {
-    for (keyword, text) in [("HELP", help), ("TYPE", type)] as [(StaticString, StaticString)] {
-      output.appendLiteral("# ")
-      output.appendLiteral(keyword)
-      output.appendLiteral(" prewarm_")
-      output.appendLiteral(name)
-      output.appendLiteral(" ")
-      output.appendLiteral(text)
-      output.appendLiteral("\n")
-    }
-    body(&self)
+  init(job: JobIdentity) {
+    let shard = job.shard.map { ",prewarm_shard=\"\($0.label)\"" } ?? ""
+    labels = "prewarm_job=\"\(Self.escaped(job.name))\"\(shard)"
   }
 
-  mutating func gauge(_ name: StaticString, _ help: StaticString, _ value: UInt64) {
-    family(name, help) { $0.sample(name, value) }
+  mutating func family(_ name: String, _ help: String, type: String = "gauge") {
+    text += "# HELP prewarm_\(name) \(help)\n# TYPE prewarm_\(name) \(type)\n"
   }
 
-  mutating func gauge(_ name: StaticString, _ help: StaticString, seconds: Double) {
-    family(name, help) { $0.sample(name, seconds: seconds) }
+  mutating func gauge(_ name: String, _ help: String, _ value: UInt64) {
+    family(name, help)
+    sample(name, value)
   }
 
-  /// Buckets are cumulative.
-  mutating func histogram(_ name: StaticString, _ help: StaticString, _ latency: LatencyHistogram) {
-    family(name, help, type: "histogram") { page in
-      for exponent in PrometheusReport.bucketExponents {
-        let bound = Double(1 << exponent)
-        let count = latency.buckets.reduce(0) { $1.upperBound <= bound * 1.001 ? $0 + $1.count : $0 }
-        page.sample(name, suffix: "_bucket", count, label: ("le", "\(bound / 1000)"))
-      }
-      page.sample(name, suffix: "_bucket", latency.count, label: ("le", "+Inf"))
-      page.sample(name, suffix: "_sum", seconds: Double(latency.sumNanoseconds) / 1e9)
-      page.sample(name, suffix: "_count", latency.count)
-    }
+  mutating func gauge(_ name: String, _ help: String, seconds: Double) {
+    family(name, help)
+    sample(name, seconds: seconds)
   }
 
-  mutating func sample(
-    _ name: StaticString,
-    suffix: StaticString = "",
-    _ value: UInt64,
-    label: (StaticString, String)? = nil
-  ) {
-    start(name, suffix, label: label)
-    output.append(decimal: value)
-    output.appendLiteral("\n")
+  mutating func sample(_ name: String, _ value: UInt64, label: (name: String, value: String)? = nil) {
+    let label = label.map { ",\($0.name)=\"\(Self.escaped($0.value))\"" } ?? ""
+    text += "prewarm_\(name){\(labels)\(label)} \(value)\n"
   }
 
-  mutating func sample(_ name: StaticString, suffix: StaticString = "", seconds: Double) {
-    start(name, suffix, label: nil)
-    output.append(seconds, decimals: 6)
-    output.appendLiteral("\n")
+  mutating func sample(_ name: String, seconds: Double) {
+    var digits = OutputBuffer(capacity: 64)
+    digits.append(seconds, decimals: 6)
+    text += "prewarm_\(name){\(labels)} \(digits.text)\n"
   }
 
-  private mutating func start(_ name: StaticString, _ suffix: StaticString, label: (StaticString, String)?) {
-    output.appendLiteral("prewarm_")
-    output.appendLiteral(name)
-    output.appendLiteral(suffix)
-    output.appendLiteral("{prewarm_job=\"")
-    appendLabelValue(job.name)
-    if let shard = job.shard { output.append("\",prewarm_shard=\"\(shard.index)/\(shard.count)") }
-    if let (label, value) = label {
-      output.appendLiteral("\",")
-      output.appendLiteral(label)
-      output.appendLiteral("=\"")
-      appendLabelValue(value)
-    }
-    output.appendLiteral("\"} ")
-  }
-
-  private mutating func appendLabelValue(_ value: String) {
+  /// The value of a label.
+  private static func escaped(_ value: String) -> String {
+    var output = OutputBuffer(capacity: value.utf8.count + 16)
     output.appendVisible(value) { byte in
       switch byte {
       case UInt8(ascii: "\\"): "\\\\"
@@ -132,5 +102,6 @@ private struct PrometheusPage: ~Copyable {
       default: nil
       }
     }
+    return output.text
   }
 }
