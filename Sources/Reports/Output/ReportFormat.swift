@@ -47,7 +47,7 @@ package enum ReportFormat: String, Sendable, CaseIterable {
     case .jsonl: try JSONLinesJournal(path: path, growsInPlace: options.rowsGrowInPlace)
     case .text: FormWriter(path == "-" ? options.terminal : options.terminal.forFile, file: try ReportFile(path: path))
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
-    case .csv: CSVJournal(file: try ReportFile(path: path))
+    case .csv: RowJournal<CSVRow>(file: try ReportFile(path: path))
     case .junit:
       try JUnitWriter(
         file: try ReportFile(path: path),

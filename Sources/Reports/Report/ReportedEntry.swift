@@ -30,7 +30,8 @@ package struct ReportedEntry {
     priority: LoadPriority,
     host: UnsafeRawBufferPointer,
     variant: Int = 0,
-    imageHash: UInt64? = nil
+    imageHash: UInt64? = nil,
+    note: EntryNote? = nil
   ) {
     self.url = url
     self.manifest = manifest
@@ -39,27 +40,6 @@ package struct ReportedEntry {
     self.host = host
     self.variant = variant
     self.imageHash = imageHash
-  }
-
-  package init(
-    url: UnsafeRawBufferPointer,
-    manifest: Int,
-    line: UInt64,
-    priority: LoadPriority,
-    host: UnsafeRawBufferPointer,
-    variant: Int,
-    imageHash: UInt64?,
-    note: EntryNote?
-  ) {
-    self.init(
-      url: url,
-      manifest: manifest,
-      line: line,
-      priority: priority,
-      host: host,
-      variant: variant,
-      imageHash: imageHash
-    )
     self.note = note
   }
 }

@@ -53,28 +53,3 @@ enum RowColumn: CaseIterable {
     }
   }
 }
-
-/// The syntax of rows in a form. Numbers and `true` are the same in all.
-protocol RowSyntax {
-  /// The enclosing quote of text that needs no escape.
-  static var quote: StaticString { get }
-
-  /// Begins a column whose value is known.
-  static func begin(_ column: RowColumn, in output: inout OutputBuffer)
-
-  /// Skips a column whose value is unknown.
-  static func skip(_ column: RowColumn, in output: inout OutputBuffer)
-
-  static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer)
-
-  static func append(list: [String], to output: inout OutputBuffer)
-
-  static func end(in output: inout OutputBuffer)
-}
-
-extension RowSyntax {
-  static func append(text: String, to output: inout OutputBuffer) {
-    var text = text
-    text.withUTF8 { append(text: UnsafeRawBufferPointer($0), to: &output) }
-  }
-}

@@ -1,38 +1,73 @@
 import Base
 
-/// A CSV report: a header row, then a row per entry with the columns of JSON Lines in their order, written during the run.
-///
-/// It follows RFC 4180 except for the line ends, which are line feeds: every reader accepts them, and simple ones get no carriage return in
-/// the last column. An apostrophe precedes fields that would be formulas. Warnings of an entry are joined by `; `. The file gets
-/// its name when the run has ended, even by a signal.
-final class CSVJournal: ReportWriter, ReportJournal {
-  private var output: RowOutput<CSVRow>
+/// The syntax of rows in a form. Numbers and `true` are the same in all.
+protocol RowSyntax {
+  /// The enclosing quote of text that needs no escape.
+  static var quote: StaticString { get }
 
-  init(file: ReportFile) {
-    output = RowOutput(file: file)
-    CSVRow.appendHeader(to: &output.rows.buffer)
-  }
+  /// Begins a column whose value is known.
+  static func begin(_ column: RowColumn, in output: inout OutputBuffer)
 
-  var journal: (any ReportJournal)? { self }
+  /// Skips a column whose value is unknown.
+  static func skip(_ column: RowColumn, in output: inout OutputBuffer)
 
-  func begin() { output.begin() }
+  static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer)
 
-  func addManifest(_ path: String, file: String?) { output.rows.addManifest(path) }
+  static func append(list: [String], to output: inout OutputBuffer)
 
-  func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
+  static func end(in output: inout OutputBuffer)
 
-  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
-    output.append(result, of: entry, standing: standing)
-  }
+  /// Appends what precedes the rows.
+  static func appendHeader(to output: inout OutputBuffer)
 
-  func setShard(_ label: String?) { output.rows.shard = label }
-
-  func flush() throws(ReportError) { try output.flush() }
-
-  func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
+  /// Whether a line may say how the run of a shard ended.
+  static var namesEnds: Bool { get }
 }
 
-/// A row by RFC 4180, ended by a line feed; unknown values are empty fields.
+extension RowSyntax {
+  static func append(text: String, to output: inout OutputBuffer) {
+    var text = text
+    text.withUTF8 { append(text: UnsafeRawBufferPointer($0), to: &output) }
+  }
+}
+
+/// A row as a JSON object on a line; unknown values are omitted.
+enum JSONRow: RowSyntax {
+  static var quote: StaticString { "\"" }
+
+  @inline(__always)
+  static func begin(_ column: RowColumn, in output: inout OutputBuffer) {
+    output.appendLiteral(column == .url ? "{\"" : ",\"")
+    output.appendLiteral(column.name)
+    output.appendLiteral("\":")
+  }
+
+  @inline(__always)
+  static func skip(_ column: RowColumn, in output: inout OutputBuffer) {}
+
+  @inline(__always)
+  static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer) { output.appendJSON(text) }
+
+  static func append(list: [String], to output: inout OutputBuffer) {
+    output.append(UInt8(ascii: "["))
+    for (index, text) in list.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      output.appendJSON(text)
+    }
+    output.append(UInt8(ascii: "]"))
+  }
+
+  @inline(__always)
+  static func end(in output: inout OutputBuffer) { output.appendLiteral("}\n") }
+
+  static func appendHeader(to output: inout OutputBuffer) {}
+
+  static var namesEnds: Bool { true }
+}
+
+/// A header row, then rows by RFC 4180 except for the line ends, which are line feeds: every reader accepts them, and simple ones get no
+/// carriage return in the last column. Unknown values are empty fields, an apostrophe precedes fields that would be formulas, and warnings
+/// of an entry are joined by `; `.
 enum CSVRow: RowSyntax {
   static var quote: StaticString { "" }
 
@@ -52,7 +87,8 @@ enum CSVRow: RowSyntax {
   @inline(__always)
   static func end(in output: inout OutputBuffer) { output.append(UInt8(ascii: "\n")) }
 
-  /// The row with the names of the columns.
+  static var namesEnds: Bool { false }
+
   static func appendHeader(to output: inout OutputBuffer) {
     for column in RowColumn.allCases {
       begin(column, in: &output)

@@ -31,36 +31,51 @@ extension ReportJournal {
   package func append(_ end: RowsEnd) {}
 }
 
-/// Rows on their way to a file.
+/// A report of rows, written during the run: JSON Lines or CSV.
 ///
 /// The line feed after the last row is written when the report is complete, so that readers recognise a report of a killed run, or one
-/// that a run is still writing. A complete file without rows has only the line feed.
-struct RowOutput<Syntax: RowSyntax>: ~Copyable {
-  var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
+/// that a run is still writing. A complete file without rows has only the line feed. After an error, nothing more is written: the file may
+/// end with a cut row, but never has a gap.
+final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
+  private var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
   private var pieces = RowPieces()
   private let file: ReportFile
+  private var hasEnd = false
 
-  init(file: ReportFile) { self.file = file }
+  init(file: ReportFile) {
+    self.file = file
+    Syntax.appendHeader(to: &rows.buffer)
+  }
 
-  mutating func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
+  var journal: (any ReportJournal)? { self }
 
-  mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+  func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
+
+  func addManifest(_ path: String, file: String?) { rows.addManifest(path) }
+
+  func addVariant(_ variant: RequestVariant) { rows.addVariant(variant) }
+
+  func setShard(_ label: String?) { rows.shard = label }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
     guard pieces.error == nil else { return }
     rows.append(result, of: entry, standing: standing)
     if rows.buffer.count >= RowPieces.bytes { writeOut() }
   }
 
-  mutating func flush() throws(ReportError) {
+  func append(_ end: RowsEnd) {
+    guard Syntax.namesEnds, pieces.error == nil else { return }
+    end.append(to: &rows.buffer)
+    hasEnd = true
+  }
+
+  func flush() throws(ReportError) {
     writeOut()
     try pieces.check()
   }
 
-  mutating func append(_ end: RowsEnd) {
-    guard pieces.error == nil else { return }
-    end.append(to: &rows.buffer)
-  }
-
-  mutating func finish() throws(ReportError) {
+  func finish(_ report: FinishedReport) throws(ReportError) {
+    if report.job.shard != nil, !hasEnd { append(RowsEnd(report)) }
     try flush()
     if !rows.buffer.isEmpty || file.path != "-" {
       rows.buffer.removeAll()
@@ -71,11 +86,25 @@ struct RowOutput<Syntax: RowSyntax>: ~Copyable {
     try file.commit()
   }
 
-  private mutating func writeOut() {
+  /// Writes all but the last line feed.
+  private func writeOut() {
     guard rows.buffer.count > 1 else { return }
     rows.buffer.removeLast(1)
     pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
     rows.buffer.append(UInt8(ascii: "\n"))
+  }
+}
+
+/// One object per entry and line.
+///
+/// An older report in the file stays until the run starts. By default the file grows in place, so a killed run leaves its rows; the last
+/// one may be cut and has no line feed.
+typealias JSONLinesJournal = RowJournal<JSONRow>
+
+extension RowJournal<JSONRow> {
+  /// Opens the report at `path` and creates the folders above it; an existing report stays unchanged.
+  convenience init(path: String, growsInPlace: Bool = true) throws(ReportError) {
+    self.init(file: try ReportFile(path: path, growsInPlace: growsInPlace))
   }
 }
 
