@@ -3,18 +3,9 @@ import Base
 /// Returns text from outside in a form that is safe for a terminal: control characters, bidirectional overrides, invisible characters
 /// and invalid UTF-8 appear as `\n`, `\u{202E}` or `\xFF`; other characters don't change.
 package func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
-  var text = ""
-  var position = 0
-  while position < bytes.count {
-    let (value, length) = decodeScalar(bytes, at: position)
-    if let value, let scalar = Unicode.Scalar(value) {
-      if isHidden(value) { text += visibleEscape(of: value) } else { text.unicodeScalars.append(scalar) }
-    } else {
-      for byte in bytes[position..<position + length] { text += visibleEscape(ofByte: byte) }
-    }
-    position += length
-  }
-  return text
+  var output = OutputBuffer(capacity: bytes.count + 16)
+  output.appendVisible(bytes) { _ in nil }
+  return output.text
 }
 
 package func escapedForTerminal(_ text: String) -> String {
