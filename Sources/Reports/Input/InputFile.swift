@@ -68,6 +68,24 @@ final class InputFile {
     filled = 0..<filled.count
   }
 
+  /// Reads the whole file as one JSON text of at most ``ReportInput/maximumReportBytes``.
+  func json<Value>(
+    tooLarge: String,
+    _ read: (JSONValue) throws(JSONError) -> Value
+  ) throws(ReportReadingError) -> Value {
+    while try fill() {
+      if count > ReportInput.maximumReportBytes { throw ReportReadingError(path: path, message: tooLarge) }
+    }
+    do throws(JSONError) {
+      return try withBytes { bytes throws(JSONError) in
+        let document = try JSONDocument(bytes)
+        return try read(document.root)
+      }
+    } catch {
+      throw ReportReadingError(path: path, line: error.line, message: error.message)
+    }
+  }
+
   /// A line in memory.
   struct Line {
     /// Its length in bytes, without the line feed.

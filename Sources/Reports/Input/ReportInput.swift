@@ -32,24 +32,12 @@ package final class ReportInput {
   /// A report of rows is a programmer error and traps; use ``RowReplay`` for one.
   package func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
     trap(unless: kind == .report, "\(path) has rows, which a RowReplay counts")
-    while try file.fill() {
-      if file.count > Self.maximumReportBytes {
-        throw ReportReadingError(
-          path: path,
-          message: "is larger than \(Self.maximumReportBytes >> 20) MiB, so it isn't a prewarm report"
-        )
-      }
-    }
-    do throws(JSONError) {
-      var report = try file.withBytes { bytes throws(JSONError) in
-        let document = try JSONDocument(bytes)
-        return try JSONReport.read(document.root)
-      }
-      report.words = words
-      return report
-    } catch {
-      throw ReportReadingError(path: path, line: error.line, message: error.message)
-    }
+    var report = try file.json(
+      tooLarge: "is larger than \(Self.maximumReportBytes >> 20) MiB, so it isn't a prewarm report",
+      JSONReport.read
+    )
+    report.words = words
+    return report
   }
 
   /// Calls `body` with each row in turn, which is valid during the call; must be called once only.

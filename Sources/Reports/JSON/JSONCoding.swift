@@ -1,6 +1,13 @@
+/// A value that is read and written.
 protocol JSONCodable {
   init(json: JSONValue) throws(JSONError)
-  func write(to json: inout JSONWriter)
+  var jsonTree: JSONTree { get }
+}
+
+/// Fields that a type describes for both directions.
+protocol JSONFieldGroup {
+  /// Never throws while writing.
+  mutating func code(_ json: inout JSONFields) throws(JSONError)
 }
 
 /// An object of fixed fields, described once for both directions.
@@ -11,53 +18,45 @@ protocol JSONSection: JSONCodable, JSONFieldGroup {
   init()
 }
 
-/// Fields that a type describes for both directions.
-protocol JSONFieldGroup {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure)
-}
-
 extension JSONSection {
   init(json: JSONValue) throws(JSONError) {
     self.init()
-    var json = json
-    try code(&json)
-  }
-
-  func write(to json: inout JSONWriter) {
-    var copy = self
-    json.object { copy.code(&$0) }
+    var fields = JSONFields(reading: json)
+    try code(&fields)
   }
 }
 
-/// The fields of an object in one direction: ``JSONValue`` reads them, ``JSONWriter`` writes them and doesn't change the values.
-protocol JSONFields: ~Copyable {
-  associatedtype Failure: Error
-  static var isReading: Bool { get }
+extension JSONFieldGroup {
+  var jsonTree: JSONTree {
+    var (copy, fields) = (self, JSONFields())
+    do throws(JSONError) { try copy.code(&fields) } catch {
+      preconditionFailure("a description failed to write: \(error.message)")
+    }
+    return .object(fields.members)
+  }
+}
 
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool) throws(Failure)
+/// The fields of an object in one direction: those that are read from a value, or those that are written so far.
+struct JSONFields {
+  private let source: JSONValue?
+  private(set) var members: [JSONTree.Member] = []
+
+  init(reading source: JSONValue? = nil) { self.source = source }
+
+  var isReading: Bool { source != nil }
+
+  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool = false) throws(JSONError) {
+    guard let source else { return append(key, value.jsonTree) }
+    if let json = try isRequired ? source.required(key) : source.value(key) { value = try Value(json: json) }
+  }
+
   /// A field that is null if its value is nil, or missing if it `isOmitted`.
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool) throws(Failure)
-  mutating func list<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value], _ layout: JSONWriter.Layout)
-    throws(Failure)
-  /// A nested object with some fields of the type.
-  mutating func group<Group: JSONFieldGroup>(_ key: StaticString, _ group: inout Group) throws(Failure)
-  /// A field that follows from other fields: written for readers of JSON, and not read.
-  mutating func derived<Value: JSONCodable>(_ key: StaticString, _ value: @autoclosure () -> Value)
-  /// Throws if a condition of the read fields doesn't hold.
-  mutating func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(Failure)
-}
-
-extension JSONFields where Self: ~Copyable {
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value) throws(Failure) {
-    try field(key, &value, isRequired: false)
-  }
-
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?) throws(Failure) {
-    try field(key, &value, isOmitted: false)
-  }
-
-  mutating func list<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value]) throws(Failure) {
-    try list(key, &values, .inline)
+  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool = false) throws(JSONError) {
+    guard let source else {
+      if value != nil || !isOmitted { append(key, value?.jsonTree ?? .null) }
+      return
+    }
+    if let json = try source.value(key) { value = try Value(json: json) } else { value = nil }
   }
 
   /// A field whose value has another form in JSON.
@@ -67,10 +66,10 @@ extension JSONFields where Self: ~Copyable {
     isRequired: Bool = false,
     as write: (Value) -> Form,
     from read: (Form) -> Value
-  ) throws(Failure) {
+  ) throws(JSONError) {
     var form = write(value)
     try field(key, &form, isRequired: isRequired)
-    if Self.isReading { value = read(form) }
+    if isReading { value = read(form) }
   }
 
   /// The same for a value that may be missing in JSON.
@@ -80,75 +79,39 @@ extension JSONFields where Self: ~Copyable {
     isOmitted: Bool = false,
     as write: (Value) -> Form?,
     from read: (Form?) -> Value
-  ) throws(Failure) {
+  ) throws(JSONError) {
     var form = write(value)
     try field(key, &form, isOmitted: isOmitted)
-    if Self.isReading { value = read(form) }
-  }
-}
-
-extension JSONValue: JSONFields {
-  typealias Failure = JSONError
-  static var isReading: Bool { true }
-
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool) throws(JSONError) {
-    if let json = try isRequired ? required(key) : self.value(key) { value = try Value(json: json) }
+    if isReading { value = read(form) }
   }
 
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool) throws(JSONError) {
-    if let json = try self.value(key) { value = try Value(json: json) } else { value = nil }
+  /// A list with a line for each element, which may be missing if it is empty.
+  mutating func rows<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value], isOmitted: Bool = false) throws(JSONError)
+  {
+    guard isReading else {
+      if !isOmitted || !values.isEmpty { append(key, .rows(values.map(\.jsonTree))) }
+      return
+    }
+    try field(key, &values)
   }
 
-  mutating func list<Value: JSONCodable>(
-    _ key: StaticString,
-    _ values: inout [Value],
-    _ layout: JSONWriter.Layout
-  ) throws(JSONError) {
-    guard let json = try value(key) else { return }
-    values = try [Value](json: json)
-  }
-
+  /// A nested object with some fields of the type.
   mutating func group<Group: JSONFieldGroup>(_ key: StaticString, _ group: inout Group) throws(JSONError) {
-    guard var json = try value(key) else { return }
-    try group.code(&json)
+    guard let source else { return append(key, group.jsonTree) }
+    guard let json = try source.value(key) else { return }
+    var fields = JSONFields(reading: json)
+    try group.code(&fields)
   }
 
-  mutating func derived<Value: JSONCodable>(_ key: StaticString, _ value: @autoclosure () -> Value) {}
-
-  mutating func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(JSONError) {
-    if !holds() { throw problem(message()) }
-  }
-}
-
-extension JSONWriter: JSONFields {
-  typealias Failure = Never
-  static var isReading: Bool { false }
-
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool) {
-    write(key)
-    value.write(to: &self)
+  /// A field that follows from other fields: written for readers of JSON, and not read.
+  mutating func derived(_ key: StaticString, _ value: @autoclosure () -> (any JSONCodable)?) {
+    if !isReading { append(key, value()?.jsonTree ?? .null) }
   }
 
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool) {
-    if value == nil, isOmitted { return }
-    write(key)
-    value.write(to: &self)
+  /// Throws if a condition of the read fields doesn't hold.
+  func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(JSONError) {
+    if let source, !holds() { throw source.problem(message()) }
   }
 
-  mutating func list<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value], _ layout: Layout) {
-    write(key)
-    array(values, layout) { $1.write(to: &$0) }
-  }
-
-  mutating func group<Group: JSONFieldGroup>(_ key: StaticString, _ group: inout Group) {
-    write(key)
-    object { group.code(&$0) }
-  }
-
-  mutating func derived<Value: JSONCodable>(_ key: StaticString, _ value: @autoclosure () -> Value) {
-    write(key)
-    value().write(to: &self)
-  }
-
-  mutating func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) {}
+  private mutating func append(_ key: StaticString, _ value: JSONTree) { members.append(("\(key)", value)) }
 }

@@ -3,7 +3,7 @@ import Base
 /// The sections that count.
 
 extension Totals: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     var urls = urls
     try json.field("urls", &urls, isRequired: true)
     try json.field("hit_memory", &hitMemory)
@@ -19,7 +19,7 @@ extension Totals: JSONSection {
   }
 
   /// The totals of a manifest or a host: hits on disk are the rest of the hits.
-  mutating func codePart<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func codePart(_ json: inout JSONFields) throws(JSONError) {
     var (urls, hits) = (urls, hits)
     try json.field("urls", &urls)
     try json.field("hits", &hits)
@@ -31,7 +31,7 @@ extension Totals: JSONSection {
     try json.field("checked", &checked)
     try json.field("skipped", &skipped)
     try json.field("cancelled", &cancelled)
-    guard Fields.isReading else { return }
+    guard json.isReading else { return }
     try json.check(hitMemory <= hits, "has more hits in memory than hits")
     hitDisk = hits - hitMemory
     try json.check(self.urls <= urls, "counts more than its urls")
@@ -42,7 +42,7 @@ extension Totals: JSONSection {
 struct TrafficBytes: JSONFieldGroup {
   var traffic: Traffic
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("downloaded", &traffic.receivedBytes)
     try json.field("from_cache", &traffic.cachedBytes)
     try json.field("original", &traffic.originalBytes)
@@ -53,7 +53,7 @@ struct TrafficBytes: JSONFieldGroup {
 struct TrafficAttempts: JSONFieldGroup {
   var traffic: Traffic
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("total", &traffic.attempts)
     try json.field("retried", &traffic.retries)
     try json.field("waited_seconds", &traffic.waitedNanoseconds) { nanoseconds in
@@ -66,7 +66,7 @@ struct TrafficAttempts: JSONFieldGroup {
 }
 
 extension OutcomeTraffic: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("bytes", &receivedBytes)
     try json.field("shared", &shared)
     try json.field("latency_ms", &latency, as: { LatencyFields($0, of: .host) }, from: \.histogram)
@@ -83,7 +83,7 @@ struct LatencyFields: JSONSection {
   init() {}
   init(_ histogram: LatencyHistogram, of owner: Owner) { (self.histogram, self.owner) = (histogram, owner) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     if owner == .run { json.derived("count", histogram.count) }
     json.derived("p50", percentile(0.5))
     if owner == .run { json.derived("p90", percentile(0.9)) }
@@ -93,8 +93,8 @@ struct LatencyFields: JSONSection {
     var buckets = histogram.buckets.map { LatencyBucket(upperBound: $0.upperBound, count: $0.count) }
     try json.field("max", &maximum)
     try json.field("sum", &sum)
-    try json.list("buckets", &buckets)
-    guard Fields.isReading else { return }
+    try json.field("buckets", &buckets)
+    guard json.isReading else { return }
     // The scale has 113 buckets.
     try json.check(buckets.count <= 1000, "has more buckets than the scale has")
     try json.check(buckets.reduce(0) { $0 + $1.count } <= JSONValue.maximumCount, "counts more values than possible")
@@ -124,13 +124,11 @@ private struct LatencyBucket: JSONCodable {
     (upperBound, count) = (try pair[0].number(), try pair[1].count())
   }
 
-  func write(to json: inout JSONWriter) {
-    json.array([0, 1]) { $1 == 0 ? $0.value(upperBound, decimals: upperBound < 1 ? 4 : 2) : $0.value(count) }
-  }
+  var jsonTree: JSONTree { .array([JSONNumber(upperBound, decimals: upperBound < 1 ? 4 : 2).jsonTree, count.jsonTree]) }
 }
 
 extension Duplicates: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("bodies", &bodies)
     try json.field("urls", &urls)
     try json.field("complete", &isComplete, isOmitted: true, as: { $0 ? nil : $0 }, from: { $0 ?? true })
@@ -138,12 +136,12 @@ extension Duplicates: JSONSection {
 }
 
 extension Timeline: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     var (urls, bad, bytes) = (steps.map(\.urls), steps.map(\.bad), steps.map(\.receivedBytes))
     try json.field("step_seconds", &step, isRequired: true, as: { JSONNumber(seconds: $0) }, from: \.seconds)
-    try json.list("urls", &urls)
-    try json.list("bad", &bad)
-    try json.list("bytes", &bytes)
+    try json.field("urls", &urls)
+    try json.field("bad", &bad)
+    try json.field("bytes", &bytes)
     try json.check(urls.count == bad.count && urls.count == bytes.count, "has lists of different lengths")
     steps = urls.indices.map { Step(urls: urls[$0], bad: bad[$0], receivedBytes: bytes[$0]) }
   }
@@ -152,7 +150,7 @@ extension Timeline: JSONSection {
 /// The elements of the lists.
 
 extension ManifestSummary: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("path", &path, isRequired: true)
     try json.field("file", &file, isOmitted: true)
     try totals.codePart(&json)
@@ -160,7 +158,7 @@ extension ManifestSummary: JSONSection {
 }
 
 extension HostSummary: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("host", &host, isRequired: true)
     try totals.codePart(&json)
     try json.field("bytes", &receivedBytes)
@@ -185,17 +183,14 @@ private struct RemoteCaches: JSONCodable {
     for (edge, value) in members where value.isObject { counts.append(try Self.count(value, edge: edge)) }
   }
 
-  func write(to json: inout JSONWriter) {
-    json.object { json in
-      for count in counts {
-        if let edge = count.edge {
-          json.write(key: edge)
-          json.object { Self.write(count, to: &$0) }
-        } else {
-          Self.write(count, to: &json)
-        }
+  var jsonTree: JSONTree {
+    .object(
+      counts.flatMap { count -> [JSONTree.Member] in
+        let unknown: [JSONTree.Member] = count.unknown > 0 ? [("unknown", count.unknown.jsonTree)] : []
+        let members = [("hit", count.hits.jsonTree), ("miss", count.misses.jsonTree)] + unknown
+        return count.edge.map { [($0, .object(members))] } ?? members
       }
-    }
+    )
   }
 
   private static func count(_ json: JSONValue, edge: String?) throws(JSONError) -> RemoteCacheCount {
@@ -210,37 +205,31 @@ private struct RemoteCaches: JSONCodable {
     count.unknown = try number("unknown")
     return count
   }
-
-  private static func write(_ count: RemoteCacheCount, to json: inout JSONWriter) {
-    json.derived("hit", count.hits)
-    json.derived("miss", count.misses)
-    if count.unknown > 0 { json.derived("unknown", count.unknown) }
-  }
 }
 
 extension FailureGroup: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("kind", &kind)
     try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
     try json.field("message", &message, isOmitted: true)
     try json.field("failed", &failed)
     try json.field("blacklisted", &blacklisted)
     try json.field("counting", &counting)
-    try json.list("hosts", &hosts)
+    try json.field("hosts", &hosts)
     try json.field("elsewhere", &elsewhere)
-    try json.list("examples", &examples)
+    try json.field("examples", &examples)
   }
 }
 
 extension HostCount: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("host", &host, isRequired: true)
     try json.field("count", &count)
   }
 }
 
 extension FailureRecord: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     var (kind, status) = (failure?.kind, failure?.status)
     var (isTransient, message) = (failure?.isTransient ?? false, failure?.message)
     try json.field("url", &url, isRequired: true)
@@ -263,13 +252,13 @@ extension FailureRecord: JSONSection {
     try json.field("attribute", &attribute, isOmitted: true)
     try json.field("pages", &pages, isOmitted: true, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
     try json.field("also_in", &otherLocations, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [] })
-    guard Fields.isReading else { return }
+    guard json.isReading else { return }
     failure = kind.map { ImageFailure($0, status: status, isTransient: isTransient, message: message ?? "") }
   }
 }
 
 extension TrendPoint: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("finished_at", &finishedAt)
     try json.field("urls", &urls)
     try json.field("bad", &bad)
@@ -279,19 +268,19 @@ extension TrendPoint: JSONSection {
 }
 
 extension LintSummary: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("rule", &rule, isRequired: true)
     try json.field("severity", &severity)
     try json.field("count", &count)
     try json.field("saved_bytes", &savedBytes)
     try json.field("unjudged", &unjudged)
     try json.field("hosts", &hosts, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [] })
-    try json.list("examples", &examples)
+    try json.field("examples", &examples)
   }
 }
 
 extension LintHost: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("host", &host, isRequired: true)
     try json.field("count", &count)
     try json.field("message", &message, isOmitted: true)
@@ -300,7 +289,7 @@ extension LintHost: JSONSection {
 }
 
 extension LintExample: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)
     try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
@@ -310,7 +299,7 @@ extension LintExample: JSONSection {
 }
 
 extension Placeholder: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("host", &host, isRequired: true)
     try json.field("body_hash", &checksum, isRequired: true)
     try json.field("urls", &urls)
@@ -325,7 +314,7 @@ extension Placeholder: JSONSection {
 extension ReportedRequest: JSONSection {
   init() { self.init(curl: CurlCommand(options: [])) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("variant", &variant.name)
     try json.field("edge", &variant.edge)
     try json.field("curl", &curl, isRequired: true) { curl in

@@ -2,27 +2,18 @@ import Base
 
 extension UInt64: JSONCodable {
   init(json: JSONValue) throws(JSONError) { self = try json.count() }
-  func write(to json: inout JSONWriter) { json.value(self) }
 }
 
 extension UInt32: JSONCodable {
   init(json: JSONValue) throws(JSONError) { self.init(clamping: try json.count()) }
-  func write(to json: inout JSONWriter) { json.value(UInt64(self)) }
 }
 
 extension Bool: JSONCodable {
   init(json: JSONValue) throws(JSONError) { self = try json.boolean() }
-  func write(to json: inout JSONWriter) { json.value(literal: self ? "true" : "false") }
 }
 
 extension String: JSONCodable {
   init(json: JSONValue) throws(JSONError) { self = try json.string() }
-  func write(to json: inout JSONWriter) { json.value(self) }
-}
-
-extension Optional: JSONCodable where Wrapped: JSONCodable {
-  init(json: JSONValue) throws(JSONError) { self = json.isNull ? nil : try Wrapped(json: json) }
-  func write(to json: inout JSONWriter) { if let self { self.write(to: &json) } else { json.value(literal: "null") } }
 }
 
 extension Array: JSONCodable where Element: JSONCodable {
@@ -31,7 +22,7 @@ extension Array: JSONCodable where Element: JSONCodable {
     for value in try json.elements() { append(try Element(json: value)) }
   }
 
-  func write(to json: inout JSONWriter) { json.array(self) { $1.write(to: &$0) } }
+  var jsonTree: JSONTree { .array(map(\.jsonTree)) }
 }
 
 /// A number with up to `decimals` decimals.
@@ -41,7 +32,12 @@ struct JSONNumber: JSONCodable {
 
   init(_ value: Double, decimals: Int) { (self.value, self.decimals) = (value, decimals) }
   init(json: JSONValue) throws(JSONError) { value = try json.number() }
-  func write(to json: inout JSONWriter) { json.value(value, decimals: decimals) }
+
+  var jsonTree: JSONTree {
+    var digits = OutputBuffer(capacity: 64)
+    digits.append(value, decimals: decimals)
+    return .number(digits.text)
+  }
 
   /// Seconds to the nanosecond, so that a reader computes the same rates.
   init(seconds: Duration) { self.init(seconds.inSeconds, decimals: 9) }
@@ -52,8 +48,8 @@ struct JSONNumber: JSONCodable {
 
 /// A value with a name in JSON: a string or the key of a ``JSONMap``.
 protocol JSONNamed: JSONCodable {
-  var jsonName: String { get }
-  init?(jsonName: String)
+  var name: String { get }
+  init?(name: String)
   /// The error for any other key.
   static var refusal: String { get }
 }
@@ -63,53 +59,44 @@ extension JSONNamed {
 
   init(json: JSONValue) throws(JSONError) {
     let name = try json.string()
-    guard let value = Self(jsonName: name) else {
+    guard let value = Self(name: name) else {
       throw json.problem("is '\(name.quotable)', which this version doesn't know")
     }
     self = value
   }
 
-  func write(to json: inout JSONWriter) { json.value(jsonName) }
+  var jsonTree: JSONTree { .string(name) }
 }
 
 extension JSONNamed where Self: RawRepresentable, RawValue == String {
-  var jsonName: String { rawValue }
-  init?(jsonName: String) { self.init(rawValue: jsonName) }
+  var name: String { rawValue }
+  init?(name: String) { self.init(rawValue: name) }
 }
 
 extension String: JSONNamed {
-  var jsonName: String { self }
-  init?(jsonName: String) { self = jsonName }
+  var name: String { self }
+  init?(name: String) { self = name }
 }
 
 extension FailureKind: JSONNamed {
   static var refusal: String { "isn't a failure kind that this version knows" }
-  var jsonName: String { name }
-  init?(jsonName: String) { self.init(name: jsonName) }
 }
 
 extension LintRule: JSONNamed {
   static var refusal: String { "isn't a lint rule that this version knows" }
-  var jsonName: String { name }
-  init?(jsonName: String) { self.init(name: jsonName) }
 }
 
 extension LintSeverity: JSONNamed {}
 
 extension ImageFormat: JSONNamed {
   static var refusal: String { "isn't a format that this version knows" }
-  var jsonName: String { name }
-  init?(jsonName: String) { self.init(name: jsonName) }
 }
 
 extension FailOn.Percentile: JSONNamed {
   static var refusal: String { "isn't a percentile: use p50, p90, p99 or max" }
 }
 
-extension LoadPriority: JSONNamed {
-  var jsonName: String { name }
-  init?(jsonName: String) { self.init(name: jsonName) }
-}
+extension LoadPriority: JSONNamed {}
 
 extension RemoteCacheStatus: JSONNamed {}
 extension FailureStanding: JSONNamed {}
@@ -118,10 +105,10 @@ extension Interruption: JSONNamed {}
 /// The outcomes that occur in a list of failures.
 struct BadOutcome: JSONNamed {
   var outcome: LoadOutcome
-  var jsonName: String { outcome.name }
+  var name: String { outcome.name }
   init(_ outcome: LoadOutcome) { self.outcome = outcome }
-  init?(jsonName: String) {
-    guard let match = [LoadOutcome.failed, .blacklisted].first(where: { $0.name == jsonName }) else { return nil }
+  init?(name: String) {
+    guard let match = [LoadOutcome.failed, .blacklisted].first(where: { $0.name == name }) else { return nil }
     outcome = match
   }
 }
@@ -135,19 +122,12 @@ struct JSONMap<Key: JSONNamed, Value: JSONCodable>: JSONCodable {
   init(json: JSONValue) throws(JSONError) {
     members = []
     for (name, value) in try json.members() {
-      guard let key = Key(jsonName: name) else { throw value.problem(Key.refusal) }
+      guard let key = Key(name: name) else { throw value.problem(Key.refusal) }
       members.append((key, try Value(json: value)))
     }
   }
 
-  func write(to json: inout JSONWriter) {
-    json.object { json in
-      for (key, value) in members {
-        json.write(key: key.jsonName)
-        value.write(to: &json)
-      }
-    }
-  }
+  var jsonTree: JSONTree { .object(members.map { ($0.key.name, $0.value.jsonTree) }) }
 }
 
 extension Timestamp: JSONCodable {
@@ -158,7 +138,7 @@ extension Timestamp: JSONCodable {
     self = timestamp
   }
 
-  func write(to json: inout JSONWriter) { json.value(iso8601) }
+  var jsonTree: JSONTree { .string(iso8601) }
 }
 
 /// A time to the second.
@@ -166,7 +146,7 @@ struct WholeSecond: JSONCodable {
   var timestamp: Timestamp
   init(_ timestamp: Timestamp) { self.timestamp = timestamp }
   init(json: JSONValue) throws(JSONError) { timestamp = try Timestamp(json: json) }
-  func write(to json: inout JSONWriter) { json.value(timestamp.iso8601Seconds) }
+  var jsonTree: JSONTree { .string(timestamp.iso8601Seconds) }
 }
 
 extension Checksum: JSONCodable {
@@ -177,7 +157,7 @@ extension Checksum: JSONCodable {
     self = checksum
   }
 
-  func write(to json: inout JSONWriter) { json.value(hexadecimal) }
+  var jsonTree: JSONTree { .string(hexadecimal) }
 }
 
 /// A number of 16 hexadecimal digits.
@@ -192,7 +172,7 @@ struct Fingerprint: JSONCodable {
     self.number = number
   }
 
-  func write(to json: inout JSONWriter) { json.value(hexadecimal(number)) }
+  var jsonTree: JSONTree { .string(hexadecimal(number)) }
 }
 
 /// The HTTP status of a failure.
@@ -207,5 +187,5 @@ struct HTTPStatus: JSONCodable {
     code = Int(status)
   }
 
-  func write(to json: inout JSONWriter) { json.value(UInt64(clamping: code)) }
+  var jsonTree: JSONTree { .number("\(max(0, code))") }
 }

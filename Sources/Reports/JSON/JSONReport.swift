@@ -35,10 +35,7 @@ package struct JSONReport: ReportForm {
   package init() {}
 
   package func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    var json = JSONWriter(output: OutputBuffer(capacity: 65_536))
-    var report = report
-    json.object(.lines) { report.code(&$0) }
-    json.output.withUnsafeBytes { output.append($0) }
+    output.append(report.jsonTree.report)
     output.appendLiteral("\n")
   }
 
@@ -66,7 +63,7 @@ extension FinishedReport: JSONSection {
     self.init(version: "", job: JobIdentity(), end: RunEnd(finishedAt: nil, duration: .zero), totals: Totals())
   }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     json.derived("schema", JSONReport.schema)
     try json.field("prewarm", &version)
     try json.field("job", &job)
@@ -110,22 +107,22 @@ extension FinishedReport: JSONSection {
     try json.field("timeline", &timeline)
     try json.field("cache", &end.cache)
     try json.field("blacklist", &end.blacklist)
-    try json.list("manifests", &manifests, .lines)
-    try json.list("hosts", &hosts, .lines)
+    try json.rows("manifests", &manifests)
+    try json.rows("hosts", &hosts)
     try json.field("hosts_omitted", &hostsOmitted)
-    try json.list("failure_groups", &failureGroups, .lines)
+    try json.rows("failure_groups", &failureGroups)
     // With `--failures all`, a report may list more failures than a JSON report should.
-    var listed = Fields.isReading ? [] : Array(failures.prefix(FailureRecord.listedLimit))
-    try json.list("failures", &listed, .lines)
-    if Fields.isReading { failures = listed }
+    var listed = json.isReading ? [] : Array(failures.prefix(FailureRecord.listedLimit))
+    try json.rows("failures", &listed)
+    if json.isReading { failures = listed }
     json.derived("failures_omitted", totals.bad - Swift.min(totals.bad, UInt64(listed.count)))
-    try json.list("placeholders", &placeholders, .lines)
-    try json.field("lint", &lint, isOmitted: true, as: { OptionalList($0) }, from: { $0?.elements ?? [] })
-    try json.field("trend", &trend, isOmitted: true, as: { OptionalList($0) }, from: { $0?.elements ?? [] })
-    try json.list("requests", &requests, .lines)
+    try json.rows("placeholders", &placeholders)
+    try json.rows("lint", &lint, isOmitted: true)
+    try json.rows("trend", &trend, isOmitted: true)
+    try json.rows("requests", &requests)
     // Users copy such lines, and a report may come from anyone.
-    if Fields.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
-    try json.list("warnings", &warnings)
+    if json.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
+    try json.field("warnings", &warnings)
     try end.codeResources(&json)
   }
 
@@ -144,20 +141,6 @@ extension FinishedReport: JSONSection {
       ("bytes_per_second", JSONNumber(bytesPerSecond, decimals: 1)),
     ]
   }
-}
-
-/// A list that is missing if it is empty.
-private struct OptionalList<Element: JSONCodable>: JSONCodable {
-  var elements: [Element]
-
-  init?(_ elements: [Element]) {
-    if elements.isEmpty { return nil }
-    self.elements = elements
-  }
-
-  init(json: JSONValue) throws(JSONError) { elements = try [Element](json: json) }
-
-  func write(to json: inout JSONWriter) { json.array(elements, .lines) { $1.write(to: &$0) } }
 }
 
 /// The sums that must agree in a report, so that forms may add and subtract without overflow.

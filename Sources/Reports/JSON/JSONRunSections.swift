@@ -5,7 +5,7 @@ import Base
 extension JobIdentity: JSONSection {
   init() { self.init(name: "", file: nil) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("name", &name)
     try json.field("file", &file)
     try json.field("description", &description, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? "" })
@@ -17,7 +17,7 @@ extension JobIdentity: JSONSection {
 extension ReportedShard: JSONSection {
   init() { self.init(index: 0, count: 0, by: "") }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     var (index, count) = (UInt64(clamping: index), UInt64(clamping: count))
     try json.field("index", &index)
     try json.field("count", &count)
@@ -33,13 +33,13 @@ extension ReportedShard: JSONSection {
 }
 
 extension RunEnd {
-  mutating func codeRun<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func codeRun(_ json: inout JSONFields) throws(JSONError) {
     try json.field("finished_at", &finishedAt)
     try json.field("duration_seconds", &duration, as: { JSONNumber(seconds: $0) }, from: \.seconds)
     var isInterrupted = interruption != nil
     try json.field("interrupted", &isInterrupted)
     try json.field("signal", &interruption)
-    if Fields.isReading { interruption = isInterrupted ? interruption ?? .interrupt : nil }
+    if json.isReading { interruption = isInterrupted ? interruption ?? .interrupt : nil }
     try json.field("deadline_passed", &isPastDeadline)
     try json.field("breakage", &breakage)
     try json.field("manifests_read", &areManifestsRead)
@@ -47,7 +47,7 @@ extension RunEnd {
     try json.field("outstanding", &outstanding)
   }
 
-  mutating func codeResources<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func codeResources(_ json: inout JSONFields) throws(JSONError) {
     try json.field("peak_memory_bytes", &peakMemoryBytes)
     try json.field("bounded_by", &bottleneck)
     try json.field("bound_shares", &bottlenecks) { shares in
@@ -67,13 +67,13 @@ private struct ShareOfRun: JSONCodable {
     guard fraction <= 1 else { throw json.problem("is more than the whole run") }
   }
 
-  func write(to json: inout JSONWriter) { json.value(fraction, decimals: 3) }
+  var jsonTree: JSONTree { JSONNumber(fraction, decimals: 3).jsonTree }
 }
 
 extension CacheSummary: JSONSection {
   init() { self.init(directory: "", namespace: "", entries: 0, bodyBytes: 0, diskBytes: 0) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("directory", &directory)
     try json.field("namespace", &namespace)
     try json.field("entries", &entries)
@@ -91,7 +91,7 @@ extension CacheSummary: JSONSection {
 extension BlacklistSummary: JSONSection {
   init() { self.init(entries: 0, added: 0, removed: 0) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("entries", &entries)
     try json.field("added", &added)
     try json.field("removed", &removed)
@@ -99,9 +99,9 @@ extension BlacklistSummary: JSONSection {
 }
 
 extension FailOn: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     // A limit of null means that there is none.
-    if Fields.isReading { (failures, known) = (.never, .never) }
+    if json.isReading { (failures, known) = (.never, .never) }
     try json.field("failures", &failures)
     try json.field("known", &known)
     try json.field("kinds", &kinds) { kinds in
@@ -133,7 +133,7 @@ private struct Milliseconds: JSONCodable {
     duration = .nanoseconds(Int64((min(try json.number(), 4e12) * 1e6).rounded()))
   }
 
-  func write(to json: inout JSONWriter) { json.value(duration.inSeconds * 1000, decimals: 6) }
+  var jsonTree: JSONTree { JSONNumber(duration.inSeconds * 1000, decimals: 6).jsonTree }
 }
 
 extension FailOn.Limit: JSONCodable {
@@ -149,28 +149,24 @@ extension FailOn.Limit: JSONCodable {
     }
   }
 
-  func write(to json: inout JSONWriter) {
+  var jsonTree: JSONTree {
     switch self {
-    case .count(let count): json.value(count)
-    case .fraction(let fraction):
-      json.object {
-        $0.write("fraction")
-        // Swift writes the fewest digits that read back as the same number.
-        $0.value(literal: "\(fraction)")
-      }
-    case .never: json.value(literal: "null")
+    case .count(let count): count.jsonTree
+    // Swift writes the fewest digits that read back as the same number.
+    case .fraction(let fraction): .object([("fraction", fraction.jsonTree)])
+    case .never: .null
     }
   }
 }
 
 extension RunVerdict: JSONFieldGroup {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
-    try json.list("reasons", &reasons)
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+    try json.field("reasons", &reasons)
   }
 }
 
 extension FailureStandings: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("counting", &counting)
     try json.field("known", &known)
     // Readers of the schema expect the field of a removed rule.
@@ -186,18 +182,18 @@ extension FailureStandings: JSONSection {
 extension BaselineDifference: JSONSection {
   init() { self.init(path: "", failures: 0, stillBad: 0, fixed: 0) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("path", &path)
     try json.field("failures", &failures)
     try json.field("still_bad", &stillBad)
     try json.field("fixed", &fixed)
     json.derived("not_seen", unseen)
-    try json.list("fixed_entries", &fixedEntries)
+    try json.field("fixed_entries", &fixedEntries)
   }
 }
 
 extension FixedEntry: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)
     try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })

@@ -74,16 +74,10 @@ final class JUnitWriter: ReportWriter, ReportJournal {
 
   func finish(_ report: FinishedReport) throws(ReportError) {
     try flush()
-    try write(start(of: report))
+    try file.write(start(of: report).markup)
     try spool.read { bytes throws(ReportError) in try file.write(bytes) }
-    try write(end(of: report))
+    try file.write(end(of: report).markup)
     try file.commit()
-  }
-
-  private func write(_ part: XML) throws(ReportError) {
-    var output = OutputBuffer(capacity: 65_536)
-    output.append(part.markup)
-    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
   }
 
   // MARK: Entries

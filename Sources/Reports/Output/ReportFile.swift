@@ -79,6 +79,12 @@ package final class ReportFile {
     }
   }
 
+  func write(_ text: String) throws(ReportError) {
+    var output = OutputBuffer(capacity: text.utf8.count)
+    output.append(text)
+    try output.withUnsafeBytes { bytes throws(ReportError) in try write(bytes) }
+  }
+
   /// Gives the written file its name; without this call, no file remains.
   package func commit() throws(ReportError) {
     guard let target else { return }

@@ -16,7 +16,10 @@ struct PrometheusReport: ReportForm {
     let (totals, traffic, end) = (report.totals, report.traffic, report.end)
     page.family("urls", "URLs in the last run, by outcome.")
     for outcome in LoadOutcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
-    let failed = Dictionary(report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } }, uniquingKeysWith: +)
+    let failed = Dictionary(
+      report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },
+      uniquingKeysWith: +
+    )
     page.family("failures", "URLs that failed in the last run, by kind, without those blacklisted before.")
     for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
     page.gauge("new_failures", "Bad URLs in the last run that aren't known from the baseline.", report.standings.counting)

@@ -127,10 +127,8 @@ extension EntryResult {
 extension LoadOutcome: JSONNamed {
   private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-  var jsonName: String { name }
-
-  init?(jsonName: String) {
-    guard let outcome = Self.byName[jsonName] else { return nil }
+  init?(name: String) {
+    guard let outcome = Self.byName[name] else { return nil }
     self = outcome
   }
 }

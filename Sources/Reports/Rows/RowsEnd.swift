@@ -15,16 +15,11 @@ package struct RowsEnd {
   }
 
   /// As a line of a report.
-  func append(to output: inout OutputBuffer) {
-    var json = JSONWriter(output: OutputBuffer(capacity: 1024), layout: .compact)
-    write(to: &json)
-    json.output.withUnsafeBytes { output.append($0) }
-    output.appendLiteral("\n")
-  }
+  func append(to output: inout OutputBuffer) { output.append(jsonTree.line + "\n") }
 }
 
 extension RowsEnd: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     json.derived("shard", job.shard?.label)
     try json.field("job", &job)
     try json.field("started_at", &startedAt)

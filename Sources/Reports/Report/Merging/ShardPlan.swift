@@ -58,28 +58,16 @@ package struct ShardPlan: Sendable {
 
   /// Reads the plan at `path`.
   package init(path: String) throws(ReportReadingError) {
-    let file = try InputFile(path: path)
-    while try file.fill() {
-      if file.count > ReportInput.maximumReportBytes { throw ReportReadingError(path: path, message: "is too large for a plan") }
-    }
-    do throws(JSONError) {
-      self = try file.withBytes { bytes throws(JSONError) in
-        let document = try JSONDocument(bytes)
-        guard document.root.isObject else { throw JSONError("isn't a plan of prewarm") }
-        return try ShardPlan(json: document.root)
-      }
-    } catch {
-      throw ReportReadingError(path: path, line: error.line, message: error.message)
+    self = try InputFile(path: path).json(tooLarge: "is too large for a plan") { json throws(JSONError) in
+      guard json.isObject else { throw JSONError("isn't a plan of prewarm") }
+      return try ShardPlan(json: json)
     }
   }
 
   /// Writes the plan to `path`, whole or not at all.
   package func write(to path: String) throws(ReportError) {
-    var json = JSONWriter(output: OutputBuffer(capacity: 65_536))
-    var plan = self
-    json.object(.lines) { plan.code(&$0) }
     let file = try ReportFile(path: path)
-    try json.output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try file.write(jsonTree.report)
     try file.commit()
   }
 
@@ -100,7 +88,7 @@ package struct ShardPlan: Sendable {
 }
 
 extension ShardPlan: JSONSection {
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     var schema = Self.schema
     try json.field("schema", &schema, isRequired: true)
     try json.check(schema == Self.schema, "has the schema '\(schema.quotable)'; this version reads \(Self.schema)")
@@ -117,18 +105,18 @@ extension ShardPlan: JSONSection {
     try json.field("entries", &list.entries, isRequired: true)
     try json.field("fingerprint", &list.fingerprint, isRequired: true, as: Fingerprint.init, from: \.number)
     json.derived("order", "as numbered: those that take longest start first")
-    try json.list("lists", &lists, .lines)
-    try json.list("reports", &reports, .lines)
-    try json.list("shards", &shards, .lines)
+    try json.rows("lists", &lists)
+    try json.rows("reports", &reports)
+    try json.rows("shards", &shards)
     try json.check((1...65_536).contains(shards.count), "has an impossible number of shards")
-    try json.list("warnings", &warnings)
+    try json.field("warnings", &warnings)
   }
 }
 
 extension ShardPlan.Part: JSONSection {
   init() { self.init(entries: 0, rows: 0, hosts: 0) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("entries", &entries, isRequired: true)
     try json.field("rows", &rows, isRequired: true)
     try json.field("hosts", &hosts)
@@ -138,7 +126,7 @@ extension ShardPlan.Part: JSONSection {
 extension ShardPlan.List: JSONSection {
   init() { self.init(name: "", file: nil) }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("name", &name)
     try json.field("file", &file)
   }
@@ -147,7 +135,7 @@ extension ShardPlan.List: JSONSection {
 extension ShardPlan.Report: JSONSection {
   init() { self.init(format: .text, path: "-") }
 
-  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+  mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("format", &format, as: \.rawValue) { ReportFormat(rawValue: $0) ?? .text }
     try json.field("path", &path)
   }
