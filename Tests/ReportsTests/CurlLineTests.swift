@@ -23,14 +23,7 @@ import Testing
 
   private func makeReport() -> FinishedReport {
     let webp = RequestVariant(name: "webp", edge: "edge-a")
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      variants: [webp],
-      startedAt: nil
-    )
+    let run = makeRun(manifests: ["urls.txt"], variants: [webp], startedAt: nil)
     let failure = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     for line in 1...12 { run.record(.failed(failure), url: "https://img.example.com/\(line).jpg", line: UInt64(line)) }
     var report = run.finish(makeEnd(after: .seconds(1)))

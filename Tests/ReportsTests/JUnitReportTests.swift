@@ -138,13 +138,7 @@ import Testing
   @Test func `hostile text stays in its place, and characters invalid in XML are shown`() async throws {
     let texts = hostileTexts + ["]]>", "<!--", "&#0;", "a\"b'c<d>&e", "\u{FFFE}\u{FFFF}", "\u{1}\u{8}\u{B}"]
     let nodes = try await junit { journals in
-      let run = RunReport(
-        version: "",
-        job: JobIdentity(name: texts.joined(), file: nil),
-        words: .job,
-        startedAt: nil,
-        journals: journals
-      )
+      let run = makeRun(job: JobIdentity(name: texts.joined(), file: nil), manifests: [], startedAt: nil, journals: journals)
       for text in texts {
         let manifest = run.addManifest(text, file: "\(RichRun.workspace)/\(text)")
         run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text, manifest: manifest)

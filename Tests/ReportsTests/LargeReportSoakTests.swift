@@ -66,15 +66,7 @@ import Testing
     var options = ReportOptions()
     options.listsSuccesses = true
     let writers = try formats.map { try $0.open(folder.file("report.\($0.rawValue)"), options: options) }
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nineOClock,
-      journals: writers.compactMap(\.journal),
-      judge: LenientJudge()
-    )
+    let run = makeRun(manifests: ["urls.txt"], journals: writers.compactMap(\.journal), judge: LenientJudge())
     var good = EntryResult.downloaded(bytes: 25_000, milliseconds: 12)
     let bad = EntryResult.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
     func record(_ range: Range<Int>) {

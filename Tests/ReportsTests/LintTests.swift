@@ -12,17 +12,6 @@ import Testing
     return lint
   }
 
-  private func makeRun(_ lint: Lint) -> RunReport {
-    RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nineOClock,
-      lint: lint
-    )
-  }
-
   private func good(_ facts: DeliveryFacts? = good, finalURL: String? = nil, _ change: (inout EntryResult) -> Void = { _ in })
     -> EntryResult
   {
@@ -45,7 +34,7 @@ import Testing
     claims: [ImageClaims] = [],
     lint: Lint? = nil
   ) -> [String] {
-    let run = makeRun(lint ?? all)
+    let run = makeRun(manifests: ["urls.txt"], lint: lint ?? all)
     record(result, url, claims, in: run)
     return run.finish(makeEnd()).lint.flatMap { summary in
       summary.examples.map { "\(summary.rule.name): \($0.message)" }
@@ -53,13 +42,7 @@ import Testing
   }
 
   private func record(_ result: EntryResult, _ url: String, _ claims: [ImageClaims] = [], in run: RunReport) {
-    Array(url.utf8).withUnsafeBytes { url in
-      Array("a.example".utf8).withUnsafeBytes { host in
-        var entry = ReportedEntry(url: url, manifest: 0, line: 1, priority: .normal, host: host)
-        entry.note = EntryNote(claims: claims)
-        run.record(result, of: entry)
-      }
-    }
+    run.record(result, url: url, host: "a.example", note: EntryNote(claims: claims))
   }
 
   @Test func `an image that is delivered well has no findings, and nothing is judged by default`() {
@@ -144,7 +127,7 @@ import Testing
   }
 
   @Test func `images far above the median bytes per pixel of their format are oversized`() throws {
-    let run = makeRun(all)
+    let run = makeRun(manifests: ["urls.txt"], lint: all)
     for number in 0..<40 {
       let result = good {
         ($0.width, $0.height, $0.bytes, $0.checksum) = (1000, 1000, 200_000, Checksum(high: 1, low: UInt64(number)))
@@ -160,7 +143,7 @@ import Testing
   }
 
   @Test func `the same bytes under another URL are a finding with the first URL`() {
-    let run = makeRun(all)
+    let run = makeRun(manifests: ["urls.txt"], lint: all)
     let result = good { $0.checksum = Checksum(high: 1, low: 1) }
     for number in 1...3 { record(result, "https://a.example/\(number).jpg", in: run) }
     record(result, "https://a.example/1.jpg", in: run)
@@ -170,7 +153,7 @@ import Testing
   }
 
   @Test func `a certificate counts once per host, and cached images as not judged`() {
-    let run = makeRun(all)
+    let run = makeRun(manifests: ["urls.txt"], lint: all)
     var facts = Self.good
     facts.certificateEnd = nineOClock
     for number in 1...3 { record(good(facts), "https://a.example/\(number).jpg", in: run) }
@@ -187,7 +170,7 @@ import Testing
   @Test func `findings beyond a limit break the rules of the run, and survive a JSON report`() throws {
     var failOn = FailOn()
     failOn.lint = [.insecure: .count(1)]
-    let run = makeRun(all)
+    let run = makeRun(manifests: ["urls.txt"], lint: all)
     record(good(), "http://a.example/1.jpg", in: run)
     #expect(run.finish(makeEnd(), failOn: failOn).exitStatus == .withinLimits)
     record(good(), "http://a.example/2.jpg", in: run)
@@ -237,7 +220,7 @@ import Testing
     transforms.cachesOriginals = false
     let hit = good(nil) { $0.outcome = .hitDisk }
     #expect(findings(hit, claims: wrong, lint: transforms).isEmpty && findings(hit, claims: wrong).count == 1)
-    let run = makeRun(transforms)
+    let run = makeRun(manifests: ["urls.txt"], lint: transforms)
     record(hit, "https://a.example/1.jpg", wrong, in: run)
     #expect(run.finish(makeEnd()).lint.contains { $0.rule == .markup && $0.unjudged == 1 })
   }
@@ -245,7 +228,7 @@ import Testing
   @Test func `a certificate after a redirect is that of the host where it leads`() {
     var facts = Self.good
     facts.certificateEnd = nineOClock
-    let run = makeRun(all)
+    let run = makeRun(manifests: ["urls.txt"], lint: all)
     record(good(facts, finalURL: "https://***@b.example:444/1.jpg"), "https://a.example/1.jpg", in: run)
     record(good(facts), "https://a.example/2.jpg", in: run)
     let certificate = run.finish(makeEnd()).lint.first { $0.rule == .certificate }
@@ -253,7 +236,7 @@ import Testing
   }
 
   @Test func `findings that follow from the settings of a host take one line per host`() throws {
-    let run = makeRun(all)
+    let run = makeRun(manifests: ["urls.txt"], lint: all)
     var facts = DeliveryFacts()
     facts.hasValidator = true
     for index in 0..<1200 {

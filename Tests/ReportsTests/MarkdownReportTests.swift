@@ -20,13 +20,7 @@ let hostileMarkdown = [
   }
 
   private func hostileReport(_ texts: [String]) -> FinishedReport {
-    let run = RunReport(
-      version: "",
-      job: JobIdentity(name: texts.joined(), file: nil),
-      words: .job,
-      manifests: texts,
-      startedAt: nil
-    )
+    let run = makeRun(job: JobIdentity(name: texts.joined(), file: nil), manifests: texts, startedAt: nil)
     for (index, text) in texts.enumerated() {
       run.record(
         .failed(ImageFailure(FailureKind.ofURLs[index % FailureKind.ofURLs.count], message: text)),

@@ -15,15 +15,7 @@ enum RichRun {
   )
 
   static func report(_ journals: [any ReportJournal] = [], failOn: FailOn = FailOn()) -> FinishedReport {
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: "jobs/homepage.yaml"),
-      words: .job,
-      variants: [RequestVariant(name: "webp", edge: "east")],
-      startedAt: nineOClock,
-      journals: journals,
-      judge: Judge()
-    )
+    let run = makeRun(manifests: [], variants: [RequestVariant(name: "webp", edge: "east")], journals: journals, judge: Judge())
     run.addManifest("urls/hero.txt", file: "\(workspace)/urls/hero.txt")
     run.addManifest("-")
     run.record(.make(.hitMemory) { $0.bytes = 500 }, count: 3)
@@ -54,14 +46,7 @@ enum RichRun {
     run.record(.failed(ImageFailure(.invalidURL, message: "no scheme")), url: "img/x.png", host: "", line: 53)
     run.record(EntryResult(.skipped), line: 60, count: 4)
     run.record(EntryResult(.cancelled), line: 70, count: 5)
-    Array("https://img.example.com/v.png".utf8).withUnsafeBytes { url in
-      Array("img.example.com".utf8).withUnsafeBytes { host in
-        run.record(
-          .failed(missing),
-          of: ReportedEntry(url: url, manifest: 0, line: 80, priority: .high, host: host, variant: 1)
-        )
-      }
-    }
+    run.record(.failed(missing), url: "https://img.example.com/v.png", line: 80, priority: .high, variant: 1)
     var report = run.finish(
       makeEnd(after: .milliseconds(8100)) {
         addStores(to: &$0)

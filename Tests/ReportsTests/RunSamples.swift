@@ -5,14 +5,31 @@ import Base
 let nineOClock = Timestamp(milliseconds: 1_795_251_600_000)
 
 /// A report on a job named `homepage` that began at nine.
-func makeRun(manifests: [String] = ["urls/hero.txt"], journals: [any ReportJournal] = []) -> RunReport {
+func makeRun(
+  job: JobIdentity = JobIdentity(name: "homepage", file: "jobs/homepage.yaml"),
+  manifests: [String] = ["urls/hero.txt"],
+  variants: [RequestVariant] = [],
+  startedAt: Timestamp? = nineOClock,
+  journals: [any ReportJournal] = [],
+  judge: (any FailureJudge)? = nil,
+  listedFailures: Int = FailureRecord.listedLimit,
+  listsPlaceholders: Bool = true,
+  lint: Lint = Lint(),
+  countsImagesOnce: Bool = false
+) -> RunReport {
   RunReport(
     version: "0.1.0",
-    job: JobIdentity(name: "homepage", file: "jobs/homepage.yaml"),
+    job: job,
     words: .job,
     manifests: manifests,
-    startedAt: nineOClock,
-    journals: journals
+    variants: variants,
+    startedAt: startedAt,
+    journals: journals,
+    judge: judge,
+    listedFailures: listedFailures,
+    listsPlaceholders: listsPlaceholders,
+    lint: lint,
+    countsImagesOnce: countsImagesOnce
   )
 }
 
@@ -47,27 +64,34 @@ extension RunReport {
     manifest: Int = 0,
     line: UInt64 = 1,
     priority: LoadPriority = .normal,
+    variant: Int = 0,
+    note: EntryNote? = nil,
     count: Int = 1
   ) {
-    record(result, urlBytes: Array(url.utf8), host: host, manifest: manifest, line: line, priority: priority, count: count)
+    Array(url.utf8).withUnsafeBytes { url in
+      Array(host.utf8).withUnsafeBytes { host in
+        var entry = ReportedEntry(
+          url: url,
+          manifest: manifest,
+          line: line,
+          priority: priority,
+          host: host,
+          variant: variant,
+          note: note
+        )
+        for offset in 0..<count {
+          entry.line = line + UInt64(offset)
+          record(result, of: entry)
+        }
+      }
+    }
   }
 
-  /// Records entries whose URL need not be UTF-8.
-  func record(
-    _ result: EntryResult,
-    urlBytes: [UInt8],
-    host: String = "img.example.com",
-    manifest: Int = 0,
-    line: UInt64 = 1,
-    priority: LoadPriority = .normal,
-    count: Int = 1
-  ) {
+  /// Records an entry whose URL need not be UTF-8.
+  func record(_ result: EntryResult, urlBytes: [UInt8]) {
     urlBytes.withUnsafeBytes { url in
-      Array(host.utf8).withUnsafeBytes { host in
-        for offset in 0..<count {
-          let line = line + UInt64(offset)
-          record(result, of: ReportedEntry(url: url, manifest: manifest, line: line, priority: priority, host: host))
-        }
+      Array("img.example.com".utf8).withUnsafeBytes { host in
+        record(result, of: ReportedEntry(url: url, manifest: 0, line: 1, priority: .normal, host: host))
       }
     }
   }
@@ -145,6 +169,14 @@ func makeTroubledRun() -> FinishedReport {
       $0.bottleneck = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
     }
   )
+}
+
+/// A run of 10,000 URLs without failures.
+func makeGoodRun() -> FinishedReport {
+  let run = makeRun()
+  run.record(.downloaded(bytes: 24_600, milliseconds: 12), count: 300)
+  run.record(.make(.hitDisk) { $0.bytes = 100_000 }, count: 9700)
+  return run.finish(makeEnd(after: .milliseconds(420)) { addStores(to: &$0) })
 }
 
 extension ReportWords {

@@ -95,14 +95,7 @@ import Testing
   }
 
   @Test func `with placeholders ignored only duplicates are reported`() {
-    let run = RunReport(
-      version: "0",
-      job: JobIdentity(name: "a", file: nil),
-      words: .job,
-      manifests: ["m"],
-      startedAt: nil,
-      listsPlaceholders: false
-    )
+    let run = makeRun(job: JobIdentity(name: "a", file: nil), manifests: ["m"], startedAt: nil, listsPlaceholders: false)
     for number in 0..<20 { run.record(result(.checked, 1), url: "https://a/\(number)") }
     #expect(finish(run).placeholders.isEmpty && finish(run).duplicates == Duplicates(bodies: 1, urls: 20))
   }

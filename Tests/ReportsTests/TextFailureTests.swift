@@ -81,14 +81,7 @@ private func makeBrokenRun() -> RunReport {
   }
 
   @Test func `all failures are listed of a run that keeps them`() {
-    let run = RunReport(
-      version: "",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nil,
-      listedFailures: .max
-    )
+    let run = makeRun(manifests: ["urls.txt"], startedAt: nil, listedFailures: .max)
     for number in 1...10_200 {
       run.record(.failed(ImageFailure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg")
     }
@@ -172,14 +165,7 @@ private func makeBrokenRun() -> RunReport {
 
   @Test func `failures that don't count are listed separately`() {
     let judge = HalfKnown()
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nil,
-      judge: judge
-    )
+    let run = makeRun(manifests: ["urls.txt"], startedAt: nil, judge: judge)
     let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     for number in 1...6 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
     let text = TextReport(width: 120).text(run.finish(makeEnd(after: .seconds(1))))
@@ -194,14 +180,7 @@ private func makeBrokenRun() -> RunReport {
   }
 
   @Test func `quiet text lists only the failures that count, also of a group that has both`() {
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nil,
-      judge: HalfKnown()
-    )
+    let run = makeRun(manifests: ["urls.txt"], startedAt: nil, judge: HalfKnown())
     let (missing, down) = (
       ImageFailure(.httpStatus, status: 404, message: "no"), ImageFailure(.hostDown, message: "connection refused")
     )

@@ -125,13 +125,7 @@ import Testing
   }
 
   private func makePage(of text: String) -> String {
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: text, file: text),
-      words: .job,
-      manifests: [text],
-      startedAt: nineOClock
-    )
+    let run = makeRun(job: JobIdentity(name: text, file: text), manifests: [text])
     run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text)
     return self.text(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }), width: 300)
   }

@@ -12,14 +12,7 @@ import Testing
   private func run(_ bad: Int, baseline: String?) throws -> FinishedReport {
     let judge = try baseline.flatMap { path throws(ReportReadingError) in try FailureBaseline(path: folder.file(path), name: path)
     }
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "nightly", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nineOClock,
-      judge: judge
-    )
+    let run = makeRun(job: JobIdentity(name: "nightly", file: nil), manifests: ["urls.txt"], judge: judge)
     for index in 0..<bad {
       run.record(
         .failed(ImageFailure(.httpStatus, status: 404, message: "")),
@@ -67,14 +60,7 @@ import Testing
   @Test func `new failures come before known ones, with a badge, in every form for people`() throws {
     folder.write(JSONReport().text(try run(40, baseline: nil)), to: "last.json")
     let judge = try #require(try FailureBaseline(path: folder.file("last.json")))
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "nightly", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      startedAt: nineOClock,
-      judge: judge
-    )
+    let run = makeRun(job: JobIdentity(name: "nightly", file: nil), manifests: ["urls.txt"], judge: judge)
     let gone = ImageFailure(.httpStatus, status: 404, message: "")
     for index in 0..<40 { run.record(.failed(gone), url: "https://a.example/\(index).jpg", host: "a.example") }
     run.record(.failed(gone), url: "https://a.example/new-404.jpg", host: "a.example")

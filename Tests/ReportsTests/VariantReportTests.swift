@@ -14,22 +14,8 @@ import Testing
 
   /// A run in which each variant had this result, after a plain one.
   private func run(_ results: [EntryResult], journals: [any ReportJournal] = []) -> RunReport {
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["urls.txt"],
-      variants: Self.variants,
-      startedAt: nineOClock,
-      journals: journals
-    )
-    Array("https://img.example.com/a.png".utf8).withUnsafeBytes { url in
-      Array("img.example.com".utf8).withUnsafeBytes { host in
-        for (place, result) in results.enumerated() {
-          run.record(result, of: ReportedEntry(url: url, manifest: 0, line: 1, priority: .normal, host: host, variant: place % 4))
-        }
-      }
-    }
+    let run = makeRun(manifests: ["urls.txt"], variants: Self.variants, journals: journals)
+    for (place, result) in results.enumerated() { run.record(result, variant: place % 4) }
     return run
   }
 

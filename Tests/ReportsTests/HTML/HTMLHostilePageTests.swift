@@ -20,25 +20,15 @@ extension HTMLPageTests {
 
   /// A run with that text in every place where text from outside may stand.
   private func report(of text: String) -> FinishedReport {
-    let run = RunReport(
-      version: "0.1.0",
+    let run = makeRun(
       job: JobIdentity(name: text, file: text),
-      words: .job,
       manifests: [text, text + "2"],
-      variants: [RequestVariant(name: text, edge: text)],
-      startedAt: nineOClock
+      variants: [RequestVariant(name: text, edge: text)]
     )
     var failed = EntryResult.failed(ImageFailure(.reset, message: text))
     failed.remoteCache = .miss
     (failed.receivedBytes, failed.durationNanoseconds) = (1000, 1_000_000)
-    Array(text.utf8).withUnsafeBytes { bytes in
-      for line in 0..<8 {
-        run.record(
-          failed,
-          of: ReportedEntry(url: bytes, manifest: 0, line: UInt64(line), priority: .normal, host: bytes, variant: line % 2)
-        )
-      }
-    }
+    for line in 0..<8 { run.record(failed, url: text, host: text, line: UInt64(line), variant: line % 2) }
     let warned = EntryResult.Details(warnings: [text])
     run.record(.make(.downloaded, details: warned) { $0.format = .png }, url: text, host: text, manifest: 1)
     var report = run.finish(
@@ -59,7 +49,7 @@ extension HTMLPageTests {
       var thumbnail = Thumbnail(
         reason,
         url: text,
-        picture: PaletteImage.png(1, width: 8, height: 6),
+        picture: Fixtures.bytes("images/good/palette.png"),
         pictureFormat: .png,
         pictureWidth: 8,
         pictureHeight: 6,

@@ -102,30 +102,14 @@ enum LargeRun {
       "https://\(host)/\(words[number % words.count])/\(number * 7919 % 90_001)-\(["large", "thumb@2x", "w800"][number % 3]).jpg"
   }
 
+  /// 83 steps of half a second, of which the last is cut at 41.2 s.
   static func timeline(of report: FinishedReport) -> Timeline {
-    var random = SeededRandom(seed: 11)
-    let weights = (0..<83).map { index -> Double in
-      let wave = 1 + sin(Double(index) / 9) / 3 + Double.random(in: 0..<0.3, using: &random)
-      // The last of the steps of half a second is cut at 41.2 s.
-      return index == 82 ? 0.4 * wave : wave
-    }
-    let sum = weights.reduce(0, +)
-    let steps = weights.enumerated().map { index, weight -> Timeline.Step in
-      let share = weight / sum
-      let urls = Double(report.totals.urls) * share
-      let bad = Double(report.totals.bad) * share * (index > 50 && index < 58 ? 5.0 : 0.6)
-      let bytes = Double(report.traffic.receivedBytes) * share
-      return Timeline.Step(urls: UInt64(urls), bad: UInt64(bad), receivedBytes: UInt64(bytes))
+    let (urls, bad, bytes) = (report.totals.urls / 120, report.totals.bad / 120, report.traffic.receivedBytes / 120)
+    let steps = (0..<83).map { index in
+      let scale = index == 82 ? 1 : UInt64(1 + index % 3)
+      return Timeline.Step(urls: urls * scale, bad: bad * (index > 50 && index < 58 ? 5 : 1), receivedBytes: bytes * scale)
     }
     return Timeline(step: .milliseconds(500), steps: steps)
-  }
-
-  /// Of 0 to 83/9, well enough for a wave (Bhaskara).
-  private static func sin(_ angle: Double) -> Double {
-    let turn = angle.truncatingRemainder(dividingBy: 2 * .pi)
-    let half = turn < .pi ? turn : turn - .pi
-    let value = 16 * half * (.pi - half) / (5 * .pi * .pi - 4 * half * (.pi - half))
-    return turn < .pi ? value : -value
   }
 
   static func placeholder(host: String, urls: UInt64, number: Int) -> Placeholder {
@@ -148,7 +132,7 @@ enum LargeRun {
       var thumbnail = Thumbnail(
         reason,
         url: url,
-        picture: PaletteImage.png(number, width: size.0, height: size.1),
+        picture: Fixtures.bytes("images/good/palette.png"),
         pictureFormat: .png,
         pictureWidth: UInt32(size.0),
         pictureHeight: UInt32(size.1),

@@ -104,32 +104,23 @@ func makeRun(
   journals: [any ReportJournal] = [],
   judge: (any FailureJudge)? = nil
 ) -> RunReport {
-  let run = RunReport(
-    version: "0.1.0",
+  let run = makeRun(
     job: JobIdentity(name: name, file: "jobs/\(name).yaml"),
-    words: .job,
     manifests: ["urls/hero.txt", hostileText],
     variants: sampleVariants,
-    startedAt: nineOClock,
     journals: journals,
     judge: judge
   )
   for sample in samples {
-    Array(sample.url.utf8).withUnsafeBytes { url in
-      Array(sample.host.utf8).withUnsafeBytes { host in
-        run.record(
-          sample.result,
-          of: ReportedEntry(
-            url: url,
-            manifest: sample.manifest,
-            line: sample.line,
-            priority: sample.priority,
-            host: host,
-            variant: sample.variant
-          )
-        )
-      }
-    }
+    run.record(
+      sample.result,
+      url: sample.url,
+      host: sample.host,
+      manifest: sample.manifest,
+      line: sample.line,
+      priority: sample.priority,
+      variant: sample.variant
+    )
   }
   return run
 }

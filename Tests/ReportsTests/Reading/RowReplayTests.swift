@@ -27,15 +27,7 @@ import Testing
 
   @Test func `an image in two lists counts once, with all locations, in the run and from its rows`() throws {
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
-    let run = RunReport(
-      version: "0.1.0",
-      job: JobIdentity(name: "homepage", file: nil),
-      words: .job,
-      manifests: ["a.txt", "b.txt"],
-      startedAt: nil,
-      journals: [journal],
-      countsImagesOnce: true
-    )
+    let run = makeRun(manifests: ["a.txt", "b.txt"], startedAt: nil, journals: [journal], countsImagesOnce: true)
     let missing = ImageFailure(.httpStatus, status: 404, message: "not found")
     for manifest in 0...1 {
       run.record(EntryResult(.hitDisk), url: "https://img.example.com/good.jpg", manifest: manifest)

@@ -24,7 +24,7 @@ import Testing
     return report
   }
 
-  private func part(_ name: String, _ report: FinishedReport) -> ReportPart { ReportPart(path: name, content: .report(report)) }
+  private func part(_ name: String, _ report: FinishedReport) -> ReportPart { ReportPart(path: name, content: .success(report)) }
 
   /// Three shards, some of them replaced, or further files.
   private func merge(_ replaced: [Int: FinishedReport] = [:], more: [ReportPart] = [], without: Int? = nil) throws
@@ -102,7 +102,7 @@ import Testing
     expect(try merge([3: shard(3) { $0.breakage = "the disk is full" }]), "broken off")
     expect(try merge([1: shard(1) { $0.areManifestsRead = false }]), "not read to the end")
     let unreadable = ReportReadingError(path: "4.json", message: "is empty")
-    expect(try merge(more: [ReportPart(path: "4.json", content: .unreadable(unreadable))]), "unreadable")
+    expect(try merge(more: [ReportPart(path: "4.json", content: .failure(unreadable))]), "unreadable")
     expect(try merge(more: [part("all.json", makeRun([]).finish(makeEnd()))]), "a whole run")
     expect(try merge([1: shard(1, name: "catalog")]), "another job")
     expect(try merge([1: shard(1, digest: "4567")]), "another digest")

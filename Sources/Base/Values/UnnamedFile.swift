@@ -1,5 +1,4 @@
-import Glibc
-import Base
+import Platform
 
 /// An unlinked file; its storage is freed with its descriptor.
 package final class UnnamedFile: Sendable {
@@ -20,12 +19,23 @@ package final class UnnamedFile: Sendable {
   }
 
   /// Appends `bytes`.
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(UnnamedFileError) {
+    guard writeAll(bytes, to: descriptor) else { throw UnnamedFileError() }
+  }
+
   package func append(_ bytes: [UInt8]) throws(UnnamedFileError) {
     guard bytes.withUnsafeBytes({ writeAll($0, to: descriptor) }) else { throw UnnamedFileError() }
   }
 }
 
-/// The system's reason why the file couldn't be created or written.
+/// Why the file couldn't be created or written.
 package struct UnnamedFileError: Error {
-  package let reason = errorSentence()
+  package let code = errno
+  package var reason: String { errorSentence(code) }
+}
+
+/// The folder of TMPDIR, by default /tmp.
+package func temporaryFolder() -> String {
+  let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+  return folder.isEmpty ? "/tmp" : folder
 }
