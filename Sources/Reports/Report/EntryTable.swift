@@ -7,7 +7,6 @@ import Base
 package struct EntryKey: Sendable, Hashable {
   let high: UInt64
   let low: UInt64
-
 }
 
 extension EntryKey {
@@ -51,13 +50,7 @@ extension EntryKey {
 }
 
 private func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-  if bytes.allSatisfy({ $0 < 0x80 }) { return true }
-  var position = 0
-  while position < bytes.count {
-    let (value, length) = decodeScalar(bytes, at: position)
-    guard value != nil else { return false }
-    position += length
-  }
+  do { _ = try UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span) } catch { return false }
   return true
 }
 

@@ -1,12 +1,15 @@
 import Base
 
-/// One of two compared reports, entry by entry: rows, or the failures that a JSON report lists.
+/// An earlier or later report, entry by entry: rows, or the failures that a JSON report lists.
 struct ComparedSide {
-  /// An entry, valid during a call only.
+  /// An entry, valid during a call only; what takes time is read on demand.
   struct Entry {
     var key: EntryKey
-    var facts: EntryFacts
-    /// Makes its description on demand.
+    var outcome: LoadOutcome
+    /// Nil if it is good, or the reason is unknown.
+    var failure: ImageFailure?
+    var standing = FailureStanding.counts
+    var facts: () throws(JSONError) -> EntryFacts
     var describe: () throws(JSONError) -> Description
   }
 
@@ -18,39 +21,34 @@ struct ComparedSide {
   }
 
   let path: String
-  /// nil: the report has rows.
-  private let failures: [FailureRecord]?
+  /// Nil if there are rows.
+  let report: FinishedReport?
   private let input: ReportInput
 
   init(path: String) throws(ReportReadingError) {
     self.path = path
     input = try ReportInput(path: path)
-    guard input.kind == .report else {
-      failures = nil
-      return
-    }
-    let report = try input.report(words: .plain)
-    try report.checkThatAllFailuresAreListed(path: path)
-    failures = report.failures
+    report = input.kind == .report ? try input.report(words: .plain) : nil
+    try report?.checkThatAllFailuresAreListed(path: path)
   }
 
   /// Whether it has rows, which list good entries, too.
-  var hasRows: Bool { failures == nil }
+  var hasRows: Bool { report == nil }
 
   /// Calls `body` with every entry; rows can be read only once.
-  func forEach(_ body: (Entry) throws(JSONError) -> Void) throws(ReportReadingError) {
+  ///
+  /// - Parameter isStopped: asked before each row; if true, the rest isn't read.
+  func forEach(
+    isStopped: () -> Bool = { false },
+    _ body: (Entry) throws(JSONError) -> Void
+  ) throws(ReportReadingError) {
     do throws(JSONError) {
-      for failure in failures ?? [] {
-        try body(Entry(key: failure.key, facts: EntryFacts(failure.failure)) { Description(failure) })
-      }
+      for failure in report?.failures ?? [] { try body(Entry(failure)) }
     } catch {
       throw ReportReadingError(path: path, message: error.message)
     }
-    guard failures == nil else { return }
-    try input.rows { row throws(JSONError) in
-      let key = EntryKey(url: try row.url(), variant: try row.variant())
-      try body(Entry(key: key, facts: EntryFacts(try row.result())) { () throws(JSONError) in try Description(row) })
-    }
+    guard hasRows else { return }
+    try input.rows(isStopped: isStopped) { row throws(JSONError) in try body(Entry(row)) }
   }
 
   /// Opens the same report again.
@@ -66,18 +64,29 @@ struct ComparedSide {
   }
 }
 
-extension ComparedSide.Description {
-  fileprivate init(_ failure: FailureRecord) {
-    self.init(url: failure.url, variant: failure.variant, manifest: failure.manifest, line: failure.line)
+extension ComparedSide.Entry {
+  fileprivate init(_ record: FailureRecord) {
+    key = record.key
+    (outcome, failure, standing) = (record.outcome, record.failure, record.standing)
+    facts = { EntryFacts(record.failure) }
+    describe = {
+      ComparedSide.Description(url: record.url, variant: record.variant, manifest: record.manifest, line: record.line)
+    }
   }
 
   fileprivate init(_ row: ReportRow) throws(JSONError) {
-    self.init(
-      url: String(decoding: try row.url(), as: UTF8.self),
-      variant: try row.variant(),
-      manifest: String(decoding: try row.manifest(), as: UTF8.self),
-      line: try row.line()
-    )
+    key = EntryKey(url: try row.url(), variant: try row.variant())
+    outcome = try row.outcome()
+    (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
+    facts = { () throws(JSONError) in EntryFacts(try row.result()) }
+    describe = { () throws(JSONError) in
+      ComparedSide.Description(
+        url: String(decoding: try row.url(), as: UTF8.self),
+        variant: try row.variant(),
+        manifest: String(decoding: try row.manifest(), as: UTF8.self),
+        line: try row.line()
+      )
+    }
   }
 }
 

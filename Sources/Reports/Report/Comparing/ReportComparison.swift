@@ -41,9 +41,9 @@ package struct ReportComparison: Sendable, Equatable {
     let new = try ComparedSide(path: newPath)
     if old.hasRows, !new.hasRows, oldPath == "-" { _ = try old.reopened() }
     var table = EntryTable(filler: EntryFacts())
-    try old.forEach { entry in
+    try old.forEach { entry throws(JSONError) in
       let (index, isNew) = table.indexAdding(entry.key)
-      if isNew || table[index].state == .open { table[index] = entry.facts }
+      if isNew || table[index].state == .open { table[index] = try entry.facts() }
     }
     if old.hasRows, new.hasRows { appeared = 0 }
     try new.forEach { entry throws(JSONError) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
@@ -61,7 +61,7 @@ package struct ReportComparison: Sendable, Equatable {
     isOldComplete: Bool,
     _ each: (ReportDifference) -> Void
   ) throws(JSONError) {
-    let after = entry.facts
+    let after = try entry.facts()
     let (index, isNew) = table.indexAdding(entry.key)
     let before = table[index]
     if isNew, isOldComplete { appeared? += 1 }

@@ -81,26 +81,17 @@ package final class FailureBaseline: FailureJudge {
   package init?(path: String, name: String? = nil, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
     self.name = name ?? path
     if path != "-", InputFile.isMissing(path) { return nil }
-    let input = try ReportInput(path: path)
-    switch input.kind {
-    case .rows:
-      isEmpty = true
-      try input.rows(isStopped: isStopped) { row throws(JSONError) in
-        isEmpty = false
-        let outcome = try row.outcome()
-        if outcome == .cancelled { isPartial = true }
-        guard outcome == .failed || outcome == .blacklisted else { return }
-        let (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
-        guard Self.isLasting(failure, standing) else { return }
-        add(EntryKey(url: try row.url(), variant: try row.variant()))
-      }
-    case .report:
-      let report = try input.report(words: .plain)
-      try report.checkThatAllFailuresAreListed(path: path)
-      isEmpty = report.totals.urls == 0
+    let side = try ComparedSide(path: path)
+    isEmpty = side.report.map { $0.totals.urls == 0 } ?? true
+    if let report = side.report {
       trend = report.trendWithThisRun
       isPartial = report.totals.cancelled > 0 || !report.end.areManifestsRead
-      for record in report.failures where Self.isLasting(record.failure, record.standing) { add(record.key) }
+    }
+    try side.forEach(isStopped: isStopped) { entry in
+      isEmpty = false
+      if entry.outcome == .cancelled { isPartial = true }
+      guard entry.outcome == .failed || entry.outcome == .blacklisted else { return }
+      if Self.isLasting(entry.failure, entry.standing) { _ = known.indexAdding(entry.key) }
     }
   }
 
@@ -133,8 +124,6 @@ package final class FailureBaseline: FailureJudge {
   package var difference: BaselineDifference? {
     BaselineDifference(path: name, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
   }
-
-  private func add(_ key: EntryKey) { _ = known.indexAdding(key) }
 }
 
 extension FinishedReport {
