@@ -19,7 +19,7 @@ struct GitHubReport: ReportForm {
     if report.exitStatus != .withinLimits {
       let about = report.job.description.isEmpty ? "" : " (\(report.job.description))"
       let message = report.headline.sentence + about
-      WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", message: message).write(to: &output)
+      WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", lines: [message]).write(to: &output)
     }
     if let baseline = report.baseline, baseline.fixed > 0, let difference = report.differencePhrase {
       let (shown, more) = baseline.fixedEntries(atMost: Self.limit)
@@ -28,7 +28,7 @@ struct GitHubReport: ReportForm {
       WorkflowCommand(level: .notice, title: "prewarm \(report.job.title)", lines: lines).write(to: &output)
     }
     if let known = report.knownPhrase {
-      WorkflowCommand(level: .notice, title: "known failures", message: known).write(to: &output)
+      WorkflowCommand(level: .notice, title: "known failures", lines: [known]).write(to: &output)
     }
     let files = files(of: report)
     let failures = report.failureGroups.map { commands(of: $0, isBroken: report.breaksRule($0), files: files) }
@@ -77,7 +77,7 @@ struct GitHubReport: ReportForm {
       title: title,
       file: files[failure.manifest],
       line: failure.line,
-      message: "\(failure.location): \(message): \(failure.url)\(variant)\(others)"
+      lines: ["\(failure.location): \(message): \(failure.url)\(variant)\(others)"]
     )
   }
 
@@ -92,7 +92,7 @@ struct GitHubReport: ReportForm {
   }
 
   private func list<Element>(_ elements: [Element], title: String, _ message: (Element) -> String) -> [WorkflowCommand] {
-    var commands = elements.prefix(Self.limit).map { WorkflowCommand(level: .warning, title: title, message: message($0)) }
+    var commands = elements.prefix(Self.limit).map { WorkflowCommand(level: .warning, title: title, lines: [message($0)]) }
     let more = elements.count - commands.count
     if more > 0 { commands.append(rest(.warning, title: title, more: UInt64(more), of: UInt64(elements.count), "of these")) }
     return commands
@@ -106,7 +106,7 @@ struct GitHubReport: ReportForm {
     _ noun: String
   ) -> WorkflowCommand {
     let all = noun == "URL" ? counted(count, noun) : "\(grouped(count)) \(noun)"
-    return WorkflowCommand(level: level, title: title, message: "\(grouped(more)) more; \(all) in total")
+    return WorkflowCommand(level: level, title: title, lines: ["\(grouped(more)) more; \(all) in total"])
   }
 }
 
@@ -143,14 +143,6 @@ struct WorkflowCommand {
   var line: UInt64 = 0
   /// The lines of the message.
   var lines: [String]
-
-  init(level: Level, title: String, file: String? = nil, line: UInt64 = 0, message: String) {
-    self.init(level: level, title: title, file: file, line: line, lines: [message])
-  }
-
-  init(level: Level, title: String, file: String? = nil, line: UInt64 = 0, lines: [String]) {
-    (self.level, self.title, self.file, self.line, self.lines) = (level, title, file, line, lines)
-  }
 
   /// The limit of a line in bytes; GitHub accepts 64 KB per annotation.
   private static let lineLimit = 4000

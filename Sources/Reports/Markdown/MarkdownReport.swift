@@ -96,8 +96,7 @@ private struct MarkdownPage {
   var examples: String {
     report.failureGroups.prefix(Self.groupLimit).filter { !$0.examples.isEmpty }.map { group in
       let message = group.message.flatMap { group.kind == .httpStatus ? nil : "\(code($0))\n\n" } ?? ""
-      let examples = group.examples.filter { $0.standing == .counts } + group.examples.filter { $0.standing != .counts }
-      let shown = examples.prefix(Self.exampleLimit)
+      let shown = group.examples.countingFirst.prefix(Self.exampleLimit)
       let more = group.count - min(group.count, UInt64(shown.count))
       // Between tags, Markdown begins again after a blank line only; titles contain no text from outside.
       return """

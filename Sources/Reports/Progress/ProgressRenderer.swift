@@ -65,7 +65,7 @@ package struct ProgressRenderer: Sendable {
 
   /// The line of the bar, and a second line if there is an obstacle or a failure; without line ends, none wider than the terminal.
   package func bar(_ snapshot: ProgressSnapshot) -> [String] {
-    let page = TextPage(width: width, hasColor: hasColor)
+    let page = TextPage(TextReport(width: width, hasColor: hasColor))
     let room = max(width - 1, 1)
     let name = escapedForTerminal(snapshot.name).cut(to: min(Self.nameLimit, room))
     var fields = fields(snapshot)

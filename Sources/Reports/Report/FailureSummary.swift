@@ -56,6 +56,11 @@ extension FailureRecord {
   var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
 }
 
+extension [FailureRecord] {
+  /// Those that count in the verdict, then the others.
+  var countingFirst: [FailureRecord] { filter { $0.standing == .counts } + filter { $0.standing != .counts } }
+}
+
 /// Entries with the same kind of failure and the same message, whose numbers, URLs, quoted texts and host may differ; for `http-status`, those
 /// with the same status.
 package struct FailureGroup: Sendable, Equatable {

@@ -121,8 +121,7 @@ extension FinishedReport {
     return groups.map { group in
       // Both begin with the first of the group; if other groups filled the list, there are more examples.
       let records = listed[group.key] ?? []
-      let all = records.count > group.examples.count ? records : group.examples
-      return all.filter { $0.standing == .counts } + all.filter { $0.standing != .counts }
+      return (records.count > group.examples.count ? records : group.examples).countingFirst
     }
   }
 

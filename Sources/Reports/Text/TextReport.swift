@@ -76,7 +76,9 @@ package struct TextReport: ReportForm {
   }
 
   private func makePage() -> TextPage {
-    TextPage(width: max(width, Self.minimumWidth), isCut: isCut, hasColor: hasColor, detail: detail, failureLimit: failureLimit)
+    var layout = self
+    layout.width = max(width, Self.minimumWidth)
+    return TextPage(layout)
   }
 }
 
@@ -200,28 +202,16 @@ struct TextPage {
     case detail = "\u{1B}[2m"
   }
 
-  let width: Int
-  /// Whether texts wider than the page are cut.
-  let isCut: Bool
-  let hasColor: Bool
-  let detail: TextReport.Detail
-  /// How many failures are listed.
-  let failureLimit: Int
+  private let layout: TextReport
   private(set) var text = ""
 
-  init(
-    width: Int,
-    isCut: Bool = true,
-    hasColor: Bool,
-    detail: TextReport.Detail = .normal,
-    failureLimit: Int = TextReport.defaultFailureLimit
-  ) {
-    self.width = width
-    self.isCut = isCut
-    self.hasColor = hasColor
-    self.detail = detail
-    self.failureLimit = failureLimit
-  }
+  init(_ layout: TextReport) { self.layout = layout }
+
+  var width: Int { layout.width }
+  var detail: TextReport.Detail { layout.detail }
+  var failureLimit: Int { layout.failureLimit }
+  private var hasColor: Bool { layout.hasColor }
+  private var isCut: Bool { layout.isCut }
 
   /// Returns the text, cut to `width` if the page cuts texts.
   func fitted(_ text: String, to width: Int) -> String { isCut ? text.cut(to: max(width, 1)) : text }

@@ -70,7 +70,7 @@ extension ReportCommand {
 
     private func isOfShard(_ input: Input) throws -> Bool {
       switch input {
-      case .part(let part): if case .report(let report) = part.content { report.job.shard != nil } else { false }
+      case .part(let part): if case .success(let report) = part.content { report.job.shard != nil } else { false }
       case .rows(let input): try withReadingErrors { () throws(ReportReadingError) in try input.namesShard() }
       }
     }
@@ -85,9 +85,9 @@ extension ReportCommand {
         case .rows(let input):
           do throws(ReportReadingError) {
             return try RowReplay.reports(ofShardsIn: input, copies: copies) { makeReplay("merged", []) }
-              .map { ReportPart(path: input.path, content: .report($0)) }
+              .map { ReportPart(path: input.path, content: .success($0)) }
           } catch {
-            return [ReportPart(path: input.path, content: .unreadable(error))]
+            return [ReportPart(path: input.path, content: .failure(error))]
           }
         }
       }
@@ -108,11 +108,11 @@ extension ReportCommand {
         let input = try ReportInput(path: path)
         try ReportOutputs.check(targets, against: input)
         switch input.kind {
-        case .report: return .part(ReportPart(path: path, content: .report(try input.report(words: .reading))))
+        case .report: return .part(ReportPart(path: path, content: .success(try input.report(words: .reading))))
         case .rows: return .rows(input)
         }
       } catch let error as ReportReadingError {
-        return .part(ReportPart(path: path, content: .unreadable(error)))
+        return .part(ReportPart(path: path, content: .failure(error)))
       }
     }
 
@@ -139,9 +139,6 @@ extension ReportCommand {
 extension ReportPart {
   /// Its report; an unreadable one ends the command with status 1.
   fileprivate func readReport() throws -> FinishedReport {
-    switch content {
-    case .report(let report): return report
-    case .unreadable(let error): throw CommandError(.couldNotFinish, "\(error)")
-    }
+    do { return try content.get() } catch { throw CommandError(.couldNotFinish, "\(error)") }
   }
 }

@@ -110,8 +110,7 @@ struct MergedParts {
     failureGroups = FailureGroup.merged(failureGroups)
     lint = LintSummary.merged(lint)
     guard failures.count > failureLimit else { return }
-    let new = failures.filter { $0.standing == .counts }, known = failures.filter { $0.standing != .counts }
-    failures = Array((new + known).prefix(failureLimit))
+    failures = Array(failures.countingFirst.prefix(failureLimit))
   }
 }
 
@@ -282,9 +281,7 @@ extension FailureGroup {
       group.counting += other.counting
       group.elsewhere += other.elsewhere
       group.hosts = (group.hosts + other.hosts).joined(by: \.host) { $0.count += $1.count }
-      let examples = group.examples + other.examples
-      let (new, known) = (examples.filter { $0.standing == .counts }, examples.filter { $0.standing != .counts })
-      group.examples = Array((new + known).prefix(exampleLimit))
+      group.examples = Array((group.examples + other.examples).countingFirst.prefix(exampleLimit))
     }.map { group in
       var group = group
       group.list(group.hosts)

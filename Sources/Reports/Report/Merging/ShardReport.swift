@@ -75,28 +75,17 @@ extension FinishedReport {
 
 /// A file to merge with others.
 package struct ReportPart: Sendable {
-  /// The content of a file.
-  package enum Content: Sendable {
-    /// A JSON report, or a report of rows.
-    case report(FinishedReport)
-    /// The error of an unreadable file.
-    case unreadable(ReportReadingError)
-  }
-
   /// The path as given; `-` is standard input.
   package var path: String
-  package var content: Content
+  /// A JSON report, or a report of rows; or why it is unreadable.
+  package var content: Result<FinishedReport, ReportReadingError>
 
-  /// A file and its content.
-  package init(path: String, content: Content) {
-    self.path = path
-    self.content = content
-  }
+  package init(path: String, content: Result<FinishedReport, ReportReadingError>) { (self.path, self.content) = (path, content) }
 
   /// Its name in sentences.
   var name: String { path == "-" ? "standard input" : path }
 
-  var report: FinishedReport? { if case .report(let report) = content { report } else { nil } }
+  var report: FinishedReport? { if case .success(let report) = content { report } else { nil } }
 }
 
 /// The reports of a job's shards, and the reasons why they aren't the complete job.
@@ -139,8 +128,8 @@ struct ShardGathering {
 
   private mutating func add(_ part: ReportPart) {
     switch part.content {
-    case .unreadable(let error): problems.append("\(error)")
-    case .report(let report): add(report, part.name)
+    case .failure(let error): problems.append("\(error)")
+    case .success(let report): add(report, part.name)
     }
   }
 
