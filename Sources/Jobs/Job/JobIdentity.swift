@@ -51,7 +51,7 @@ extension Job {
       let value = key.text(job)
       text += "\(key.path) \(value.utf8.count)\n\(value)\n".utf8
     }
-    let keys = JobKeys.all.filter(\.isInDigest)
+    let keys = JobKeys.all.filter { $0.facts.contains(.inDigest) }
     for manifest in manifests {
       var job = self
       job.manifests = [manifest]

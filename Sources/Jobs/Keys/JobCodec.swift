@@ -143,6 +143,10 @@ extension JobCodec where Value: Equatable & Sendable {
     choice(noun, values.map { (name($0), $0) })
   }
 
+  static func choice(_ noun: String) -> JobCodec where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
+    choice(noun, Array(Value.allCases), \.rawValue)
+  }
+
   private static func choice(_ noun: String, _ words: [(String, Value)]) -> JobCodec {
     JobCodec(
       .choice(noun: noun, words: words.map(\.0)),

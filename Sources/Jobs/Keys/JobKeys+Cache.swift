@@ -4,113 +4,44 @@ internal import ImageManaging
 extension JobKeys {
   @JobKeyList static var cache: [JobKey] {
     JobKey("cache", "the image cache: its folder, lifetime and size")
-    JobKey(
-      "cache.directory",
+    JobKey("cache.directory", "the folder of caches: $PREWARM_CACHE_DIR, else ~/.cache/prewarm")
       // The environment decides which folder the default is.
-      .word("default", means: "", or: JobCodec.path.map(\.absolute, from: { JobPath($0, in: "/") })),
-      \.cache.disk.directory,
-      "the folder of caches: $PREWARM_CACHE_DIR, else ~/.cache/prewarm"
-    )
-    JobKey("cache.namespace", .text(.namespace), \.cache.disk.namespace, "use a separate cache within the folder")
-    JobKey(
-      "cache.mode",
-      .cacheMode,
-      \.cache.mode,
-      isInDigest: true,
-      "bypass: no cache; only: no network; refresh: revalidate everything"
-    )
-    JobKey(
-      "cache.freshness",
-      .words("a rule of freshness", ["age": .age, "http": .http]),
-      \.cache.disk.freshness,
-      "age: expire after max-age; http: by server headers, else max-age"
-    )
-    JobKey(
-      "cache.max-age",
-      .orNone(.duration(minimum: .zero)),
-      \.cache.disk.maxAge,
-      "expire entries after this time"
-    )
-    JobKey(
-      "cache.min-fresh",
-      .duration(minimum: .zero),
-      \.cache.disk.minFresh,
-      "request entries that expire within this time"
-    )
-    JobKey(
-      "cache.max-size",
-      .orNone(.size(0...Int.max)),
-      \.cache.disk.maxSize,
-      "limit the size of bodies; the oldest entries are evicted"
-    )
-    JobKey(
-      "cache.trim-to",
-      .percentage,
-      \.cache.disk.trimTo,
-      isAdvanced: true,
-      "the part of max-size that is left after eviction"
-    )
-    JobKey(
-      "cache.expire-by",
-      .words("a time", ["modification": .modification, "access": .access]),
-      \.cache.disk.expireBy,
-      isAdvanced: true,
-      "count ages from the last modification or the last access"
-    )
-    JobKey(
-      "cache.memory",
-      .section(or: "off", example: "{max-cost: 256MiB, max-count: none}"),
-      \.cache.memory,
-      isAdvanced: true,
-      opens: { $0.cache.memory = Job.Cache.Memory() },
-      "keep decoded images in memory; jobs with equal limits share it"
-    )
-    JobKey(
-      "cache.memory.max-cost",
-      .orNone(.size(1...Int.max)),
-      \.cache.memory!.maxCost,
-      isAdvanced: true,
-      "limit the bytes of pixels"
-    )
-    JobKey(
-      "cache.memory.max-count",
-      .orNone(.integer(1...Int.max)),
-      \.cache.memory!.maxCount,
-      isAdvanced: true,
-      "limit the number of images"
-    )
-    JobKey(
-      "cache.read-only",
-      .list(of: .path),
-      \.cache.readOnly,
-      isAdvanced: true,
-      "also read these caches, or folders of files named by the MD5 of URLs"
-    )
-    JobKey(
-      "cache.key",
-      .keyRule,
-      \.cache.key,
-      isAdvanced: true,
-      isInDigest: true,
-      opens: { $0.cache.key = .droppingQuery([]) },
-      "ignore the query, or some of its parameters, in cache keys"
-    )
-    JobKey(
-      "cache.key.drop-query",
-      .list(of: .text(.parameter)),
-      \.cache.key.droppedParameters,
-      example: "[utm_source]",
-      isRequired: true,
-      isAdvanced: true,
-      "query parameters to ignore"
-    )
-    JobKey(
-      "cache.verify-hits",
-      .boolean,
-      \.cache.verifiesHits,
-      isAdvanced: true,
-      "read the body of each hit and verify its checksum"
-    )
+      .value(
+        .word("default", means: "", or: JobCodec.path.map(\.absolute, from: { JobPath($0, in: "/") })),
+        \.cache.disk.directory
+      )
+    JobKey("cache.namespace", "use a separate cache within the folder")
+      .value(.text(.namespace), \.cache.disk.namespace)
+    JobKey("cache.mode", "bypass: no cache; only: no network; refresh: revalidate everything")
+      .value(.cacheMode, \.cache.mode, .inDigest)
+    JobKey("cache.freshness", "age: expire after max-age; http: by server headers, else max-age")
+      .value(.words("a rule of freshness", ["age": .age, "http": .http]), \.cache.disk.freshness)
+    JobKey("cache.max-age", "expire entries after this time")
+      .value(.orNone(.duration(minimum: .zero)), \.cache.disk.maxAge)
+    JobKey("cache.min-fresh", "request entries that expire within this time")
+      .value(.duration(minimum: .zero), \.cache.disk.minFresh)
+    JobKey("cache.max-size", "limit the size of bodies; the oldest entries are evicted")
+      .value(.orNone(.size(0...Int.max)), \.cache.disk.maxSize)
+    JobKey("cache.trim-to", "the part of max-size that is left after eviction")
+      .value(.percentage, \.cache.disk.trimTo, .advanced)
+    JobKey("cache.expire-by", "count ages from the last modification or the last access")
+      .value(.words("a time", ["modification": .modification, "access": .access]), \.cache.disk.expireBy, .advanced)
+    JobKey("cache.memory", "keep decoded images in memory; jobs with equal limits share it")
+      .value(.section(or: "off", example: "{max-cost: 256MiB, max-count: none}"), \.cache.memory, .advanced) {
+        $0.cache.memory = Job.Cache.Memory()
+      }
+    JobKey("cache.memory.max-cost", "limit the bytes of pixels")
+      .value(.orNone(.size(1...Int.max)), \.cache.memory!.maxCost, .advanced)
+    JobKey("cache.memory.max-count", "limit the number of images")
+      .value(.orNone(.integer(1...Int.max)), \.cache.memory!.maxCount, .advanced)
+    JobKey("cache.read-only", "also read these caches, or folders of files named by the MD5 of URLs")
+      .value(.list(of: .path), \.cache.readOnly, .advanced)
+    JobKey("cache.key", "ignore the query, or some of its parameters, in cache keys")
+      .value(.keyRule, \.cache.key, [.advanced, .inDigest], opens: { $0.cache.key = .droppingQuery([]) })
+    JobKey("cache.key.drop-query", "query parameters to ignore")
+      .value(.list(of: .text(.parameter)), \.cache.key.droppedParameters, [.required, .advanced], example: "[utm_source]")
+    JobKey("cache.verify-hits", "read the body of each hit and verify its checksum")
+      .value(.boolean, \.cache.verifiesHits, .advanced)
   }
 }
 

@@ -4,185 +4,74 @@ internal import Reports
 
 extension JobKeys {
   @JobKeyList static var report: [JobKey] {
-    JobKey(
-      "report",
-      exactlyOneOf: ReportFormat.allCases.map(\.rawValue),
-      \.reports,
-      Job.ReportTarget(),
-      text: { "{\($0.format.rawValue): \(JobOverride.quoted($0.destination.path))}" },
-      "reports, each with a path or '-' (standard output)"
-    )
-    JobKey("report[].text", .given(.path), \.report[.text], example: #""-""#, "text for people")
-    JobKey(
-      "report[].json",
-      .given(.path),
-      \.report[.json],
-      example: "reports/homepage.json",
-      "one JSON object (prewarm.report/1)"
-    )
-    JobKey("report[].jsonl", .given(.path), \.report[.jsonl], example: "reports/homepage.jsonl", "a JSON object per entry")
-    JobKey("report[].csv", .given(.path), \.report[.csv], example: "reports/homepage.csv", "a row per entry")
-    JobKey(
-      "report[].junit",
-      .junit,
-      \.report[.junit],
-      example: "reports/junit.xml",
-      opens: { $0.report.format = .junit },
-      "JUnit XML for CI"
-    )
-    JobKey(
-      "report[].junit.path",
-      .given(.path),
-      \.report[.junit],
-      example: "reports/junit.xml",
-      isRequired: true,
-      "the file"
-    )
-    JobKey("report[].junit.successes", .boolean, \.report.listsSuccesses, "list good entries, too")
-    JobKey(
-      "report[].markdown",
-      .given(.path),
-      \.report[.markdown],
-      example: "reports/homepage.md",
-      "Markdown for pull requests and summaries"
-    )
-    JobKey(
-      "report[].github",
-      .given(.path),
-      \.report[.github],
-      example: #""-""#,
-      "annotations for GitHub Actions, and a job summary"
-    )
-    JobKey(
-      "report[].html",
-      .given(.path),
-      \.report[.html],
-      example: "reports/homepage.html",
-      "a self-contained HTML page"
-    )
-    JobKey(
-      "report[].prometheus",
-      .given(.path),
-      \.report[.prometheus],
-      example: "reports/homepage.prom",
-      "metrics for the node exporter's textfile collector"
-    )
-    JobKey(
-      "shard-by",
-      .words("a rule", ["url": .url, "host": .host]),
-      \.shardBy,
-      isAdvanced: true,
-      isInDigest: true,
-      "how --shard divides entries; host: all entries of a host together"
-    )
+    JobKey("report", "reports, each with a path or '-' (standard output)")
+      .entries(exactlyOneOf: ReportFormat.allCases.map(\.rawValue), \.reports, Job.ReportTarget()) {
+        "{\($0.format.rawValue): \(JobOverride.quoted($0.destination.path))}"
+      }
+    JobKey("report[].text", "text for people")
+      .value(.given(.path), \.report[.text], example: #""-""#)
+    JobKey("report[].json", "one JSON object (prewarm.report/1)")
+      .value(.given(.path), \.report[.json], example: "reports/homepage.json")
+    JobKey("report[].jsonl", "a JSON object per entry")
+      .value(.given(.path), \.report[.jsonl], example: "reports/homepage.jsonl")
+    JobKey("report[].csv", "a row per entry")
+      .value(.given(.path), \.report[.csv], example: "reports/homepage.csv")
+    JobKey("report[].junit", "JUnit XML for CI")
+      .value(.junit, \.report[.junit], example: "reports/junit.xml") { $0.report.format = .junit }
+    JobKey("report[].junit.path", "the file")
+      .value(.given(.path), \.report[.junit], .required, example: "reports/junit.xml")
+    JobKey("report[].junit.successes", "list good entries, too")
+      .value(.boolean, \.report.listsSuccesses)
+    JobKey("report[].markdown", "Markdown for pull requests and summaries")
+      .value(.given(.path), \.report[.markdown], example: "reports/homepage.md")
+    JobKey("report[].github", "annotations for GitHub Actions, and a job summary")
+      .value(.given(.path), \.report[.github], example: #""-""#)
+    JobKey("report[].html", "a self-contained HTML page")
+      .value(.given(.path), \.report[.html], example: "reports/homepage.html")
+    JobKey("report[].prometheus", "metrics for the node exporter's textfile collector")
+      .value(.given(.path), \.report[.prometheus], example: "reports/homepage.prom")
+    JobKey("shard-by", "how --shard divides entries; host: all entries of a host together")
+      .value(.choice("a rule"), \.shardBy, [.advanced, .inDigest])
   }
 
-  static var lint: [JobKey] {
-    [
-      JobKey("lint", "findings about how good images are delivered"),
-      JobKey(
-        "lint.all",
-        .choice("a severity", LintSeverity.allCases, \.rawValue),
-        \.lint.all,
-        isInDigest: true,
-        "the severity of rules without their own; fail allows no finding"
-      ),
-    ]
-      + LintRule.allCases.map { rule in
-        JobKey(
-          "lint.\(rule.name)",
+  @JobKeyList static var lint: [JobKey] {
+    JobKey("lint", "findings about how good images are delivered")
+    JobKey("lint.all", "the severity of rules without their own; fail allows no finding")
+      .value(.choice("a severity"), \.lint.all, .inDigest)
+    for rule in LintRule.allCases {
+      JobKey("lint.\(rule.name)", rule.summary)
+        .value(
           .words("a severity", ["all": nil, "off": .off, "warn": .warn, "fail": .fail]),
           \.lint[rule],
-          isAdvanced: true,
-          isInDigest: true,
-          rule.summary
+          [.advanced, .inDigest]
         )
-      } + [
-        JobKey(
-          "lint.min-age",
-          .duration(minimum: .zero),
-          \.lint.minimumAge,
-          isAdvanced: true,
-          isInDigest: true,
-          "cache-control: the shortest max-age"
-        ),
-        JobKey(
-          "lint.expires-within",
-          .duration(minimum: .zero),
-          \.lint.certificateMargin,
-          isAdvanced: true,
-          isInDigest: true,
-          "certificate: report certificates that expire within this time"
-        ),
-      ]
+    }
+    JobKey("lint.min-age", "cache-control: the shortest max-age")
+      .value(.duration(minimum: .zero), \.lint.minimumAge, [.advanced, .inDigest])
+    JobKey("lint.expires-within", "certificate: report certificates that expire within this time")
+      .value(.duration(minimum: .zero), \.lint.certificateMargin, [.advanced, .inDigest])
   }
 
   @JobKeyList static var failOn: [JobKey] {
     JobKey("fail-on", "the limits beyond which prewarm exits with 2")
-    JobKey(
-      "fail-on.failures",
-      .limit,
-      \.failOn.failures,
-      isInDigest: true,
-      "failed entries allowed: a number, or a percentage of those not skipped"
-    )
-    JobKey(
-      "fail-on.known",
-      .limit,
-      \.failOn.known,
-      isInDigest: true,
-      "failures known from the baseline allowed: a number or a percentage"
-    )
-    JobKey(
-      "fail-on.empty",
-      .word("never", means: false, or: .boolean),
-      \.failOn.empty,
-      isInDigest: true,
-      "fail if no entry is left after include and exclude"
-    )
-    JobKey(
-      "fail-on.unfinished",
-      .word("never", means: false, or: .boolean),
-      \.failOn.unfinished,
-      isInDigest: true,
-      "fail if the deadline cancelled entries"
-    )
-    JobKey(
-      "fail-on.evicted",
-      .word("never", means: false, or: .boolean),
-      \.failOn.evicted,
-      isAdvanced: true,
-      isInDigest: true,
-      "fail if max-size evicted images of the same run"
-    )
-    JobKey(
-      "fail-on.kinds",
-      .limits("a kind of failure", FailureKind.allCases, \.name, .limit),
-      \.failOn.kinds,
-      isInDigest: true,
-      "further limits per kind of failure: {http-status: 1%, dns: 0}"
-    )
-    JobKey(
-      "fail-on.lint",
-      .limits("a lint rule", LintRule.allCases, \.name, .limit),
-      \.failOn.lint,
-      isInDigest: true,
-      "findings allowed per lint rule, which turns it on: {metadata: 0}"
-    )
-    JobKey(
-      "fail-on.latency",
-      .limits("a percentile", FailOn.Percentile.allCases, \.rawValue, .latency),
-      \.failOn.latency,
-      isInDigest: true,
-      "the maximum latency of transfers: {p99: 2s}"
-    )
-    JobKey(
-      "fail-on.baseline",
-      .earlierReport,
-      \.baseline,
-      isInDigest: true,
-      "an earlier report (JSON or JSON Lines); its failures don't count"
-    )
+    JobKey("fail-on.failures", "failed entries allowed: a number, or a percentage of those not skipped")
+      .value(.limit, \.failOn.failures, .inDigest)
+    JobKey("fail-on.known", "failures known from the baseline allowed: a number or a percentage")
+      .value(.limit, \.failOn.known, .inDigest)
+    JobKey("fail-on.empty", "fail if no entry is left after include and exclude")
+      .value(.word("never", means: false, or: .boolean), \.failOn.empty, .inDigest)
+    JobKey("fail-on.unfinished", "fail if the deadline cancelled entries")
+      .value(.word("never", means: false, or: .boolean), \.failOn.unfinished, .inDigest)
+    JobKey("fail-on.evicted", "fail if max-size evicted images of the same run")
+      .value(.word("never", means: false, or: .boolean), \.failOn.evicted, [.advanced, .inDigest])
+    JobKey("fail-on.kinds", "further limits per kind of failure: {http-status: 1%, dns: 0}")
+      .value(.limits("a kind of failure", FailureKind.allCases, \.name, .limit), \.failOn.kinds, .inDigest)
+    JobKey("fail-on.lint", "findings allowed per lint rule, which turns it on: {metadata: 0}")
+      .value(.limits("a lint rule", LintRule.allCases, \.name, .limit), \.failOn.lint, .inDigest)
+    JobKey("fail-on.latency", "the maximum latency of transfers: {p99: 2s}")
+      .value(.limits("a percentile", FailOn.Percentile.allCases, \.rawValue, .latency), \.failOn.latency, .inDigest)
+    JobKey("fail-on.baseline", "an earlier report (JSON or JSON Lines); its failures don't count")
+      .value(.earlierReport, \.baseline, .inDigest)
   }
 }
 

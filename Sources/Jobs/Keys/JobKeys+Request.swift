@@ -4,199 +4,88 @@ internal import Base
 extension JobKeys {
   @JobKeyList static var request: [JobKey] {
     JobKey("request", "how images are requested")
-    JobKey(
-      "request.method",
-      .method,
-      \.request.download.method,
-      isInDigest: true,
-      "probe: GET of the first 64 KiB, for format and size; head: no image"
-    )
-    JobKey(
-      "request.headers",
-      .headers,
-      \.request.download.headers,
-      "header fields, sent only to the scheme, host and port of the entry"
-    )
-    JobKey("request.accept", .text(.headerValue), \.request.download.sentAccept, isAdvanced: true, "the Accept header")
-    JobKey(
-      "request.variants",
-      .variants,
-      \.request.variants,
-      isInDigest: true,
-      "request each URL with these headers: {webp: {Accept: image/webp}}"
-    )
-    JobKey(
-      "request.user-agent",
+    JobKey("request.method", "probe: GET of the first 64 KiB, for format and size; head: no image")
+      .value(.method, \.request.download.method, .inDigest)
+    JobKey("request.headers", "header fields, sent only to the scheme, host and port of the entry")
+      .value(.headers, \.request.download.headers)
+    JobKey("request.accept", "the Accept header")
+      .value(.text(.headerValue), \.request.download.sentAccept, .advanced)
+    JobKey("request.variants", "request each URL with these headers: {webp: {Accept: image/webp}}")
+      .value(.variants, \.request.variants, .inDigest)
+    JobKey("request.user-agent", "the User-Agent header")
       // The list of keys shows the default without a version; copied into a job, it means the default, too.
-      .text(.headerValue)
-        .map {
-          $0 == agentOfNoVersion ? Job.Request().download.userAgent : $0
-        } from: {
-          $0 == Job.Request().download.userAgent ? agentOfNoVersion : $0
-        },
-      \.request.download.userAgent,
-      "the User-Agent header"
-    )
-    JobKey(
-      "request.timeout",
-      .timeLimit,
-      \.request.download.timeout,
-      "limit the time of a transfer, redirects included"
-    )
-    JobKey(
-      "request.connect-timeout",
-      .duration(minimum: .milliseconds(1)),
-      \.request.download.connectTimeout,
-      isAdvanced: true,
-      "limit the time to connect"
-    )
-    JobKey(
-      "request.stall-timeout",
-      .timeLimit,
-      \.request.download.stallTimeout,
-      isAdvanced: true,
-      "fail transfers that receive nothing for this time"
-    )
-    JobKey("request.retries", .integer(0...100), \.request.download.retries, "limit retries of transient failures")
-    JobKey("request.backoff", isAdvanced: true, "the wait before a retry: exponential, with full jitter")
-    JobKey(
-      "request.backoff.initial",
-      .duration(minimum: .zero),
-      \.request.download.backoff.initial,
-      isAdvanced: true,
-      "the maximum of the first wait"
-    )
-    JobKey(
-      "request.backoff.maximum",
-      .duration(minimum: .zero),
-      \.request.download.backoff.maximum,
-      isAdvanced: true,
-      "the maximum of every wait"
-    )
-    JobKey(
-      "request.retry-after-max",
-      .duration(minimum: .zero),
-      \.request.download.retryAfterMaximum,
-      isAdvanced: true,
-      "limit an entry's waits for Retry-After, which aren't retries"
-    )
-    JobKey(
-      "request.redirects",
-      .integer(0...100),
-      \.request.download.redirects,
-      isAdvanced: true,
-      "follow at most this many redirects"
-    )
-    JobKey(
-      "request.accept-status",
-      .statuses(200...599),
-      \.request.acceptStatus,
-      isAdvanced: true,
-      isInDigest: true,
-      "HTTP statuses that count as success"
-    )
-    JobKey(
-      "request.max-bytes",
-      .word("none", means: .max, or: .size(1...Int.max)),
-      \.request.download.maxBytes,
-      isInDigest: true,
-      "fail bodies larger than this"
-    )
-    JobKey(
-      "request.http",
-      .words("a version of HTTP", ["auto": .automatic, "1.1": .http1, "2": .http2]),
-      \.request.download.connection.httpVersion,
-      isAdvanced: true,
-      "the HTTP version; auto: 2 if TLS negotiates it"
-    )
-    JobKey(
-      "request.connect-to",
-      .list(of: .connectTarget),
-      \.request.download.connection.connectTo,
-      isAdvanced: true,
-      "connect elsewhere with the same Host and SNI; the first match counts"
-    )
-    JobKey(
-      "request.edges",
-      .edges,
-      \.request.edges,
-      isInDigest: true,
-      "request each URL from these servers, with its own Host and SNI"
-    )
-    JobKey(
-      "request.proxy",
-      .word("none", means: .none, or: .word("environment", means: .environment, or: .proxyURL)),
-      \.request.download.connection.proxy,
-      "environment: http_proxy, https_proxy, all_proxy and no_proxy"
-    )
-    JobKey(
-      "request.auth",
-      .section(or: "none", example: "{username: TEXT, password-env: NAME}"),
-      \.request.auth,
-      opens: { $0.request.auth = Credential(user: "", password: "") },
-      "Basic credentials; only for the scheme, host and port of the entry"
-    )
-    JobKey(
-      "request.auth.username",
-      .text(.username),
-      \.request.auth!.user,
-      example: "prewarm",
-      isRequired: true,
-      "the user"
-    )
-    JobKey(
-      "request.auth.password-env",
-      .secretVariable,
-      \.request.auth!.password,
-      example: "IMAGES_PASSWORD",
-      isRequired: true,
-      "the environment variable with the password"
-    )
-    JobKey("request.cookies", .boolean, \.request.download.handlesCookies, isAdvanced: true, "keep cookies during the job")
-    JobKey(
-      "request.robots",
-      .words("a rule", ["ignore": false, "respect": true]),
-      \.request.download.respectsRobots,
-      isInDigest: true,
-      "respect: follow each host's robots.txt"
-    )
-    JobKey("request.tls", isAdvanced: true, "TLS trust and client certificates")
-    JobKey(
-      "request.tls.verify",
-      .boolean.map({ !$0 }, from: { !$0 }),
-      \.request.download.allowsInvalidTLSCertificates,
-      isAdvanced: true,
-      "fail if a certificate is invalid"
-    )
-    JobKey(
-      "request.tls.ca-file",
-      .orNone(.path),
-      \.request.tls.caFile,
-      isAdvanced: true,
-      "trust these certificates instead of the system's (PEM)"
-    )
-    JobKey(
-      "request.tls.client-certificate",
-      .orNone(.path),
-      \.request.tls.clientCertificate,
-      isAdvanced: true,
-      "the client certificate (PEM)"
-    )
-    JobKey(
-      "request.tls.client-key",
-      .orNone(.path),
-      \.request.tls.clientKey,
-      isAdvanced: true,
-      "the key of the client certificate, if in another file (PEM)"
-    )
-    JobKey(
-      "request.addresses",
-      .words("a rule", ["any": .any, "public": .publicOnly]),
-      \.request.download.connection.addresses,
-      isAdvanced: true,
-      isInDigest: true,
-      "public: reject loopback, private and other special addresses"
-    )
+      .value(
+        .text(.headerValue)
+          .map {
+            $0 == agentOfNoVersion ? Job.Request().download.userAgent : $0
+          } from: {
+            $0 == Job.Request().download.userAgent ? agentOfNoVersion : $0
+          },
+        \.request.download.userAgent
+      )
+    JobKey("request.timeout", "limit the time of a transfer, redirects included")
+      .value(.timeLimit, \.request.download.timeout)
+    JobKey("request.connect-timeout", "limit the time to connect")
+      .value(.duration(minimum: .milliseconds(1)), \.request.download.connectTimeout, .advanced)
+    JobKey("request.stall-timeout", "fail transfers that receive nothing for this time")
+      .value(.timeLimit, \.request.download.stallTimeout, .advanced)
+    JobKey("request.retries", "limit retries of transient failures")
+      .value(.integer(0...100), \.request.download.retries)
+    JobKey("request.backoff", "the wait before a retry: exponential, with full jitter", .advanced)
+    JobKey("request.backoff.initial", "the maximum of the first wait")
+      .value(.duration(minimum: .zero), \.request.download.backoff.initial, .advanced)
+    JobKey("request.backoff.maximum", "the maximum of every wait")
+      .value(.duration(minimum: .zero), \.request.download.backoff.maximum, .advanced)
+    JobKey("request.retry-after-max", "limit an entry's waits for Retry-After, which aren't retries")
+      .value(.duration(minimum: .zero), \.request.download.retryAfterMaximum, .advanced)
+    JobKey("request.redirects", "follow at most this many redirects")
+      .value(.integer(0...100), \.request.download.redirects, .advanced)
+    JobKey("request.accept-status", "HTTP statuses that count as success")
+      .value(.statuses(200...599), \.request.acceptStatus, [.advanced, .inDigest])
+    JobKey("request.max-bytes", "fail bodies larger than this")
+      .value(.word("none", means: .max, or: .size(1...Int.max)), \.request.download.maxBytes, .inDigest)
+    JobKey("request.http", "the HTTP version; auto: 2 if TLS negotiates it")
+      .value(
+        .words("a version of HTTP", ["auto": .automatic, "1.1": .http1, "2": .http2]),
+        \.request.download.connection.httpVersion,
+        .advanced
+      )
+    JobKey("request.connect-to", "connect elsewhere with the same Host and SNI; the first match counts")
+      .value(.list(of: .connectTarget), \.request.download.connection.connectTo, .advanced)
+    JobKey("request.edges", "request each URL from these servers, with its own Host and SNI")
+      .value(.edges, \.request.edges, .inDigest)
+    JobKey("request.proxy", "environment: http_proxy, https_proxy, all_proxy and no_proxy")
+      .value(
+        .word("none", means: .none, or: .word("environment", means: .environment, or: .proxyURL)),
+        \.request.download.connection.proxy
+      )
+    JobKey("request.auth", "Basic credentials; only for the scheme, host and port of the entry")
+      .value(.section(or: "none", example: "{username: TEXT, password-env: NAME}"), \.request.auth) {
+        $0.request.auth = Credential(user: "", password: "")
+      }
+    JobKey("request.auth.username", "the user")
+      .value(.text(.username), \.request.auth!.user, .required, example: "prewarm")
+    JobKey("request.auth.password-env", "the environment variable with the password")
+      .value(.secretVariable, \.request.auth!.password, .required, example: "IMAGES_PASSWORD")
+    JobKey("request.cookies", "keep cookies during the job")
+      .value(.boolean, \.request.download.handlesCookies, .advanced)
+    JobKey("request.robots", "respect: follow each host's robots.txt")
+      .value(.words("a rule", ["ignore": false, "respect": true]), \.request.download.respectsRobots, .inDigest)
+    JobKey("request.tls", "TLS trust and client certificates", .advanced)
+    JobKey("request.tls.verify", "fail if a certificate is invalid")
+      .value(.boolean.map({ !$0 }, from: { !$0 }), \.request.download.allowsInvalidTLSCertificates, .advanced)
+    JobKey("request.tls.ca-file", "trust these certificates instead of the system's (PEM)")
+      .value(.orNone(.path), \.request.tls.caFile, .advanced)
+    JobKey("request.tls.client-certificate", "the client certificate (PEM)")
+      .value(.orNone(.path), \.request.tls.clientCertificate, .advanced)
+    JobKey("request.tls.client-key", "the key of the client certificate, if in another file (PEM)")
+      .value(.orNone(.path), \.request.tls.clientKey, .advanced)
+    JobKey("request.addresses", "public: reject loopback, private and other special addresses")
+      .value(
+        .words("a rule", ["any": .any, "public": .publicOnly]),
+        \.request.download.connection.addresses,
+        [.advanced, .inDigest]
+      )
   }
 
   private static let agentOfNoVersion = "prewarm/VERSION"

@@ -1,112 +1,83 @@
 internal import ImageDownloading
 
 /// One key of the job file.
+///
+///     JobKey("request.timeout", "limit the time of a transfer, redirects included")
+///       .value(.timeLimit, \.request.download.timeout)
 package struct JobKey: Sendable {
+  /// What is true of few keys.
+  struct Facts: OptionSet {
+    let rawValue: UInt8
+    /// A job must have the key.
+    static let required = Facts(rawValue: 1)
+    /// Few jobs need the key; references list it last.
+    static let advanced = Facts(rawValue: 2)
+    /// The key affects which entries a job has or whether they are good, so it is part of the job's digest.
+    static let inDigest = Facts(rawValue: 4)
+  }
+
   /// The dotted path; `[]` means each item of a list, as in `manifests[].path`.
   package let path: String
-  package let type: JobValueType
-  /// The default as YAML; nil if there is none.
-  package let defaultText: String?
-  /// The value in examples, for keys without a default.
-  package let example: String?
-  /// Whether a job must have the key.
-  package let isRequired: Bool
-  /// Whether few jobs need the key; references list it last.
-  package let isAdvanced: Bool
   /// A sentence without full stop.
   package let summary: String
-  /// Whether the key affects which entries a job has or whether they are good; if so, it is part of the job's digest.
-  let isInDigest: Bool
+  package private(set) var type = JobValueType.section
+  /// The default as YAML; nil if there is none.
+  package private(set) var defaultText: String?
+  /// The value in examples, for keys without a default.
+  package private(set) var example: String?
+  private(set) var facts: Facts
   /// Sets the value that was read.
-  let set: @Sendable (inout Job, JobValue) -> Void
+  private(set) var set: @Sendable (inout Job, JobValue) -> Void = { _, _ in fatalError("a section has no value") }
   /// Creates the optional part of a job that the keys below set.
-  let open: @Sendable (inout Job) -> Void
+  private(set) var open: @Sendable (inout Job) -> Void = { _ in }
   /// Removes all items from a list of mappings.
-  let clear: @Sendable (inout Job) -> Void
+  private(set) var clear: @Sendable (inout Job) -> Void = { _ in }
   /// Returns the value as YAML without secrets; keys of list items read the last item.
-  let text: @Sendable (Job) -> String
+  private(set) var text: @Sendable (Job) -> String = { _ in "" }
 
-  /// Creates a key whose value sets `option`.
+  /// Creates a section, unless ``value(_:_:_:example:opens:)`` or ``entries(exactlyOneOf:minimum:_:_:text:)`` follows.
+  init(_ path: String, _ summary: String, _ facts: Facts = []) { (self.path, self.summary, self.facts) = (path, summary, facts) }
+
+  /// The key with a value that sets `option`.
   ///
   /// - Parameter opens: creates the part of a job that keys below set if they are written instead of a value.
-  init<Value>(
-    _ path: String,
+  func value<Value>(
     _ codec: JobCodec<Value>,
     _ option: any WritableKeyPath<Job, Value> & Sendable,
+    _ facts: Facts = [],
     example: String? = nil,
-    isRequired: Bool = false,
-    isAdvanced: Bool = false,
-    isInDigest: Bool = false,
-    opens: (@Sendable (inout Job) -> Void)? = nil,
-    _ summary: String
-  ) {
-    self.path = path
-    self.type = codec.type
-    self.example = example
-    self.isRequired = isRequired
-    self.isAdvanced = isAdvanced
-    self.isInDigest = isInDigest
-    self.summary = summary
-    set = { job, read in
+    opens: (@Sendable (inout Job) -> Void)? = nil
+  ) -> JobKey {
+    var key = self
+    (key.type, key.facts, key.example) = (codec.type, facts, example)
+    key.set = { [path] job, read in
       guard let value = codec.value(read) else { fatalError("the codec of '\(path)' doesn't match its type") }
       job[keyPath: option] = value
     }
-    open = opens ?? { _ in }
-    clear = { _ in }
-    text = { codec.text($0[keyPath: option]) }
+    if let opens { key.open = opens }
+    key.text = { codec.text($0[keyPath: option]) }
     let defaults = opens == nil ? Self.openJob : Self.closedJob
-    defaultText = example == nil && !isRequired ? text(defaults) : nil
+    key.defaultText = example == nil && !facts.contains(.required) ? key.text(defaults) : nil
+    return key
   }
 
-  /// Creates a section.
-  init(_ path: String, isAdvanced: Bool = false, _ summary: String) {
-    self.init(path, .section, defaultText: nil, isAdvanced: isAdvanced, summary)
-  }
-
-  /// Creates a list of mappings, each with exactly one of the named keys; the keys at `path[]` set parts of a new item.
+  /// The key of a list of mappings, each with exactly one of the named keys; the keys at `path[]` set parts of a new item.
   ///
   /// - Parameter text: writes a default item as YAML; nil if there is no default.
-  init<Item: Sendable>(
-    _ path: String,
+  func entries<Item: Sendable>(
     exactlyOneOf names: [String],
     minimum: Int = 0,
     _ items: any WritableKeyPath<Job, [Item]> & Sendable,
     _ item: Item,
-    text: ((Item) -> String)? = nil,
-    _ summary: String
-  ) {
-    self.init(
-      path,
-      .entries(exactlyOneOf: names, minimum: minimum),
-      defaultText: text.map { "[\(Job()[keyPath: items].map($0).joined(separator: ", "))]" },
-      isRequired: minimum > 0,
-      summary,
-      open: { $0[keyPath: items].append(item) },
-      clear: { $0[keyPath: items] = [] }
-    )
-  }
-
-  private init(
-    _ path: String,
-    _ type: JobValueType,
-    defaultText: String?,
-    isRequired: Bool = false,
-    isAdvanced: Bool = false,
-    _ summary: String,
-    open: @escaping @Sendable (inout Job) -> Void = { _ in },
-    clear: @escaping @Sendable (inout Job) -> Void = { _ in }
-  ) {
-    self.path = path
-    self.type = type
-    self.defaultText = defaultText
-    self.isRequired = isRequired
-    self.isAdvanced = isAdvanced
-    self.summary = summary
-    self.open = open
-    self.clear = clear
-    (example, isInDigest) = (nil, false)
-    set = { _, _ in fatalError("'\(path)' has no value") }
-    text = { _ in "" }
+    text: ((Item) -> String)? = nil
+  ) -> JobKey {
+    var key = self
+    key.type = .entries(exactlyOneOf: names, minimum: minimum)
+    key.facts = minimum > 0 ? .required : []
+    key.defaultText = text.map { "[\(Job()[keyPath: items].map($0).joined(separator: ", "))]" }
+    key.open = { $0[keyPath: items].append(item) }
+    key.clear = { $0[keyPath: items] = [] }
+    return key
   }
 
   /// A job with a manifest and without optional parts.
@@ -124,6 +95,9 @@ package struct JobKey: Sendable {
     job.transform = Job.Transform()
     return job
   }()
+
+  package var isRequired: Bool { facts.contains(.required) }
+  package var isAdvanced: Bool { facts.contains(.advanced) }
 
   /// The key as written in its section: the last part of the path.
   package var name: String { path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path }
@@ -158,5 +132,7 @@ package enum JobKeys {
 
 /// A list of keys; the compiler checks each separately, which is faster than an array literal.
 @resultBuilder enum JobKeyList {
-  static func buildBlock(_ keys: JobKey...) -> [JobKey] { keys }
+  static func buildExpression(_ key: JobKey) -> [JobKey] { [key] }
+  static func buildArray(_ keys: [[JobKey]]) -> [JobKey] { keys.flatMap(\.self) }
+  static func buildBlock(_ keys: [JobKey]...) -> [JobKey] { keys.flatMap(\.self) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Jobs
+@testable import Jobs
 
 @Suite struct JobKeysTests {
   /// Every key with its default, kept apart from the description of the keys, for comparison.
