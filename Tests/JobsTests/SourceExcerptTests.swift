@@ -1,5 +1,5 @@
 import Testing
-import Jobs
+@testable import Jobs
 
 @Suite struct SourceExcerptTests {
   @Test func `carets are under the token`() throws {

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Jobs
+@testable import Jobs
 
 @Suite struct YAMLDocumentTests {
   @Test func `every node has its location`() throws {

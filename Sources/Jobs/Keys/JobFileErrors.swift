@@ -2,7 +2,7 @@ internal import Base
 
 /// An error in a job, with its location.
 package struct JobFileError: Error, Sendable, CustomStringConvertible {
-  package enum Location: Sendable {
+  enum Location: Sendable {
     /// In the job file.
     case file(YAMLLocation)
     /// In an option of the command line, as typed.
@@ -11,7 +11,7 @@ package struct JobFileError: Error, Sendable, CustomStringConvertible {
     case path(String)
   }
 
-  package let location: Location
+  let location: Location
   /// A sentence without the location and without secrets.
   package let message: String
   /// Ranges of the text that hold secrets, which are never shown.

@@ -2,23 +2,23 @@
 ///
 /// A long line is cut to a window around the carets; tabs and control characters are replaced by one cell each, and wide characters
 /// (East Asian, emoji) count two cells.
-package struct SourceExcerpt: Sendable, Equatable {
+struct SourceExcerpt: Sendable, Equatable {
   /// The line's number, starting at 1.
-  package let lineNumber: Int
+  let lineNumber: Int
   /// The line, or the part of it around the carets.
-  package let line: String
+  let line: String
   /// The spaces before the first caret.
-  package let padding: String
+  let padding: String
   /// `^`, then a `~` for each further cell of the range on its first line.
-  package let carets: String
+  let carets: String
 
   /// The maximum number of cells shown of a line.
-  package static let maximumWidthCells = 120
+  static let maximumWidthCells = 120
 
   /// Creates an excerpt at `location`; nil if the text has no such line.
   ///
   /// The `hidden` ranges (secrets) are shown as asterisks.
-  package init?(at location: YAMLLocation, hiding hidden: [SourceRange] = []) {
+  init?(at location: YAMLLocation, hiding hidden: [SourceRange] = []) {
     let number = location.range.start.line
     guard location.source.lines.indices.contains(number - 1) else { return nil }
     lineNumber = number
@@ -53,7 +53,7 @@ package struct SourceExcerpt: Sendable, Equatable {
   }
 
   /// Text for a terminal, with U+FFFD instead of control characters.
-  package static func visible(_ text: String) -> String {
+  static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: \.isControl) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.map(visible)))
   }

@@ -1,51 +1,39 @@
 /// A position in a text: line and column, both starting at 1; a column is a character (a Unicode scalar).
-package struct SourcePosition: Sendable, Comparable, Hashable {
+struct SourcePosition: Sendable, Comparable, Hashable {
   /// Starting at 1.
-  package var line: Int
+  var line: Int
   /// Starting at 1, in characters.
-  package var column: Int
-
-  /// Creates a position; both numbers start at 1.
-  package init(line: Int, column: Int) {
-    self.line = line
-    self.column = column
-  }
+  var column: Int
 
   /// Compares by the order in the text.
-  package static func < (left: SourcePosition, right: SourcePosition) -> Bool {
+  static func < (left: SourcePosition, right: SourcePosition) -> Bool {
     (left.line, left.column) < (right.line, right.column)
   }
 }
 
 /// A range of a text, from `start` up to but not including `end`.
-package struct SourceRange: Sendable, Hashable {
+struct SourceRange: Sendable, Hashable {
   /// The first character.
-  package var start: SourcePosition
+  var start: SourcePosition
   /// The position after the last character.
-  package var end: SourcePosition
-
-  /// Creates the range between two positions.
-  package init(start: SourcePosition, end: SourcePosition) {
-    self.start = start
-    self.end = end
-  }
+  var end: SourcePosition
 }
 
 /// A text for showing errors in: its name and its lines.
-package final class SourceText: Sendable {
+final class SourceText: Sendable {
   /// The name in messages: a file's path as the user wrote it.
-  package let name: String
+  let name: String
   /// The lines without their ends, which are those of YAML 1.1 (section 5.4): LF, CR, CRLF, NEL, LS and PS.
-  package let lines: [String]
+  let lines: [String]
 
   /// Splits UTF-8 text into lines; malformed bytes become U+FFFD. A byte order mark is removed from the first line.
-  package init(name: String, bytes: some Collection<UInt8>) {
+  init(name: String, bytes: some Collection<UInt8>) {
     self.name = name
     lines = Self.split(String(decoding: bytes, as: UTF8.self))
   }
 
   /// The text of a range, as written; lines are joined by a space.
-  package func text(in range: SourceRange) -> String {
+  func text(in range: SourceRange) -> String {
     var parts: [String] = []
     for number in range.start.line...max(range.start.line, range.end.line) where lines.indices.contains(number - 1) {
       let scalars = lines[number - 1].unicodeScalars
@@ -89,21 +77,15 @@ package final class SourceText: Sendable {
 }
 
 /// A range of a text.
-package struct YAMLLocation: Sendable {
+struct YAMLLocation: Sendable {
   /// The text.
-  package var source: SourceText
+  var source: SourceText
   /// The range in it.
-  package var range: SourceRange
-
-  /// Creates the location of a range in `source`.
-  package init(source: SourceText, range: SourceRange) {
-    self.source = source
-    self.range = range
-  }
+  var range: SourceRange
 
   /// The text of the range, as written.
-  package var text: String { source.text(in: range) }
+  var text: String { source.text(in: range) }
 
   /// `name:line:column` of its start.
-  package var label: String { "\(source.name):\(range.start.line):\(range.start.column)" }
+  var label: String { "\(source.name):\(range.start.line):\(range.start.column)" }
 }

@@ -4,17 +4,17 @@ internal import CYAML
 ///
 /// It is libyaml's YAML (1.1), without types: every scalar is text for the caller to interpret. Aliases are resolved within
 /// ``YAMLLimits``; merge keys (`<<`) are ordinary keys.
-package struct YAMLDocument: Sendable {
+struct YAMLDocument: Sendable {
   /// The text, for showing errors found later.
-  package let source: SourceText
+  let source: SourceText
   /// The value of the whole document.
-  package let root: YAMLNode
+  let root: YAMLNode
 
   /// Parses UTF-8 text that contains exactly one document; a byte order mark at its start is skipped.
   ///
   /// - Parameter name: the name of the text in errors, such as a file's path.
   /// - Throws: ``YAMLError`` for the first syntax error, a second document, no document, or an exceeded limit.
-  package init(parsing bytes: some Collection<UInt8>, name: String, limits: YAMLLimits = YAMLLimits()) throws(YAMLError) {
+  init(parsing bytes: some Collection<UInt8>, name: String, limits: YAMLLimits = YAMLLimits()) throws(YAMLError) {
     source = SourceText(name: name, bytes: bytes.prefix(limits.maximumBytes))
     let start = SourcePosition(line: 1, column: 1)
     guard bytes.count <= limits.maximumBytes else {

@@ -1,9 +1,9 @@
 /// Why a text couldn't be parsed as a YAML document, and where.
-package struct YAMLError: Error, Sendable, CustomStringConvertible {
+struct YAMLError: Error, Sendable, CustomStringConvertible {
   /// One sentence, without the location; libyaml's own words for syntax errors.
-  package let message: String
+  let message: String
   /// The location of the error.
-  package let location: YAMLLocation
+  let location: YAMLLocation
 
   init(_ message: String, in source: SourceText, at position: SourcePosition) {
     self.message = message
@@ -12,20 +12,17 @@ package struct YAMLError: Error, Sendable, CustomStringConvertible {
   }
 
   /// `name:line:column: message`.
-  package var description: String { "\(location.label): \(message)" }
+  var description: String { "\(location.label): \(message)" }
 }
 
 /// Limits on a document from an untrusted author.
-package struct YAMLLimits: Sendable {
+struct YAMLLimits: Sendable {
   /// The size of the text in bytes; 1 MiB by default.
-  package var maximumBytes = 1 << 20
+  var maximumBytes = 1 << 20
   /// The depth of nested collections, with aliases resolved; 64 by default.
-  package var maximumDepth = 64
+  var maximumDepth = 64
   /// The number of nodes with aliases resolved, so that aliases that repeatedly double themselves are rejected; 100,000 by default.
-  package var maximumNodes = 100_000
+  var maximumNodes = 100_000
   /// The number of anchors; 1,000 by default, since libyaml's time grows with their square.
-  package var maximumAnchors = 1_000
-
-  /// Creates the default limits.
-  package init() {}
+  var maximumAnchors = 1_000
 }

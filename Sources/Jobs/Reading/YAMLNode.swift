@@ -1,44 +1,44 @@
 /// A value of a YAML document with its location.
 ///
 /// An alias is replaced by its node, with the location of that.
-package struct YAMLNode: Sendable {
+struct YAMLNode: Sendable {
   /// The content of a node.
-  package enum Content: Sendable {
+  enum Content: Sendable {
     case scalar(YAMLScalar)
     case sequence([YAMLNode])
     case mapping(YAMLMapping)
   }
 
-  package var content: Content
+  var content: Content
   /// The explicit tag, such as `tag:yaml.org,2002:int`; nil if there is none, or that of the node's kind.
-  package var tag: String?
+  var tag: String?
   /// Its location.
-  package var location: YAMLLocation
+  var location: YAMLLocation
 
   /// Creates a node at a location.
-  package init(_ content: Content, tag: String? = nil, location: YAMLLocation) {
+  init(_ content: Content, tag: String? = nil, location: YAMLLocation) {
     self.content = content
     self.tag = tag
     self.location = location
   }
 
   /// The scalar; nil for other kinds.
-  package var scalar: YAMLScalar? {
+  var scalar: YAMLScalar? {
     if case .scalar(let scalar) = content { scalar } else { nil }
   }
 
   /// The items; nil if it isn't a sequence.
-  package var sequence: [YAMLNode]? {
+  var sequence: [YAMLNode]? {
     if case .sequence(let items) = content { items } else { nil }
   }
 
   /// The mapping; nil for other kinds.
-  package var mapping: YAMLMapping? {
+  var mapping: YAMLMapping? {
     if case .mapping(let mapping) = content { mapping } else { nil }
   }
 
   /// Whether both have the same content: scalars are compared by their text, mappings in any order; style, tags and locations are ignored.
-  package func hasSameContent(as other: YAMLNode) -> Bool {
+  func hasSameContent(as other: YAMLNode) -> Bool {
     switch (content, other.content) {
     case (.scalar(let left), .scalar(let right)):
       return left.text == right.text
@@ -55,49 +55,43 @@ package struct YAMLNode: Sendable {
 }
 
 /// A scalar's text and how it was written.
-package struct YAMLScalar: Sendable, Hashable {
+struct YAMLScalar: Sendable, Hashable {
   /// The text, with escapes and folding resolved.
-  package var text: String
+  var text: String
   /// Whether it was written without quotes and not as a block, so that `5` may be a number and `~` null.
-  package var isPlain: Bool
+  var isPlain: Bool
 
   /// Creates a scalar with that text.
-  package init(_ text: String, isPlain: Bool) {
+  init(_ text: String, isPlain: Bool) {
     self.text = text
     self.isPlain = isPlain
   }
 
   /// Whether it means no value: empty, `~` or `null`, without quotes (YAML 1.1, the null type).
-  package var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
+  var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
 }
 
 /// The pairs of a mapping in the order of the text, including duplicates.
-package struct YAMLMapping: Sendable {
+struct YAMLMapping: Sendable {
   /// A key and its value.
-  package struct Pair: Sendable {
+  struct Pair: Sendable {
     /// The key, which may be any node.
-    package var key: YAMLNode
+    var key: YAMLNode
     /// The value.
-    package var value: YAMLNode
-
-    /// Creates a pair.
-    package init(key: YAMLNode, value: YAMLNode) {
-      self.key = key
-      self.value = value
-    }
+    var value: YAMLNode
   }
 
   /// Keys and values in order.
-  package var pairs: [Pair]
+  var pairs: [Pair]
 
   /// Creates a mapping from pairs.
-  package init(_ pairs: [Pair]) { self.pairs = pairs }
+  init(_ pairs: [Pair]) { self.pairs = pairs }
 
   /// The value of the first pair with that text as key.
-  package subscript(key: String) -> YAMLNode? { pairs.first { $0.key.scalar?.text == key }?.value }
+  subscript(key: String) -> YAMLNode? { pairs.first { $0.key.scalar?.text == key }?.value }
 
   /// Every repeated key of this mapping, with the first key of that name.
-  package var duplicateKeys: [(first: YAMLNode, again: YAMLNode)] {
+  var duplicateKeys: [(first: YAMLNode, again: YAMLNode)] {
     var firsts: [String: YAMLNode] = [:]
     var duplicates: [(first: YAMLNode, again: YAMLNode)] = []
     for pair in pairs {
