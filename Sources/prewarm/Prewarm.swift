@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import ImageCaching
 import Base
 import Reports
 import Jobs
@@ -49,6 +50,9 @@ import Jobs
     } catch let failure as CommandError {
       Note.error(failure.description)
       Glibc.exit(failure.status.rawValue)
+    } catch let error as CacheError {
+      Note.error(error.jobSentence)
+      Glibc.exit(ExitStatus.couldNotFinish.rawValue)
     } catch let status as ExitCode {
       Glibc.exit(status.rawValue)
     } catch {

@@ -30,11 +30,7 @@ struct BlacklistCommand: ParsableCommand {
 
     func run() throws {
       let cache = try options.open(.readOnly).cache
-      var last: BlacklistRecord?
-      while true {
-        let page = try withCacheErrors { () throws(CacheError) in try cache.blacklist(after: last, limit: 1000) }
-        guard let end = page.last else { return }
-        last = end
+      try forEachPage({ try cache.blacklist(after: $0, limit: 1000) }) { page in
         for record in page {
           if options.json { try printJSON(record.json) } else { try printData(Self.line(record)) }
         }
@@ -69,11 +65,10 @@ struct BlacklistCommand: ParsableCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      try removeEach(urls, options, missing: "not on the blacklist") { cache, identities throws(CacheError) in
-        try identities.map { identities throws(CacheError) in
-          var isRemoved = false
-          for identity in identities where try cache.removeFromBlacklist(identity: identity) { isRemoved = true }
-          return Removed(isRemoved: isRemoved)
+      try removeEach(urls, options, missing: "not on the blacklist") { cache, identities in
+        try identities.map { identities in
+          let removed = try identities.map { try cache.removeFromBlacklist(identity: $0) }
+          return Removed(isRemoved: removed.contains(true))
         }
       }
     }
@@ -94,7 +89,7 @@ struct BlacklistCommand: ParsableCommand {
 
     func run() throws {
       let cache = try options.open(.readWrite).cache
-      let count = try withCacheErrors { () throws(CacheError) in try cache.clearBlacklist() }
+      let count = try cache.clearBlacklist()
       if options.json { return try printJSON(["removed": count]) }
       try printData("\(counted(UInt64(count), "URL")) removed from the blacklist\n")
     }

@@ -24,7 +24,7 @@ extension CacheCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      try removeEach(urls, options, missing: "not in the cache") { cache, identities throws(CacheError) in
+      try removeEach(urls, options, missing: "not in the cache") { cache, identities in
         let transformed = try cache.transformedEntries(of: Set(identities.joined()))
         return try cache.write { writer throws(CacheError) in
           var removed: [Removed] = []
@@ -73,14 +73,11 @@ extension CacheCommand {
     var trimTo: String?
 
     func run() throws {
-      let rules = [
+      let overrides = JobOverride.options([
         ("--max-age", "cache.max-age", maxAge), ("--max-size", "cache.max-size", maxSize), ("--trim-to", "cache.trim-to", trimTo),
-      ]
-      let overrides = rules.compactMap { option, key, value in
-        value.map { JobOverride(path: key, value: $0, origin: option) }
-      }
+      ])
       let cache = try options.open(.readWrite, overrides).cache
-      let (removed, left) = try withCacheErrors { () throws(CacheError) in (try cache.trim(), try cache.totals()) }
+      let (removed, left) = (try cache.trim(), try cache.totals())
       if options.json {
         return try printJSON([
           "expired_entries": removed.expired,
@@ -118,7 +115,7 @@ extension CacheCommand {
 
     func run() throws {
       let cache = try options.open(.readWrite).cache
-      let before = try withCacheErrors { () throws(CacheError) in try cache.clear() }
+      let before = try cache.clear()
       removeListCopies(of: cache)
       if options.json { return try printJSON(["removed_entries": before.entries, "removed_bytes": before.bodyBytes]) }
       try printData(
@@ -155,11 +152,11 @@ func removeEach(
   _ urls: [String],
   _ options: CacheOptions,
   missing: String,
-  _ remove: (ImageCache, [[[UInt8]]]) throws(CacheError) -> [Removed]
+  _ remove: (ImageCache, [[[UInt8]]]) throws -> [Removed]
 ) throws {
   let opened = try options.open(.readWrite)
   let identities = try urls.map { try opened.identities(of: $0) }
-  let removed = try withCacheErrors { () throws(CacheError) in try remove(opened.cache, identities) }
+  let removed = try remove(opened.cache, identities)
   for (url, removed) in zip(urls, removed) {
     if options.json {
       try printJSON(["url": shown(url), "removed": removed.isAny, "transformed": removed.transformed])

@@ -54,22 +54,18 @@ struct CacheOptions: ParsableArguments {
     isMade: Bool = false
   ) throws -> OpenedCache {
     let loaded = try load(further)
-    return try withCacheErrors { () throws(CacheError) in
-      if access == .readWrite, !isMade { _ = try loaded.openCache(access: .readOnly) }
-      return OpenedCache(cache: try loaded.openCache(access: access), job: loaded)
-    }
+    if access == .readWrite, !isMade { _ = try loaded.openCache(access: .readOnly) }
+    return OpenedCache(cache: try loaded.openCache(access: access), job: loaded)
   }
 
   /// Opens the cache for reading; returns nil for a missing one, and the job.
   func openIfThere() throws -> (cache: ImageCache?, job: Job) {
     let loaded = try load([])
-    return try withCacheErrors { () throws(CacheError) in
-      do throws(CacheError) {
-        return (try loaded.openCache(access: .readOnly), loaded)
-      } catch {
-        if case .missing = error { return (nil, loaded) }
-        throw error
-      }
+    do throws(CacheError) {
+      return (try loaded.openCache(access: .readOnly), loaded)
+    } catch {
+      if case .missing = error { return (nil, loaded) }
+      throw error
     }
   }
 
@@ -77,7 +73,7 @@ struct CacheOptions: ParsableArguments {
   func choices() throws -> (job: Job, namespaces: [String])? {
     guard namespace == nil, job == nil else { return nil }
     let loaded = try load([])
-    let names = try withCacheErrors { () throws(CacheError) in try ImageCache.namespaces(in: loaded.cache.disk.directory) }
+    let names = try ImageCache.namespaces(in: loaded.cache.disk.directory)
     return names.isEmpty || names == [loaded.cache.disk.namespace] ? nil : (loaded, names)
   }
 
@@ -95,8 +91,7 @@ struct CacheOptions: ParsableArguments {
         try JobFile.make(name: "cache", manifests: [], overrides: overrides, environment: environment)
       }
     } catch {
-      writeToStandardError(error.formatted(color: false))
-      throw ExitCode(ExitStatus.misused.rawValue)
+      throw JobLoading.failure(error, Display(color: .never))
     }
   }
 }
@@ -116,11 +111,11 @@ struct OpenedCache {
   }
 }
 
-/// Calls `body`; a cache error ends the command.
-func withCacheErrors<Result>(_ body: () throws(CacheError) -> Result) throws -> Result {
-  do throws(CacheError) {
-    return try body()
-  } catch {
-    throw CommandError(.couldNotFinish, error.jobSentence)
+/// Calls `body` with all records of a cache in pages, each of which follows the record that `page` gets.
+func forEachPage<Record>(_ page: (Record?) throws -> [Record], _ body: ([Record]) throws -> Void) rethrows {
+  var records = try page(nil)
+  while let last = records.last {
+    try body(records)
+    records = try page(last)
   }
 }

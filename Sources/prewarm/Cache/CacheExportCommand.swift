@@ -170,17 +170,14 @@ extension CacheCommand {
 
     private func exportCache(_ cache: ImageCache) throws -> Outcome {
       var map = ExportMap()
-      let names = try pattern()
-      let result = try withCacheErrors { () throws(CacheError) in
-        try cache.export(
-          to: to,
-          layout: exportLayout,
-          names: names,
-          images: transformed ? .transformed : .original,
-          onEntry: { report($0, &map) },
-          removesOthers: { delete && $0.exported > 0 }
-        )
-      }
+      let result = try cache.export(
+        to: to,
+        layout: exportLayout,
+        names: try pattern(),
+        images: transformed ? .transformed : .original,
+        onEntry: { report($0, &map) },
+        removesOthers: { delete && $0.exported > 0 }
+      )
       return Outcome(result: result, map: map)
     }
 
@@ -189,27 +186,23 @@ extension CacheCommand {
         throw CommandError(.misused, "--transformed: job \(opened.job.name) has no transform; leave out --transformed or --job")
       }
       let images: ManifestImages
-      let manager: ImageManager
       do {
         images = try ManifestImages(stored: opened.job, in: opened.cache)
-        manager = try ImageManager(ImageManager.Configuration())
       } catch {
         throw CommandError(.couldNotFinish, "\(error)")
       }
+      let manager = try makeManager()
       defer { manager.shutDown() }
       var map = ExportMap()
-      let names = try pattern()
-      let result = try withCacheErrors { () throws(CacheError) in
-        try images.fetching(with: manager) { () throws(CacheError) in
-          try opened.cache.export(
-            images,
-            to: to,
-            layout: exportLayout,
-            names: names,
-            onEntry: { report($0, &map) },
-            removesOthers: { delete && $0.exported > 0 && images.failure == nil }
-          )
-        }
+      let result = try images.fetching(with: manager) {
+        try opened.cache.export(
+          images,
+          to: to,
+          layout: exportLayout,
+          names: try pattern(),
+          onEntry: { report($0, &map) },
+          removesOthers: { delete && $0.exported > 0 && images.failure == nil }
+        )
       }
       for warning in images.warnings { Note.plain(warning) }
       if images.invalidLines > 0 {

@@ -52,17 +52,14 @@ extension CacheCommand {
       var target = try options.open(.readWrite, isMade: true)
       if !urls.isEmpty { target.job.manifests = urls.map { Job.Manifest(named: $0) } }
       let sources = try others.map { path in
-        try withCacheErrors { () throws(CacheError) in
-          try ReadOnlyCache(opening: path, namespace: source.fromNamespace ?? target.cache.configuration.namespace)
-        }
+        try ReadOnlyCache(opening: path, namespace: source.fromNamespace ?? target.cache.configuration.namespace)
       }
       try check(sources, target.job)
       var isAllTaken = true
       for (path, source) in zip(others, sources) {
         let result =
           switch source.store {
-          case .cache(let other):
-            try withCacheErrors { () throws(CacheError) in try target.cache.importEntries(from: other, onEntry: report) }
+          case .cache(let other): try target.cache.importEntries(from: other, onEntry: report)
           case .folder(let folder): try flatImport(folder, into: target)
           }
         try show(result, of: path)
@@ -92,9 +89,7 @@ extension CacheCommand {
         throw CommandError(.couldNotFinish, "\(error)")
       }
       let probe = ImageFileProbe()
-      let result = try withCacheErrors { () throws(CacheError) in
-        try target.cache.importFlat(folder, images: images, onEntry: report) { bytes in try probe.prove(bytes) }
-      }
+      let result = try target.cache.importFlat(folder, images: images, onEntry: report) { bytes in try probe.prove(bytes) }
       if let failure = images.failure { throw CommandError(.couldNotFinish, "\(failure)") }
       if images.invalidLines > 0 {
         Note.plain("skipped \(counted(UInt64(images.invalidLines), "line")) of the lists: not a URL")

@@ -23,7 +23,7 @@ extension CacheCommand {
 
     func run() throws {
       guard let (job, names) = try options.choices() else {
-        let figures = try Figures(try options.open(.readOnly).cache)
+        let figures = try Figures(of: try options.open(.readOnly).cache)
         return try options.json ? printJSON(try figures.json()) : printData(try figures.text())
       }
       if !options.json { try printData("cache      \(escapedForTerminal(job.cache.disk.directory))\n\n\(Figures.columnNames)\n") }
@@ -32,7 +32,7 @@ extension CacheCommand {
         var job = job
         job.cache.disk.namespace = name
         do {
-          let figures = try Figures(reading: try job.openCache(access: .readOnly))
+          let figures = try Figures(of: try job.openCache(access: .readOnly))
           try options.json ? printJSON(try figures.json()) : printData("\(figures.row)\n")
         } catch let error as CacheError {
           Note.error(error.jobSentence)
@@ -80,11 +80,7 @@ extension CacheCommand {
       static let columnNames =
         "namespace".padded(to: 20) + ["entries", "bodies", "on disk", "blacklist"].map { $0.rightAligned(to: 12) }.joined()
 
-      init(_ cache: ImageCache) throws {
-        self = try withCacheErrors { () throws(CacheError) in try Figures(reading: cache) }
-      }
-
-      init(reading cache: ImageCache) throws(CacheError) {
+      init(of cache: ImageCache) throws(CacheError) {
         self.cache = cache
         totals = try cache.totals()
         diskBytes = try cache.diskBytes()
@@ -126,17 +122,12 @@ extension CacheCommand {
 
       /// Reads all records, since each image may have a lifetime of its own.
       private func freshness() throws -> Freshness {
-        try withCacheErrors { () throws(CacheError) in
-          var freshness = Freshness()
-          let now = TimeSource.system.wall()
-          var last: EntryRecord?
-          while true {
-            let page = try cache.entries(after: last, limit: 1000)
-            guard let end = page.last else { return freshness }
-            for record in page { freshness.add(record, now: now) }
-            last = end
-          }
+        var freshness = Freshness()
+        let now = TimeSource.system.wall()
+        try forEachPage({ try cache.entries(after: $0, limit: 1000) }) { page in
+          for record in page { freshness.add(record, now: now) }
         }
+        return freshness
       }
 
       var row: String {
@@ -164,11 +155,7 @@ extension CacheCommand {
 
     func run() throws {
       let cache = try options.open(.readOnly).cache
-      var last: EntryRecord?
-      while true {
-        let page = try withCacheErrors { () throws(CacheError) in try cache.entries(after: last, limit: 1000) }
-        guard let end = page.last else { return }
-        last = end
+      try forEachPage({ try cache.entries(after: $0, limit: 1000) }) { page in
         if options.json {
           for record in page { try printJSON(record.json) }
         } else {
@@ -218,17 +205,13 @@ extension CacheCommand {
 
     /// The record of an identity, and its body unless `--json` is given; nil if it isn't cached.
     private func find(_ identity: [UInt8], in cache: ImageCache) throws -> (EntryRecord, CachedBody?)? {
-      try withCacheErrors { () throws(CacheError) -> (EntryRecord, CachedBody?)? in
-        guard let record = try cache.entry(identity: identity) else { return nil }
-        return (record, options.json ? nil : try cache.body(of: record.key, identity: identity, as: record.head))
-      }
+      guard let record = try cache.entry(identity: identity) else { return nil }
+      return (record, options.json ? nil : try cache.body(of: record.key, identity: identity, as: record.head))
     }
 
     /// The error for an image that isn't cached; it names the resized copies that are.
     private func missing(_ originals: [[UInt8]], isAsItCame: Bool, in cache: ImageCache) throws -> CommandError {
-      let transformed = try withCacheErrors { () throws(CacheError) in
-        try cache.transformedEntries(of: Set(originals)).values.flatMap(\.self)
-      }
+      let transformed = try cache.transformedEntries(of: Set(originals)).values.flatMap(\.self)
       let names = Set(transformed.compactMap(\.transformKey)).map { String(decoding: $0, as: UTF8.self) }.sorted()
       var sentence = "not in the cache\(isAsItCame ? "" : " as this job resizes it"): \(named(url))"
       if !names.isEmpty {

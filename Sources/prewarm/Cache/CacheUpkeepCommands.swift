@@ -24,10 +24,8 @@ extension CacheCommand {
 
     func run() throws {
       let cache = try options.open(keep ? .readOnly : .readWrite).cache
-      let result = try withCacheErrors { () throws(CacheError) in
-        try cache.verify(repair: !keep) { record, damage in
-          Note.error("damaged: \(String(decoding: record.shownURL, as: UTF8.self)) (\(damage.phrase))")
-        }
+      let result = try cache.verify(repair: !keep) { record, damage in
+        Note.error("damaged: \(String(decoding: record.shownURL, as: UTF8.self)) (\(damage.phrase))")
       }
       if options.json {
         try printJSON([
@@ -74,11 +72,9 @@ extension CacheCommand {
 
     func run() throws {
       let cache = try options.open(.readWrite).cache
-      let (before, after) = try withCacheErrors { () throws(CacheError) in
-        let before = try cache.diskBytes()
-        try cache.compact()
-        return (before, try cache.diskBytes())
-      }
+      let before = try cache.diskBytes()
+      try cache.compact()
+      let after = try cache.diskBytes()
       if options.json { return try printJSON(["disk_bytes_before": before, "disk_bytes": after]) }
       let freed = byteCount(Double(max(0, before - after)))
       try printData("\(freed) reclaimed, \(byteCount(Double(after))) on disk\n")

@@ -72,13 +72,9 @@ struct ExplainCommand: ParsableCommand {
   private func explain(_ ways: [EntryRequest], _ shard: ExplainedShard?, in cache: ImageCache?) throws -> [ExplainedWay] {
     let isOther = shard.map { !$0.isOwn } ?? false
     let expectations = isOther ? ways.map { _ in .otherShard } : try expectations(of: ways)
-    return try withCacheErrors { () throws(CacheError) in
-      let transformed = try cache?.transformedEntries(of: Set(ways.map(\.identity))) ?? [:]
-      var explained: [ExplainedWay] = []
-      for (way, expectation) in zip(ways, expectations) {
-        explained.append(try ExplainedWay(way, expectation, url: shown(url), in: cache, transformed: transformed))
-      }
-      return explained
+    let transformed = try cache?.transformedEntries(of: Set(ways.map(\.identity))) ?? [:]
+    return try zip(ways, expectations).map { way, expectation in
+      try ExplainedWay(way, expectation, url: shown(url), in: cache, transformed: transformed)
     }
   }
 
@@ -96,12 +92,7 @@ struct ExplainCommand: ParsableCommand {
 
   /// What a run would do now with each way, found by a dry run.
   private func expectations(of ways: [EntryRequest]) throws -> [ExplainedWay.Expectation] {
-    let manager: ImageManager
-    do {
-      manager = try ImageManager(ImageManager.Configuration())
-    } catch {
-      throw CommandError(.couldNotFinish, "\(error)")
-    }
+    let manager = try makeManager()
     defer { manager.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: RunControl())
     let manifests = ways.first.map { lists(of: $0.job) } ?? []

@@ -285,7 +285,7 @@ struct SettingOptions<Scope: SettingScope>: ParsableArguments {
 
 extension JobOverride {
   /// The overrides of the options that are given.
-  fileprivate static func options(_ all: [(option: String, key: String, value: String?)]) -> [JobOverride] {
+  static func options(_ all: [(option: String, key: String, value: String?)]) -> [JobOverride] {
     all.compactMap { option, key, value in value.map { JobOverride(path: key, value: $0, origin: option) } }
   }
 }
