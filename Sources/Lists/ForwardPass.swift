@@ -4,13 +4,8 @@ import Base
 ///
 /// Open files form a stack: a manifest, and above it the sitemaps named by indexes. Each sitemap is read when its index
 /// names it.
-final class ForwardPass {
-  enum Step {
-    case row(Row, file: Int)
-    case nothingYet
-    case wouldBlock
-    case end
-  }
+final class ForwardPass: RowSource {
+  static let areNew = true
 
   let manifests: [Manifest]
   /// The files of the manifests, followed by those that indexes have named so far.
@@ -124,8 +119,8 @@ final class ForwardPass {
     return false
   }
 
-  /// Returns the next row, valid until the next step. Throws at the end if a manifest failed, after all rows of the others.
-  func next() throws(ManifestError) -> Step {
+  /// Throws at the end if a manifest failed, after all rows of the others.
+  func next() throws(ManifestError) -> RowSourceStep {
     for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
         if isCrawling {
@@ -149,18 +144,16 @@ final class ForwardPass {
     return .nothingYet
   }
 
-  /// The rows of the last ``takeRun(maximum:)``, valid until the next step.
   private(set) var run: [PlainRow] = []
 
-  /// Takes the next rows of one file while they are plain, and returns the index of the file; nil if ``next()`` must be
-  /// called.
-  func takeRun(maximum: Int) -> Int? {
+  func takeRun(maximum: Int) -> (file: Int, priority: LoadPriority)? {
     guard let open = stack.last, !open.hasEnded, open.children.isEmpty else { return nil }
-    let maximum = min(maximum, goodEntriesLeft[files[open.file].manifest] ?? maximum)
+    let manifest = files[open.file].manifest
+    let maximum = min(maximum, goodEntriesLeft[manifest] ?? maximum)
     run.removeAll(keepingCapacity: true)
     if maximum > 0 { open.rows.takePlainRows(into: &run, maximum: maximum) }
     progress.countEntries(run.count)
-    return run.isEmpty ? nil : open.file
+    return run.isEmpty ? nil : (open.file, manifests[manifest].priority)
   }
 
   /// Whether the manifest of that file has a limit.
@@ -185,7 +178,7 @@ final class ForwardPass {
 /// Rows.
 extension ForwardPass {
   /// Returns the next row of `open`; nil if something else comes first.
-  private func readStep(_ open: OpenManifest) -> Step? {
+  private func readStep(_ open: OpenManifest) -> RowSourceStep? {
     do throws(ManifestError) {
       guard try open.rows.readHeader() else { return wait(for: open.input?.descriptor) }
     } catch {
@@ -196,7 +189,7 @@ extension ForwardPass {
     case .row(let row):
       if open.listsPages, row.problem == nil, !crawl.isNew(listedImage: row.url, of: files[open.file]) { return nil }
       progress.countEntries()
-      return .row(row, file: row.file ?? open.file)
+      return .row(row, file: row.file ?? open.file, nil)
     case .child(let written, let line, .sitemap): add(written, line: line, of: open)
     case .child(let url, _, let kind): add(url, kind, of: open)
     case .page(let written, let line): addPage(written, line: line, of: open)
@@ -207,7 +200,7 @@ extension ForwardPass {
     return nil
   }
 
-  private func wait(for descriptor: Int32?) -> Step {
+  private func wait(for descriptor: Int32?) -> RowSourceStep {
     waitDescriptor = descriptor
     return .wouldBlock
   }
@@ -366,7 +359,7 @@ extension ForwardPass {
     if let warning = lost.add(error), !isFirst { warnings.append(warning) }
   }
 
-  private func end() throws(ManifestError) -> Step {
+  private func end() throws(ManifestError) -> RowSourceStep {
     if let warning = lostPages.rest { warnings.append(warning) }
     lostPages = LostPages()
     if let error = lost.error { throw error }

@@ -37,9 +37,18 @@ package final class ManifestReader {
       filtered += other.filtered
       invalid += other.invalid
     }
+
+    mutating func add(_ state: BatchEntry.State) {
+      read += 1
+      switch state {
+      case .good: break
+      case .filtered: filtered += 1
+      case .invalid: invalid += 1
+      }
+    }
   }
 
-  enum Phase {
+  private enum Phase {
     case preparing
     case streaming
     case spooling(EntrySpool)
@@ -47,8 +56,8 @@ package final class ManifestReader {
     case ended
   }
 
-  /// The maximum number of rows that are spooled before the caller gets a turn.
-  private static let spoolingSliceRows = 65_536
+  /// The maximum number of rows that are read before the caller gets a turn, whether or not any of them is returned.
+  private static let sliceRows = 65_536
 
   /// The names of the manifests in reports; each file of a pattern counts as one.
   ///
@@ -57,15 +66,14 @@ package final class ManifestReader {
   /// The counts so far, by the index of the manifest.
   package private(set) var counts: [Counts]
 
-  let pass: ForwardPass
+  private let pass: ForwardPass
   private let order: EntryOrder
   private let spoolDirectory: String
-  let assembler: EntryAssembler
-  /// The rows that are returned; nil means all.
-  var own: ShardFilter?
-  var phase = Phase.preparing
+  private let assembler: EntryAssembler
+  private var filter: ShardFilter
+  private var phase = Phase.preparing
   private var failure: ManifestError?
-  private var scratch = EntryBatch()
+  private var hasReadAll = false
 
   /// Opens all manifests, so that an unreadable one throws before anything is fetched.
   ///
@@ -91,7 +99,7 @@ package final class ManifestReader {
     self.order = order
     self.spoolDirectory = spoolDirectory
     assembler = EntryAssembler(manifests)
-    own = shard.map(ShardFilter.init)
+    filter = ShardFilter(shard)
     manifestNames = pass.files.map(\.name)
     counts = Array(repeating: Counts(), count: manifestNames.count)
   }
@@ -107,10 +115,9 @@ package final class ManifestReader {
     do throws(ManifestError) {
       switch phase {
       case .preparing: return prepare()
-      case .streaming where own != nil: return try streamOwn(into: &batch, maximum: maximum)
-      case .streaming: return try stream(into: &batch, maximum: maximum)
-      case .spooling(let spool): return try fill(spool)
-      case .spooled(let rows, _): return try read(rows, into: &batch, maximum: maximum)
+      case .streaming: return try end(of: move(pass, to: nil, &batch, maximum: maximum))
+      case .spooling(let spool): return try fill(spool, &batch)
+      case .spooled(let rows, _): return try end(of: move(rows, to: nil, &batch, maximum: maximum))
       case .ended: return .end
       }
     } catch {
@@ -131,16 +138,16 @@ package final class ManifestReader {
     switch phase {
     case .spooled(_, let count): count
     case .ended: counts.reduce(0) { $0 + $1.read }
-    case .preparing, .streaming, .spooling: pass.expectedEntries.map { own?.expected(of: $0) ?? $0 }
+    case .preparing, .streaming, .spooling: pass.expectedEntries.map { filter.expected(of: $0) }
     }
   }
 
   /// Whether any entry so far belongs to another shard and passes `include` and `exclude`; bad lines count.
-  package var othersHaveEntries: Bool { own?.othersHaveEntries ?? false }
+  package var othersHaveEntries: Bool { filter.othersHaveEntries }
 
   /// Shows whether other shards have read the same lists; nil without a shard, and until all manifests were read to
   /// their end.
-  package var listFingerprint: ListFingerprint? { own.flatMap { $0.hasReadAll ? $0.list : nil } }
+  package var listFingerprint: ListFingerprint? { filter.isDivided && hasReadAll ? filter.list : nil }
 
   /// Warnings so far, such as malformed lines of a log: one sentence each, with the manifest's name.
   package var warnings: [String] { pass.warnings }
@@ -174,100 +181,22 @@ package final class ManifestReader {
     return .more
   }
 
-  private func stream(into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
-    let end = batch.entries.count + maximum
-    while batch.entries.count < end {
-      if let file = pass.takeRun(maximum: end - batch.entries.count) {
-        let run = appendRun(pass.run, priority: pass.manifests[pass.files[file].manifest].priority, file: file, to: &batch)
-        pass.countGoodEntries(run.read - run.filtered - run.invalid, file: file)
-        continue
-      }
-      switch try pass.next() {
-      case .row(var row, let file):
-        let priority = assembler.priority(of: &row, manifest: pass.files[file].manifest)
-        let state = append(row, priority: priority, file: file, to: &batch)
-        if state == .good { pass.countGoodEntries(file: file) }
-        count(state, file: file)
-      case .nothingYet: return .more
-      case .wouldBlock: return .waiting
-      case .end:
-        phase = .ended
-        return .end
-      }
-    }
-    return .more
+  /// Ends reading after the last row; an error of the first pass follows the rows of a spool.
+  private func end(of status: Status) throws(ManifestError) -> Status {
+    guard status == .end else { return status }
+    phase = .ended
+    if let failure { throw failure }
+    return .end
   }
 
-  private func fill(_ spool: EntrySpool) throws(ManifestError) -> Status {
+  /// Reads all lists into a spool; after an error, good entries are returned first.
+  private func fill(_ spool: EntrySpool, _ batch: inout EntryBatch) throws(ManifestError) -> Status {
     do throws(ManifestError) {
-      if own != nil {
-        let status = try fillOwn(spool)
-        guard status == .end else { return status }
-        try startReading(spool)
-        return .more
-      }
-      let end = spool.count + Self.spoolingSliceRows
-      while spool.count < end {
-        if let file = pass.takeRun(maximum: end - spool.count) {
-          try keepRun(file: file, in: spool)
-          continue
-        }
-        switch try pass.next() {
-        case .row(let row, let file): try keep(row, file: file, in: spool)
-        case .nothingYet: return .more
-        case .wouldBlock: return .waiting
-        case .end:
-          try startReading(spool)
-          return .more
-        }
-      }
-      return .more
+      let status = try move(pass, to: spool, &batch, maximum: .max)
+      if status != .end { return status }
     } catch {
-      // Good entries are returned first.
       failure = error
-      try startReading(spool)
-      return .more
     }
-  }
-
-  private func keep(_ row: Row, file: Int, in spool: EntrySpool) throws(ManifestError) {
-    var row = row
-    let priority = assembler.priority(of: &row, manifest: pass.files[file].manifest)
-    if pass.hasLimit(file: file) {
-      scratch.removeAll()
-      if append(row, priority: priority, file: file, to: &scratch) == .good {
-        pass.countGoodEntries(file: file)
-      }
-    }
-    try keep(row, priority: priority, file: file, in: spool)
-  }
-
-  func keep(_ row: Row, priority: LoadPriority, file: Int, in spool: EntrySpool) throws(ManifestError) {
-    do throws(InputError) {
-      try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
-    } catch {
-      throw error.error(in: pass.files[file].name)
-    }
-  }
-
-  private func keepRun(file: Int, in spool: EntrySpool) throws(ManifestError) {
-    if pass.hasLimit(file: file) {
-      for row in pass.run { try keep(row.row, file: file, in: spool) }
-      return
-    }
-    try keep(pass.run, file: file, in: spool)
-  }
-
-  func keep(_ run: [PlainRow], file: Int, in spool: EntrySpool) throws(ManifestError) {
-    do throws(InputError) {
-      let priority = pass.manifests[pass.files[file].manifest].priority
-      try spool.append(run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
-    } catch {
-      throw error.error(in: pass.files[file].name)
-    }
-  }
-
-  private func startReading(_ spool: EntrySpool) throws(ManifestError) {
     do throws(InputError) {
       try spool.finish()
     } catch {
@@ -277,46 +206,115 @@ package final class ManifestReader {
       pass.pages(file: $0, using: $1)
     }
     phase = .spooled(rows, count: spool.count)
+    return .more
   }
 
-  private func read(_ rows: SpooledRows, into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
-    let end = batch.entries.count + maximum
-    while batch.entries.count < end {
-      if let (file, priority) = rows.takeRun(maximum: end - batch.entries.count) {
-        appendRun(rows.run, priority: priority, file: file, to: &batch)
+  /// Moves rows, of the lists themselves or of a spool, into a spool or the batch, which gets at most `maximum`.
+  private func move<Rows: RowSource>(
+    _ rows: Rows,
+    to spool: EntrySpool?,
+    _ batch: inout EntryBatch,
+    maximum: Int
+  ) throws(ManifestError) -> Status {
+    let end = spool == nil ? batch.entries.count + maximum : .max
+    var rowsLeft = Self.sliceRows
+    while rowsLeft > 0, batch.entries.count < end {
+      if let (file, priority) = rows.takeRun(maximum: min(end - batch.entries.count, rowsLeft)) {
+        rowsLeft -= rows.run.count
+        try accept(rows.run, priority, file, isNew: Rows.areNew, to: spool, &batch)
         continue
       }
-      guard let (row, file, priority) = try rows.next() else {
-        phase = .ended
-        if let failure { throw failure }
+      switch try rows.next() {
+      case .row(var row, let file, let priority):
+        rowsLeft -= 1
+        let priority = priority ?? assembler.priority(of: &row, manifest: pass.files[file].manifest)
+        try accept(row, priority, file, isNew: Rows.areNew, to: spool, &batch)
+      case .nothingYet: return .more
+      case .wouldBlock: return .waiting
+      case .end:
+        if Rows.areNew { hasReadAll = true }
         return .end
       }
-      count(append(row, priority: priority, file: file, to: &batch), file: file)
     }
     return .more
   }
 
-  @discardableResult
-  func appendRun(_ run: [PlainRow], priority: LoadPriority, file: Int, to batch: inout EntryBatch) -> Counts {
-    let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
-    let run = assembler.append(run, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
-    addNames()
-    counts[file].add(run)
-    return run
-  }
-
-  func append(_ row: Row, priority: LoadPriority, file: Int, to batch: inout EntryBatch) -> BatchEntry.State {
-    let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
-    return assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
-  }
-
-  func count(_ state: BatchEntry.State, file: Int) {
-    addNames()
-    counts[file].read += 1
-    switch state {
-    case .good: break
-    case .filtered: counts[file].filtered += 1
-    case .invalid: counts[file].invalid += 1
+  /// Accepts plain rows of a file, all at once if nothing depends on a single one.
+  private func accept(
+    _ run: [PlainRow],
+    _ priority: LoadPriority,
+    _ file: Int,
+    isNew: Bool,
+    to spool: EntrySpool?,
+    _ batch: inout EntryBatch
+  ) throws(ManifestError) {
+    if isNew, filter.isDivided || spool != nil && pass.hasLimit(file: file) {
+      for row in run { try accept(row.row, priority, file, isNew: true, to: spool, &batch) }
+      return
+    }
+    guard let spool else {
+      let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
+      let added = assembler.append(run, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
+      addNames()
+      counts[file].add(added)
+      if isNew { pass.countGoodEntries(added.read - added.filtered - added.invalid, file: file) }
+      return
+    }
+    do throws(InputError) {
+      try spool.append(run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
+    } catch {
+      throw error.error(in: pass.files[file].name)
     }
   }
+
+  /// Counts a new row towards the limit of its manifest, drops it if it belongs to another shard, and else gives it out.
+  private func accept(
+    _ row: Row,
+    _ priority: LoadPriority,
+    _ file: Int,
+    isNew: Bool,
+    to spool: EntrySpool?,
+    _ batch: inout EntryBatch
+  ) throws(ManifestError) {
+    let isJudged = isNew && (filter.isDivided || spool != nil && pass.hasLimit(file: file))
+    if isJudged {
+      let (state, isOwn) = filter.judge(row, file, pass.files[file], assembler)
+      if state == .good { pass.countGoodEntries(file: file) }
+      if !isOwn { return }
+    }
+    guard let spool else {
+      let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
+      let state = assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
+      addNames()
+      counts[file].add(state)
+      if isNew, !isJudged, state == .good { pass.countGoodEntries(file: file) }
+      return
+    }
+    do throws(InputError) {
+      try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
+    } catch {
+      throw error.error(in: pass.files[file].name)
+    }
+  }
+}
+
+/// Where the reader gets rows from: the lists, or a spool that it has filled from them.
+protocol RowSource: AnyObject {
+  /// Whether rows haven't been counted yet, nor divided among shards.
+  static var areNew: Bool { get }
+  /// The rows of the last ``takeRun(maximum:)``, valid until the next step.
+  var run: [PlainRow] { get }
+  /// Takes the next rows of one file and priority while they are plain and in memory, and returns both; nil if ``next()`` must be
+  /// called.
+  func takeRun(maximum: Int) -> (file: Int, priority: LoadPriority)?
+  /// Returns the next row, valid until the next step.
+  func next() throws(ManifestError) -> RowSourceStep
+}
+
+enum RowSourceStep {
+  /// A row of a file; without a priority, the row itself decides.
+  case row(Row, file: Int, LoadPriority?)
+  case nothingYet
+  case wouldBlock
+  case end
 }

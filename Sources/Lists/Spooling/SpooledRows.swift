@@ -1,7 +1,9 @@
 import Base
 
 /// The rows of a spool, with their texts, in fetching order.
-final class SpooledRows {
+final class SpooledRows: RowSource {
+  static let areNew = false
+
   private let spool: EntrySpool
   private let files: [ManifestFile]
   private let versions: [FileVersion?]
@@ -11,7 +13,6 @@ final class SpooledRows {
   private let spoolWindow: TextWindow
   private let fileWindow: TextWindow
   private var openFile: (index: Int, input: InputDescriptor)?
-  /// The rows of the last ``takeRun(maximum:)``, valid until the next call.
   private(set) var run: [PlainRow] = []
 
   init(
@@ -30,21 +31,18 @@ final class SpooledRows {
     fileWindow = TextWindow(order: order)
   }
 
-  /// Returns the next row, valid until the next call, with the index of its file and its priority; nil at the end.
-  func next() throws(ManifestError) -> (row: Row, file: Int, priority: LoadPriority)? {
+  func next() throws(ManifestError) -> RowSourceStep {
     var name = files.first?.name ?? ""
     do throws(InputError) {
-      guard let record = try cursor.next() else { return nil }
+      guard let record = try cursor.next() else { return .end }
       let file = Int(record.file)
       name = files[file].name
-      return (try row(of: record), file, cursor.priority)
+      return .row(try row(of: record), file: file, cursor.priority)
     } catch {
       throw error.error(in: name)
     }
   }
 
-  /// Takes the next rows of one priority and file while they are plain and in memory, and returns the index of the file
-  /// and the priority; nil if ``next()`` must be called.
   func takeRun(maximum: Int) -> (file: Int, priority: LoadPriority)? {
     run.removeAll(keepingCapacity: true)
     guard let first = cursor.upcoming, first.isSpooled || openFile.map({ $0.index == Int(first.file) }) == true else {
