@@ -37,7 +37,7 @@ extension Job {
   }
 
   /// How loads use caches and transform images; a dry run makes no requests.
-  fileprivate func loadOptions(isDryRun: Bool) -> LoadOptions {
+  func loadOptions(isDryRun: Bool) -> LoadOptions {
     var layers = CacheLayerUse()
     if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
     var options = transformOptions
@@ -99,24 +99,5 @@ extension CacheMode {
     case .refresh: .refreshDryRun
     default: .dryRun
     }
-  }
-}
-
-extension LoadContext {
-  /// Creates the context of a job's loads; a dry run makes no requests, and skips those that it would make.
-  convenience init(
-    _ stores: JobStores,
-    coders: ImageCoderRegistry,
-    memory: ImageMemory?,
-    observer: (any ImageObserver)?,
-    startedAt: Timestamp,
-    isDryRun: Bool
-  ) {
-    var options = stores.job.loadOptions(isDryRun: isDryRun)
-    options.readOnly = stores.readOnlyCaches
-    options.memory = memory
-    options.coders = coders
-    options.observer = observer
-    self.init(cache: stores.cache, download: stores.job.downloadOptions, options: options, startedAt: startedAt)
   }
 }

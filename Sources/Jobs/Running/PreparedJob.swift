@@ -1,5 +1,5 @@
 import Glibc
-import ImageCaching
+package import ImageCaching
 import ImageCoding
 import ImageManaging
 package import Base
@@ -8,8 +8,11 @@ package import Reports
 
 /// A job with all its files open, so that errors are found before the first request.
 package final class PreparedJob {
-  /// The job with its caches.
-  let stores: JobStores
+  package let job: Job
+  /// The cache; nil if the job bypasses it, or a read-only run finds none.
+  let cache: ImageCache?
+  /// More caches to look in.
+  let readOnlyCaches: [ReadOnlyCache]
   let manifests: JobManifests
   let reports: JobReports
   private let lock: RunLock?
@@ -35,8 +38,16 @@ package final class PreparedJob {
     if let format = job.transform?.encoding.format, let error = ImageCoderRegistry.standard.encodingError(for: format) {
       throw .transformFormat(error.message)
     }
-    stores = try JobStores(job, isDryRun: isDryRun)
-    lock = stores.writableCache.flatMap { cache in
+    self.job = job
+    try job.request.tls.checkFiles()
+    do throws(CacheError) {
+      readOnlyCaches = try job.openReadOnlyCaches()
+      cache = try job.openCacheForRun(isDryRun: isDryRun)
+    } catch {
+      throw .cache(error)
+    }
+    let writableCache = Self.writable(cache)
+    lock = writableCache.flatMap { cache in
       RunLock(job, in: cache) { process in
         let other = process > 0 ? "process \(process)" : "another process"
         onWait("waiting for \(other), which runs the same lists over this cache")
@@ -45,10 +56,10 @@ package final class PreparedJob {
     let now = time.wall()
     manifests = try JobManifests(
       job,
-      spoolDirectory: stores.writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
+      spoolDirectory: writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
       makesRequests: job.cache.mode != .only,
       now: now,
-      cache: stores.writableCache
+      cache: writableCache
     )
     reports = try Self.reports(after: lock) { () throws(JobError) in
       try JobReports(job, options: reportOptions, isDryRun: isDryRun, isStopped: isStopped)
@@ -72,11 +83,16 @@ package final class PreparedJob {
     return try open()
   }
 
-  package var job: Job { stores.job }
+  /// The cache, if this run may write it.
+  var writableCache: ImageCache? { Self.writable(cache) }
+
+  private static func writable(_ cache: ImageCache?) -> ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
 
   /// The opened files, one sentence each, for logs.
   package var notes: [String] {
-    ["lists \(manifests.source.manifestNames.joined(separator: ", "))"] + stores.notes + reports.notes
+    ["lists \(manifests.source.manifestNames.joined(separator: ", "))"]
+      + [cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(JobCodec.cacheMode.text(job.cache.mode)))"]
+      + readOnlyCaches.indices.map { "read-only cache \(job.cache.readOnly[$0].absolute)" } + reports.notes
   }
 
   /// Warnings that don't prevent a run, one sentence each; the report has them, too.
@@ -87,4 +103,56 @@ package final class PreparedJob {
 
   /// Finishes the reports; returns the errors of those that couldn't be written.
   package func writeReports(_ report: FinishedReport) -> [ReportError] { reports.write(report) }
+}
+
+extension Job.Request.TLSFiles {
+  /// Throws if a file of certificates or keys can't be read; TLS reports errors of its contents with the first request.
+  fileprivate func checkFiles() throws(JobError) {
+    let files = [("ca-file", caFile), ("client-certificate", clientCertificate), ("client-key", clientKey)]
+    for case (let key, let path?) in files {
+      let descriptor = open(path.absolute, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        throw .unreadable(key: "request.tls.\(key)", path: path.written, reason: errorSentence())
+      }
+      close(descriptor)
+    }
+  }
+}
+
+extension Job {
+  /// Opens the job's cache with its rules.
+  ///
+  /// Throws if the folder can't be used in this mode, or with `.readOnly` if there is no cache.
+  package func openCache(access: ImageCache.Access) throws(CacheError) -> ImageCache {
+    var configuration = cache.disk
+    configuration.access = access
+    return try ImageCache(configuration)
+  }
+
+  /// The cache that a run needs; nil if the job bypasses it, or a read-only run finds none.
+  func openCacheForRun(isDryRun: Bool) throws(CacheError) -> ImageCache? {
+    switch cache.mode {
+    case .bypass: return nil
+    case .only: break
+    default: if !isDryRun { return try openCache(access: .readWrite) }
+    }
+    do throws(CacheError) {
+      return try openCache(access: .readOnly)
+    } catch {
+      if case .missing = error { return nil }
+      throw error
+    }
+  }
+
+  /// The further caches that a run looks in; empty if it uses no cache. Throws if one is missing.
+  ///
+  /// In a cache, images older than `max-age` aren't hits; files of a flat folder have no age.
+  func openReadOnlyCaches() throws(CacheError) -> [ReadOnlyCache] {
+    if cache.mode == .bypass { return [] }
+    var caches: [ReadOnlyCache] = []
+    for path in cache.readOnly {
+      caches.append(try ReadOnlyCache(opening: path.absolute, namespace: cache.disk.namespace, maxAge: cache.disk.maxAge))
+    }
+    return caches
+  }
 }

@@ -12,10 +12,10 @@ import Testing
     peak: Int = 32,
     keys: String = "",
     duration: Duration = .seconds(1)
-  ) throws -> Bound {
+  ) throws -> RunBottleneck {
     var times = BottleneckTimes()
     for (bottleneck, count) in milliseconds { times[bottleneck] = count * 1_000_000 }
-    return Bound(times, peakRunning: peak, job: try job(shortestJob + keys), duration: duration)
+    return RunBottleneck(times, peakRunning: peak, job: try job(shortestJob + keys), duration: duration)
   }
 
   private func sentence(_ bottleneck: Bottleneck, keys: String = "") throws -> String? {

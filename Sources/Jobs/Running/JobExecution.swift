@@ -1,0 +1,334 @@
+import Glibc
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import Base
+import Lists
+import Reports
+
+/// One execution of a prepared job over a shared manager, as the prefetcher sees it: entries in, results out to the report.
+///
+/// It stores nothing per entry; the entry comes back with its result.
+final class JobExecution: PrefetchDelegate {
+  private let prepared: PreparedJob
+  private let manager: ImageManager
+  private let control: RunControl
+  private let time: TimeSource
+  private let start: MonotonicInstant
+  private let waitsBefore: BottleneckTimes
+  /// Decides which URLs are the same image.
+  private let context: LoadContext
+  private let report: RunReport
+  private let sheet: ContactSheet?
+  private let meter: ProgressMeter
+  private let progress: (any JobProgress)?
+  private let isDryRun: Bool
+  /// Called with the URL of every entry that a dry run would fetch; nil in other runs, and if nothing would be fetched.
+  private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
+  /// The number of the context's variants, each requested instead of the plain one; 0 if it has none.
+  private let variants: Int
+  /// The absolute path of the job file; nil if there is none.
+  private let jobFile: String?
+  /// The number of manifests that the report knows; sitemaps of an index are added as they are named.
+  private var knownManifests = 0
+  /// Whether any entry passed include and exclude; bad lines count.
+  private var hasEntries = false
+  private var network = NetworkFault()
+  private var blacklistAdded: UInt64 = 0
+  private var blacklistRemoved: UInt64 = 0
+  private var peakMemoryBytes: UInt64 = 0
+
+  private var job: Job { prepared.job }
+  private var reader: any EntrySource { prepared.manifests.source }
+  private var elapsed: Duration { time.monotonic().since(start) }
+
+  /// Starts an execution: from now on the manager's downloader uses the limits of the job.
+  ///
+  /// - Parameters:
+  ///   - memory: the memory layer; nil if the job has none.
+  ///   - onMiss: receives what a dry run would fetch; nil if it isn't one.
+  init(
+    _ prepared: PreparedJob,
+    over manager: ImageManager,
+    version: String,
+    _ control: RunControl,
+    _ time: TimeSource,
+    memory: ImageMemory?,
+    progress: (any JobProgress)?,
+    onMiss: ((UnsafeRawBufferPointer) -> Void)?
+  ) {
+    (self.prepared, self.manager, self.control, self.time, self.progress) = (prepared, manager, control, time, progress)
+    let job = prepared.job
+    isDryRun = onMiss != nil
+    // In mode `only`, nothing would be fetched.
+    self.onMiss = job.cache.mode == .only ? nil : onMiss
+    jobFile = job.absoluteFile
+    var files = OpenFileBudget()
+    sheet = onMiss == nil ? job.makeContactSheet(manager.configuration, openFiles: files.limit) : nil
+    files.reserved = sheet?.openFiles ?? 0
+    let startedAt = time.wall()
+    start = time.monotonic()
+    meter = ProgressMeter(jobName: job.identity.title, start: start)
+    var options = job.loadOptions(isDryRun: isDryRun)
+    (options.readOnly, options.memory) = (prepared.readOnlyCaches, memory)
+    (options.coders, options.observer) = (manager.configuration.coders, sheet)
+    context = LoadContext(cache: prepared.cache, download: job.downloadOptions, options: options, startedAt: startedAt)
+    if let warning = files.warning(concurrency: job.prefetch.limits.concurrency) { context.recordWarning(warning) }
+    let requestVariants = job.requestVariants
+    variants = requestVariants.count
+    report = RunReport(
+      version: version,
+      job: job.identity,
+      words: .job(file: job.file),
+      variants: requestVariants,
+      startedAt: startedAt,
+      journals: prepared.reports.journals,
+      judge: prepared.reports.baseline,
+      listedFailures: prepared.reports.listedFailures,
+      listsPlaceholders: job.verify.placeholders != .ignore,
+      lint: isDryRun ? Lint() : job.appliedLint,
+      countsImagesOnce: true
+    )
+    waitsBefore = manager.downloader.pipeline.times
+    begin(limitedTo: files.transfers)
+  }
+
+  private func begin(limitedTo transfers: Int) {
+    var limits = job.prefetch.limits
+    limits.concurrency = min(limits.concurrency, transfers)
+    manager.downloader.setLimits(limits)
+    // Cookies are kept for one job.
+    manager.downloader.clearCookies()
+    // Another job may reach hosts that were down in another way.
+    manager.downloader.forgetFailures()
+    addManifests()
+  }
+
+  /// Loads all entries until the control stops it, and returns the report.
+  ///
+  /// - Parameter pictureClock: measures the time for pictures.
+  func run(pictureClock: () -> MonotonicInstant) -> FinishedReport {
+    let summary = prepared.manifests.fetching(with: manager.downloader) {
+      let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
+      let summary = control.running(prefetch) { prefetch.run(self) }
+      context.endLookUps()
+      sampleMemory()
+      return summary
+    }
+    progress?.end()
+    var end = RunEnd(finishedAt: context.startedAt, duration: .zero)
+    end.interruption = control.interruption
+    end.isPastDeadline = summary.deadlinePassed
+    end.areManifestsRead = summary.sourceEnded
+    end.isEmpty = summary.sourceEnded && !hasEntries && !reader.othersHaveEntries
+    end.breakage = summary.cacheError.map(\.jobSentence) ?? network.sentence ?? summary.sourceError.map(sentence)
+    let isWhole = end.areManifestsRead && end.breakage == nil && report.totals.cancelled + report.transientFailures == 0
+    if !isDryRun { trim(isWhole: isWhole) }
+    let bottleneck = RunBottleneck(
+      manager.downloader.pipeline.times.since(waitsBefore),
+      peakRunning: manager.downloader.statistics.peakRunning,
+      unreachable: report.unreachable,
+      job: job,
+      duration: elapsed
+    )
+    (end.bottleneck, end.bottlenecks) = (bottleneck.sentence, bottleneck.shares)
+    end.peakMemoryBytes = peakMemoryBytes
+    do throws(CacheError) {
+      try describeCache(&end)
+    } catch {
+      end.breakage = end.breakage ?? error.jobSentence
+    }
+    end.warnings = prepared.reports.warnings + prepared.manifests.warnings + context.warnings
+    prepared.reports.flushJournals(of: report, &end)
+    end.finishedAt = time.wall()
+    end.duration = elapsed
+    var finished = report.finish(end, failOn: job.appliedLimits)
+    if let sheet {
+      let isInterrupted = end.interruption != nil
+      finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: pictureClock)
+    }
+    finished.requests = job.reportedRequests
+    finished.job.shard?.list = reader.listFingerprint.map { ReportedList(entries: $0.entries, fingerprint: $0.sum) }
+    return finished
+  }
+
+  private func sentence(of error: any Error) -> String {
+    (error as? ManifestError).map { "\(job.namingOptions(in: $0))" } ?? jobSentence(of: error)
+  }
+
+  private func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
+}
+
+// MARK: The prefetcher's delegate
+extension JobExecution {
+  var sourceDescriptor: Int32? { reader.waitDescriptor }
+
+  func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState {
+    // Entries before an error are returned first, and the error by the next call.
+    let state = try reader.nextAvailable(&batch, maximum: max(1, maximum / max(1, variants)))
+    addManifests()
+    if variants > 0 || batch.entries.contains(where: { $0.state != .good }) { batch = requested(batch) }
+    hasEntries = hasEntries || !batch.entries.isEmpty
+    switch state {
+    case .more: return .open
+    case .waiting: return .blocked
+    case .end: return .ended
+    }
+  }
+
+  private func addManifests() {
+    while knownManifests < reader.manifestNames.count {
+      let file = reader.file(ofManifest: knownManifests, jobFile: jobFile)
+      report.addManifest(reader.manifestNames[knownManifests], file: file)
+      knownManifests += 1
+    }
+  }
+
+  /// The valid entries of a batch, each in all of its variants; the others end here.
+  private func requested(_ batch: EntryBatch) -> EntryBatch {
+    var good = EntryBatch()
+    good.bytes = batch.bytes
+    good.entries.reserveCapacity(batch.entries.count * max(1, variants))
+    for (index, var entry) in batch.entries.enumerated() {
+      switch entry.state {
+      case .good where variants == 0: good.append(entry, owner: batch.owner(index))
+      case .good:
+        for variant in 1...UInt16(variants) {
+          entry.variant = variant
+          good.append(entry, owner: batch.owner(index))
+        }
+      case .filtered: record(EntryResult(.skipped), of: batch.entry(index))
+      case .invalid(let message):
+        hasEntries = true
+        let sentence = batch.messages[Int(message)]
+        let failure = ImageFailure(.invalidURL, message: jobFile == nil ? Job.namingOptions(sentence) : sentence)
+        record(EntryResult(.failed, failure: failure), of: batch.entry(index))
+      }
+    }
+    return good
+  }
+
+  func finished(_ entry: Entry, _ completion: LoadCompletion) {
+    if completion.joinedBlacklist { blacklistAdded += 1 }
+    if completion.leftBlacklist { blacklistRemoved += 1 }
+    network.note(completion.result)
+    // This machine can't store images or reach hosts, so going on is pointless.
+    if completion.result.failure?.kind == .cacheWrite || network.isCertain { control.endRun() }
+    if let onMiss, completion.result.outcome == .skipped { entry.withShownURL(onMiss) }
+    record(expected(blamed(completion.result), of: entry), of: entry)
+  }
+
+  /// The result, with the blame on this machine if it has no network.
+  private func blamed(_ result: EntryResult) -> EntryResult {
+    guard network.isCertain, let sentence = network.sentence, result.failure?.unreachableReason != nil else { return result }
+    var result = result
+    result.details = EntryResult(.failed, failure: ImageFailure(.internal, message: sentence)).details
+    return result
+  }
+
+  /// The result, as failed if its list expects another image.
+  private func expected(_ result: EntryResult, of entry: Entry) -> EntryResult {
+    // A dry run fetches nothing.
+    guard onMiss == nil, let expectation = entry.note?.expectation else { return result }
+    switch result.outcome {
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: break
+    case .failed, .blacklisted, .skipped, .cancelled: return result
+    }
+    guard let failure = expectation.failure(of: result) else { return result }
+    var result = result
+    result.outcome = .failed
+    (result.details.failure, result.details.isBlacklisted) = (failure, false)
+    return result
+  }
+
+  func progressed() {
+    report.sample(elapsed: elapsed)
+    let now = time.monotonic()
+    guard meter.isDue(now: now) else { return }
+    sampleMemory()
+    progress?.show(
+      meter.snapshot(
+        totals: report.totals,
+        receivedBytes: report.receivedBytes,
+        expected: reader.expectedEntries.map { $0 * max(1, variants) },
+        note: manager.downloader.statistics.pauseNote,
+        lastFailure: report.lastFailure,
+        now: now
+      )
+    )
+  }
+
+  private func record(_ result: EntryResult, of entry: Entry) {
+    var imageHash: UInt64?
+    let isIdentified = result.bodyIdentity != nil || report.identifiesImages
+    if isIdentified, entry.parts != .empty { imageHash = entry.withRequestURL { context.imageHash(of: $0, parts: entry.parts) } }
+    entry.withShownURL { url in
+      entry.text.withUnsafeBytes { text in
+        report.record(
+          result,
+          of: ReportedEntry(
+            url: url,
+            manifest: Int(entry.source),
+            line: entry.line,
+            priority: entry.priority,
+            host: UnsafeRawBufferPointer(rebasing: text[entry.hostRange]),
+            variant: Int(entry.variant),
+            imageHash: imageHash,
+            note: entry.note
+          )
+        )
+      }
+    }
+  }
+}
+
+// MARK: The cache after the run
+extension JobExecution {
+  /// Brings the cache within its limits; expired images are evicted first.
+  ///
+  /// - Parameter isWhole: whether each image was requested successfully or is permanently bad. Otherwise expired images are kept as
+  ///   long as there is room, since an outage must not empty the cache.
+  private func trim(isWhole: Bool) {
+    guard let cache = prepared.writableCache else { return }
+    do throws(CacheError) {
+      let result = try cache.trim(
+        protecting: context.startedAt,
+        used: context.used,
+        keepsExpired: !isWhole,
+        ageEnd: context.runStart
+      )
+      context.recordTrim(result)
+      let evicted = context.trimmed
+      let needed = try evicted.evictedProtected > 0 ? cache.totals().bodyBytes + evicted.evictedProtectedBytes : nil
+      cache.keep(sufficientSize: needed)
+    } catch {
+      context.recordWarning("cannot trim the cache: \(error.jobSentence)")
+    }
+  }
+
+  /// Adds the cache and its blacklist as they are now, if there is one.
+  private func describeCache(_ end: inout RunEnd) throws(CacheError) {
+    guard let cache = prepared.cache else { return }
+    let totals = try cache.totals()
+    var summary = CacheSummary(
+      directory: job.cache.disk.directory,
+      namespace: job.cache.disk.namespace,
+      entries: UInt64(clamping: totals.entries),
+      bodyBytes: UInt64(clamping: totals.bodyBytes),
+      diskBytes: UInt64(clamping: try cache.diskBytes())
+    )
+    summary.maximumBytes = job.cache.disk.maxSize.map { UInt64(clamping: $0) }
+    let trimmed = context.trimmed
+    summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
+    summary.expiredEntries = UInt64(clamping: trimmed.expired)
+    summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
+    // All others went first, so the rest are images of this run.
+    if trimmed.evictedProtected > 0 {
+      summary.sufficientBytes = summary.bodyBytes + UInt64(clamping: trimmed.evictedProtectedBytes)
+    }
+    summary.freshUntil = report.freshUntil
+    end.cache = summary
+    let blacklisted = UInt64(clamping: totals.blacklistEntries)
+    end.blacklist = BlacklistSummary(entries: blacklisted, added: blacklistAdded, removed: blacklistRemoved)
+  }
+}
