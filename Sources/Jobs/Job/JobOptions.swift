@@ -22,14 +22,9 @@ extension Job {
     /// The limits of the memory layer; nil for none.
     package struct Memory: Sendable, Hashable {
       /// The maximum size of pixels in bytes.
-      package var maxCost: Int?
+      package var maxCost: Int? = 256 << 20
       /// The maximum number of images.
       package var maxCount: Int?
-
-      package init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
-        self.maxCost = maxCost
-        self.maxCount = maxCount
-      }
     }
 
     /// The cache on disk, including the absolute path of its folder.
@@ -95,13 +90,7 @@ extension Job {
       /// nil: derived from the width and the aspect ratio.
       package var height: Int?
       /// How an image of a different aspect ratio is fitted into the box.
-      package var fit: ImageTransform.Fit
-
-      package init(width: Int? = nil, height: Int? = nil, fit: ImageTransform.Fit = .inside) {
-        self.width = width
-        self.height = height
-        self.fit = fit
-      }
+      package var fit = ImageTransform.Fit.inside
 
       /// The transformer to that size; nil if images keep their size.
       var transformer: ResizingTransformer? {

@@ -11,11 +11,6 @@ extension Job {
       package var name: String
       /// May include `Accept` and `User-Agent`; each has a value.
       package var headers: [HeaderField]
-
-      package init(name: String, headers: [HeaderField]) {
-        self.name = name
-        self.headers = headers
-      }
     }
 
     /// A server from which each entry is fetched, under the entry's own host name.
@@ -26,12 +21,6 @@ extension Job {
       package var host: String
       /// From 1 to 65,535.
       package var port: Int
-
-      package init(name: String, host: String, port: Int) {
-        self.name = name
-        self.host = host
-        self.port = port
-      }
     }
 
     /// The TLS files as the user wrote them; they are checked before the first request.

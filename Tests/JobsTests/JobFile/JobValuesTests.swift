@@ -8,7 +8,7 @@ import Lists
 import Reports
 import TestSupport
 import Testing
-import Jobs
+@testable import Jobs
 
 @Suite struct JobValuesTests {
   @Test func `every network key reaches the job`() throws {

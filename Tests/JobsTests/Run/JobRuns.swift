@@ -4,7 +4,7 @@ import ImageManaging
 import Reports
 import TestOrigin
 import TestSupport
-import Jobs
+@testable import Jobs
 
 /// A folder for jobs, with a cache and reports.
 struct JobRuns {

@@ -5,7 +5,7 @@ import Base
 import TestOrigin
 import TestSupport
 import Testing
-import Jobs
+@testable import Jobs
 
 /// Whole jobs over servers that return the same image for many URLs.
 @Suite struct PlaceholderRunTests {

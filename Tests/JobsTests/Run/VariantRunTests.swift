@@ -6,7 +6,7 @@ import Reports
 import TestOrigin
 import TestSupport
 import Testing
-import Jobs
+@testable import Jobs
 
 /// Whole jobs whose entries are requested in several ways.
 @Suite struct VariantRunTests {
