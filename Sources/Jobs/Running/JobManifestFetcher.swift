@@ -184,7 +184,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
 /// A manifest that is being written to an unlinked file.
 final class SpooledFetch: ManifestFetch, Sendable {
   private struct State {
-    var file: SpooledBytes?
+    var file: UnnamedFile?
     var outcome: ManifestFetchOutcome?
   }
 
@@ -211,14 +211,18 @@ final class SpooledFetch: ManifestFetch, Sendable {
 
   /// Appends bytes to the file; if that fails, so does the fetch.
   func append(_ bytes: [UInt8]) {
-    let (file, hasEnded) = state.withLock { ($0.file, $0.outcome != nil) }
+    var (file, hasEnded) = state.withLock { ($0.file, $0.outcome != nil) }
     if hasEnded { return }
-    do throws(SpoolError) {
-      let file = if let file { file } else { try SpooledBytes(in: spoolDirectory) }
-      state.withLock { $0.file = file }
-      try file.append(bytes)
+    do throws(UnnamedFileError) {
+      if file == nil {
+        let new = try UnnamedFile(in: spoolDirectory)
+        state.withLock { $0.file = new }
+        file = new
+      }
+      try file?.append(bytes)
     } catch {
-      fail(error.message)
+      let work = file == nil ? "cannot create a temporary file in \(spoolDirectory)" : "cannot write its temporary file"
+      fail("\(work): \(error.reason)")
       onCancel()
     }
   }
@@ -230,7 +234,7 @@ final class SpooledFetch: ManifestFetch, Sendable {
   func finish(contentType: String?, finalURL: [UInt8]?) -> (any FetchedBytes)? {
     let file = state.withLock { $0.outcome == nil ? $0.file : nil }
     guard let file else { return nil }
-    file.rewind()
+    lseek(file.descriptor, 0, SEEK_SET)
     finish(file, contentType: contentType, finalURL: finalURL)
     return file
   }
@@ -269,32 +273,4 @@ final class FailedFetch: ManifestFetch {
   var descriptor: Int32 { -1 }
 
   func cancel() {}
-}
-
-/// The reason why a manifest couldn't be written.
-private struct SpoolError: Error {
-  let message: String
-}
-
-private final class SpooledBytes: FetchedBytes {
-  private let file: UnnamedFile
-  var descriptor: Int32 { file.descriptor }
-
-  init(in directory: String) throws(SpoolError) {
-    do throws(UnnamedFileError) {
-      file = try UnnamedFile(in: directory)
-    } catch {
-      throw SpoolError(message: "cannot create a temporary file in \(directory): \(error.reason)")
-    }
-  }
-
-  func append(_ bytes: [UInt8]) throws(SpoolError) {
-    do throws(UnnamedFileError) {
-      try file.append(bytes)
-    } catch {
-      throw SpoolError(message: "cannot write its temporary file: \(error.reason)")
-    }
-  }
-
-  func rewind() { lseek(descriptor, 0, SEEK_SET) }
 }
