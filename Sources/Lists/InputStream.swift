@@ -20,13 +20,15 @@ final class InputStream {
 
   static let blockBytes = 256 << 10
 
-  let input: InputDescriptor
   private enum Text {
     /// Begins with these bytes, too few to decide.
     case unknown([UInt8])
     case unchanged
-    case utf16(UTF16Decoder)
+    /// The byte order mark is kept, so that readers know the encoding whatever a declaration in the text says.
+    case utf16(TextConverter)
   }
+
+  let input: InputDescriptor
 
   private var encoding = Encoding.unknown
   private var text = Text.unknown([])
@@ -70,7 +72,9 @@ final class InputStream {
       switch text {
       case .unchanged: return try readMore(into: destination)
       case .unknown(let beginning):
-        let reading = try readMore(into: UnsafeMutableRawBufferPointer(rebasing: destination[beginning.count...]))
+        // Half of it, in case the text is UTF-16.
+        let room = destination[beginning.count..<(destination.count / 2)]
+        let reading = try readMore(into: UnsafeMutableRawBufferPointer(rebasing: room))
         destination.copyBytes(from: beginning)
         var count = beginning.count
         switch reading {
@@ -81,27 +85,41 @@ final class InputStream {
           return count == 0 ? .end : .bytes(count)
         }
         let bytes = UnsafeRawBufferPointer(rebasing: destination[..<count])
-        switch UTF16Decoder.isMarked(bytes) {
-        case nil: text = .unknown(Array(bytes))
-        case true?: text = .utf16(UTF16Decoder(bytes))
-        case false?:
+        guard let encoding = Self.encoding(ofText: bytes) else {
+          text = .unknown(Array(bytes))
+          continue
+        }
+        guard let converter = encoding.flatMap({ TextConverter(from: $0, replacesInvalid: true) }) else {
           text = .unchanged
           return .bytes(count)
         }
-      case .utf16(var decoder):
-        text = .unchanged
-        defer { text = .utf16(decoder) }
-        let converted = decoder.convert(into: destination, isLast: false)
-        if converted > 0 { return .bytes(converted) }
-        switch try readMore(into: destination) {
-        case .bytes(let count): decoder.add(UnsafeRawBufferPointer(rebasing: destination[..<count]))
+        text = .utf16(converter)
+        let converted = converter.utf8(of: bytes, isLast: false)
+        destination.copyBytes(from: converted)
+        if !converted.isEmpty { return .bytes(converted.count) }
+      case .utf16(let converter):
+        // Two bytes become three at most.
+        let room = UnsafeMutableRawBufferPointer(rebasing: destination[..<(destination.count / 2)])
+        let reading = try readMore(into: room)
+        var count = 0
+        switch reading {
         case .wouldBlock: return .wouldBlock
-        case .end:
-          let last = decoder.convert(into: destination, isLast: true)
-          return last == 0 ? .end : .bytes(last)
+        case .bytes(let read): count = read
+        case .end: break
         }
+        let converted = converter.utf8(of: UnsafeRawBufferPointer(rebasing: room[..<count]), isLast: count == 0)
+        destination.copyBytes(from: converted)
+        if !converted.isEmpty { return .bytes(converted.count) }
+        if count == 0 { return .end }
       }
     }
+  }
+
+  /// The encoding that a byte order mark of UTF-16 names, nil inside if there is none; nil if more bytes are needed.
+  private static func encoding(ofText bytes: UnsafeRawBufferPointer) -> String?? {
+    guard let first = bytes.first, first >= 0xfe else { return bytes.isEmpty ? nil : .some(nil) }
+    guard bytes.count > 1 else { return nil }
+    return .some(bytes[1] == first ^ 1 ? (first == 0xfe ? "UTF-16BE" : "UTF-16LE") : nil)
   }
 
   private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {

@@ -1,5 +1,4 @@
-import CExpat
-import Glibc
+import CGumbo
 import Base
 
 /// The encoding of a page or stylesheet (WHATWG Encoding Standard).
@@ -40,7 +39,7 @@ struct PageEncoding: Hashable {
   static func ofPage(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> (PageEncoding, markBytes: Int) {
     if let (encoding, count) = byteOrderMark(of: bytes) { return (encoding, count) }
     if let encoding = PageEncoding(contentType: contentType) { return (encoding, 0) }
-    if let encoding = MetaPrescan(bytes).encoding() {
+    if let encoding = declared(in: bytes) {
       // A page whose declaration could be read as ASCII isn't UTF-16.
       return (utf16.contains(encoding) ? .utf8 : encoding, 0)
     }
@@ -62,29 +61,23 @@ struct PageEncoding: Hashable {
 
   /// Returns the bytes in UTF-8, with invalid ones replaced; at most `maximum` bytes. Nil if they are UTF-8 already.
   func utf8(of bytes: UnsafeRawBufferPointer, maximum: Int) -> [UInt8]? {
-    guard let converted, let converter = iconv_open("UTF-8", converted), converter != iconv_t(bitPattern: -1) else { return nil }
-    defer { iconv_close(converter) }
-    var text: [UInt8] = []
-    text.reserveCapacity(min(maximum, bytes.count + bytes.count / 8))
-    let block = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 16 << 10)
-    defer { block.deallocate() }
-    var next = UnsafeMutablePointer(mutating: bytes.bindMemory(to: CChar.self).baseAddress)
-    var left = bytes.count
-    while left > 0, text.count < maximum {
-      var end = block.baseAddress
-      var room = block.count
-      let result = iconv(converter, &next, &left, &end, &room)
-      let problem = errno
-      text.append(contentsOf: UnsafeRawBufferPointer(start: block.baseAddress, count: block.count - room))
-      if result == -1, problem != E2BIG {
-        text.append(contentsOf: [0xef, 0xbf, 0xbd])
-        guard left > 0 else { break }
-        next = next?.advanced(by: 1)
-        left -= 1
-      }
+    guard let converted, let converter = TextConverter(from: converted, replacesInvalid: true) else { return nil }
+    return Array(converter.utf8(of: bytes, isLast: true, maximum: maximum).prefix(maximum))
+  }
+
+  /// The encoding that a `meta` element in a page's first bytes declares, before the page can be parsed (HTML Standard, section
+  /// 13.2.3.2, "prescan a byte stream to determine its encoding").
+  private static func declared(in bytes: UnsafeRawBufferPointer) -> PageEncoding? {
+    let limits = PageLimits()
+    let tree = HTMLTree(UnsafeRawBufferPointer(rebasing: bytes.prefix(1024)), limits, remainingBytes: limits.treeBytes)
+    var found: PageEncoding?
+    tree.forEachElement { element in
+      guard found == nil, element.tag == GUMBO_TAG_META else { return }
+      let isPragma = element.attribute("http-equiv").map { $0.equals("content-type") } ?? false
+      let content = isPragma ? element.attribute("content").flatMap { charset(in: Array($0)[...]) } : nil
+      found = (element.attribute("charset").map { Array($0)[...] } ?? content).flatMap { PageEncoding(label: $0) }
     }
-    if text.count > maximum { text.removeSubrange(maximum...) }
-    return text
+    return found
   }
 
   /// Returns the value after `charset` in a `Content-Type` or a `content` attribute (HTML Standard, section 2.7.3, "extracting a

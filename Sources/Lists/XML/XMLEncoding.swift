@@ -1,23 +1,16 @@
-import CExpat
-import Glibc
 import Base
 
 /// The encoding of an XML list. Expat reads UTF-8, UTF-16, ISO 8859-1 and US-ASCII; iconv converts others first.
-struct XMLEncoding: ~Copyable {
+struct XMLEncoding {
   /// The number of bytes in which to look for a declaration of the encoding.
   private static let openingBytes = 1024
-  private static let blockBytes = 16 << 10
   private static let expatNames = ["utf-8", "utf-16", "utf-16be", "utf-16le", "iso-8859-1", "us-ascii"]
 
   /// The encoding that Expat must use regardless of the declaration; nil means that Expat decides.
   let expatName: String?
-  /// The declared encoding, if iconv converts it.
   let declaredName: String?
-  /// Whether there were bytes that are invalid in the encoding.
-  private(set) var isBroken = false
-  private let converter: iconv_t?
-  /// An incomplete character.
-  private var rest: [UInt8] = []
+  /// Converts bytes before Expat reads them; nil if that isn't needed.
+  private(set) var converter: TextConverter?
 
   /// Whether the first bytes of a text determine its encoding.
   static func isDetermined(by opening: [UInt8]) -> Bool {
@@ -27,7 +20,6 @@ struct XMLEncoding: ~Copyable {
   init(of opening: [UInt8]) {
     let name = Self.declaredName(in: opening)
     let lowercased = name?.lowercased() ?? "utf-8"
-    var converter: iconv_t?
     if opening.starts(with: [0xfe, 0xff]) || opening.starts(with: [0xff, 0xfe]) {
       // Some files declare another encoding than they are saved in.
       expatName = "UTF-16"
@@ -37,53 +29,10 @@ struct XMLEncoding: ~Copyable {
       expatName = nil
     } else {
       // Expat reports an encoding that iconv doesn't know either.
-      converter = name.flatMap { iconv_open("UTF-8", $0) }
-      if converter == iconv_t(bitPattern: -1) { converter = nil }
+      converter = name.flatMap { TextConverter(from: $0, replacesInvalid: false) }
       expatName = converter == nil ? nil : "UTF-8"
     }
     declaredName = name
-    self.converter = converter
-  }
-
-  deinit {
-    if let converter { iconv_close(converter) }
-  }
-
-  /// Whether bytes must be converted.
-  var isConverted: Bool { converter != nil }
-
-  /// Returns UTF-8 of the next bytes, as far as they are valid.
-  mutating func convert(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> [UInt8] {
-    var text: [UInt8] = []
-    var source = rest + bytes
-    let left = source.withUnsafeMutableBytes { (source: UnsafeMutableRawBufferPointer) -> Int in
-      var next = source.bindMemory(to: CChar.self).baseAddress
-      var left = source.count
-      while left > 0, append(&next, &left, to: &text) {}
-      return left
-    }
-    rest = Array(source.suffix(left))
-    if isLast, !rest.isEmpty { isBroken = true }
-    return text
-  }
-
-  /// Converts a block; returns false if the rest must wait or is invalid.
-  private mutating func append(_ next: inout UnsafeMutablePointer<CChar>?, _ left: inout Int, to text: inout [UInt8]) -> Bool {
-    var result = 0
-    var problem: Int32 = 0
-    let block = [UInt8](unsafeUninitializedCapacity: Self.blockBytes) { block, count in
-      block.withMemoryRebound(to: CChar.self) { block in
-        var end = block.baseAddress
-        var room = block.count
-        result = iconv(converter, &next, &left, &end, &room)
-        problem = errno
-        count = block.count - room
-      }
-    }
-    text += block
-    guard result == -1 else { return true }
-    if problem == EILSEQ { isBroken = true }
-    return problem == E2BIG
   }
 
   /// The encoding that an XML declaration names (XML 1.0, section 2.8).

@@ -72,18 +72,16 @@ final class XMLListParser {
     guard isLast || XMLEncoding.isDetermined(by: opening) else { return }
     let encoding = XMLEncoding(of: opening)
     expat = makeExpat(encoding.expatName)
-    self.encoding = consume encoding
+    self.encoding = encoding
     opening.withUnsafeBytes { decode($0, isLast: isLast) }
     opening = []
   }
 
   private func decode(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
-    guard encoding?.isConverted == true, let text = encoding?.convert(bytes, isLast: isLast) else {
-      return parse(bytes, isLast: isLast)
-    }
-    let isBroken = encoding?.isBroken == true
-    text.withUnsafeBytes { parse($0, isLast: isLast && !isBroken) }
-    if isBroken, failure == nil {
+    guard let converter = encoding?.converter else { return parse(bytes, isLast: isLast) }
+    let text = converter.utf8(of: bytes, isLast: isLast)
+    text.withUnsafeBytes { parse($0, isLast: isLast && !converter.isBroken) }
+    if converter.isBroken, failure == nil {
       failure = (line, "the XML is broken: it has bytes that are invalid in its encoding, \(encoding?.declaredName ?? "")")
     }
   }
