@@ -26,9 +26,9 @@ struct PageChecks {
   }
 
   func runStylesheet() {
-    let document = StylesheetDocument(bytes, contentType: nil, url: Self.url)
+    let document = PageDocument(stylesheet: bytes, contentType: nil, url: Self.url)
     check(document.images, document.text)
-    for sheet in document.imports { check(sheet.url, sheet.parts, sheet.line, document.text) }
+    for sheet in document.stylesheets { check(sheet.url, sheet.parts, sheet.line, document.text) }
   }
 
   private func checkedPage(_ rules: PageRules) -> PageDocument {

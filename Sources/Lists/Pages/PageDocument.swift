@@ -1,11 +1,11 @@
 package import Base
 
-/// The images, links and stylesheets of an HTML page, without running its scripts.
+/// The images, links and stylesheets of an HTML page, without running its scripts; or those of a stylesheet or a web app manifest.
 package struct PageDocument: Sendable {
   /// The images in document order; those of `srcdoc` documents follow. An image occurs as often as the page names it.
   package let images: [PageImage]
   package let links: [PageLink]
-  /// The stylesheets that the page loads, except alternate ones, and its web app manifest; read them with ``StylesheetDocument``.
+  /// The stylesheets that the page loads, except alternate ones, and its web app manifest; or the imports of a stylesheet.
   package let stylesheets: [PageStylesheet]
   package let remarks: PageRemarks
   /// Whether the page forbids robots to follow its links, by `meta name=robots`.
@@ -20,26 +20,12 @@ package struct PageDocument: Sendable {
     let collector = PageCollector(rules, base: url)
     let reader = PageReader(collector)
     reader.read(bytes, contentType: contentType)
-    images = collector.images
-    links = collector.links
-    stylesheets = collector.stylesheets
-    remarks = collector.remarks
-    isNoFollow = reader.isNoFollow
-    text = collector.text
+    self.init(collector, isNoFollow: reader.isNoFollow)
   }
-}
 
-/// The images and imports of a stylesheet, or the images of a web app manifest.
-package struct StylesheetDocument: Sendable {
-  package let images: [PageImage]
-  package let imports: [PageStylesheet]
-  package let remarks: PageRemarks
-  /// The URLs, to which the ranges of the others refer.
-  package let text: [UInt8]
-
-  /// Parses a stylesheet or a manifest. Any bytes are one; nothing fails.
+  /// Parses a stylesheet or a web app manifest. Any bytes are one; nothing fails.
   package init(
-    _ bytes: UnsafeRawBufferPointer,
+    stylesheet bytes: UnsafeRawBufferPointer,
     contentType: String?,
     url: BaseURL,
     rules: PageRules = PageRules(),
@@ -51,10 +37,119 @@ package struct StylesheetDocument: Sendable {
       if isWebManifest { return JSONImages(.webManifest, collector, line: 1).read(text) }
       StylesheetScan.scan(text, as: .stylesheet, line: 1, into: collector)
     }
-    images = collector.images
-    imports = collector.stylesheets
-    remarks = collector.remarks
-    text = collector.text
+    self.init(collector, isNoFollow: false)
+  }
+
+  private init(_ collector: PageCollector, isNoFollow: Bool) {
+    (images, links, stylesheets) = (collector.images, collector.links, collector.stylesheets)
+    (remarks, text, self.isNoFollow) = (collector.remarks, collector.text, isNoFollow)
+  }
+}
+
+/// An image that a page or stylesheet names.
+package struct PageImage: Sendable {
+  /// The range of its URL in the document's `text`: in normal form, or as written if there is a problem.
+  package var url: Range<Int>
+  /// Empty if there is a problem.
+  package var parts: URLParts
+  /// The reason why it has no valid URL.
+  package var problem: String?
+  /// The line of its element or declaration, from 1.
+  package var line: UInt64
+  package var origin: PageOrigin
+  package var claims = ImageClaims()
+}
+
+/// Another page that a page names.
+package struct PageLink: Sendable {
+  /// The range of its URL in the document's `text`, in normal form.
+  package var url: Range<Int>
+  package var parts: URLParts
+  package var line: UInt64
+  package var origin: PageOrigin
+  /// Whether `rel` has `nofollow`.
+  package var isNoFollow: Bool
+}
+
+/// A stylesheet that a page or another stylesheet names, or the web app manifest of a page.
+package struct PageStylesheet: Sendable {
+  /// The range of its URL in the document's `text`, in normal form.
+  package var url: Range<Int>
+  package var parts: URLParts
+  package var line: UInt64
+  package var isWebManifest = false
+}
+
+/// Reads a page, and the documents in its `srcdoc` attributes, into a collector.
+private final class PageReader {
+  private let collector: PageCollector
+  private let limits: PageLimits
+  /// The memory that the trees may still use.
+  private var remainingBytes: Int
+  private var frames: [(text: [UInt8], line: UInt64, depth: Int)] = []
+  private(set) var isNoFollow = false
+
+  init(_ collector: PageCollector) {
+    self.collector = collector
+    limits = collector.rules.limits
+    remainingBytes = limits.totalTreeBytes
+  }
+
+  func read(_ bytes: UnsafeRawBufferPointer, contentType: String?) {
+    let (encoding, markBytes) = PageEncoding.ofPage(bytes, contentType: contentType)
+    collector.withText(bytes, encoding, markBytes: markBytes) { readParts($0, firstLine: 1, depth: 0) }
+    // After the page's own tree, so that there is one tree at a time. Each starts with the base of its page.
+    let base = collector.base
+    var next = 0
+    while next < frames.count {
+      let frame = frames[next]
+      frames[next].text = []
+      next += 1
+      guard remainingBytes > 0 else { return collector.remarks.add(.memory, line: frame.line) }
+      collector.base = base
+      frame.text.withRawBytes { readParts($0, firstLine: frame.line, depth: frame.depth) }
+    }
+  }
+
+  private func readParts(_ text: UnsafeRawBufferPointer, firstLine: UInt64, depth: Int) {
+    var rest = text
+    var line = firstLine
+    var hasBase = false
+    while !rest.isEmpty {
+      let tree = HTMLTree(rest, limits, remainingBytes: remainingBytes)
+      remainingBytes -= tree.usedBytes
+      if !hasBase, let base = base(in: tree) {
+        collector.base = base
+        hasBase = true
+      }
+      // Lines in a srcdoc are those of its element.
+      let elements = PageElements(collector, line: depth == 0 ? .after(line - 1) : .fixed(firstLine))
+      tree.forEachElement { elements.read($0) }
+      isNoFollow = isNoFollow || (depth == 0 && elements.isNoFollow)
+      for (text, line) in elements.frames {
+        if depth < limits.frames { frames.append((text, line, depth + 1)) } else { collector.remarks.add(.frames, line: line) }
+      }
+      line += UnsafeRawBufferPointer(rebasing: rest.prefix(tree.bytes)).lineBreaks
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(tree.bytes))
+      switch tree.end {
+      case .complete: return
+      case .tooManyAttributes: return collector.remarks.add(.attributes, line: line)
+      case .tooLarge where tree.bytes == 0 || remainingBytes <= 0: return collector.remarks.add(.memory, line: line)
+      case .tooDeep:
+        collector.remarks.nesting.add(line: line)
+        if tree.bytes == 0 || remainingBytes <= 0 { return collector.remarks.add(.memory, line: line) }
+      case .tooLarge: break
+      }
+    }
+  }
+
+  /// The first `base` element with a URL applies to the whole document (HTML Standard, section 4.2.3).
+  private func base(in tree: borrowing HTMLTree) -> BaseURL? {
+    var written: UnsafeRawBufferPointer?
+    tree.forEachElement { element in
+      if written == nil, element.isBase { written = element.attribute("href") }
+    }
+    return written.flatMap { collector.baseURL($0) }
   }
 }
 

@@ -73,7 +73,7 @@ final class PageRows: RowReader {
           throw ManifestError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
         }
         return Content(
-          StylesheetDocument(text, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
+          PageDocument(stylesheet: text, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
         )
       }
       guard let other = Self.otherContent(text, contentType: contentType) else {
@@ -120,7 +120,6 @@ final class PageRows: RowReader {
     }
   }
 
-  var mayNamePriority: Bool { false }
   var hasRowsByBytes: Bool { false }
 
   var remarks: ReadingRemarks {
@@ -202,18 +201,11 @@ private final class Content {
   /// The content of a file that isn't a page.
   init() { (remarks, images, stylesheets, links) = (PageRemarks(), [], [], []) }
 
-  init(_ page: PageDocument) {
-    (remarks, stylesheets) = (page.remarks, page.stylesheets[...])
-    images = Self.merged(page.images, in: page.text)
-    links = page.isNoFollow ? [] : page.links[...]
-    page.text.withRawBytes { text.append($0) }
-  }
-
-  init(_ stylesheet: StylesheetDocument) {
-    (remarks, stylesheets) = (stylesheet.remarks, stylesheet.imports[...])
-    images = Self.merged(stylesheet.images, in: stylesheet.text)
-    links = []
-    stylesheet.text.withRawBytes { text.append($0) }
+  init(_ document: PageDocument) {
+    (remarks, stylesheets) = (document.remarks, document.stylesheets[...])
+    images = Self.merged(document.images, in: document.text)
+    links = document.isNoFollow ? [] : document.links[...]
+    document.text.withRawBytes { text.append($0) }
   }
 
   private static let maximumClaims = 16

@@ -13,9 +13,9 @@ func page(bytes: [UInt8], contentType: String? = nil, _ rules: PageRules = PageR
 }
 
 /// Parses a stylesheet at `/css/site.css`.
-func stylesheet(_ text: String, contentType: String? = "text/css; charset=utf-8") throws -> StylesheetDocument {
+func stylesheet(_ text: String, contentType: String? = "text/css; charset=utf-8") throws -> PageDocument {
   let url = try BaseURL("https://www.example.com/css/site.css")
-  return Array(text.utf8).withUnsafeBytes { StylesheetDocument($0, contentType: contentType, url: url) }
+  return Array(text.utf8).withUnsafeBytes { PageDocument(stylesheet: $0, contentType: contentType, url: url) }
 }
 
 /// URLs without the part that they share.
@@ -32,9 +32,4 @@ extension PageDocument {
   var lines: [UInt64] { images.map(\.line) }
   var linkURLs: [String] { links.map { short($0.url, in: text) } }
   var stylesheetURLs: [String] { stylesheets.map { short($0.url, in: text) } }
-}
-
-extension StylesheetDocument {
-  var urls: [String] { images.map { short($0.url, in: text) } }
-  var importURLs: [String] { imports.map { short($0.url, in: text) } }
 }

@@ -68,14 +68,14 @@ import Testing
   )
   func `imports precede other rules`(text: String, expected: [String]) throws {
     let result = try stylesheet(text)
-    #expect(result.importURLs == expected.map { "/css/\($0).css" })
+    #expect(result.stylesheetURLs == expected.map { "/css/\($0).css" })
     #expect(result.images.isEmpty)
   }
 
   @Test func `the encoding is that of the mark, the header or @charset`() throws {
     let url = try BaseURL("https://www.example.com/css/site.css")
     let read = { (bytes: [UInt8], type: String?) in
-      bytes.withUnsafeBytes { StylesheetDocument($0, contentType: type, url: url) }.urls
+      bytes.withUnsafeBytes { PageDocument(stylesheet: $0, contentType: type, url: url) }.urls
     }
     let latin = Array("a{b:url(".utf8) + [0xe9] + Array(".png)}".utf8)
     #expect(read(Array("@charset \"windows-1252\";".utf8) + latin, nil) == ["/css/%C3%A9.png"])
