@@ -1,13 +1,13 @@
+import HeapModule
+
+/// An order of counts.
+enum CountOrder {
+  case byText, mostAskedFirst
+}
+
 /// Sorted runs of counts in one spool file, which are merged later, so that counting needs bounded memory (external
 /// merge sort).
 final class CountRuns {
-  /// A count as it is written, followed by its text.
-  struct Header {
-    var count: UInt64
-    var location: LogLocation
-    var length: UInt64
-  }
-
   /// The number of runs merged at once; each has its own window.
   static let maximumCount = 64
 
@@ -17,11 +17,10 @@ final class CountRuns {
 
   init(in directory: String) throws(InputError) { file = try SpoolFile(in: directory) }
 
-  /// Adds the next count to the current run.
-  func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) throws(InputError) {
-    let header = Header(count: count, location: location, length: UInt64(text.count))
-    try withUnsafePointer(to: header) { pointer throws(InputError) in
-      try file.append(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Header>.size))
+  /// Adds the next count and its text to the current run.
+  func append(_ count: RequestCount, _ text: UnsafeRawBufferPointer) throws(InputError) {
+    try withUnsafePointer(to: count) { pointer throws(InputError) in
+      try file.append(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<RequestCount>.size))
     }
     try file.append(text)
   }
@@ -31,12 +30,6 @@ final class CountRuns {
     try file.flush()
     if file.count > start { ranges.append(start..<file.count) }
     start = file.count
-  }
-
-  /// Adds all counts of a sorted table as a run.
-  func append(_ table: RequestTable) throws(InputError) {
-    for count in table.counts { try append(count: count.count, location: count.location, table.text(of: count)) }
-    try endRun()
   }
 
   /// Returns all runs for merging; runs that are added later form a new set.
@@ -55,13 +48,13 @@ final class CountRun {
   private let window = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
   private var filled: Range<Int> = 0..<0
   /// The last count and its text, which is valid until the next one.
-  private(set) var current = (
-    count: UInt64(0), location: LogLocation(file: 0, line: 0), text: UnsafeRawBufferPointer(start: nil, count: 0)
-  )
+  private(set) var current: (count: RequestCount, text: UnsafeRawBufferPointer)
 
   init(_ file: SpoolFile, _ range: Range<UInt64>) {
     self.file = file
     unread = range
+    let none = RequestCount(count: 0, location: LogLocation(file: 0, line: 0), offset: 0, length: 0)
+    current = (none, UnsafeRawBufferPointer(start: nil, count: 0))
   }
 
   deinit { window.deallocate() }
@@ -69,17 +62,17 @@ final class CountRun {
   /// Advances to the next count; returns false at the end.
   func advance() throws(InputError) -> Bool {
     if filled.isEmpty, unread.isEmpty { return false }
-    let headerBytes = MemoryLayout<CountRuns.Header>.size
+    let headerBytes = MemoryLayout<RequestCount>.size
     if filled.count < headerBytes { try refill() }
-    var header = window.loadUnaligned(fromByteOffset: filled.lowerBound, as: CountRuns.Header.self)
-    if filled.count < headerBytes + Int(header.length) {
+    var header = window.loadUnaligned(fromByteOffset: filled.lowerBound, as: RequestCount.self)
+    if filled.count < headerBytes + header.length {
       try refill()
-      header = window.loadUnaligned(fromByteOffset: filled.lowerBound, as: CountRuns.Header.self)
+      header = window.loadUnaligned(fromByteOffset: filled.lowerBound, as: RequestCount.self)
     }
     let start = filled.lowerBound + headerBytes
-    let end = start + Int(header.length)
+    let end = start + header.length
     guard end <= filled.upperBound else { throw InputError("the temporary file of request counts is truncated") }
-    current = (header.count, header.location, UnsafeRawBufferPointer(rebasing: window[start..<end]))
+    current = (header, UnsafeRawBufferPointer(rebasing: window[start..<end]))
     filled = end..<filled.upperBound
     return true
   }
@@ -88,7 +81,7 @@ final class CountRun {
     window.copyMemory(from: UnsafeRawBufferPointer(rebasing: window[filled]))
     let room = min(window.count - filled.count, Int(clamping: unread.upperBound - unread.lowerBound))
     let target = UnsafeMutableRawBufferPointer(rebasing: window[filled.count..<(filled.count + room)])
-    guard try file.read(into: target, at: unread.lowerBound) == room, filled.count + room >= MemoryLayout<CountRuns.Header>.size
+    guard try file.read(into: target, at: unread.lowerBound) == room, filled.count + room >= MemoryLayout<RequestCount>.size
     else {
       throw InputError("the temporary file of request counts is truncated")
     }
@@ -97,80 +90,47 @@ final class CountRun {
   }
 }
 
-/// Merges sorted runs: a binary heap of runs, ordered by their next counts.
+/// Merges sorted runs, and adds up the counts of equal targets that follow each other.
 final class CountMerge {
-  enum Order {
-    case byText, mostAskedFirst
+  private struct Source: Comparable {
+    let run: CountRun
+    let order: CountOrder
+
+    static func < (left: Source, right: Source) -> Bool {
+      let (first, second) = (left.run.current, right.run.current)
+      switch left.order {
+      case .byText: return first.text.isLess(than: second.text)
+      case .mostAskedFirst: return first.count.isMoreAsked(than: second.count)
+      }
+    }
+
+    static func == (left: Source, right: Source) -> Bool { !(left < right) && !(right < left) }
   }
 
-  private let order: Order
-  private var heap: [CountRun] = []
-  private var hasBegun = false
+  private var sources = Heap<Source>()
+  private let text = GrowingBytes()
 
-  init(_ runs: [CountRun], order: Order) throws(InputError) {
-    self.order = order
-    for run in runs where try run.advance() { heap.append(run) }
-    for index in heap.indices.reversed() { siftDown(index) }
+  /// Creates the merge of runs that were sorted in that order.
+  init(_ runs: [CountRun], _ order: CountOrder) throws(InputError) {
+    for run in runs where try run.advance() { sources.insert(Source(run: run, order: order)) }
   }
 
   /// Returns the next count, whose text is valid until the next call; nil at the end.
-  func next() throws(InputError) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
-    if hasBegun, let first = heap.first {
-      if try !first.advance() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-      }
-      siftDown(0)
+  func next() throws(InputError) -> (count: RequestCount, text: UnsafeRawBufferPointer)? {
+    guard var (sum, first) = sources.min?.run.current else { return nil }
+    text.removeAll()
+    text.append(first)
+    first = text.bytes
+    try advance()
+    while let (count, text) = sources.min?.run.current, text.isEqual(to: first) {
+      sum.count += count.count
+      sum.location = min(sum.location, count.location)
+      try advance()
     }
-    hasBegun = true
-    return heap.first?.current
+    return (sum, first)
   }
 
-  private func precedes(_ left: CountRun, _ right: CountRun) -> Bool {
-    let (left, right) = (left.current, right.current)
-    switch order {
-    case .byText: return left.text.isLess(than: right.text)
-    case .mostAskedFirst: return left.count != right.count ? left.count > right.count : left.location < right.location
-    }
-  }
-
-  private func siftDown(_ start: Int) {
-    var index = start
-    while true {
-      var least = index
-      for child in [2 * index + 1, 2 * index + 2] where child < heap.count && precedes(heap[child], heap[least]) { least = child }
-      if least == index { return }
-      heap.swapAt(index, least)
-      index = least
-    }
-  }
-}
-
-/// Merged runs in which each target occurs once, with the sum of its counts.
-final class SummedCounts {
-  private let merge: CountMerge
-  private var pending: (count: UInt64, location: LogLocation)?
-  private var pendingText = GrowingBytes()
-  private var givenText = GrowingBytes()
-
-  /// Creates the sums of a merge that is ordered by text.
-  init(_ merge: CountMerge) { self.merge = merge }
-
-  /// Returns the next target, whose text is valid until the next call; nil at the end.
-  func next() throws(InputError) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
-    while let (count, location, text) = try merge.next() {
-      if let sum = pending, pendingText.bytes.isEqual(to: text) {
-        pending = (sum.count + count, min(sum.location, location))
-        continue
-      }
-      let ended = pending
-      swap(&pendingText, &givenText)
-      pendingText.removeAll()
-      pendingText.append(text)
-      pending = (count, location)
-      if let ended { return (ended.count, ended.location, givenText.bytes) }
-    }
-    defer { pending = nil }
-    return pending.map { ($0.count, $0.location, pendingText.bytes) }
+  private func advance() throws(InputError) {
+    if let source = sources.popMin(), try source.run.advance() { sources.insert(source) }
   }
 }

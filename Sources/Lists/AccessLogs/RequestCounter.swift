@@ -16,7 +16,7 @@ final class RequestCounter {
   private enum Phase {
     case counting
     /// Adds up the counts of equal targets; the table collects the sums for sorting by count.
-    case addingUp(SummedCounts, sorted: CountRuns)
+    case addingUp(CountMerge, sorted: CountRuns)
     case inMemory(next: Int)
     case merged(CountMerge)
   }
@@ -43,12 +43,12 @@ final class RequestCounter {
   /// Starts sorting; no request can be added afterwards.
   func finish() throws(InputError) {
     guard let runs else {
-      table.sort(by: RequestCount.isMoreAsked)
+      table.sort(by: .mostAskedFirst)
       phase = .inMemory(next: 0)
       return
     }
     try spill()
-    phase = .addingUp(SummedCounts(try CountMerge(runs.takeAll(), order: .byText)), sorted: try CountRuns(in: directory))
+    phase = .addingUp(try CountMerge(runs.takeAll(), .byText), sorted: try CountRuns(in: directory))
   }
 
   /// The result of ``next()``.
@@ -64,51 +64,42 @@ final class RequestCounter {
     switch phase {
     case .counting: preconditionFailure("next() requires finish() first")
     case .addingUp(let sums, let sorted):
-      if try addUp(sums, sorted) { phase = .merged(try CountMerge(sorted.takeAll(), order: .mostAskedFirst)) }
+      for _ in 0..<Self.sliceTargets {
+        guard let (sum, text) = try sums.next() else {
+          try write(.mostAskedFirst, to: sorted)
+          phase = .merged(try CountMerge(sorted.takeAll(), .mostAskedFirst))
+          break
+        }
+        table.append(sum, text)
+        if table.memoryBytes > maximumMemoryBytes { try write(.mostAskedFirst, to: sorted) }
+      }
       return .nothingYet
     case .inMemory(let index):
       guard index < table.counts.count else { return .end }
       phase = .inMemory(next: index + 1)
       return .target(table.text(of: table.counts[index]), location: table.counts[index].location)
     case .merged(let merge):
-      guard let (_, location, text) = try merge.next() else { return .end }
-      return .target(text, location: location)
+      guard let (count, text) = try merge.next() else { return .end }
+      return .target(text, location: count.location)
     }
   }
 
   private func spill() throws(InputError) {
-    table.sortByText()
     let runs = if let runs { runs } else { try CountRuns(in: directory) }
     self.runs = runs
-    try runs.append(table)
+    try write(.byText, to: runs)
+  }
+
+  /// Writes the table out as a sorted run.
+  private func write(_ order: CountOrder, to runs: CountRuns) throws(InputError) {
+    table.sort(by: order)
+    for count in table.counts { try runs.append(count, table.text(of: count)) }
+    try runs.endRun()
     table = RequestTable()
     guard runs.ranges.count == CountRuns.maximumCount else { return }
     // One run of all, so that there are never more runs than can be merged at once.
-    let sums = SummedCounts(try CountMerge(runs.takeAll(), order: .byText))
-    while let sum = try sums.next() { try runs.append(count: sum.count, location: sum.location, sum.text) }
-    try runs.endRun()
-  }
-
-  /// Collects a slice of the sums; returns true after the last.
-  private func addUp(_ sums: SummedCounts, _ sorted: CountRuns) throws(InputError) -> Bool {
-    for _ in 0..<Self.sliceTargets {
-      guard let sum = try sums.next() else {
-        try writeSorted(to: sorted)
-        return true
-      }
-      table.append(count: sum.count, location: sum.location, sum.text)
-      if table.memoryBytes > maximumMemoryBytes { try writeSorted(to: sorted) }
-    }
-    return false
-  }
-
-  private func writeSorted(to runs: CountRuns) throws(InputError) {
-    table.sort(by: RequestCount.isMoreAsked)
-    try runs.append(table)
-    table = RequestTable()
-    guard runs.ranges.count == CountRuns.maximumCount else { return }
-    let merge = try CountMerge(runs.takeAll(), order: .mostAskedFirst)
-    while let (count, location, text) = try merge.next() { try runs.append(count: count, location: location, text) }
+    let merge = try CountMerge(runs.takeAll(), order)
+    while let (count, text) = try merge.next() { try runs.append(count, text) }
     try runs.endRun()
   }
 }
@@ -138,19 +129,20 @@ final class RequestTable {
     _ = slots.insert(UInt32(counts.count), at: slot) { hash(self.text(of: counts[Int($0) - 1])) }
   }
 
-  /// Adds a text that isn't in the table, without a search; ``add(from:line:)`` doesn't find it.
-  func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) {
-    counts.append(RequestCount(count: count, location: location, offset: texts.count, length: text.count))
+  /// Adds a text that isn't in the table, without a search; ``add(from:location:)`` doesn't find it.
+  func append(_ count: RequestCount, _ text: UnsafeRawBufferPointer) {
+    counts.append(RequestCount(count: count.count, location: count.location, offset: texts.count, length: text.count))
     texts.append(text)
   }
 
   /// Sorts the counts; nothing can be added afterwards.
-  func sort(by precedes: (RequestCount, RequestCount) -> Bool) {
+  func sort(by order: CountOrder) {
     slots = ProbedTable(free: 0, slots: 1)
-    counts.sort(by: precedes)
+    switch order {
+    case .byText: counts.sort { text(of: $0).isLess(than: text(of: $1)) }
+    case .mostAskedFirst: counts.sort { $0.isMoreAsked(than: $1) }
+    }
   }
-
-  func sortByText() { sort { text(of: $0).isLess(than: text(of: $1)) } }
 
   // Seeded per process, so that a crafted log can't make it slow.
   private func hash(_ text: UnsafeRawBufferPointer) -> UInt64 {
@@ -165,13 +157,13 @@ struct RequestCount {
   var count: UInt64
   /// The location of the first request.
   var location: LogLocation
-  /// The offset of the target in the texts.
+  /// The offset of the target in the texts of its table.
   var offset: Int
   var length: Int
 
   /// More requests first, then the earlier location.
-  static func isMoreAsked(_ left: RequestCount, _ right: RequestCount) -> Bool {
-    left.count != right.count ? left.count > right.count : left.location < right.location
+  func isMoreAsked(than other: RequestCount) -> Bool {
+    count != other.count ? count > other.count : location < other.location
   }
 }
 
