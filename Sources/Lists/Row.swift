@@ -71,6 +71,8 @@ protocol RowReader: AnyObject {
 }
 
 extension RowReader {
+  func readHeader() -> Bool { true }
+  var mayNamePriority: Bool { false }
   func checkEnd() {}
   func takePlainRows(into rows: inout [PlainRow], maximum: Int) {}
   var hasRowsByBytes: Bool { true }

@@ -40,8 +40,6 @@ final class AccessLogReader: RowReader {
     self.counter = counter
   }
 
-  func readHeader() -> Bool { true }
-
   /// Throws if the site of the log's paths is unknown.
   func checkSite() throws(ManifestError) {
     guard !hasBase, !takesEveryTarget else { return }
@@ -52,8 +50,6 @@ final class AccessLogReader: RowReader {
         "an access log contains only paths; set base-url to their site, such as https://www.example.com"
     )
   }
-
-  var mayNamePriority: Bool { false }
 
   var hasRowsByBytes: Bool { false }
 

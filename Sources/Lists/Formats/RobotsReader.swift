@@ -16,10 +16,6 @@ final class RobotsReader: RowReader {
     self.manifest = manifest
   }
 
-  func readHeader() -> Bool { true }
-
-  var mayNamePriority: Bool { false }
-
   var hasRowsByBytes: Bool { false }
 
   func checkEnd() throws(ManifestError) {

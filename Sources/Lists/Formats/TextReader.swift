@@ -6,10 +6,6 @@ final class TextReader: RowReader {
 
   init(_ buffer: InputBuffer) { lines = LineReader(buffer) }
 
-  func readHeader() -> Bool { true }
-
-  var mayNamePriority: Bool { false }
-
   func takePlainRows(into rows: inout [PlainRow], maximum: Int) {
     lines.takeWholeLines { line in
       let text = line.bytes.trimmed()
@@ -83,10 +79,6 @@ final class InlineReader: RowReader {
   }
 
   deinit { storage.deallocate() }
-
-  func readHeader() -> Bool { true }
-
-  var mayNamePriority: Bool { false }
 
   func next() -> RowStep {
     guard index < entries.count else { return .end }

@@ -139,32 +139,16 @@ private enum SitemapElement {
   case imageLocation
   case other
 
-  init(_ element: XMLElement, in namespaces: XMLNamespaces) {
-    self.init(element)
-    if self == .other, !element.isNamed("thumbnail_loc") { return }
-    let meaning = namespaces.meaning(of: element.prefix)
-    if meaning.contains(.image) {
-      self = self == .location ? .imageLocation : .other
-    } else if meaning.contains(.video) {
-      self = element.isNamed("thumbnail_loc") ? .imageLocation : .other
-    } else if !meaning.contains(.root) {
-      self = .other
-    }
-  }
+  private static let all: [(name: StaticString, namespace: XMLNamespaces.Meaning, element: SitemapElement)] = [
+    ("url", .root, .url), ("loc", .root, .location), ("lastmod", .root, .lastModified), ("priority", .root, .priority),
+    ("sitemap", .root, .sitemap), ("loc", .image, .imageLocation), ("thumbnail_loc", .video, .imageLocation),
+  ]
 
-  /// Creates the element of that name in the namespace of sitemaps.
-  private init(_ element: XMLElement) {
-    if element.isNamed("loc") {
-      self = .location
-    } else if element.isNamed("url") {
-      self = .url
-    } else if element.isNamed("lastmod") {
-      self = .lastModified
-    } else if element.isNamed("priority") {
-      self = .priority
-    } else {
-      self = element.isNamed("sitemap") ? .sitemap : .other
-    }
+  init(_ element: XMLElement, in namespaces: XMLNamespaces) {
+    let meaning = namespaces.meaning(of: element.prefix)
+    let namespace: XMLNamespaces.Meaning =
+      meaning.contains(.image) ? .image : meaning.contains(.video) ? .video : meaning.intersection(.root)
+    self = Self.all.first { $0.namespace == namespace && element.isNamed($0.name) }?.element ?? .other
   }
 }
 
