@@ -1,6 +1,20 @@
-import Glibc
 import Base
+import Foundation
+import Glibc
+import TestSupport
 import Testing
+
+@Suite struct BackoffTests {
+  @Test func `backoff doubles up to its maximum`() {
+    let backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(3))
+    #expect(
+      (0..<5).map { backoff.limit(beforeRetry: $0) } == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)]
+    )
+    #expect(backoff.limit(beforeRetry: 1_000_000) == .seconds(3))
+    #expect(backoff.limit(beforeRetry: -1) == .milliseconds(500))
+    #expect(Backoff(initial: .zero, maximum: .seconds(3)).limit(beforeRetry: 9) == .zero)
+  }
+}
 
 /// Arithmetic with extreme times.
 struct TimeTests {
@@ -24,5 +38,22 @@ struct TimeTests {
   @Test(arguments: [Int.min, Int.max, Int.max / 1000 + 1]) func `times of files are clamped`(seconds: Int) {
     let expected = seconds < 0 ? Int64.min : .max
     #expect(Timestamp(timespec(tv_sec: seconds, tv_nsec: 0)).milliseconds == expected)
+  }
+}
+
+struct Base64Tests {
+  @Test func `Base64 agrees with Foundation's`() {
+    var random = SeededRandom(seed: 5)
+    for count in 0..<67 {
+      let bytes = random.bytes(count)
+      let expected = Data(bytes).base64EncodedString()
+      #expect(String(decoding: bytes.base64, as: UTF8.self) == expected)
+      let urlSafe = expected.replacing("+", with: "-").replacing("/", with: "_")
+      for isPadded in [true, false] {
+        var text = Array("x".utf8)
+        bytes.withUnsafeBytes { appendURLSafeBase64($0, isPadded: isPadded, to: &text) }
+        #expect(String(decoding: text, as: UTF8.self) == "x" + (isPadded ? urlSafe : urlSafe.replacing("=", with: "")))
+      }
+    }
   }
 }

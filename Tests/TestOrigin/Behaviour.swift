@@ -1,3 +1,4 @@
+import NIOHTTP1
 import TestSupport
 
 /// The origin's response to a request: a script of bytes, or a function that chooses one.
@@ -110,5 +111,159 @@ extension Behaviour {
   public static func paused(_ bytes: [UInt8], after count: Int, _ gate: Gate, headers: HeaderFields = [:]) -> Behaviour {
     let head = Step.head(responseHead(200, length: bytes.count, headers))
     return Behaviour(head, .body(Array(bytes.prefix(count))), .wait(gate), .body(Array(bytes.dropFirst(count))))
+  }
+}
+
+/// Faulty responses.
+///
+/// A part of a body is the beginning of `body`, padded with zeros.
+extension Behaviour {
+  /// Declares a length, sends fewer bytes, and closes.
+  public static func cut(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
+    Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .close)
+  }
+
+  /// Resets the connection (RST) instead of responding.
+  public static var reset: Behaviour { Behaviour(.reset) }
+
+  /// Resets the connection (RST) in the middle of the body.
+  public static func reset(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
+    Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .reset)
+  }
+
+  /// Closes the connection cleanly instead of responding.
+  public static var close: Behaviour { Behaviour(.close) }
+
+  /// Reads the request and sends nothing until the client disconnects.
+  public static var stall: Behaviour { Behaviour(.stall) }
+
+  /// Sends the beginning of the body and then nothing more until the client disconnects.
+  public static func stall(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
+    Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .stall)
+  }
+
+  /// Declares a wrong length, sends the whole body, and closes.
+  public static func wrongLength(declared: Int, actual: [UInt8], type: String? = nil) -> Behaviour {
+    Behaviour(.head(responseHead(200, type: type, length: declared)), .body(actual), .close)
+  }
+
+  /// Any bytes as the response, then closes; if `closes` is false, the connection stays open.
+  public static func raw(_ bytes: [UInt8], closes: Bool = true) -> Behaviour {
+    Behaviour(.script([.head(bytes)] + (closes ? [.close] : [])))
+  }
+
+  /// Any text as the response, then closes; if `closes` is false, the connection stays open.
+  public static func raw(_ text: String, closes: Bool = true) -> Behaviour { .raw(Array(text.utf8), closes: closes) }
+
+  private static func beginning(of body: [UInt8], _ count: Int) -> [UInt8] {
+    Array(body.prefix(count)) + [UInt8](repeating: 0, count: max(0, count - body.count))
+  }
+}
+
+/// How a response breaks off.
+public enum BreakOff: Sendable {
+  /// The connection is closed cleanly.
+  case close
+  /// The connection is reset.
+  case reset
+  /// Nothing more is sent until the client disconnects.
+  case stall
+
+  fileprivate var step: Behaviour.Step {
+    switch self {
+    case .close: .close
+    case .reset: .reset
+    case .stall: .stall
+    }
+  }
+}
+
+extension Behaviour {
+  /// The same response, which breaks off after `count` bytes of its body; a shorter one stays whole.
+  public func brokenOff(afterBytes count: Int, by way: BreakOff = .close) -> Behaviour {
+    .computed { request in
+      var left = count
+      var steps: [Step] = []
+      for step in script(for: request, turn: 1) {
+        guard case .body(let bytes) = step else {
+          steps.append(step)
+          continue
+        }
+        steps.append(.body(Array(bytes.prefix(left))))
+        if bytes.count > left { return Behaviour(.script(steps + [way.step])) }
+        left -= bytes.count
+      }
+      return Behaviour(.script(steps))
+    }
+  }
+}
+
+/// Responses to requests for a part of a body (RFC 9110, section 14).
+extension Behaviour {
+  /// A body, or the part that `Range` requests as 206; 416 if that begins after the end. Supports one range of the form `bytes=N-M` or
+  /// `bytes=N-`, and ignores others. If `If-Range` is neither the `ETag` nor the `Last-Modified` of `headers`, the whole body is sent.
+  public static func ranged(_ bytes: [UInt8], type: String? = nil, headers: HeaderFields = [:]) -> Behaviour {
+    .computed { request in
+      guard request.headers["If-Range"].map({ [headers["ETag"], headers["Last-Modified"]].contains($0) }) ?? true,
+        let range = request.headers["Range"].flatMap(requestedRange)
+      else { return .body(bytes, type: type, headers: headers) }
+      guard range.lowerBound < bytes.count else {
+        return .status(416, headers: ["Content-Range": "bytes */\(bytes.count)"])
+      }
+      return .part(range.lowerBound..<min(range.upperBound, bytes.count), of: bytes, type: type, headers: headers)
+    }
+  }
+
+  /// A part of a body as 206, whatever was requested; `total` is the declared length of the whole body.
+  public static func part(
+    _ range: Range<Int>,
+    of bytes: [UInt8],
+    total: String? = nil,
+    type: String? = nil,
+    headers: HeaderFields = [:]
+  ) -> Behaviour {
+    let contentRange = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total ?? "\(bytes.count)")"
+    return .body(
+      Array(bytes[range]),
+      type: type,
+      status: 206,
+      headers: HeaderFields([("Content-Range", contentRange)] + headers.fields)
+    )
+  }
+}
+
+/// Nil for anything but a single range with a first byte.
+private func requestedRange(_ value: String) -> Range<Int>? {
+  guard value.hasPrefix("bytes=") else { return nil }
+  let ends = value.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
+  guard ends.count == 2, let first = Int(ends[0]) else { return nil }
+  guard !ends[1].isEmpty else { return first..<Int.max }
+  guard let last = Int(ends[1]), last >= first else { return nil }
+  return first..<last + 1
+}
+
+/// The bytes of a status line and its header fields, with the empty line that ends them.
+func responseHead(_ status: Int, type: String? = nil, length: Int? = nil, _ headers: HeaderFields = [:]) -> [UInt8] {
+  var text = "HTTP/1.1 \(status) \(HTTPResponseStatus(statusCode: status).reasonPhrase)\r\n"
+  if let type { text += "Content-Type: \(type)\r\n" }
+  if let length, mayHaveLength(status) { text += "Content-Length: \(length)\r\n" }
+  for (name, value) in headers.fields { text += "\(name): \(value)\r\n" }
+  return Array((text + "\r\n").utf8)
+}
+
+/// No Content-Length with 1xx and 204 (RFC 9110, section 8.6); with 304 it would be that of another response.
+private func mayHaveLength(_ status: Int) -> Bool { !(100..<200).contains(status) && status != 204 && status != 304 }
+
+/// The media type that web servers use for a file with that extension.
+func mediaType(ofFile path: String) -> String {
+  switch path.split(separator: ".").last?.lowercased() {
+  case "jpg", "jpeg": "image/jpeg"
+  case "png": "image/png"
+  case "webp": "image/webp"
+  case "gif": "image/gif"
+  case "txt": "text/plain"
+  case "html": "text/html"
+  case "json": "application/json"
+  default: "application/octet-stream"
   }
 }

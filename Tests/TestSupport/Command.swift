@@ -157,3 +157,175 @@ extension Command {
     }
   }
 }
+
+// The input of a command and its result.
+extension Command {
+  public enum Input: Sendable {
+    /// `/dev/null`.
+    case none
+    /// A pipe with these bytes, closed after them.
+    case bytes([UInt8])
+    /// A pipe that stays open until ``closeInput()``.
+    case open
+  }
+
+  /// The destination of standard output.
+  public enum Output: Sendable {
+    /// The test, which reads all of it.
+    case captured
+    /// The test, which closes its end after that many bytes, like `| head`.
+    case closedAfter(bytes: Int)
+    /// A file, which is created or truncated first, such as `/dev/full`.
+    case file(String)
+  }
+
+  /// A terminal for standard input, standard error and, by default, standard output.
+  public struct Terminal: Sendable {
+    /// In characters.
+    public var columns: Int
+    /// In lines.
+    public var rows: Int
+    /// Whether standard output goes to the terminal; if false, it is as without a terminal, like in `prewarm … | cat`.
+    public var takesOutput: Bool
+
+    public init(columns: Int = 80, rows: Int = 24, takesOutput: Bool = true) {
+      self.columns = columns
+      self.rows = rows
+      self.takesOutput = takesOutput
+    }
+  }
+
+  /// How a process ended.
+  public enum Ending: Sendable, Hashable {
+    /// It exited with this status.
+    case exited(Int)
+    /// This signal killed it.
+    case signalled(Int32)
+  }
+
+  /// The result of a process that has ended.
+  public struct Result: Sendable {
+    /// How it ended.
+    public let ending: Ending
+    /// The bytes from standard output, or from the terminal.
+    public let output: [UInt8]
+    /// The bytes from standard error; empty if a terminal received both.
+    public let error: [UInt8]
+
+    /// The exit status; nil if a signal killed it.
+    public var status: Int? { if case .exited(let status) = ending { status } else { nil } }
+    /// Standard output as text.
+    public var outputText: String { String(decoding: output, as: UTF8.self) }
+    /// Standard error as text.
+    public var errorText: String { String(decoding: error, as: UTF8.self) }
+  }
+}
+
+// Waits, blocking or not, for at most ``Swift/Duration/patience`` by default.
+extension Command {
+  /// Runs a command to completion; the parameters are those of the initializer.
+  public static func run(
+    _ executable: String,
+    _ arguments: [String] = [],
+    environment: [String: String?] = [:],
+    workingDirectory: String? = nil,
+    input: Input = .none,
+    output: Output = .captured,
+    terminal: Terminal? = nil,
+    timeout: Duration = .patience
+  ) async throws -> Result {
+    let command = try Command(
+      executable,
+      arguments,
+      environment: environment,
+      workingDirectory: workingDirectory,
+      input: input,
+      output: output,
+      terminal: terminal
+    )
+    return try await command.wait(timeout: timeout)
+  }
+
+  /// Suspends until the process has ended and all of its output has been read.
+  ///
+  /// - Throws: ``WaitTimeout``, with the output so far.
+  public func wait(timeout: Duration = .patience) async throws -> Result {
+    try await wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
+    return result(state.value)
+  }
+
+  /// Blocks until the process has ended and all of its output has been read.
+  ///
+  /// - Throws: ``WaitTimeout``, with the output so far.
+  public func wait(timeout: Duration = .patience) throws -> Result {
+    try wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
+    return result(state.value)
+  }
+
+  /// Suspends until standard output, or the terminal, has contained `text` that many times.
+  ///
+  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
+  public func waitForOutput(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
+    try await waitToSee(text, times, in: \.output, timeout: timeout)
+  }
+
+  /// Suspends until the whole standard output, or that of the terminal, satisfies `condition`.
+  ///
+  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
+  public func waitForOutput(
+    that what: String,
+    timeout: Duration = .patience,
+    _ condition: @escaping @Sendable (String) -> Bool
+  ) async throws {
+    let isMet = { @Sendable (state: State) in condition(String(decoding: state.output, as: UTF8.self)) }
+    try await wait(for: "output that \(what) from \(name)", timeout: timeout) { $0.isOver || isMet($0) }
+    if !isMet(state.value) { throw explained(WaitTimeout(description: "\(name) ended without output that \(what)")) }
+  }
+
+  /// Suspends until standard error has contained `text` that many times.
+  ///
+  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
+  public func waitForError(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
+    try await waitToSee(text, times, in: \.error, timeout: timeout)
+  }
+
+  /// Suspends until standard output has at least `count` complete lines.
+  public func waitForOutputLines(_ count: Int, timeout: Duration = .patience) async throws {
+    try await wait(for: "\(count) lines from \(name)", timeout: timeout) { $0.outputLines >= count }
+  }
+
+  private func waitToSee(
+    _ text: String,
+    _ times: Int,
+    in stream: any KeyPath<State, [UInt8]> & Sendable,
+    timeout: Duration
+  ) async throws {
+    try await wait(for: "'\(text)' from \(name)", timeout: timeout) {
+      $0.isOver || occurrences(of: text, in: $0[keyPath: stream]) >= times
+    }
+    guard occurrences(of: text, in: state.value[keyPath: stream]) < times else { return }
+    throw explained(WaitTimeout(description: "\(name) ended without '\(text)'"))
+  }
+
+  private func result(_ state: State) -> Result {
+    guard let ending = state.ending else { preconditionFailure("still running") }
+    return Result(ending: ending, output: state.output, error: state.error)
+  }
+
+  private func wait(for what: String, timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async throws {
+    do { try await state.wait(for: what, timeout: timeout, until: condition) } catch { throw explained(error) }
+  }
+
+  private func wait(for what: String, timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) throws {
+    do { try state.wait(for: what, timeout: timeout, until: condition) } catch { throw explained(error) }
+  }
+
+  private func explained(_ error: any Error) -> WaitTimeout {
+    WaitTimeout(description: "\(error); its output: \(outputText.suffix(2000))\(errorText.suffix(2000))")
+  }
+}
+
+private func occurrences(of text: String, in bytes: [UInt8]) -> Int {
+  let pieces = String(decoding: bytes, as: UTF8.self).split(separator: text, omittingEmptySubsequences: false)
+  return pieces.count - 1
+}

@@ -78,3 +78,39 @@ public enum SampleImages {
     return Array(data)
   }
 }
+
+extension SampleImages {
+  /// Writes JPEGs with the numbers 0…`count`-1 below `folder`, a thousand per subfolder.
+  ///
+  /// - Parameter padding: As in ``jpeg(_:padding:base:)``.
+  /// - Returns: Their paths relative to `folder`, in order, such as `003/003141.jpg`.
+  @discardableResult
+  public static func writeTree(_ count: Int, in folder: TemporaryDirectory, padding: Int = 0) -> [String] {
+    (0..<count).map { number in
+      let path = "\(padded(number / 1000, 3))/\(padded(number, 6)).jpg"
+      folder.write(jpeg(number, padding: padding), to: path)
+      return path
+    }
+  }
+
+  /// The text of a manifest with one URL per line, each a path below `base`, such as `http://127.0.0.1:8080`.
+  public static func manifest(of paths: some Sequence<String>, base: String) -> String {
+    paths.map { "\(base)/\($0)\n" }.joined()
+  }
+
+  private static func padded(_ number: Int, _ digits: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  }
+}
+
+/// The checksum at the end of each PNG chunk (RFC 2083, section 15).
+enum CRC32 {
+  private static let table: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ (value >> 1) : value >> 1 }
+  }
+
+  static func of(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    ~bytes.reduce(~0) { sum, byte in table[Int((sum ^ UInt32(byte)) & 0xff)] ^ (sum >> 8) }
+  }
+}

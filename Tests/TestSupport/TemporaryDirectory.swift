@@ -47,6 +47,9 @@ public final class TemporaryDirectory: Sendable {
   /// The bytes of the file `name`; nil if it doesn't exist.
   public func read(_ name: String) -> [UInt8]? { readFile(file(name)) }
 
+  /// The text of the file `name`; empty if it doesn't exist.
+  public func text(_ name: String) -> String { String(decoding: read(name) ?? [], as: UTF8.self) }
+
   private func makeFolders(of path: String) {
     var parents: [Substring] = []
     for part in path.split(separator: "/").dropLast() {
