@@ -10,6 +10,8 @@ import Testing
 
 /// Images that are cached twice or requested in two ways at once: different ones must not replace each other.
 @Suite struct CachedTwiceTests {
+  private let album = Album.plain()
+
   private func speaking(_ language: String, _ album: Album, _ path: String) -> ImageRequest {
     var request = album.request(path)
     request.options.headers = [.init("Accept-Language", language)]
@@ -17,7 +19,6 @@ import Testing
   }
 
   @Test func `a fresh image is served during a refresh, even if the refresh fails`() async throws {
-    let album = try Album()
     album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(503)]))
     _ = try await album.source("/v.jpg")
     let gate = album.origin.hold("/v.jpg")
@@ -71,7 +72,6 @@ import Testing
   }
 
   @Test func `images in memory respect Vary after a 304`() async throws {
-    let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Vary": "Accept-Language"]))
     _ = try await album.manager.response(for: speaking("de", album, "/v.jpg"))
     album.memory.removeAll()
@@ -101,7 +101,6 @@ import Testing
   }
 
   @Test func `a new body on disk evicts the old pixels from memory, whichever load fetched it`() async throws {
-    let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
     album.origin.set("/v.jpg", Album.versioned(Fixtures.bytes("images/good/photo.jpg"), etag: "\"2\""))
@@ -147,7 +146,6 @@ import Testing
   }
 
   @Test func `a successful retry removes the URL from the blacklist, stored or not`() async throws {
-    let album = try Album()
     album.origin.set("/x.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
     await #expect(throws: ImageLoadError.self) { try await album.source("/x.jpg") }
     var request = album.request("/x.jpg", mode: .memoryOnly)
@@ -157,7 +155,6 @@ import Testing
   }
 
   @Test func `a refresh of a cached but blacklisted URL serves the cached image`() async throws {
-    let album = try Album()
     album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(404)]))
     _ = try await album.source("/v.jpg")
     await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
@@ -168,7 +165,6 @@ import Testing
   }
 
   @Test func `an image removed during its revalidation is fetched again`() async throws {
-    let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
     let gate = album.origin.hold("/v.jpg")
@@ -192,17 +188,6 @@ import Testing
     request.decoding.transformer = ClosureTransformer(key: "two") { $0 }
     #expect(try await album.manager.response(for: request).image != nil)
     #expect(album.origin.requests.count == 1)
-  }
-
-  @Test func `removing an image removes its transforms`() async throws {
-    let album = try Album {
-      $0.transformer = ClosureTransformer(key: "same") { $0 }
-      $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
-    }
-    _ = try await album.source("/a.jpg")
-    #expect(try album.cache.totals().entries == 2)
-    try await album.manager.remove(album.url("/a.jpg"))
-    #expect(try album.cache.totals().entries == 0 && album.memory.count == 0)
   }
 
   @Test func `a damaged transformed image is rebuilt from the original`() async throws {

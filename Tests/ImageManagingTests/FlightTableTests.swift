@@ -1,6 +1,9 @@
+import Base
 import ImageCaching
 import ImageDownloading
-import Base
+import ImageManaging
+import TestOrigin
+import TestSupport
 import Testing
 
 @testable import ImageManaging
@@ -109,5 +112,77 @@ import Testing
     _ = table.stop(.now, for: receiver)
     _ = table.stop(.nothingNew, for: receiver)
     #expect(table.flight(number)?.stop == .now)
+  }
+}
+
+@Suite struct BackPressureTests {
+  @Test func `a blocked caller is called once there is room`() {
+    let pressure = BackPressure()
+    pressure.add(BackPressure.Held(entries: pressure.limit.entries))
+    #expect(!pressure.mayStart())
+    #expect(pressure.subtract(BackPressure.Held(entries: 1)))
+    #expect(pressure.mayStart())
+    #expect(!pressure.subtract(BackPressure.Held(entries: 1)))
+  }
+
+  @Test(
+    arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)]
+  )
+  func `entries, bytes and open files are each limited`(held: BackPressure.Held) {
+    let pressure = BackPressure(limit: BackPressure.Held(entries: 10, bytes: 10, blobs: 10))
+    pressure.add(held)
+    #expect(!pressure.mayStart())
+    #expect(pressure.subtract(held))
+  }
+
+  @Test func `a blocked thread is always called, whatever the other thread does meanwhile`() throws {
+    let pressure = BackPressure()
+    let calls = Mailbox<Bool>()
+    let rounds = 20_000
+    let half = BackPressure.Held(entries: pressure.limit.entries / 2)
+    let work = Mailbox<Int>()
+    let store = try WorkerThread(name: "store") {
+      var batch: [Int] = []
+      var left = rounds
+      while left > 0 {
+        if !work.takeAll(into: &batch) { _ = work.wait() }
+        for _ in batch where pressure.subtract(half) { calls.post(true) }
+        left -= batch.count
+      }
+    }
+    var batch: [Bool] = []
+    for round in 0..<rounds {
+      while !pressure.mayStart() {
+        if !calls.takeAll(into: &batch) { _ = calls.wait() }
+      }
+      pressure.add(half)
+      work.post(round)
+    }
+    store.join()
+  }
+}
+
+/// Look-ups of whole batches, which a second thread may share.
+@Suite struct SharedLookUpTests {
+  @Test func `a large batch is decided like single requests, each once, with hits in order`() async throws {
+    let origin = try Origin([:])
+    origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg") }
+    let loader = try Loader()
+    defer { loader.shutDown() }
+    let urls = (0..<2000).map { origin.url("/\($0).jpg") }
+    let cached = Set(stride(from: 0, to: 2000, by: 3))
+    try loader.ask(cached.sorted().map { urls[$0] }, loader.context())
+    #expect(try await loader.results(cached.count).allSatisfy { $0.outcome == .downloaded })
+
+    // It is random whether the second thread takes a part, so it is tried often.
+    for _ in 0..<50 {
+      let waiter = Loader.Waiter()
+      try loader.ask(urls, loader.context(mode: .only), as: waiter)
+      let completions = try await waiter.completions(urls.count)
+      #expect(completions.count == urls.count && Set(completions.map(\.0.sequence)).count == urls.count)
+      let hits = completions.filter { $0.1.result.outcome == .hitDisk }.map { Int($0.0.sequence) }
+      #expect(hits == cached.sorted())
+      #expect(completions.count { $0.1.result.outcome == .skipped } == urls.count - cached.count)
+    }
   }
 }

@@ -8,10 +8,11 @@ import Testing
 
 /// The files of images, for programs that send them on.
 @Suite struct ImageDataTests {
+  private let album = Album.plain()
+
   private static let large = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)
 
   @Test func `the file of an image is the same from the network and the disk`() async throws {
-    let album = try Album()
     let first = try await album.manager.data(for: album.url("/a.jpg"))
     let second = try await album.manager.data(for: album.url("/a.jpg"))
     #expect(first.source == .network && second.source == .disk && album.origin.requests.count == 1)
@@ -48,7 +49,6 @@ import Testing
   }
 
   @Test func `requests for the pixels and for the file of one image at once share a transfer`() async throws {
-    let album = try Album()
     let gate = album.origin.holdAll()
     var request = album.request("/a.jpg")
     request.decoding.transformer = ResizingTransformer(width: 8)
@@ -61,7 +61,6 @@ import Testing
   }
 
   @Test func `the file of an image that fails throws the reason`() async throws {
-    let album = try Album()
     await #expect(throws: ImageLoadError.self) { try await album.manager.data(for: album.url("/none.jpg")) }
     await #expect(throws: ImageLoadError.notCached) {
       try await album.manager.data(for: ImageRequest(url: album.url("/a.jpg"), cachePolicy: .init(mode: .only)))
@@ -69,7 +68,6 @@ import Testing
   }
 
   @Test func `cancelling a task that waits for a file cancels its load`() async throws {
-    let album = try Album()
     let gate = album.origin.holdAll()
     let task = Task { try await album.manager.data(for: album.url("/a.jpg")) }
     try await gate.waitForWaiting(1)
@@ -80,7 +78,6 @@ import Testing
   }
 
   @Test func `a large file stays on disk and comes in parts, even after its removal`() async throws {
-    let album = try Album()
     album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
     let first = try await album.manager.file(for: album.url("/large.jpg"))
     let second = try await album.manager.file(for: album.url("/large.jpg"))
@@ -109,7 +106,6 @@ import Testing
   }
 
   @Test func `the keys of a transformed file lead to it, without an encoding of the manager`() async throws {
-    let album = try Album()
     var request = album.request("/a.jpg")
     request.decoding.transformer = .resize(width: 8)
     let file = try await album.manager.data(for: request)
@@ -122,7 +118,6 @@ import Testing
   }
 
   @Test func `removing a URL removes all images made from it`() async throws {
-    let album = try Album()
     var requests: [ImageRequest] = []
     for (path, width) in [("/a.jpg", 8), ("/a.jpg", 16), ("/b.jpg", 8)] {
       var request = album.request(path)
@@ -160,7 +155,6 @@ import Testing
   }
 
   @Test func `a request leads to its record, the path of a large body, and their removal`() async throws {
-    let album = try Album()
     album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
     let (small, large) = (album.request("/a.jpg"), album.request("/large.jpg"))
     #expect(try await album.manager.record(for: small) == nil)

@@ -1,9 +1,9 @@
+import Base
 import Foundation
 import Glibc
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import Base
 import Synchronization
 import TestOrigin
 import TestSupport
@@ -23,7 +23,7 @@ import Testing
 
   @Test func `a manager released during loads ends them first and then its threads`() async throws {
     let threads = Threads()
-    var gallery: Gallery? = try Gallery(
+    var album: Album? = try Album(
       transformer: ClosureTransformer(key: "note") { image in
         threads.note()
         return image
@@ -32,19 +32,19 @@ import Testing
         threads.note()
         return true
       }),
-      options: .patient(
-        responseModifier: ResponseModifier(name: "note") { response in
+      options: .patient {
+        $0.responseModifier = ResponseModifier(name: "note") { response in
           threads.note()
           return response
         }
-      )
+      }
     )
-    let (origin, folder) = (gallery!.origin, gallery!.folder)
+    let (origin, folder) = (album!.origin, album!.folder)
     let gate = origin.holdAll()
-    var tasks: [ImageTask]? = (0..<20).map { gallery!.manager.load(gallery!.request($0)) }
-    tasks!.append(gallery!.manager.load(origin.url("/none")))
+    var tasks: [ImageTask]? = (0..<20).map { album!.manager.load(album!.request($0)) }
+    tasks!.append(album!.manager.load(origin.url("/none")))
     try await gate.waitForWaiting(6)
-    gallery = nil
+    album = nil
     gate.open()
     for task in tasks!.dropLast() { #expect(try await task.value.source == .network) }
     await #expect(throws: ImageLoadError.self) { try await tasks!.last!.value }
@@ -57,27 +57,27 @@ import Testing
 
   @Test func `shutdown between the steps of a refresh cancels it`() async throws {
     let door = Door()
-    let gallery = try Gallery()
-    _ = try await gallery.manager.load(gallery.request(1)).value
-    gallery.memory.removeAll()
-    var request = gallery.request(1, .refresh)
+    let album = try Album()
+    _ = try await album.manager.load(album.request(1)).value
+    album.memory.removeAll()
+    var request = album.request(1, .refresh)
     request.decoding.transformer = ClosureTransformer(key: "door") { image in
       door.pass()
       return image
     }
-    let task = gallery.manager.load(request)
+    let task = album.manager.load(request)
     try await door.waitForArrival()
     let isShutDown = Watched(false)
     // It blocks until the door is open, so it needs a thread of its own.
     Thread.detachNewThread {
-      gallery.manager.shutDown()
+      album.manager.shutDown()
       isShutDown.withLock { $0 = true }
     }
-    try await poll("the shutdown to begin") { gallery.manager.isClosed }
+    try await poll("the shutdown to begin") { album.manager.isClosed }
     door.open()
     try await isShutDown.wait(for: "the end of the shutdown") { $0 }
     await #expect(throws: ImageLoadError.shutDown) { try await task.value }
-    #expect(gallery.asked == ["/1.jpg"])
+    #expect(album.asked == ["/1.jpg"])
   }
 
   @Test func `hooks and transformers may call the manager`() async throws {
@@ -92,7 +92,7 @@ import Testing
     let isCached: @Sendable (String) -> Void = { url in
       do { _ = try box.manager?.isCached(url) } catch { Issue.record(error) }
     }
-    let gallery = try Gallery(
+    let album = try Album(
       hooks: LoadHooks(
         shouldDownload: { url in
           callBack(url)
@@ -116,9 +116,9 @@ import Testing
         }
       )
     )
-    box.manager = gallery.manager
-    #expect(try await gallery.manager.load(gallery.request(1)).value.source == .network)
-    await #expect(throws: ImageLoadError.self) { try await gallery.manager.load(gallery.origin.url("/none")).value }
+    box.manager = album.manager
+    #expect(try await album.manager.load(album.request(1)).value.source == .network)
+    await #expect(throws: ImageLoadError.self) { try await album.manager.load(album.origin.url("/none")).value }
     for task in asked.withLock({ $0 }) { _ = await task.outcome() }
     #expect(asked.withLock { $0.count } >= 4)
     box.manager = nil
@@ -126,19 +126,202 @@ import Testing
 
   @Test func `a hook may cancel all loads, including others than its own`() async throws {
     let box = ManagerBox()
-    let gallery = try Gallery(
+    let album = try Album(
       hooks: LoadHooks(shouldDownload: { url in
         if url.hasSuffix("/9.jpg") { box.manager?.cancelAll() }
         return true
       })
     )
-    box.manager = gallery.manager
-    let gate = gallery.origin.holdAll()
-    let tasks = (0..<5).map { gallery.manager.load(gallery.request($0)) }
-    let last = gallery.manager.load(gallery.request(9))
+    box.manager = album.manager
+    let gate = album.origin.holdAll()
+    let tasks = (0..<5).map { album.manager.load(album.request($0)) }
+    let last = album.manager.load(album.request(9))
     gate.open()
     for task in tasks { await #expect(throws: ImageLoadError.cancelled) { try await task.value } }
     #expect(try await last.value.source == .network)
     box.manager = nil
+  }
+}
+
+/// Shutting down a manager, on any thread and during any load.
+@Suite struct ShutDownTests {
+  private let album = Album.plain()
+
+  /// The callbacks that shut down a manager.
+  enum Callback: Int, CaseIterable {
+    case completion, transformer, hookOfTheCaller, hookOfTheTransfer
+  }
+
+  @Test(arguments: Callback.allCases) func `a manager that is shut down by its own callback traps`(_ callback: Callback)
+    async throws
+  {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [callback = callback.rawValue as Int] in
+      let box = ManagerBox()
+      let returned = Watched(false)
+      let shutDown: @Sendable (Callback) -> Void = { here in
+        guard here.rawValue == callback else { return }
+        box.manager?.shutDown()
+        returned.withLock { $0 = true }
+      }
+      let album = try Album(
+        transformer: ClosureTransformer(key: "end") { image in
+          shutDown(.transformer)
+          return image
+        },
+        hooks: LoadHooks(shouldDownload: { _ in
+          shutDown(.hookOfTheCaller)
+          return true
+        }),
+        options: .patient {
+          $0.requestModifier = RequestModifier(name: "end") { request in
+            shutDown(.hookOfTheTransfer)
+            return request
+          }
+        }
+      )
+      box.manager = album.manager
+      let gate = album.origin.hold("/1.jpg")
+      let task = album.manager.load(album.request(1))
+      task.whenFinished { _ in shutDown(.completion) }
+      gate.open()
+      _ = try? await task.value
+      try await returned.wait(for: "the shutdown to return") { $0 }
+      exit(EXIT_SUCCESS)
+    }
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("can't be shut down in one of its callbacks"))
+  }
+
+  @Test func `a manager that is shut down by a callback of a load inside its own load traps`() async {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let outer = ManagerBox()
+      let inner = try Album(
+        hooks: LoadHooks(shouldDownload: { _ in
+          outer.manager?.shutDown()
+          return true
+        })
+      )
+      let album = try Album(
+        hooks: LoadHooks(shouldDownload: { _ in
+          _ = inner.manager.load(inner.request(1))
+          return true
+        })
+      )
+      outer.manager = album.manager
+      _ = try? await album.manager.load(album.request(1)).value
+      exit(EXIT_SUCCESS)
+    }
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("can't be shut down in one of its callbacks"))
+  }
+
+  @Test(arguments: [false, true]) func `a load being looked up during shutdown ends as shut down`(isCached: Bool) async throws {
+    let door = Door()
+    let isShut = Watched(false)
+    let album = try Album(
+      hooks: LoadHooks(cacheKeyFilter: { url in
+        if isShut.value { door.pass() }
+        return url
+      })
+    )
+    if isCached { _ = try await album.manager.image(for: album.url(1)) }
+    album.memory.removeAll()
+    // The network doesn't respond, so that it isn't faster than the shutdown.
+    let gate = album.origin.holdAll()
+    isShut.withLock { $0 = true }
+    let manager = album.manager
+    let request = album.request(1)
+    let task = Watched<ImageTask?>(nil)
+    Thread.detachNewThread {
+      let load = manager.load(request)
+      task.withLock { $0 = load }
+    }
+    try await door.waitForArrival()
+    let isShutDown = Watched(false)
+    Thread.detachNewThread {
+      manager.shutDown()
+      isShutDown.withLock { $0 = true }
+    }
+    try await poll("the shutdown to begin") { manager.isClosed }
+    // Another load that starts now ends at once.
+    let late = manager.load(request)
+    #expect(late.isFinished)
+    await #expect(throws: ImageLoadError.shutDown) { try await late.value }
+    door.open()
+    try await isShutDown.wait(for: "the end") { $0 }
+    try await task.wait(for: "the load") { $0 != nil }
+    // A cached image that was already read completes.
+    switch await task.value?.outcome() {
+    case .success(let response): #expect(isCached && response.source == .disk)
+    case .failure(let error): #expect(error == .shutDown)
+    case nil: Issue.record("no load")
+    }
+    gate.open()
+    #expect(!manager.isRunning)
+  }
+
+  @Test func `loads during shutdown each end`() async throws {
+    for round in 0..<20 {
+      let album = try Album()
+      let started = Watched(0)
+      let manager = album.manager
+      let url = album.url("/a.jpg")
+      async let isClosed: Void = {
+        try await started.wait(for: "some loads") { $0 >= round % 5 }
+        manager.dispatcher.close()
+      }()
+      var tasks: [ImageTask] = []
+      for _ in 0..<8 {
+        started.withLock { $0 += 1 }
+        tasks.append(manager.load(url))
+      }
+      try await isClosed
+      for task in tasks { _ = await task.outcome() }
+      await manager.shutDown()
+      #expect(!manager.isRunning)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a load after a shutdown throws that it was shut down, and requests nothing`(isCached: Bool) async throws {
+    if isCached { _ = try await album.manager.image(for: album.url(1)) }
+    await album.manager.shutDown()
+    let requested = album.asked
+    await #expect(throws: ImageLoadError.shutDown) { try await album.manager.image(for: album.url(1)) }
+    #expect(album.asked == requested)
+  }
+
+  @Test func `a load that a shutdown cuts off throws that it was shut down`() async throws {
+    let gate = album.origin.hold("/1.jpg")
+    let task = album.manager.load(album.request(1))
+    try await gate.waitForWaiting(1)
+    await album.manager.shutDown()
+    await #expect(throws: ImageLoadError.shutDown) { try await task.value }
+    gate.open()
+  }
+
+  @Test func `an asynchronous shutdown of any number of tasks returns when all loads have ended`() async throws {
+    let gate = album.origin.holdAll()
+    let loads = (0..<10).map { album.manager.load(album.request($0)) }
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          await album.manager.shutDown()
+          #expect(loads.allSatisfy(\.isFinished) && !album.manager.isRunning)
+        }
+      }
+    }
+    gate.open()
+  }
+
+  @Test func `loads after a shutdown of a shared downloader throw that it was shut down`() async throws {
+    let downloader = try ImageDownloader()
+    let origin = try Origin()
+    let manager = try ImageManager(ImageManager.Configuration(sharedDownloader: downloader))
+    await downloader.shutDown()
+    await #expect(throws: ImageLoadError.shutDown) { try await manager.image(for: origin.url("/1.jpg")) }
+    #expect(origin.requests.isEmpty)
+    await manager.shutDown()
   }
 }

@@ -3,18 +3,21 @@ import ImageCaching
 import ImageDownloading
 @testable import ImageManaging
 import Base
+import TestOrigin
 import TestSupport
 import Testing
 
-/// A manager with its own cache, and the receiver of its loads.
+/// A manager with its own cache, the receiver of its loads, and a server.
 final class Loader: LoadReceiver {
   let folder = TemporaryDirectory()
   let cache: ImageCache
+  let origin: Origin
   let clock = ManualClock()
   private let manager: ImageManager
   private let completions = Watched<[(Entry, LoadCompletion)]>([])
 
   init(concurrency: Int = 8, freshness: FreshnessRule = .age, minFresh: Duration = .zero) throws {
+    origin = try Origin()
     cache = try ImageCache(
       ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
     )
@@ -23,10 +26,20 @@ final class Loader: LoadReceiver {
     manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
   }
 
+  /// A loader like others; a test can do nothing without one.
+  static func plain() -> Loader {
+    do { return try Loader() } catch { fatalError("\(error)") }
+  }
+
   /// Ends the manager's threads and waits for them. Not in `deinit`: the last reference may be the store thread's.
   func shutDown() { manager.shutDown() }
 
   func complete(_ completions: [(Entry, LoadCompletion)]) { self.completions.withLock { $0 += completions } }
+
+  /// A context with other options of downloads.
+  func context(_ options: LoadOptions, _ change: (inout DownloadOptions) -> Void) -> LoadContext {
+    LoadContext(cache: cache, download: .patient(change), options: options, startedAt: clock.source.wall())
+  }
 
   func context(
     mode: CacheMode = .use,
@@ -39,14 +52,7 @@ final class Loader: LoadReceiver {
   func context(_ options: LoadOptions, headers: [(name: String, value: String?)] = []) -> LoadContext {
     LoadContext(
       cache: cache,
-      // A busy machine may delay held requests.
-      download: DownloadOptions {
-        $0.headers = headers.compactMap { header in header.value.map { HeaderField(header.name, $0) } }
-        $0.removedHeaders = headers.filter { $0.value == nil }.map(\.name)
-        $0.timeout = .seconds(600)
-        $0.stallTimeout = .seconds(600)
-        $0.retries = 0
-      },
+      download: .patient(headers: headers),
       options: options,
       startedAt: clock.source.wall()
     )

@@ -11,25 +11,23 @@ import Testing
 @Suite struct PlaceholderTests {
   private static let rules = VerificationRules(placeholderURLs: 3)
 
-  /// An origin with the same image for every path but /own.
-  private func makeOrigin() throws -> Origin {
-    let origin = try Origin()
-    origin.setFallback { .body(SampleImages.jpeg($0.path == "/own" ? 1 : 0), type: "image/jpeg") }
-    return origin
-  }
+  private let loader = Loader.plain()
+  private var origin: Origin { loader.origin }
 
-  private func load(_ urls: [String], _ loader: Loader, _ context: LoadContext) async throws -> [EntryResult] {
+  /// The origin has the same image for every path but /own.
+  init() { origin.setFallback { .body(SampleImages.jpeg($0.path == "/own" ? 1 : 0), type: "image/jpeg") } }
+
+  private func load(_ urls: [String], _ context: LoadContext, by loader: Loader? = nil) async throws -> [EntryResult] {
     var results: [EntryResult] = []
-    for url in urls { results.append(try await loader.load(url, context)) }
+    for url in urls { results.append(try await (loader ?? self.loader).load(url, context)) }
     return results
   }
 
-  private func urls(_ origin: Origin, _ count: Int = 5) -> [String] { (1...count).map { origin.url("/\($0)") } }
+  private func urls(_ count: Int = 5) -> [String] { (1...count).map { origin.url("/\($0)") } }
 
   @Test func `from the Nth URL on, equal bytes of a host fail and are neither stored nor remembered`() async throws {
-    let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
-    let results = try await load(urls(origin) + [origin.url("/own")] + urls(origin), loader, context)
+    let results = try await load(urls() + [origin.url("/own")] + urls(), context)
     #expect(
       results.map(\.outcome) == [
         .downloaded, .downloaded, .failed, .failed, .failed, .downloaded, .hitDisk, .hitDisk, .failed, .failed, .failed,
@@ -44,18 +42,16 @@ import Testing
   }
 
   @Test func `contexts count separately, and one without the rule accepts all`() async throws {
-    let (loader, origin) = (try Loader(), try makeOrigin())
     for _ in 1...2 {
-      let results = try await load(urls(origin, 3), loader, loader.context(verification: Self.rules))
+      let results = try await load(urls(3), loader.context(verification: Self.rules))
       #expect(results.last?.failure?.kind == .placeholder)
     }
-    #expect(try await load(urls(origin), loader, loader.context()).allSatisfy { $0.failure == nil })
+    #expect(try await load(urls(), loader.context()).allSatisfy { $0.failure == nil })
   }
 
   @Test func `a load without the rule gets its image from a placeholder's shared request`() async throws {
-    let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
-    _ = try await load(urls(origin, 2), loader, context)
+    _ = try await load(urls(2), context)
     let gate = origin.hold("/3")
     let (first, second) = (Loader.Waiter(), Loader.Waiter())
     try loader.ask([origin.url("/3")], context, as: first)
@@ -68,38 +64,35 @@ import Testing
 
   @Test(arguments: [CacheMode.dryRun, .only])
   func `a dry run and a cache-only run report which hits would be requested again`(mode: CacheMode) async throws {
-    let (loader, origin) = (try Loader(), try makeOrigin())
-    _ = try await load(urls(origin), loader, loader.context())
-    let results = try await load(urls(origin), loader, loader.context(mode: mode, verification: Self.rules))
+    _ = try await load(urls(), loader.context())
+    let results = try await load(urls(), loader.context(mode: mode, verification: Self.rules))
     #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .skipped, .skipped, .skipped])
     #expect(origin.requests.count == 5)
   }
 
   @Test func `images of a folder count once they are read`() async throws {
-    let (source, origin) = (try Loader(), try makeOrigin())
-    _ = try await load(urls(origin), source, source.context())
+    _ = try await load(urls(), loader.context())
     let flat = TemporaryDirectory()
-    _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
+    _ = try loader.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
     origin.set("/4", .body(SampleImages.jpeg(4), type: "image/jpeg"))
-    let loader = try Loader()
+    let other = try Loader()
     let options = LoadOptions(readOnly: [try ReadOnlyCache(opening: flat.path, namespace: "default")], verification: Self.rules)
-    let results = try await load(urls(origin), loader, loader.context(options))
+    let results = try await load(urls(), other.context(options), by: other)
     #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .failed, .downloaded, .failed])
   }
 
   @Test func `images of read-only caches and of memory count too`() async throws {
-    let (source, origin) = (try Loader(), try makeOrigin())
-    _ = try await load(urls(origin), source, source.context())
-    let loader = try Loader()
+    _ = try await load(urls(), loader.context())
+    let other = try Loader()
     let memory = ImageMemory(pressure: nil)
-    let filling = LoadOptions(readOnly: [ReadOnlyCache(source.cache)], memory: memory)
-    _ = try await load(urls(origin), loader, loader.context(filling))
+    let filling = LoadOptions(readOnly: [ReadOnlyCache(loader.cache)], memory: memory)
+    _ = try await load(urls(), other.context(filling), by: other)
     #expect(memory.count == 5 && origin.requests.count == 5)
     var options = filling
     options.verification = Self.rules
     for (memory, outcome) in [(memory, LoadOutcome.hitMemory), (nil, .hitDisk)] {
       options.memory = memory
-      let results = try await load(urls(origin), loader, loader.context(options))
+      let results = try await load(urls(), other.context(options), by: other)
       #expect(results.map(\.outcome) == [outcome, outcome, .failed, .failed, .failed])
     }
   }
@@ -125,7 +118,7 @@ import Testing
     ])
     let observer = Observer()
     let context = loader.context(LoadOptions(observer: observer))
-    _ = try await load(["/a", "/b", "/c", "/d", "/e", "/a"].map { origin.url($0) }, loader, context)
+    _ = try await load(["/a", "/b", "/c", "/d", "/e", "/a"].map { origin.url($0) }, context)
     #expect(observer.images == ["/a good true true", "/b good true true", "/c not-an-image true true"])
   }
 }

@@ -1,9 +1,11 @@
-import ImageDownloading
-@testable import ImageManaging
 import Base
+import ImageDownloading
+import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
+
+@testable import ImageManaging
 
 /// A run with a real manager and a real server.
 @Suite struct PrefetchRunTests {
@@ -53,11 +55,7 @@ import Testing
   private let manager: ImageManager
   private let context = LoadContext(
     cache: nil,
-    download: DownloadOptions {
-      $0.timeout = .seconds(600)
-      $0.stallTimeout = .seconds(600)
-      $0.retries = 0
-    },
+    download: .patient(),
     options: LoadOptions(mode: .bypass),
     startedAt: Timestamp(milliseconds: 0)
   )
@@ -73,11 +71,6 @@ import Testing
     let summary = PrefetchRun(manager: manager, context: context).run(list)
     #expect(summary.sourceEnded && !summary.deadlinePassed)
     #expect(list.each.allSatisfy { $0 == .checked })
-    manager.shutDown()
-  }
-
-  @Test func `an empty list completes`() {
-    #expect(PrefetchRun(manager: manager, context: context).run(List([])).sourceEnded)
     manager.shutDown()
   }
 
@@ -99,5 +92,128 @@ import Testing
     #expect(list.each.allSatisfy { $0 == .cancelled })
     gate.open()
     manager.shutDown()
+  }
+}
+
+/// The state machine alone: no threads, no sockets, and a clock that only these tests advance.
+@Suite struct PrefetchStateTests {
+  private let start = MonotonicInstant(nanoseconds: 1_000)
+
+  @Test func `an empty source ends the run at once`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+    state.read(pending: 0, source: .ended)
+    #expect(state.next(now: start) == .end)
+  }
+
+  @Test func `a run ends only when all pending requests have completed`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.read(pending: 3, source: .ended)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.completed(2)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.completed(1)
+    #expect(state.next(now: start) == .end)
+  }
+
+  @Test func `a run reads no further than its look-ahead window`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.read(pending: PrefetchRun.largestWindow - 10, source: .open)
+    #expect(state.next(now: start) == .read(maximum: 10))
+    state.read(pending: 10, source: .open)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.completed(1)
+    #expect(state.next(now: start) == .read(maximum: 1))
+  }
+
+  @Test func `a blocked source isn't read until it is ready`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.read(pending: 0, source: .blocked)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: true))
+    state.sourceIsReady()
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+  }
+
+  @Test func `the deadline cancels everything once and waits for the completions`() {
+    let deadline = start.advanced(by: .seconds(1))
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: deadline)
+    state.read(pending: 2, source: .open)
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+    #expect(state.next(now: deadline) == .cancel(includingRunning: true))
+    #expect(state.deadlinePassed)
+    #expect(state.next(now: deadline) == .wait(until: nil, forSource: false))
+    state.completed(2)
+    #expect(state.next(now: deadline) == .end)
+  }
+
+  @Test func `a run complete at its deadline isn't interrupted`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: start)
+    state.read(pending: 0, source: .ended)
+    _ = state.next(now: start)
+    #expect(!state.deadlinePassed)
+  }
+
+  @Test func `running requests get five seconds before they are cancelled too`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.read(pending: 2, source: .open)
+    state.stop(gracefully: true, now: start)
+    #expect(state.next(now: start) == .cancel(includingRunning: false))
+    let end = start.advanced(by: .seconds(5))
+    #expect(state.next(now: start) == .wait(until: end, forSource: false))
+    #expect(state.next(now: end) == .cancel(includingRunning: true))
+    #expect(state.next(now: end) == .wait(until: nil, forSource: false))
+    state.completed(2)
+    #expect(state.next(now: end) == .end)
+  }
+
+  @Test func `a stopped run reads nothing more`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.stop(gracefully: true, now: start)
+    #expect(state.next(now: start) == .cancel(includingRunning: false))
+    #expect(state.next(now: start) == .end)
+    #expect(state.isStopping && !state.sourceEnded)
+  }
+
+  @Test func `a paused run reads nothing until it is resumed`() {
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.setPaused(true)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.setPaused(false)
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+  }
+}
+
+@Suite struct RunReadAheadTests {
+  private final class Counts: Sendable {
+    let measured = Atomic(0)
+    let started = Atomic(0)
+  }
+
+  @Test func `the index is measured and read once, outside of the lock that counts look-ups`() {
+    let counts = Counts()
+    let reader = Mutex<RunReadAhead?>(nil)
+    // Under the lock, a count from within would trap or wait forever.
+    let readAhead = RunReadAhead(
+      beginning: {
+        counts.measured.wrappingAdd(1, ordering: .relaxed)
+        reader.withLock { $0 }?.note(10)
+        return 3000
+      },
+      read: {
+        counts.started.wrappingAdd(1, ordering: .relaxed)
+        reader.withLock { $0 }?.note(10)
+        return nil
+      }
+    )
+    reader.withLock { $0 = readAhead }
+    readAhead.note(1023)
+    #expect(counts.measured.load(ordering: .relaxed) == 0)
+    readAhead.note(1)
+    #expect(counts.measured.load(ordering: .relaxed) == 1 && counts.started.load(ordering: .relaxed) == 0)
+    readAhead.note(1965)
+    #expect(counts.started.load(ordering: .relaxed) == 0)
+    for _ in 0..<3 { readAhead.note(1) }
+    #expect(counts.measured.load(ordering: .relaxed) == 1 && counts.started.load(ordering: .relaxed) == 1)
+    reader.withLock { $0 = nil }
   }
 }

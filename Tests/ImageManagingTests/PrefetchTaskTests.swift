@@ -13,74 +13,70 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
 /// Cancelling, pausing and overlapping batches.
 @Suite struct PrefetchTaskTests {
+  private let album = Album.plain(concurrency: 16)
+
   @Test func `entries read during the cancellation are never requested`() async throws {
-    let house = try Warehouse()
     let isCancelled = Watched(false)
-    let requests = WatchedRequests(house.urls(0..<10)) { _ in
+    let requests = WatchedRequests(album.urls(0..<10)) { _ in
       do { try isCancelled.wait(for: "the cancelling") { $0 } } catch { Issue.record(error) }
     }
-    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(requests)
+    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(requests)
     try await requests.waitForRead(1)
     batch.cancel()
     isCancelled.withLock { $0 = true }
     #expect(await batch.value == PrefetchProgress(cancelled: 4))
-    await house.manager.shutDown()
-    #expect(house.origin.requests.isEmpty)
+    await album.manager.shutDown()
+    #expect(album.origin.requests.isEmpty)
   }
 
   @Test func `cancelling a running batch stops its requests, each counts once, and the batch ends`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<20))
+    let gate = album.origin.holdAll()
+    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<20))
     try await gate.waitForWaiting(4)
     batch.cancel()
     batch.cancel()
     #expect(await batch.value == PrefetchProgress(cancelled: 4))
-    try await house.origin.waitForInFlight(0)
+    try await album.origin.waitForInFlight(0)
     gate.open()
     // Cancelled images can be requested again.
-    #expect(try await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
+    #expect(try await album.prefetcher().prefetch(urls: album.urls(0..<20)).value == PrefetchProgress(loaded: 20))
   }
 
   @Test func `a batch ends as cancelled when its manager is shut down, and so does a later one`() async throws {
-    let house = try Warehouse()
-    let manager = house.manager
-    let requests = WatchedRequests(house.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
-    let result = try await house.prefetcher(maxConcurrent: 4).prefetch(requests).value
+    let manager = album.manager
+    let requests = WatchedRequests(album.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
+    let result = try await album.prefetcher(maxConcurrent: 4).prefetch(requests).value
     // Requests read together with the one that ends it are cancelled with it.
     #expect((1...4).contains(result.cancelled) && result.ended == result.total && result.total < 20)
     #expect(result.failed == 0 && result.total == requests.readCount)
-    let late = try await house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<100)).value
+    let late = try await album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<100)).value
     #expect(late == PrefetchProgress(cancelled: 4))
   }
 
   @Test func `an endless sequence without URLs can be cancelled`() async throws {
-    let house = try Warehouse()
-    let batch = try house.prefetcher().prefetch(urls: Endless(element: "not a url"))
+    let batch = try album.prefetcher().prefetch(urls: Endless(element: "not a url"))
     batch.cancel()
     let result = await batch.value
     #expect(result.failed == result.total)
   }
 
   @Test func `a paused batch reads nothing until it is resumed`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let requests = WatchedRequests(house.urls(0..<6))
-    let batch = try house.prefetcher(maxConcurrent: 2).prefetch(requests)
+    let gate = album.origin.holdAll()
+    let requests = WatchedRequests(album.urls(0..<6))
+    let batch = try album.prefetcher(maxConcurrent: 2).prefetch(requests)
     try await gate.waitForWaiting(2)
     batch.pause()
     gate.open()
     for await progress in batch.progress where progress.ended == 2 { break }
-    _ = try await house.manager.load(house.origin.url("/direct/1.jpg")).value
-    #expect(requests.readCount == 2 && house.origin.requests.count == 3)
+    _ = try await album.manager.load(album.origin.url("/direct/1.jpg")).value
+    #expect(requests.readCount == 2 && album.origin.requests.count == 3)
     batch.resume()
     #expect(await batch.value == PrefetchProgress(loaded: 6))
   }
 
   @Test func `a paused batch can be cancelled`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let batch = try house.prefetcher(maxConcurrent: 2).prefetch(urls: house.urls(0..<6))
+    let gate = album.origin.holdAll()
+    let batch = try album.prefetcher(maxConcurrent: 2).prefetch(urls: album.urls(0..<6))
     try await gate.waitForWaiting(2)
     batch.pause()
     batch.cancel()
@@ -89,42 +85,39 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   }
 
   @Test func `overlapping batches share their requests, and each completes`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let prefetcher = try house.prefetcher(maxConcurrent: 16)
-    let batches = [0..<10, 5..<15, 0..<10].map { prefetcher.prefetch(urls: house.urls($0)) }
+    let gate = album.origin.holdAll()
+    let prefetcher = try album.prefetcher(maxConcurrent: 16)
+    let batches = [0..<10, 5..<15, 0..<10].map { prefetcher.prefetch(urls: album.urls($0)) }
     try await gate.waitForWaiting(15)
     gate.open()
     for batch in batches {
       let result = await batch.value
       #expect(result.total == 10 && result.loaded + result.alreadyCached == 10)
     }
-    #expect(house.origin.requests.count == 15)
+    #expect(album.origin.requests.count == 15)
   }
 
   @Test func `cancelling one of two batches leaves the other, and direct loads`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let first = try house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
+    let gate = album.origin.holdAll()
+    let first = try album.prefetcher(maxConcurrent: 8).prefetch(urls: album.urls(0..<8))
     try await gate.waitForWaiting(8)
-    let second = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<4))
-    let load = house.manager.load(house.url(5))
+    let second = try album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<4))
+    let load = album.manager.load(album.url(5))
     for await progress in second.progress where progress.total == 4 { break }
     first.cancel()
     #expect(await first.value == PrefetchProgress(cancelled: 8))
-    try await house.origin.waitForInFlight(5)
+    try await album.origin.waitForInFlight(5)
     gate.open()
     #expect(await second.value == PrefetchProgress(loaded: 4))
     #expect(try await load.value.image != nil)
-    #expect(house.origin.requests.count == 8)
+    #expect(album.origin.requests.count == 8)
   }
 
   @Test func `a prefetcher cancels all its batches, and those of others continue`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let (one, other) = (try house.prefetcher(), try house.prefetcher())
-    let batches = [0..<4, 4..<8].map { one.prefetch(urls: house.urls($0)) }
-    let staying = other.prefetch(urls: house.urls(8..<12))
+    let gate = album.origin.holdAll()
+    let (one, other) = (try album.prefetcher(), try album.prefetcher())
+    let batches = [0..<4, 4..<8].map { one.prefetch(urls: album.urls($0)) }
+    let staying = other.prefetch(urls: album.urls(8..<12))
     try await gate.waitForWaiting(12)
     one.cancelAll()
     for batch in batches { #expect(await batch.value == PrefetchProgress(cancelled: 4)) }
@@ -139,25 +132,23 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test(arguments: Elsewhere.allCases)
   func `a batch that is cancelled indirectly ends, and each request counts once`(_ elsewhere: Elsewhere) async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let batch = try house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
+    let gate = album.origin.holdAll()
+    let batch = try album.prefetcher(maxConcurrent: 8).prefetch(urls: album.urls(0..<8))
     try await gate.waitForWaiting(8)
     switch elsewhere {
-    case .downloader: house.manager.downloader.cancelAll(includingRunning: true)
-    case .manager: house.manager.cancelAll()
+    case .downloader: album.manager.downloader.cancelAll(includingRunning: true)
+    case .manager: album.manager.cancelAll()
     }
     #expect(await batch.value == PrefetchProgress(cancelled: 8))
-    try await house.origin.waitForInFlight(0)
+    try await album.origin.waitForInFlight(0)
     gate.open()
-    #expect(!house.manager.isRunning)
+    #expect(!album.manager.isRunning)
   }
 
   @Test func `a batch continues without its task and its prefetcher`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    var prefetcher: ImagePrefetcher? = try house.prefetcher()
-    let progress = prefetcher?.prefetch(urls: house.urls(0..<8)).progress
+    let gate = album.origin.holdAll()
+    var prefetcher: ImagePrefetcher? = try album.prefetcher()
+    let progress = prefetcher?.prefetch(urls: album.urls(0..<8)).progress
     try await gate.waitForWaiting(4)
     prefetcher = nil
     gate.open()
@@ -167,9 +158,8 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   }
 
   @Test func `cancelling a task that waits for a batch cancels the batch`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let batch = try house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<8))
+    let gate = album.origin.holdAll()
+    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<8))
     let waiting = Task { await batch.value }
     try await gate.waitForWaiting(4)
     waiting.cancel()
@@ -184,10 +174,9 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test(arguments: Moment.allCases)
   func `a batch skips a URL that is cancelled, and loads the others`(_ moment: Moment) async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let prefetcher = try house.prefetcher(maxConcurrent: moment == .unread ? 2 : 8)
-    let batch = prefetcher.prefetch(urls: house.urls(0..<8))
+    let gate = album.origin.holdAll()
+    let prefetcher = try album.prefetcher(maxConcurrent: moment == .unread ? 2 : 8)
+    let batch = prefetcher.prefetch(urls: album.urls(0..<8))
     // The downloader runs four at a time.
     try await gate.waitForWaiting(moment == .unread ? 2 : 4)
     let number =
@@ -196,25 +185,23 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
       case .waiting: 6
       case .unread: 7
       }
-    prefetcher.cancel(urls: [house.url(number)])
+    prefetcher.cancel(urls: [album.url(number)])
     gate.open()
     #expect(await batch.value == PrefetchProgress(loaded: 7, cancelled: 1))
-    #expect(try await house.manager.isCached(house.url(number)) == false)
+    #expect(try await album.manager.isCached(album.url(number)) == false)
   }
 
   @Test func `a batch whose sequence never ends lets others of its prefetcher finish`() async throws {
-    let house = try Warehouse()
-    let prefetcher = try house.prefetcher()
+    let prefetcher = try album.prefetcher()
     let endless = prefetcher.prefetch(urls: Endless(element: "not a url"))
-    #expect(await prefetcher.prefetch(urls: house.urls(0..<8)).value == PrefetchProgress(loaded: 8))
+    #expect(await prefetcher.prefetch(urls: album.urls(0..<8)).value == PrefetchProgress(loaded: 8))
     endless.cancel()
     #expect(await endless.value.loaded == 0)
   }
 
   @Test func `each consumer of a batch's progress sees its end`() async throws {
-    let house = try Warehouse()
-    let gate = house.origin.holdAll()
-    let batch = try house.prefetcher().prefetch(urls: house.urls(0..<4))
+    let gate = album.origin.holdAll()
+    let batch = try album.prefetcher().prefetch(urls: album.urls(0..<4))
     let consumers = (0..<3).map { _ in
       let progress = batch.progress
       return Task {

@@ -1,8 +1,8 @@
+import Base
 import Foundation
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import Base
 import TestOrigin
 import TestSupport
 import Testing
@@ -11,6 +11,10 @@ import Testing
 
 /// What loads share, and what keeps them apart.
 @Suite struct SharingTests {
+  private let album = Album.plain()
+  private let loader = Loader.plain()
+  private var origin: Origin { loader.origin }
+
   @Test func `two loads of one image share a request and a decode`() async throws {
     let counting = CountingCoder()
     let album = try Album { $0.coders.add(counting) }
@@ -23,8 +27,6 @@ import Testing
   }
 
   @Test func `loads with other rules share the request, and each is judged by its own rules`() async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     origin.set("/large.jpg", .body(SampleImages.jpeg(1, padding: 300_000), type: "image/jpeg"))
     let gate = origin.holdAll()
     let strict = LoadOptions(verification: VerificationRules(width: .init(minimum: 1000)))
@@ -43,8 +45,6 @@ import Testing
   }
 
   @Test func `a failed request fails every waiter, whatever their rules`() async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     let gate = origin.holdAll()
     let second = Loader.Waiter()
     try loader.ask([origin.url("/no.jpg")], loader.context())
@@ -58,7 +58,6 @@ import Testing
   }
 
   @Test func `different request headers keep requests apart`() async throws {
-    let album = try Album()
     let gate = album.origin.holdAll()
     var first = album.request("/a.jpg")
     first.options.headers = [.init("X-Width", "100")]
@@ -94,7 +93,6 @@ import Testing
   }
 
   @Test func `a header that can't be sent fails its load, not the process`() async throws {
-    let album = try Album()
     var request = album.request("/a.jpg")
     request.options.headers = [.init("X-Forwarded", "a\r\nX-Injected: secret")]
     var sentence = ""
@@ -111,7 +109,6 @@ import Testing
   }
 
   @Test func `images of different credentials are kept apart, and no credential is written to disk`() async throws {
-    let album = try Album()
     let request = { (user: String) in
       var request = album.request("/a.jpg")
       request.options.credentials = .fixed(Credential(user: user, password: "SECRET"))
@@ -139,7 +136,6 @@ import Testing
   }
 
   @Test func `a load may use another manager's cache, memory, coders and downloader`() async throws {
-    let album = try Album()
     let other = try Album()
     let counting = CountingCoder()
     var request = album.request("/a.jpg")
@@ -210,7 +206,7 @@ import Testing
     #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
-    let (downloads, options) = ([PreparedOptions(Album.patient())], LoadOptions())
+    let (downloads, options) = ([PreparedOptions(DownloadOptions.patient())], LoadOptions())
     let token = try #require(LoadSharing.object(for: short, downloads, options))
     #expect(LoadSharing.object(for: same, downloads, options) === token)
   }
@@ -247,5 +243,92 @@ import Testing
     #expect(source.origin.requests.count == 2)
     #expect(try album.cache.totals().entries == 0 && source.cache.totals().entries == 1)
     await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: ImageRequest(url: source.url("/c.jpg"))) }
+  }
+}
+
+/// Downloaders of single requests.
+@Suite struct DownloaderLifetimeTests {
+  private final class Deaf: DownloadReceiver {
+    var mayStart: Bool { true }
+    func receive(_ events: [DownloadEvent]) {}
+  }
+
+  @Test func `state kept for a downloader is released with it`() throws {
+    let clients = DownloadClients(of: try ImageDownloader(), receiver: Deaf())
+    weak var first: DownloadClient?
+    try {
+      let downloaders = try (0..<20).map { _ in try ImageDownloader() }
+      for downloader in downloaders {
+        let client = clients.client(of: downloader)
+        #expect(client === clients.client(of: downloader))
+        if first == nil { first = client }
+      }
+      #expect(first != nil && clients.all.count == 21)
+    }()
+    _ = clients.client(of: try ImageDownloader())
+    #expect(first == nil && clients.all.count == 2)
+    #expect(clients.client(of: nil) === clients.all[0])
+  }
+
+  @Test func `each request may bring its own downloader`() async throws {
+    let album = try Album()
+    for _ in 0..<30 {
+      var request = album.request("/a.jpg", mode: .loaderOnly)
+      request.downloader = try ImageDownloader()
+      // Such a request's context isn't kept, and so neither is the downloader.
+      request.decoding.coders = .standard
+      #expect(try await album.manager.response(for: request).source == .network)
+    }
+  }
+
+  /// Uses a table on the transfer thread when its download is cancelled, at the end of its downloader.
+  private final class Visitor: DownloadReceiver {
+    private let table: ContextTable
+    private let isAnswered = Watched(false)
+
+    init(of table: ContextTable) { self.table = table }
+
+    /// Whether the table has responded.
+    var hasAnswer: Bool { isAnswered.value }
+
+    var mayStart: Bool { true }
+
+    func receive(_ events: [DownloadEvent]) {
+      // A separate thread uses the table, and this one waits for a limited time, so that a deadlock fails the test instead of
+      // blocking it.
+      Thread.detachNewThread { [table, isAnswered] in
+        _ = table.context(for: ImageRequest(url: "http://127.0.0.1/"), mode: .use, servesExpired: false)
+        isAnswered.withLock { $0 = true }
+      }
+      do { try isAnswered.wait(for: "the table's answer") { $0 } } catch { Issue.record(error) }
+    }
+  }
+
+  @Test func `a downloader that ends with its contexts delays no other load`() throws {
+    let manager = try ImageManager(ImageManager.Configuration())
+    defer { manager.shutDown() }
+    let table = manager.contexts
+    let visitor = Visitor(of: table)
+    let client = try {
+      let downloader = try ImageDownloader()
+      downloader.isSuspended = true
+      var request = ImageRequest(url: "http://127.0.0.1/")
+      request.downloader = downloader
+      _ = table.context(for: request, mode: .use, servesExpired: false)
+      let client = downloader.client(visitor)
+      client.submit([Download(id: 1, requestURL: Array("http://127.0.0.1/".utf8), options: PreparedOptions(DownloadOptions()))])
+      return client
+    }()
+    // From here on only the table retains the downloader.
+    #expect(!visitor.hasAnswer)
+    // Each of these options has a context of its own, until a new table is started.
+    for retries in 0..<300 {
+      var request = ImageRequest(url: "http://127.0.0.1/")
+      request.options.retries = retries
+      _ = table.context(for: request, mode: .use, servesExpired: false)
+    }
+    // The end of a downloader waits for its receivers.
+    #expect(visitor.hasAnswer)
+    client.close()
   }
 }

@@ -37,17 +37,15 @@ import Testing
     }
   }
 
-  private let loader: Loader
-  private let origin: Origin
+  private let loader = Loader.plain()
+  private var origin: Origin { loader.origin }
   private let writer = Writer()
   private let url: String
   private let transformed: String
 
-  init() throws {
-    loader = try Loader()
-    origin = try Origin()
-    origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
-    url = origin.url("/a.jpg")
+  init() {
+    loader.origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    url = loader.origin.url("/a.jpg")
     transformed = url + "#transform=resize(8x-,inside)-encode(png,85)"
   }
 
@@ -238,13 +236,6 @@ import Testing
     #expect(writer.encodes == 0 && writer.decodes == 0)
   }
 
-  @Test func `only mode and a dry run find transforms and create none`() async throws {
-    for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).outcome == .skipped) }
-    _ = try await loader.load(url, context())
-    for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).width == 8) }
-    #expect(writer.encodes == 1 && origin.requests.count == 1)
-  }
-
   @Test func `a read-only cache serves transforms and their originals`() async throws {
     _ = try await loader.load(url, context())
     let other = try Loader()
@@ -260,15 +251,6 @@ import Testing
       #expect(result.outcome == .hitDisk && result.storedBytes == (number == 0 ? nil : smallBytes))
     }
     #expect(try third.cache.totals().entries == 1 && origin.requests.count == 2)
-  }
-
-  @Test func `a damaged transform is rebuilt`() async throws {
-    _ = try await loader.load(url, context(keepsOriginal: true))
-    let identity = Array(transformed.utf8)
-    #expect(try loader.cache.remove(identity: identity))
-    #expect(try await loader.load(url, context(keepsOriginal: true)).storedBytes == smallBytes)
-    #expect(try await loader.load(url, context { $0.verifiesHits = true }).width == 8)
-    #expect(origin.requests.count == 1)
   }
 
   @Test func `every encoding keeps its key`() {

@@ -9,13 +9,11 @@ import Testing
 
 /// Images that one context requests in several ways.
 @Suite struct VariantTests {
-  private let loader: Loader
-  private let origin: Origin
+  private let loader = Loader.plain()
+  private var origin: Origin { loader.origin }
 
-  init() throws {
-    loader = try Loader()
-    origin = try Origin()
-    origin.setFallback { request in
+  init() {
+    loader.origin.setFallback { request in
       let isPNG = request.headers["Accept"] == "image/png"
       return .body(
         isPNG ? SampleImages.png(1) : SampleImages.jpeg(1),
@@ -28,12 +26,9 @@ import Testing
   private static func options(accept: String, connectTo: [DownloadOptions.ConnectTarget] = []) -> DownloadOptions {
     var connection = DownloadOptions.Connection()
     connection.connectTo = connectTo
-    return DownloadOptions {
+    return .patient {
       $0.accept = accept
       $0.connection = connection
-      $0.timeout = .seconds(600)
-      $0.stallTimeout = .seconds(600)
-      $0.retries = 0
     }
   }
 
@@ -44,12 +39,7 @@ import Testing
   private func context(_ variants: [(RequestVariant, DownloadOptions)] = Self.variants, readOnly: [ReadOnlyCache] = [])
     -> LoadContext
   {
-    LoadContext(
-      cache: loader.cache,
-      download: Self.options(accept: "image/*"),
-      options: LoadOptions(readOnly: readOnly, variants: variants),
-      startedAt: loader.clock.source.wall()
-    )
+    loader.context(LoadOptions(readOnly: readOnly, variants: variants)) { $0.accept = "image/*" }
   }
 
   /// Requests one URL once per variant, all in one batch.
@@ -138,15 +128,8 @@ import Testing
     let folder = TemporaryDirectory()
     _ = try loader.cache.export(to: folder.path, layout: .sdwebimage(withExtension: true))
     let other = try Loader()
-    let context = LoadContext(
-      cache: other.cache,
-      download: Self.options(accept: "image/*"),
-      options: LoadOptions(
-        readOnly: [try ReadOnlyCache(opening: folder.path, namespace: "default", maxAge: nil)],
-        variants: Self.variants
-      ),
-      startedAt: other.clock.source.wall()
-    )
+    let readOnly = [try ReadOnlyCache(opening: folder.path, namespace: "default", maxAge: nil)]
+    let context = other.context(LoadOptions(readOnly: readOnly, variants: Self.variants)) { $0.accept = "image/*" }
     try other.ask([url, url], context, variants: [0, 1])
     #expect(try await other.results(2).map(\.outcome) == [.hitDisk, .downloaded])
   }

@@ -1,11 +1,18 @@
-import ImageManaging
 import Base
+import ImageCaching
+import ImageDownloading
+import ImageManaging
 import TestOrigin
 import TestSupport
 import Testing
 
+@testable import ImageManaging
+
 /// Which images are accepted, with real bodies from a real server.
 @Suite struct VerificationTests {
+  private let loader = Loader.plain()
+  private var origin: Origin { loader.origin }
+
   private struct Case: Sendable, CustomTestStringConvertible {
     let what: String
     let rules: VerificationRules
@@ -81,8 +88,6 @@ import Testing
 
   @Test(arguments: cases)
   private func `each verdict is the same for a body and for its stored record`(row: Case) async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     let body =
       switch row.fixture {
       case "binary": (0..<200).map { UInt8($0) }
@@ -101,8 +106,6 @@ import Testing
   }
 
   @Test func `an SVGZ that is served as SVG is shown by browsers only with its Content-Encoding`() async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     let file = Fixtures.bytes("images/svg/compressed.svgz")
     origin.set("/image", .body(file, type: "image/svg+xml"))
     origin.set("/coded", .body(file, type: "image/svg+xml", headers: ["Content-Encoding": "gzip"]))
@@ -116,8 +119,6 @@ import Testing
 
   @Test(arguments: [ProofDepth.header, .full])
   func `an image after other bytes is named as such, and by its format`(depth: ProofDepth) async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     for (path, before) in [("/1", "\n"), ("/2", "\u{FEFF}"), ("/3", "<br />\n<b>Warning</b>: a in <b>b</b><br />\n")] {
       origin.set(path, .body(Array(before.utf8) + Fixtures.bytes("images/good/rgb.png"), type: "image/png"))
       let failure = try await loader.load(origin.url(path), loader.context(verification: VerificationRules(depth: depth))).failure
@@ -128,8 +129,6 @@ import Testing
 
   @Test(arguments: [ProofDepth.header, .full])
   func `a JPEG that browsers don't show has a warning, by its header and by all of it`(depth: ProofDepth) async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     origin.set("/image", .body(Fixtures.bytes("images/good/arithmetic.jpg"), type: "image/jpeg"))
     let result = try await loader.load(origin.url("/image"), loader.context(verification: VerificationRules(depth: depth)))
     #expect(result.warnings == ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"])
@@ -158,8 +157,6 @@ import Testing
   }
 
   @Test func `a record remembers decoder warnings for strict jobs`() async throws {
-    let loader = try Loader()
-    let origin = try Origin()
     origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
     let full = loader.context(verification: VerificationRules(depth: .full))
     let strict = loader.context(verification: VerificationRules(depth: .full, isStrict: true))
@@ -177,8 +174,6 @@ import Testing
   @Test func `a record that breaks another job's rules is requested again, and stays if the new image breaks them too`()
     async throws
   {
-    let loader = try Loader()
-    let origin = try Origin()
     origin.set("/image", .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg"))
     _ = try await loader.load(origin.url("/image"))
     let strict = loader.context(verification: VerificationRules(formats: [.webp]))
@@ -188,5 +183,121 @@ import Testing
     origin.set("/image", .body(Fixtures.bytes("images/good/lossy.webp"), type: "image/webp"))
     #expect(try await loader.load(origin.url("/image"), strict).outcome == .downloaded)
     #expect(try await loader.load(origin.url("/image"), strict).outcome == .hitDisk)
+  }
+}
+
+@Suite struct BlacklistRulesTests {
+  private let rules = BlacklistRules()
+
+  @Test(arguments: FailureKind.allCases)
+  func `failures caused by the job, the network or prewarm itself are never remembered`(kind: FailureKind) {
+    let lasting: Set<FailureKind> = [.notAnImage, .empty, .undecodable]
+    #expect(rules.remembers(ImageFailure(kind, message: "")) == lasting.contains(kind))
+  }
+
+  @Test(arguments: 100...599) func `only permanent statuses are remembered`(status: Int) {
+    let lasting: Set = [400, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 422, 451]
+    #expect(rules.remembers(ImageFailure(.httpStatus, status: status, message: "")) == lasting.contains(status))
+  }
+
+  @Test func `a configured status is remembered, transient or not`() {
+    let rules = BlacklistRules(statuses: [400...599])
+    #expect(rules.remembers(ImageFailure(.httpStatus, status: 503, isTransient: true, message: "")))
+    #expect(!rules.remembers(ImageFailure(.httpStatus, status: 304, message: "")))
+  }
+
+  @Test func `a disabled blacklist remembers nothing`() {
+    let rules = BlacklistRules(isEnabled: false)
+    #expect(!rules.remembers(ImageFailure(.httpStatus, status: 404, message: "")))
+    #expect(!rules.remembers(ImageFailure(.empty, message: "")))
+  }
+}
+
+/// The rule about the status of caches on the way.
+@Suite struct RemoteCacheRuleTests {
+  private let loader = Loader.plain()
+  private var origin: Origin { loader.origin }
+
+  private func context(mode: CacheMode = .use, requiresHit: Bool) -> LoadContext {
+    loader.context(LoadOptions(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit))) {
+      $0.checksRemoteCache = true
+    }
+  }
+
+  /// Makes the origin respond to `path` with these headers the first time, and then with others.
+  private func set(_ path: String, _ first: HeaderFields, _ second: HeaderFields) {
+    let image = SampleImages.jpeg(1)
+    origin.set(
+      path,
+      .sequence([.body(image, type: "image/jpeg", headers: first), .body(image, type: "image/jpeg", headers: second)])
+    )
+  }
+
+  @Test func `a result reports the remote cache status, and cached images aren't checked`() async throws {
+    set("/a.jpg", ["X-Cache": "MISS"], ["X-Cache": "HIT"])
+    let first = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(first.outcome == .downloaded && first.remoteCache == .hit && first.attempts == 1)
+    #expect(first.warnings == [])
+    let second = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(second.outcome == .hitDisk && second.remoteCache == nil)
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test(
+    arguments: [
+      (HeaderFields([("X-Cache", "MISS from edge")]), RemoteCacheStatus.miss, "X-Cache: MISS from edge"),
+      (HeaderFields(), .unknown, "no cache header"),
+    ]
+  )
+  func `if a hit is required anything else fails, and is neither stored nor remembered`(
+    headers: HeaderFields,
+    status: RemoteCacheStatus,
+    text: String
+  ) async throws {
+    set("/a.jpg", [:], headers)
+    let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(result.outcome == .failed && result.remoteCache == status)
+    #expect(result.failure?.kind == .remoteCache && result.failure?.isTransient == false)
+    #expect(result.failure?.message.contains(text) == true, "\(result.failure?.message ?? "")")
+    #expect(result.isBlacklisted == false)
+    #expect(try loader.cache.totals().entries == 0)
+    #expect(try await loader.load(origin.url("/a.jpg"), context(requiresHit: false)).outcome == .downloaded)
+  }
+
+  @Test func `a failed second request is a warning, and a failure only if a hit is required`() async throws {
+    for path in ["/a.jpg", "/b.jpg"] {
+      origin.set(path, .sequence([.body(SampleImages.jpeg(1), type: "image/jpeg"), .status(500)]))
+    }
+    let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: false))
+    #expect(result.outcome == .downloaded && result.remoteCache == .unknown)
+    #expect(result.warnings.count == 1)
+    expectGolden(result.warnings.first)
+    let failed = try await loader.load(origin.url("/b.jpg"), context(requiresHit: true))
+    #expect(failed.failure?.kind == .remoteCache && failed.failure?.message.contains("500") == true)
+  }
+
+  @Test func `a body that isn't an image fails as such, whatever the remote cache status`() async throws {
+    origin.set("/a.jpg", .body(Array("GIF, not".utf8), type: "image/jpeg", headers: ["X-Cache": "MISS"]))
+    let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(result.failure?.kind == .notAnImage)
+  }
+
+  @Test func `a revalidated image is checked too, and stays if the rule is broken`() async throws {
+    let image = SampleImages.jpeg(1)
+    origin.set(
+      "/a.jpg",
+      .computed { request in
+        let headers: HeaderFields = ["ETag": "\"1\"", "X-Cache": "MISS"]
+        return request.headers["If-None-Match"] == nil
+          ? .body(image, type: "image/jpeg", headers: headers) : .status(304, headers: headers)
+      }
+    )
+    let url = origin.url("/a.jpg")
+    #expect(try await loader.load(url, context(requiresHit: false)).remoteCache == .miss)
+    let result = try await loader.load(url, context(mode: .refresh, requiresHit: false))
+    #expect(result.outcome == .revalidated && result.remoteCache == .miss)
+    let failed = try await loader.load(url, context(mode: .refresh, requiresHit: true))
+    #expect(failed.failure?.kind == .remoteCache && failed.remoteCache == .miss)
+    #expect(try await loader.load(url, context(requiresHit: true)).outcome == .hitDisk)
   }
 }

@@ -9,8 +9,7 @@
 ///
 /// Measured against LRU and SIEVE (NSDI 2024) with the shapes of real traces, it has more hits than LRU on all of them except a
 /// lone scan, by up to 12 points of hit ratio under Zipf's law. SIEVE is as good (within 2 points) while popularity is constant,
-/// but keeps nothing of a loop slightly larger than the cache, and loses up to 8 points if popularity shifts. The tests'
-/// `EvictionMeasurement` prints the figures.
+/// but keeps nothing of a loop slightly larger than the cache, and loses up to 8 points if popularity shifts.
 ///
 /// A use only increments a count; nothing moves. Every operation is O(1), amortised for removals: a use paid for each turn in the
 /// main queue. Entries are identified by their indices, which are reused once they are free.
