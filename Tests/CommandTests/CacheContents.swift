@@ -1,4 +1,5 @@
 import Foundation
+import TestOrigin
 import TestSupport
 import Testing
 
@@ -78,5 +79,43 @@ extension JobFolder {
       return !path.hasPrefix("tmp") && FileManager.default.fileExists(atPath: "\(blobs)/\(path)", isDirectory: &isFolder)
         && !isFolder.boolValue
     }
+  }
+}
+
+extension JobFolder {
+  /// The failing paths of ``filled(from:keys:)``.
+  static let badPaths = ["/gone.jpg", "/page.jpg"]
+
+  /// A job whose run has left five images in the cache and two URLs on the blacklist.
+  static func filled(from origin: Origin, keys: String = "") async throws -> JobFolder {
+    origin.set("/page.jpg", .body(Array("<!doctype html>".utf8), type: "text/html"))
+    let job = JobFolder(urls: imageURLs(origin, 0..<5) + badPaths.map { origin.url($0) }, keys: keys)
+    let run = try await job.runJob()
+    try #require(run.totals["downloaded"] == 5 && run.totals["failed"] == 2)
+    return job
+  }
+}
+
+/// Ways to damage a cache as a failing disk does, without LMDB and the records noticing.
+extension JobFolder {
+  /// Changes a byte of a small image's body in every copy that the index contains, but not its header.
+  func flipByte(of body: [UInt8]) throws {
+    var index = Data(try #require(folder.read("cache/default/index.mdb")))
+    var isFound = false
+    var start = index.startIndex
+    while let place = index.range(of: Data(body), in: start..<index.endIndex) {
+      index[place.upperBound - 10] ^= 0x55
+      isFound = true
+      start = place.upperBound
+    }
+    try #require(isFound, "the index doesn't contain the body")
+    folder.write(index, to: "cache/default/index.mdb")
+  }
+
+  /// Removes the file of the only large body.
+  func removeOnlyBlob() throws {
+    let names = try blobFiles()
+    try #require(names.count == 1)
+    try FileManager.default.removeItem(atPath: "\(cacheDirectory)/default/blobs/\(names[0])")
   }
 }

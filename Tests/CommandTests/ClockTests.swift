@@ -4,11 +4,11 @@ import Testing
 
 /// A wrong or jumping clock: nothing is lost, no time is negative, and no wait is endless.
 @Suite struct ClockTests {
+  private let origin = makeImageOrigin()
+
   @Test(arguments: [-2 * 86_400, -120, 120, 2 * 86_400])
   func `a clock that was set back or forward loses no image`(offset: Int) async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: imageURLs(origin, 0..<5))
-    #expect(try await job.runJob().totals["downloaded"] == 5)
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<5))
     let run = try await job.runAtWrongTime(offset)
     // Seen from far back, they are from the future.
     #expect(run.status == 0 && run.loaded == 5 && (run.totals["hit_disk"] == 5) == (offset > -300), "\(run.totals)")
@@ -22,13 +22,12 @@ import Testing
 
   @Test func `images and failures from the future count as expired, with a warning, until they are requested again`() async throws
   {
-    let origin = try makeImageOrigin()
     origin.set("/gone.jpg", .status(404))
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/gone.jpg")], keys: "cache: {max-age: 7d}")
     #expect(try await job.runAtWrongTime(10 * 365 * 86_400).status == 2)
-    let statistics = try await job.prewarm("cache", "stats", "--job", "job.yaml").outputText
+    let statistics = try await job.prewarm("cache stats --job job.yaml").outputText
     #expect(statistics.contains("none, 5 expired (5 stored in the future, while the clock was wrong)"), "\(statistics)")
-    #expect(try await job.prewarm("blacklist", "list", "--job", "job.yaml").outputText.contains("expired"))
+    #expect(try await job.prewarm("blacklist list --job job.yaml").outputText.contains("expired"))
     let url = imageURLs(origin, 0..<1)[0]
     #expect(try await job.prewarm("explain", url, "--job", "job.yaml").outputText.contains("in the future"))
     origin.set("/gone.jpg", .body(SampleImages.jpeg(9), type: "image/jpeg"))
@@ -41,18 +40,16 @@ import Testing
   }
 
   @Test func `trimming removes images and failures from the future`() async throws {
-    let origin = try makeImageOrigin()
     origin.set("/gone.jpg", .status(404))
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/gone.jpg")], keys: "cache: {max-age: 7d}")
     #expect(try await job.runAtWrongTime(10 * 365 * 86_400).status == 2)
     job.write(urls: imageURLs(origin, 5..<6))
     #expect(try await job.runJob().status == 0)
     #expect(try await job.expectTrueTotals().count == 1)
-    #expect(try await job.prewarm("blacklist", "list", "--job", "job.yaml").output.isEmpty)
+    #expect(try await job.prewarm("blacklist list --job job.yaml").output.isEmpty)
   }
 
   @Test func `a clock that jumps during the run changes neither outcomes nor durations`() async throws {
-    let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let urls = imageURLs(origin, 0..<50) + [origin.url("/stall.jpg")]
     let job = JobFolder(urls: urls, keys: "request: {retries: 1, stall-timeout: 3s, backoff: {initial: 1ms, maximum: 2ms}}")

@@ -5,6 +5,8 @@ import Testing
 
 /// The curl lines of reports repeat the exact requests of the run.
 @Suite struct CurlRepetitionTests {
+  private let origin = makeImageOrigin()
+
   /// The parts of a request that the client chooses.
   private struct Said: Equatable, CustomStringConvertible {
     let method: String
@@ -37,13 +39,10 @@ import Testing
   }
 
   /// Runs each line in a shell, and returns the origin's requests of the run and of the lines.
-  private func repeated(
-    _ arguments: [String],
-    in job: JobFolder,
-    _ origin: Origin,
-    masked: Set<String> = []
-  ) async throws -> (run: [Said], curl: [Said], lines: [String]) {
-    let result = try await job.start(arguments + ["--verbose", "--retries", "0"]).wait()
+  private func repeated(_ line: String, in job: JobFolder, _ origin: Origin, masked: Set<String> = []) async throws -> (
+    run: [Said], curl: [Said], lines: [String]
+  ) {
+    let result = try await job.prewarm("\(line) --verbose --retries 0")
     #expect(result.status == 2, "\(result.outputText)\(result.errorText)")
     let before = origin.requests.count
     let lines = lines(result)
@@ -59,100 +58,102 @@ import Testing
     return (run.map(\.element), Array(said[before...]), lines)
   }
 
-  @Test(arguments: ["get", "head", "probe"]) func `the curl line uses the same method`(method: String) async throws {
-    let origin = try makeImageOrigin()
-    let url = origin.url("/missing.jpg?a=1&b='2'%20$x")
-    let (run, curl, lines) = try await repeated(["check", url, "--method", method], in: JobFolder(""), origin)
-    #expect(run == curl && run.count == 1, "\(lines): \(run) \(curl)")
+  /// Runs whose requests all fail, and the fields that their curl lines mask.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var urls = ["ORIGIN/missing.jpg"]
+    var keys = ""
+    var line = "run job.yaml"
+    var masked: Set<String> = []
+    var requests = 1
   }
 
-  @Test func `the curl line sends the URL as the run did`() async throws {
-    let origin = try makeImageOrigin()
-    let written = ["/a b/ü.jpg", "/100%.jpg", "/x[1]{2}|3.jpg", "/a/./b/../c.jpg", "/q?x=a b&y=[1]#fragment", "/$(id)`id`\\.jpg"]
-    let job = JobFolder(urls: written.map { origin.url($0) })
-    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin)
-    #expect(Set(run.map(\.target)) == Set(curl.map(\.target)) && run.count == written.count, "\(lines): \(run) \(curl)")
-  }
-
-  @Test func `the curl line follows redirects`() async throws {
-    let origin = try makeImageOrigin()
-    origin.set("/from.jpg", .redirect(to: "/missing.jpg"))
-    let (run, curl, _) = try await repeated(["check", origin.url("/from.jpg")], in: JobFolder(""), origin)
-    #expect(run == curl && run.map(\.target) == ["/from.jpg", "/missing.jpg"], "\(run) \(curl)")
-    let none = try await repeated(["check", origin.url("/from.jpg"), "--set", "request.redirects=0"], in: JobFolder(""), origin)
-    #expect(none.curl.map(\.target) == ["/from.jpg"])
-  }
-
-  @Test func `the curl line keeps a redirect's cookies`() async throws {
-    let origin = try makeImageOrigin()
-    origin.set("/from.jpg", .status(302, headers: ["Location": "/missing.jpg", "Set-Cookie": "id=1"]))
-    let arguments = ["check", origin.url("/from.jpg"), "--set", "request.cookies=true"]
-    let (run, curl, lines) = try await repeated(arguments, in: JobFolder(""), origin)
-    #expect(run.map(\.target) == curl.map(\.target) && run.last == curl.last)
-    #expect(run.last?.headers.contains("cookie: id=1") == true, "\(lines): \(run) \(curl)")
-  }
-
-  @Test func `the curl line sends headers and shows no secrets`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(
-      urls: [origin.url("/missing.jpg")],
+  static let cases = [
+    Case(testDescription: "GET", urls: ["ORIGIN/missing.jpg?a=1&b='2'%20$x"], line: "check urls.txt --method get"),
+    Case(testDescription: "HEAD", line: "check urls.txt --method head"),
+    Case(testDescription: "a probe", line: "check urls.txt --method probe"),
+    Case(
+      testDescription: "URLs in other spellings",
+      urls: ["a b/ü.jpg", "100%.jpg", "x[1]{2}|3.jpg", "a/./b/../c.jpg", "q?x=a b&y=[1]#fragment", "$(id)`id`\\.jpg"].map {
+        "ORIGIN/\($0)"
+      },
+      requests: 6
+    ),
+    Case(
+      testDescription: "headers and secrets",
       keys: """
         request:
           user-agent: "health check/1.0 (it's me)"
           accept: image/webp
           headers: {X-Token: secret-1, Referer: "https://www.example.com/", Accept-Language: de, X-Empty: "", Cookie: "id=secret-2"}
           auth: {username: "o'neil", password-env: PREWARM_CACHE_DIR}
-        """
-    )
-    let masked: Set = ["x-token", "cookie", "authorization"]
-    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin, masked: masked)
-    #expect(run == curl && run.count == 1, "\(lines): \(run) \(curl)")
-    #expect(lines.allSatisfy { !$0.contains("secret") && !$0.contains(job.cacheDirectory) })
-    #expect(lines.allSatisfy { $0.contains("'X-Token: ***'") && $0.contains(#"--user 'o'\''neil:***'"#) }, "\(lines)")
-    let sent = try #require(origin.requests.last?.headers["Authorization"]?.split(separator: " ").last)
-    #expect(Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } == "o'neil:***")
-  }
-
-  @Test func `the curl line masks a URL's credentials`() async throws {
-    let origin = try makeImageOrigin()
-    let url = origin.url("/missing.jpg").replacing("http://", with: "http://user:secret@")
-    let (run, curl, lines) = try await repeated(["check", url], in: JobFolder(""), origin, masked: ["authorization"])
-    #expect(run == curl && lines.allSatisfy { !$0.contains("secret") && $0.contains("http://***@") }, "\(lines): \(run) \(curl)")
-  }
-
-  @Test func `variants and edges have their own curl lines`() async throws {
-    let origin = try makeImageOrigin(hosts: 2)
-    let job = JobFolder(
+        """,
+      masked: ["x-token", "cookie", "authorization"]
+    ),
+    Case(
+      testDescription: "a URL's credentials",
+      urls: ["http://user:secret@127.0.0.1:PORT/missing.jpg"],
+      line: "check urls.txt",
+      masked: ["authorization"]
+    ),
+    Case(
+      testDescription: "variants and edges",
       urls: ["http://img.example.com/missing.jpg"],
       keys: """
         request:
           variants: {webp: {Accept: image/webp}, jpeg: {Accept: image/jpeg, X-Way: plain}}
-          edges: {edge-a: "127.0.0.1:\(origin.ports[0])", edge-b: "127.0.0.1:\(origin.ports[1])"}
-        """
-    )
-    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin, masked: ["x-way"])
-    #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == 4, "\(lines): \(run) \(curl)")
-    #expect(Set(lines).count == 4 && run.allSatisfy { $0.headers.contains("host: img.example.com") })
+          edges: {edge-a: "127.0.0.1:PORT", edge-b: "127.0.0.1:OTHER"}
+        """,
+      masked: ["x-way"],
+      requests: 4
+    ),
+    Case(
+      testDescription: "other servers",
+      urls: ["http://img.example.com/missing.jpg", "http://img.example.com:81/missing.jpg"],
+      keys: "request: {connect-to: ['img.example.com:80:127.0.0.1:PORT', '::127.0.0.1:PORT'], http: '1.1'}",
+      requests: 2
+    ),
+  ]
+
+  @Test(arguments: cases) func `the curl line of a failure repeats its request and shows no secret`(row: Case) async throws {
+    let origin = makeImageOrigin(hosts: 2)
+    func filled(_ text: String) -> String {
+      text.replacing("ORIGIN", with: origin.base).replacing("PORT", with: "\(origin.ports[0])")
+        .replacing("OTHER", with: "\(origin.ports[1])")
+    }
+    let job = JobFolder(urls: row.urls.map(filled), keys: filled(row.keys))
+    let (run, curl, lines) = try await repeated(row.line, in: job, origin, masked: row.masked)
+    #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == row.requests, "\(lines): \(run) \(curl)")
+    #expect(Set(lines).count == row.requests)
+    #expect(lines.allSatisfy { !$0.contains("secret") && !$0.contains(job.cacheDirectory) }, "\(lines)")
+    if row.keys.contains("X-Token") {
+      #expect(lines.allSatisfy { $0.contains("'X-Token: ***'") && $0.contains(#"--user 'o'\''neil:***'"#) }, "\(lines)")
+    }
   }
 
-  @Test func `the curl line connects to the configured server`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(
-      urls: ["http://img.example.com/missing.jpg", "http://img.example.com:81/missing.jpg"],
-      keys: "request: {connect-to: ['img.example.com:80:127.0.0.1:\(origin.port)', '::127.0.0.1:\(origin.port)'], http: '1.1'}"
-    )
-    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin)
-    #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == 2, "\(lines): \(run) \(curl)")
+  @Test func `the curl line follows redirects`() async throws {
+    origin.set("/from.jpg", .redirect(to: "/missing.jpg"))
+    let (run, curl, _) = try await repeated("check \(origin.url("/from.jpg"))", in: JobFolder(""), origin)
+    #expect(run == curl && run.map(\.target) == ["/from.jpg", "/missing.jpg"], "\(run) \(curl)")
+    let none = try await repeated("check \(origin.url("/from.jpg")) --set request.redirects=0", in: JobFolder(""), origin)
+    #expect(none.curl.map(\.target) == ["/from.jpg"])
+  }
+
+  @Test func `the curl line keeps a redirect's cookies`() async throws {
+    origin.set("/from.jpg", .status(302, headers: ["Location": "/missing.jpg", "Set-Cookie": "id=1"]))
+    let line = "check \(origin.url("/from.jpg")) --set request.cookies=true"
+    let (run, curl, lines) = try await repeated(line, in: JobFolder(""), origin)
+    #expect(run.map(\.target) == curl.map(\.target) && run.last == curl.last)
+    #expect(run.last?.headers.contains("cookie: id=1") == true, "\(lines): \(run) \(curl)")
   }
 
   @Test func `the curl line names a proxy without its secret`() async throws {
-    let origin = try makeImageOrigin()
     let proxy = TestProxy()
     let job = JobFolder(
       urls: [origin.url("/missing.jpg")],
       keys: "request: {proxy: 'http://user:secret@127.0.0.1:\(proxy.port)'}"
     )
-    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin)
+    let (run, curl, lines) = try await repeated("run job.yaml", in: job, origin)
     #expect(run.map(\.target) == curl.map(\.target) && run.count == 1, "\(lines): \(run) \(curl)")
     #expect(lines.allSatisfy { $0.contains("--proxy 'http://***@127.0.0.1:\(proxy.port)") && !$0.contains("secret") }, "\(lines)")
     #expect(proxy.log.count == 2)
@@ -166,13 +167,13 @@ import Testing
         """
     )
     job.folder.write("", to: "a:b.pem")
-    let result = try await job.prewarm("run", "job.yaml", "--verbose")
+    let result = try await job.prewarm("run job.yaml --verbose")
     let line = try #require(lines(result).first)
     let folder = job.folder.path
     #expect(line.contains("--cacert \(folder)/urls.txt --capath /dev/null "), "\(line)")
     #expect(line.contains(#"--cert '\#(folder)/a\:b.pem' --key \#(folder)/urls.txt "#), "\(line)")
     #expect(line.contains("--http2-prior-knowledge") && line.contains("--max-time 1.5 --connect-timeout 10 "), "\(line)")
-    let insecure = try await job.prewarm("run", "job.yaml", "-v", "--set", "request.tls={verify: false}")
+    let insecure = try await job.prewarm("run job.yaml -v --set", "request.tls={verify: false}")
     #expect(lines(insecure).first?.contains("--insecure") == true)
   }
 }

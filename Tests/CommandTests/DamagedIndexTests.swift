@@ -22,7 +22,7 @@ import Testing
 
   @Test(arguments: Part.allCases)
   func `wrong bytes in meta pages or records end no command by a signal`(part: Part) async throws {
-    let job = try await JobFolder.filled(from: try makeImageOrigin())
+    let job = try await JobFolder.filled(from: makeImageOrigin())
     let whole = try #require(job.folder.read(Self.name))
     let places: [Range<Int>] =
       switch part {
@@ -46,17 +46,17 @@ import Testing
   }
 
   @Test func `records of bodies of 2^62 bytes are hits whose bytes don't overflow, and verify finds them`() async throws {
-    let job = try await JobFolder.filled(from: try makeImageOrigin())
+    let job = try await JobFolder.filled(from: makeImageOrigin())
     var index = try #require(job.folder.read(Self.name))
     // Bytes 24…31 of a record are the size of its body.
     for place in places(of: "http://127.0.0.1:", in: index) { index[place - Self.headByteCount + 24 + 7] = 0x40 }
     job.folder.write(index, to: Self.name)
-    let run = try await job.runJob("--cache-mode", "only")
+    let run = try await job.runJob("--cache-mode only")
     #expect(run.totals["hit_disk"] == 5, "\(run.result.errorText)")
     for command in [["cache", "stats"], ["cache", "list", "--json"]] {
       #expect(try await job.start(command).wait().status == 0)
     }
-    let verified = try await job.prewarm("cache", "verify", "--keep", "--json")
+    let verified = try await job.prewarm("cache verify --keep --json")
     #expect(verified.status == 1 && verified.outputText.contains("\"damaged_entries\":5"), "\(verified.outputText)")
   }
 

@@ -5,12 +5,13 @@ import Testing
 
 /// Failures that don't count because of earlier runs: `fail-on.baseline`.
 @Suite struct EarlierRunsTests {
+  private let origin = makeImageOrigin()
+
   private func urls(_ origin: Origin, bad: [String]) -> [String] {
     imageURLs(origin, 0..<3) + bad.map { origin.url("/\($0).jpg") }
   }
 
   @Test func `only failures that the baseline lacks count`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: urls(origin, bad: ["a", "b"]),
       keys: "fail-on: {baseline: last.jsonl, known: never}\nreport: [{text: '-'}]"
@@ -34,27 +35,25 @@ import Testing
 
   @Test(arguments: [(1, 0), (2, 2), (20, 2)])
   func `known failures have a limit of their own, with a sentence`(count: Int, status: Int) async throws {
-    let origin = try makeImageOrigin()
     let bad = (0..<count).map { origin.url("/gone\($0).jpg") }
     let job = JobFolder(urls: bad, keys: "report: [{text: '-'}]")
     #expect(try await job.runJob().status == 2)
     job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
     job.write(urls: bad + imageURLs(origin, 0..<max(0, 10 - count)))
-    let next = try await job.runJob("--fail-on", "baseline=last.jsonl")
+    let next = try await job.runJob("--fail-on baseline=last.jsonl")
     #expect(next.status == status && next.section("standings")["known"] as? Int == count, "\(next.result.outputText)")
     let sentence =
       "\(count) of \(max(10, count)) URLs are known to be bad (\(count == 2 ? "20.0" : "100.0") %, limit 10 %); check whether"
     #expect(next.result.outputText.contains(sentence) == (status > 0), "\(next.result.outputText)")
     for limit in ["never", "100%", "\(count)"] {
-      #expect(try await job.runJob("--fail-on", "baseline=last.jsonl", "--fail-on", "known=\(limit)").status == 0)
+      #expect(try await job.runJob("--fail-on baseline=last.jsonl --fail-on known=\(limit)").status == 0)
     }
   }
 
   @Test func `a baseline that is unreadable or omits failures ends the job before anything is fetched`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: last.json}")
     job.folder.write("no report\n", to: "last.json")
-    let result = try await job.prewarm("run", "job.yaml")
+    let result = try await job.prewarm("run job.yaml")
     #expect(result.status == 1 && result.errorText.contains("fail-on.baseline: "), "\(result.errorText)")
     #expect(origin.requests.isEmpty)
     expectGolden(result.errorText)
@@ -62,7 +61,6 @@ import Testing
   }
 
   @Test func `a missing baseline is reported in every form, and on standard error even with --quiet`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: no.jsonl}\ndescription: What the shop shows <b>")
     let forms = ["text", "json", "junit", "markdown", "html", "github"]
     for options in [[], ["--quiet"]] {
@@ -70,7 +68,7 @@ import Testing
       let sentence = "\(job.folder.file("no.jsonl")) doesn't exist"
       #expect(result.status == 0 && result.errorText.contains(sentence), "\(result.errorText)")
       for form in forms {
-        let text = String(decoding: try #require(job.folder.read("out.\(form)")), as: UTF8.self)
+        let text = job.folder.text("out.\(form)")
         #expect(text.replacing(#/\s+/#, with: " ").contains("exist, so every failure counts"), "\(form): \(text)")
       }
     }
@@ -78,14 +76,13 @@ import Testing
 
   @Test(arguments: ["rows.jsonl", "report.json"])
   func `a baseline of a run that stopped early triggers a warning`(name: String) async throws {
-    let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(urls: [origin.url("/a.jpg"), origin.url("/stall.jpg")])
-    let cut = try await job.runJob("--deadline", "500ms")
+    let cut = try await job.runJob("--deadline 500ms")
     #expect(cut.status == 2 && cut.totals["cancelled"] == 1)
     job.folder.write(try #require(job.folder.read(name)), to: "last-\(name)")
     job.write(urls: [origin.url("/a.jpg")])
-    let next = try await job.runJob("--fail-on", "baseline=last-\(name)", "--fail-on", "known=never")
+    let next = try await job.runJob("--fail-on baseline=last-\(name) --fail-on known=never")
     #expect(next.status == 0 && next.section("standings")["known"] as? Int == 1)
     let warning = try #require((next.report["warnings"] as? [String])?.first)
     #expect(next.result.errorText == "prewarm: test: \(warning)\n")
@@ -94,37 +91,34 @@ import Testing
 
   @Test(arguments: ["rows.jsonl", "report.json"])
   func `a baseline of a run without entries triggers a warning`(name: String) async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: [])
     #expect(try await job.runJob().status == 2)
     job.folder.write(try #require(job.folder.read(name)), to: "last-\(name)")
     job.write(urls: urls(origin, bad: []))
-    let next = try await job.runJob("--fail-on", "baseline=last-\(name)")
+    let next = try await job.runJob("--fail-on baseline=last-\(name)")
     #expect(next.status == 0)
     expectGolden((next.report["warnings"] as? [String])?.first)
   }
 
   @Test(arguments: [500, 503])
   func `a status that the job counts as permanent isn't retried, and becomes known`(status: Int) async throws {
-    let origin = try makeImageOrigin()
     origin.set("/a.jpg", .status(status))
     let job = JobFolder(urls: urls(origin, bad: ["a"]), keys: "blacklist: {statuses: [404, 500-503]}")
     let first = try await job.runJob()
     #expect(first.status == 2 && origin.requests.count { $0.path == "/a.jpg" } == 1)
     #expect(!first.result.outputText.contains("temporary"), "\(first.result.outputText)")
     job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
-    let second = try await job.runJob("--fail-on", "baseline=last.jsonl", "--fail-on", "known=never")
+    let second = try await job.runJob("--fail-on baseline=last.jsonl --fail-on known=never")
     #expect(second.status == 0 && second.totals["blacklisted"] == 1 && second.section("standings")["known"] as? Int == 1)
   }
 
   @Test func `a dry run doesn't count invalid lines that the baseline has`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: ["a"]) + ["no url"], keys: "fail-on: {baseline: last.jsonl, known: never}")
-    #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 2)
-    #expect(try await job.prewarm("run", "job.yaml", "--report", "jsonl=new.jsonl").status == 2)
+    #expect(try await job.prewarm("run job.yaml --dry-run").status == 2)
+    #expect(try await job.prewarm("run job.yaml --report jsonl=new.jsonl").status == 2)
     rename(job.folder.file("new.jsonl"), job.folder.file("last.jsonl"))
-    #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 0)
+    #expect(try await job.prewarm("run job.yaml --dry-run").status == 0)
     job.folder.write("no report\n", to: "last.jsonl")
-    #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 1)
+    #expect(try await job.prewarm("run job.yaml --dry-run").status == 1)
   }
 }

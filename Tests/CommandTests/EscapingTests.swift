@@ -7,7 +7,7 @@ import Testing
 /// changes of text direction reach no terminal, and every report stays well-formed.
 @Suite struct EscapingTests {
   @Test func `no report shows user and password, even of invalid or nested URLs`() async throws {
-    let origin = try makeImageOrigin()
+    let origin = makeImageOrigin()
     let job = JobFolder(urls: [
       origin.url("/no.jpg?to=http://user:geheim@h/"),
       origin.url("/no/http://user:geheim@h/a.jpg").replacing("http://127", with: "http://user:geheim@127"),
@@ -19,7 +19,7 @@ import Testing
       .wait()
     #expect(result.status == 2 && result.outputText.contains("http://***@h/y"), "\(result.errorText)")
     for format in formats {
-      let report = String(decoding: try #require(job.folder.read("reports/\(format)")), as: UTF8.self)
+      let report = job.folder.text("reports/\(format)")
       #expect(!report.contains("geheim") && report.contains("***") == (format != "prometheus"), "\(format)")
     }
     #expect(!result.outputText.contains("geheim") && !result.errorText.contains("geheim"))
@@ -80,9 +80,9 @@ import Testing
     expectEscaped(result.output, "standard output")
     expectEscaped(result.error, "standard error")
     for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
-    expectEscaped(try await job.prewarm("run", "job.yaml", "--dry-run").output, "a dry run")
+    expectEscaped(try await job.prewarm("run job.yaml --dry-run").output, "a dry run")
     let invisible = JobFolder(urls: ["\(origin.base)/a\u{202E}gpj.b\u{FEFF}"])
-    let dry = try await invisible.prewarm("run", "job.yaml", "--dry-run")
+    let dry = try await invisible.prewarm("run job.yaml --dry-run")
     expectEscaped(dry.output, "a dry run")
     #expect(dry.outputText.contains(#"/a\u{202E}gpj.b\u{FEFF}"#), "\(dry.outputText)")
   }

@@ -5,6 +5,8 @@ import Testing
 
 /// Images held against what their list says.
 @Suite struct ExpectationTests {
+  private let origin = makeImageOrigin()
+
   private func digest(_ bytes: [UInt8]) -> String {
     bytes.withUnsafeBytes { sha256(of: $0) }.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
@@ -21,7 +23,6 @@ import Testing
   }
 
   @Test func `images that differ fail as expectation, fetched or cached, and stay in the cache`() async throws {
-    let origin = try makeImageOrigin()
     let (good, other) = (SampleImages.jpeg(1), SampleImages.jpeg(2))
     let urls = imageURLs(origin, 0..<6)
     let job = job([
@@ -40,20 +41,18 @@ import Testing
   }
 
   @Test func `a check fetches images with a SHA-256 whole, and probes the others`() async throws {
-    let origin = try makeImageOrigin()
     let large = SampleImages.jpeg(7, padding: 2_000_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))
     let job = job(["\(origin.url("/large.jpg")),,\(digest(large)),,,", "\(origin.url("/images/1.jpg")),,,32,,"])
-    let result = try await job.prewarm("check", "list.csv")
+    let result = try await job.prewarm("check list.csv")
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
     #expect(origin.requests.first { $0.path == "/large.jpg" }?.headers["Range"] == nil)
     #expect(origin.requests.first { $0.path == "/images/1.jpg" }?.headers["Range"] != nil)
     let changed = self.job(["\(origin.url("/large.jpg")),,\(digest(SampleImages.jpeg(7))),,,"])
-    #expect(try await changed.prewarm("check", "list.csv").status == 2)
+    #expect(try await changed.prewarm("check list.csv").status == 2)
   }
 
   @Test func `rows of the same URL are judged each by its own expectation`() async throws {
-    let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let url = origin.url("/images/1.jpg")
     let job = job(["\(url),a,,,,", "\(url),b,\(digest(SampleImages.jpeg(1))),,,", "\(url),c,\(digest([1])),,,"])
@@ -65,7 +64,6 @@ import Testing
   }
 
   @Test func `an image that changed is found by a refresh, and a 304 confirms the cached one`() async throws {
-    let origin = try makeImageOrigin()
     let bytes = SampleImages.jpeg(1)
     origin.set(
       "/a.jpg",

@@ -3,48 +3,63 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `cache.freshness`, `cache.min-fresh`, and a response's `Vary`.
+/// Which cached images a run requests again: `cache.mode: refresh`, `cache.freshness` and `cache.min-fresh`.
 @Suite struct FreshnessTests {
-  @Test(
-    arguments: [
-      (["Cache-Control": "max-age=3600"], "hit_disk"),
-      (["Cache-Control": "public, s-maxage=0, max-age=3600"], "hit_disk"),
-      (["Cache-Control": "max-age=31536000, immutable"], "hit_disk"),
-      (["Expires": "Thu, 01 Jan 2099 00:00:00 GMT"], "hit_disk"),
-      ([:], "hit_disk"),
-      (["Cache-Control": "max-age=0"], "revalidated"),
-      (["Cache-Control": "no-cache"], "revalidated"),
-      (["Cache-Control": "max-age=3600", "Age": "3600"], "revalidated"),
-      (["Expires": "0"], "revalidated"),
-      (["Cache-Control": "no-store"], "checked"),
-    ] as [(HeaderFields, String)]
-  )
-  func `under HTTP freshness a cached image is fresh, revalidated or not kept as the server says`(
-    headers: HeaderFields,
-    second: String
-  ) async throws {
-    let origin = try Origin()
-    origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: headers) }
-    let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {freshness: http}")
-    let first = try await job.runJob()
-    #expect(first.status == 0 && first.totals[second == "checked" ? "checked" : "downloaded"] == 3)
-    #expect(try await job.statistics().entries == (second == "checked" ? 0 : 3))
-    let again = try await job.runJob()
-    #expect(again.status == 0 && again.totals[second] == 3, "\(again.totals)")
-    #expect(origin.requests.count == (second == "hit_disk" ? 3 : 6))
+  private let origin = makeImageOrigin()
+
+  @Test func `refresh sends the ETag, and a 304 keeps the cached image`() async throws {
+    origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") }
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<20))
+    #expect(origin.requests.allSatisfy { $0.headers["If-None-Match"] == nil })
+    let refreshed = try await job.runJob("--cache-mode refresh")
+    #expect(refreshed.status == 0 && refreshed.totals["revalidated"] == 20 && refreshed.sumOfTotals == 20)
+    #expect(origin.requests.count == 40)
+    #expect(origin.requests.dropFirst(20).allSatisfy { $0.headers["If-None-Match"] == "\"v1\"" })
+    #expect(refreshed.section("bytes")["downloaded"] as? Int == 0)
+    #expect(refreshed.rows("revalidated").count == 20)
+    expectGolden(refreshed.result.outputText.timeless.lines(with: "test  "))
+    #expect(try await job.runJob().totals["hit_disk"] == 20)
+    #expect(try await job.expectTrueTotals().count == 20)
   }
 
-  @Test func `under the age rule the server's lifetime is ignored`() async throws {
-    let origin = try Origin()
-    origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: ["Cache-Control": "no-store, max-age=0"]) }
-    let job = JobFolder(urls: imageURLs(origin, 0..<3))
-    #expect(try await job.runJob().totals["downloaded"] == 3)
-    #expect(try await job.runJob().totals["hit_disk"] == 3)
-    #expect(try await job.runJob("--freshness", "http").totals["hit_disk"] == 0)
+  @Test func `a refresh reports a blacklisted URL as bad though an older image is cached, until it requests it again`()
+    async throws
+  {
+    origin.set("/gone.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\""]))
+    let job = try await JobFolder.warmed(urls: [origin.url("/gone.jpg")])
+    origin.set("/gone.jpg", .status(404))
+    #expect(try await job.runJob("--cache-mode refresh").totals["failed"] == 1)
+    let again = try await job.runJob("--cache-mode refresh")
+    #expect(again.status == 2 && again.totals["blacklisted"] == 1 && origin.requests.count == 2)
+    let dry = try await job.prewarm("run job.yaml --dry-run --cache-mode refresh")
+    #expect(dry.outputText.isEmpty)
+    origin.set("/gone.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg", headers: ["ETag": "\"v2\""]))
+    #expect(try await job.runJob("--cache-mode refresh --retry-blacklisted").totals["downloaded"] == 1)
   }
+
+  @Test func `a dry run of a refresh prints what the refresh requests, under HTTP freshness too`() async throws {
+    for (path, headers) in [
+      ("/images/0.jpg", ["Cache-Control": "max-age=31536000, immutable"]),
+      ("/images/1.jpg", ["Cache-Control": "max-age=3600"]),
+      ("/images/2.jpg", ["Cache-Control": "no-cache"]),
+    ] as [(String, HeaderFields)] {
+      origin.set(path, .computed { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: headers) })
+    }
+    for (freshness, asked) in [("http", [1, 2]), ("age", [0, 1, 2])] {
+      let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {freshness: \(freshness)}")
+      #expect(try await job.runJob().status == 0)
+      let before = origin.requests.count
+      let dry = try await job.prewarm("run job.yaml --dry-run --cache-mode refresh")
+      #expect(dry.status == 0 && origin.requests.count == before)
+      let refreshed = try await job.runJob("--cache-mode refresh")
+      #expect(refreshed.totals["revalidated"] == asked.count && origin.requests.count == before + asked.count)
+      #expect(dry.outputText == asked.map { "\(origin.url("/images/\($0).jpg"))\n" }.joined())
+    }
+  }
+
+  // MARK: `cache.freshness`, `cache.min-fresh`, and a response's `Vary`.
 
   @Test func `the report says until when all entries are fresh`() async throws {
-    let origin = try makeImageOrigin()
     for (path, seconds) in [("/short.jpg", 3600), ("/long.jpg", 90_000)] {
       let headers: HeaderFields = ["Cache-Control": "max-age=\(seconds)"]
       origin.set(path, .body(SampleImages.jpeg(seconds), type: "image/jpeg", headers: headers))
@@ -62,50 +77,20 @@ import Testing
     job.write(urls: [origin.url("/long.jpg")])
     let later = try await job.runJob()
     #expect(try moment(later.section("cache")["fresh_until"]) > moment(later.report["started_at"]) + 80_000)
-    let never = try await job.runJob("--freshness", "age", "--set", "cache.max-age=none")
+    let never = try await job.runJob("--freshness age --set cache.max-age=none")
     #expect(never.totals["hit_disk"] == 1 && never.section("cache")["fresh_until"] is NSNull)
   }
 
   @Test func `an image that would expire within min-fresh is fetched again`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {max-age: 10h}")
-    #expect(try await job.runJob().totals["downloaded"] == 3)
-    #expect(try await job.runJob("--min-fresh", "9h").totals["hit_disk"] == 3)
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<3), keys: "cache: {max-age: 10h}")
+    #expect(try await job.runJob("--min-fresh 9h").totals["hit_disk"] == 3)
     // A millisecond short of ten hours.
-    let almost = try await job.runJob("--min-fresh", "35999999ms")
+    let almost = try await job.runJob("--min-fresh 35999999ms")
     #expect(almost.totals["downloaded"] == 3, "\(almost.totals)")
-    let only = try await job.runJob("--min-fresh", "35999999ms", "--cache-mode", "only")
+    let only = try await job.runJob("--min-fresh 35999999ms --cache-mode only")
     #expect(only.totals["skipped"] == 3, "\(only.totals)")
     #expect(origin.requests.count == 6)
     #expect(try await job.expectTrueTotals().count == 3)
-  }
-
-  @Test func `other values of the Vary headers are a miss`() async throws {
-    let origin = try Origin()
-    origin.setFallback { request in
-      let number = request.headers["X-Language"] == "de" ? 1 : 2
-      return .body(SampleImages.jpeg(number), type: "image/jpeg", headers: ["Vary": "Accept-Encoding, X-Language"])
-    }
-    let url = origin.url("/a.jpg")
-    let job = JobFolder(urls: [url])
-    func run(_ language: String) async throws -> Run {
-      try await job.runJob("--set", "request.headers.X-Language=\(language)")
-    }
-    #expect(try await run("de").totals["downloaded"] == 1)
-    #expect(try await run("de").totals["hit_disk"] == 1)
-    #expect(try await run("fr").totals["downloaded"] == 1)
-    #expect(try await job.prewarm("cache", "get", url).output == SampleImages.jpeg(2))
-    #expect(try await run("fr").totals["hit_disk"] == 1)
-    #expect(origin.requests.count == 2)
-  }
-
-  @Test func `an image with Vary: * is requested each time, except under the age rule`() async throws {
-    let origin = try Origin()
-    origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Vary": "*"]) }
-    let job = JobFolder(urls: [origin.url("/a.jpg")])
-    for _ in 1...2 { #expect(try await job.runJob("--freshness", "http").totals["downloaded"] == 1) }
-    #expect(origin.requests.count == 2)
-    #expect(try await job.runJob().totals["hit_disk"] == 1)
   }
 
   /// Seconds since 1970 of a time in the report.
@@ -115,4 +100,11 @@ import Testing
     formatter.formatOptions = text.contains(".") ? [.withInternetDateTime, .withFractionalSeconds] : .withInternetDateTime
     return try #require(formatter.date(from: text)).timeIntervalSince1970
   }
+}
+
+/// An image with an ETag, or 304 if the request names that.
+func versioned(_ request: RecordedRequest, _ body: [UInt8], etag: String, headers: HeaderFields = [:]) -> Behaviour {
+  let headers = HeaderFields([("ETag", etag)] + headers.fields)
+  return request.headers["If-None-Match"] == etag
+    ? .status(304, headers: headers) : .body(body, type: "image/jpeg", headers: headers)
 }

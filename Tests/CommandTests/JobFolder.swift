@@ -1,6 +1,7 @@
 import Foundation
 import TestOrigin
 import TestSupport
+import Testing
 
 /// A folder with a job, its manifests and its cache, and the built command run over it.
 struct JobFolder {
@@ -15,6 +16,15 @@ struct JobFolder {
     write(urls: urls)
   }
 
+  /// A job over `urls.txt` that has run once, with a request for each of these URLs.
+  static func warmed(urls: [String], keys: String = "") async throws -> JobFolder {
+    let job = JobFolder(urls: urls, keys: keys)
+    let run = try await job.runJob()
+    let requested = ["downloaded", "checked", "failed"].compactMap { run.totals[$0] }.reduce(0, +)
+    try #require(requested == urls.count, "\(run.result.errorText)")
+    return job
+  }
+
   var cacheDirectory: String { folder.file("cache") }
 
   var environment: [String: String?] {
@@ -26,8 +36,11 @@ struct JobFolder {
   }
 
   /// Starts `prewarm` with these arguments.
+  ///
+  /// - Parameter further: variables besides the usual ones.
   func start(
     _ arguments: [String],
+    environment further: [String: String?] = [:],
     input: Command.Input = .none,
     output: Command.Output = .captured,
     terminal: Command.Terminal? = nil
@@ -35,7 +48,7 @@ struct JobFolder {
     try Command(
       BuiltCommand.path,
       arguments,
-      environment: environment,
+      environment: environment.merging(further) { $1 },
       workingDirectory: folder.path,
       input: input,
       output: output,
@@ -43,9 +56,22 @@ struct JobFolder {
     )
   }
 
-  /// Runs `prewarm` with these arguments to its end.
-  func prewarm(_ arguments: String..., input: Command.Input = .none) async throws -> Command.Result {
-    try await start(arguments, input: input).wait()
+  /// The words between the spaces of a command line.
+  static func words(_ line: String) -> [String] { line.split(separator: " ").map(String.init) }
+
+  /// Runs `prewarm` to its end, with the words of a line and further arguments, which may contain spaces.
+  func prewarm(
+    _ line: String,
+    _ arguments: String...,
+    environment: [String: String?] = [:],
+    input: Command.Input = .none
+  ) async throws -> Command.Result {
+    try await start(Self.words(line) + arguments, environment: environment, input: input).wait()
+  }
+
+  /// The object in a JSON file.
+  func json(_ name: String) throws -> [String: any Sendable] {
+    try #require(try JSONSerialization.jsonObject(with: Data(folder.read(name) ?? [])) as? [String: any Sendable])
   }
 
   /// Starts the job with a JSON and a JSON Lines report in addition to its own.
@@ -62,9 +88,10 @@ struct JobFolder {
   static let patience = ["--set", "request.stall-timeout=10m", "--set", "request.timeout=10m"]
 
   /// Runs the job to its end and reads its reports back.
-  func runJob(_ options: String..., input: Command.Input = .none) async throws -> Run {
-    let result = try await startJob(options, input: input).wait()
-    return try Run(result, folder)
+  ///
+  /// - Parameter line: options, split at spaces; `options` may contain spaces.
+  func runJob(_ line: String = "", _ options: String..., input: Command.Input = .none) async throws -> Run {
+    try Run(try await startJob(Self.words(line) + options, input: input).wait(), folder)
   }
 
   /// The reports of a run that ended by itself.
@@ -135,8 +162,8 @@ struct Run {
 }
 
 /// An origin that serves a different JPEG at every path below `/images/`, and 404 elsewhere.
-func makeImageOrigin(hosts: Int = 1) throws -> Origin {
-  let origin = try Origin(addresses: Array(repeating: .ipv4, count: hosts))
+func makeImageOrigin(hosts: Int = 1) -> Origin {
+  guard let origin = try? Origin(addresses: Array(repeating: .ipv4, count: hosts)) else { fatalError("no port on loopback") }
   origin.setFallback { request in
     guard request.path.hasPrefix("/images/"), let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." })
     else { return .status(404) }

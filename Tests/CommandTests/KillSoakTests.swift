@@ -71,7 +71,7 @@ import Testing
   private func expectHits(_ job: JobFolder, _ urls: [String], _ round: Int) async throws {
     if urls.isEmpty { return }
     job.write(urls: urls, to: "reported.txt")
-    let result = try await job.prewarm("run", "reported.yaml", "--cache-mode", "only", "--report", "json=report.json")
+    let result = try await job.prewarm("run reported.yaml --cache-mode only --report json=report.json")
     let run = try job.finishedRun(result)
     #expect(run.totals["hit_disk"] == urls.count, "round \(round), seed \(SoakCounts.seed)")
   }
@@ -95,7 +95,7 @@ import Testing
     let blobs = try await job.expectTrueTotals().count { $0.isBlob }
     #expect(blobs > 0)
     for _ in 0..<400 where try job.blobFiles().count > blobs {
-      #expect(try await job.prewarm("cache", "trim", "--job", "job.yaml").status == 0)
+      #expect(try await job.prewarm("cache trim --job job.yaml").status == 0)
     }
     #expect(try job.blobFiles().count == blobs)
     #expect(try FileManager.default.contentsOfDirectory(atPath: job.cacheDirectory + "/default/blobs/tmp").isEmpty)

@@ -5,9 +5,10 @@ import Testing
 
 /// Advice on how good images are delivered.
 @Suite struct LintCommandTests {
+  private let origin = makeImageOrigin()
+
   /// A page whose images are delivered well and badly.
   private func makeSite() throws -> Origin {
-    let origin = try makeImageOrigin()
     let headers: HeaderFields = ["Cache-Control": "max-age=31536000", "ETag": "\"1\""]
     origin.set(
       "/",
@@ -36,7 +37,7 @@ import Testing
     let result = try await job.prewarm("check", origin.url("/"), "--lint", "--set", "lint.insecure=off", "-o", "report.html")
     #expect(result.status == 0, "\(result.errorText)")
     expectGolden(result.outputText.timeless.replacing(":\(origin.port)", with: ":PORT"))
-    let page = String(decoding: job.folder.read("report.html") ?? [], as: UTF8.self)
+    let page = job.folder.text("report.html")
     #expect(page.contains("Worth fixing first") && page.contains("srcset says 64w, but the image is 32 pixels wide"))
   }
 
@@ -44,7 +45,7 @@ import Testing
     let origin = try makeSite()
     let job = JobFolder("")
     _ = try await job.prewarm("check", origin.url("/"), "--lint", "-o", "rows.jsonl")
-    let text = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    let text = job.folder.text("rows.jsonl")
     let row = try #require(text.split(separator: "\n").first { $0.contains("/wrong.jpg") })
     #expect(row.contains(#""element":"img","attribute":"srcset","pages":1,"lint":["insecure","markup"]"#), "\(row)")
   }
@@ -58,14 +59,7 @@ import Testing
       let result = try await JobFolder("").start(["check", origin.url("/")] + options).wait()
       #expect(result.status == status, "\(options): \(result.outputText)\(result.errorText)")
     }
-    let off = try await JobFolder("").prewarm(
-      "check",
-      origin.url("/"),
-      "--set",
-      "lint.metadata=off",
-      "--fail-on",
-      "lint={metadata: 0}"
-    )
+    let off = try await JobFolder("").prewarm("check \(origin.url("/")) --set lint.metadata=off --fail-on", "lint={metadata: 0}")
     #expect(off.status == 3 && off.errorText.contains("lint.metadata is off"), "\(off.errorText)")
   }
 
@@ -75,9 +69,9 @@ import Testing
     #expect(try await job.runJob().result.outputText.contains("no-validator  1 URL"))
     let again = try await job.runJob()
     #expect(again.status == 0 && again.result.outputText.contains("1 image not judged"), "\(again.result.outputText)")
-    let failing = try await job.prewarm("run", "job.yaml", "--set", "lint.no-validator=fail")
+    let failing = try await job.prewarm("run job.yaml --set lint.no-validator=fail")
     #expect(failing.status == 3 && failing.errorText.contains("cache.mode: refresh"), "\(failing.errorText)")
-    let refreshed = try await job.runJob("--set", "lint.no-validator=fail", "--set", "cache.mode=refresh")
+    let refreshed = try await job.runJob("--set lint.no-validator=fail --set cache.mode=refresh")
     #expect(refreshed.status == 2)
   }
 
@@ -98,7 +92,6 @@ import Testing
   }
 
   @Test func `a fresh immutable image is requested to judge its delivery`() async throws {
-    let origin = try makeImageOrigin()
     let headers: HeaderFields = ["Cache-Control": "max-age=31536000, immutable", "ETag": "\"1\""]
     origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers))
     let job = JobFolder(urls: [origin.url("/1.jpg")], keys: "cache: {mode: refresh, freshness: http}\nlint: {redirect: fail}")
@@ -120,9 +113,8 @@ import Testing
       ("request: {method: head}\ncache: {mode: refresh}", "method: head"), ("verify: {decode: none}", "decode: none"),
       ("transform: {resize: {width: 8}}", "transformed"),
     ] {
-      let result = try await JobFolder(urls: [origin.url("/good.jpg")], keys: keys + "\nlint: {metadata: fail}").prewarm(
-        "run",
-        "job.yaml"
+      let result = try await JobFolder(urls: [origin.url("/good.jpg")], keys: "\(keys)\nlint: {metadata: fail}").prewarm(
+        "run job.yaml"
       )
       #expect(result.status == 3 && result.errorText.contains(reason), "\(result.errorText)")
     }

@@ -5,10 +5,8 @@ import Testing
 
 /// The options of `prewarm check` and `prewarm run` for reading lists and sending requests.
 @Suite struct ListOptionTests {
-  private let origin: Origin
+  private let origin = makeImageOrigin()
   private let job = JobFolder("")
-
-  init() throws { origin = try makeImageOrigin() }
 
   private var paths: [String] { Set(origin.requests.map(\.path)).sorted() }
 
@@ -20,21 +18,8 @@ import Testing
   func `--format, --base-url, --include and --exclude apply to every list`(command: String) async throws {
     job.folder.write("url,size\n/images/1.jpg,9\n/images/2.jpg,9\n/images/30.jpg,9\n", to: "one.list")
     job.folder.write("url\n/images/4.jpg\n/other.jpg\n", to: "two.list")
-    let result = try await job.prewarm(
-      command,
-      "one.list",
-      "two.list",
-      "--format",
-      "csv",
-      "--base-url",
-      origin.url("/"),
-      "--include",
-      "/images/**",
-      "--exclude",
-      "/images/30.jpg",
-      "--exclude",
-      "re:2[.]jpg$"
-    )
+    let options = "--include /images/** --exclude /images/30.jpg --exclude re:2[.]jpg$"
+    let result = try await job.prewarm("\(command) one.list two.list --format csv --base-url \(origin.url("/")) \(options)")
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
     #expect(paths == ["/images/1.jpg", "/images/4.jpg"])
   }
@@ -50,8 +35,8 @@ import Testing
     for (name, text) in files.sorted(by: { $0.key < $1.key }) {
       job.folder.write(text, to: name)
       for source in [name, "-"] {
-        let input: Command.Input = source == "-" ? .bytes(Array(text.utf8)) : .none
-        let result = try await job.prewarm(command, source, "--base-url", origin.url("/"), input: input)
+        let line = "\(command) \(source) --base-url \(origin.url("/"))"
+        let result = try await job.prewarm(line, input: .bytes(Array(text.utf8)))
         #expect(result.status == 1 || result.status == 3, "\(name): \(result.outputText)\(result.errorText)")
         #expect(result.errorText.contains("looks like") || result.errorText.contains("no column 'url'"), "\(result.errorText)")
       }
@@ -62,11 +47,11 @@ import Testing
   @Test func `of a folder, the pages are read; of a list with other lines, only the URLs are requested`() async throws {
     job.folder.write("<img src=images/1.jpg><img src=/images/2.jpg>", to: "dist/index.html")
     job.folder.write("<img src=../images/3.jpg>", to: "dist/blog/a.html")
-    let pages = try await job.prewarm("check", "dist/", "--base-url", origin.url("/"))
+    let pages = try await job.prewarm("check dist/ --base-url", origin.url("/"))
     #expect(pages.status == 0, "\(pages.outputText)\(pages.errorText)")
     #expect(paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg"])
     job.folder.write("\(origin.url("/images/4.jpg"))\n\(origin.url("/images/5.jpg")) 200 OK\n</div>\nbody {\n", to: "list.txt")
-    #expect(try await job.prewarm("check", "list.txt", "--base-url", origin.url("/")).status == 2)
+    #expect(try await job.prewarm("check list.txt --base-url", origin.url("/")).status == 2)
     #expect(paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg", "/images/4.jpg"])
   }
 
@@ -76,43 +61,26 @@ import Testing
     let packed = try await Command("/usr/bin/gzip", ["-c"], input: .bytes(Array(text.utf8))).wait().output
     job.folder.write(packed, to: "access.log.1.gz")
     for source in ["access.log", "access.log.1.gz", "-"] {
-      let result = try await job.prewarm(
-        "check",
-        source,
-        "--base-url",
-        origin.url("/"),
-        input: source == "-" ? .bytes(Array(text.utf8)) : .none
-      )
+      let result = try await job.prewarm("check \(source) --base-url \(origin.url("/"))", input: .bytes(Array(text.utf8)))
       #expect(
         result.status == 0 && result.outputText.contains("check  OK  2 URLs"),
         "\(source): \(result.outputText)\(result.errorText)"
       )
     }
     #expect(paths == ["/images/1.jpg", "/images/2.jpg"])
-    let result = try await job.prewarm("check", "access.log")
+    let result = try await job.prewarm("check access.log")
     #expect(result.status == 3 && result.output.isEmpty)
     expectGolden(result.errorText)
   }
 
   @Test func `--header sends a header and never shows its value`() async throws {
     let url = origin.url("/images/1.jpg")
-    let result = try await job.prewarm(
-      "check",
-      url,
-      "-H",
-      "X-Token: s3cret",
-      "--header",
-      "X.Dot:two",
-      "-H",
-      "User-Agent: me",
-      "--verbose",
-      "--report",
-      "json=report.json"
-    )
+    let headers = ["-H", "X-Token: s3cret", "--header", "X.Dot:two", "-H", "User-Agent: me"]
+    let result = try await job.start(["check", url, "--verbose", "--report", "json=report.json"] + headers).wait()
     #expect(result.status == 0, "\(result.errorText)")
-    let headers = try #require(origin.requests.first).headers
-    #expect(headers["X-Token"] == "s3cret" && headers["X.Dot"] == "two" && headers["User-Agent"] == "me")
-    let report = String(decoding: job.folder.read("report.json") ?? [], as: UTF8.self)
+    let sent = try #require(origin.requests.first).headers
+    #expect(sent["X-Token"] == "s3cret" && sent["X.Dot"] == "two" && sent["User-Agent"] == "me")
+    let report = job.folder.text("report.json")
     #expect(![result.outputText, result.errorText, report].contains { $0.contains("s3cret") })
     for header in ["s3cret", "Host: s3cret", "X Y: s3cret", "X-Line: s3\ncret"] {
       let result = try await job.prewarm("check", url, "-H", header)
@@ -120,29 +88,6 @@ import Testing
       expectGolden(result.errorText, for: header)
     }
     #expect(origin.requests.count == 1)
-  }
-
-  @Test(
-    arguments: [
-      ["urls.txt", "--set", "manifests.1.limit=1"], ["urls.txt", "--set", "manifests=[{urls: []}]"],
-      ["urls.txt", "--set", "manifests.path=a.txt"], ["job.yaml", "--include", "/a"], ["urls.csv", "--format", "csv", "--pages"],
-      ["urls.txt", "--crawl", "9"], ["urls.txt", "--sitemap", "--format", "csv"], ["job.yaml", "--url-column", "a"],
-      ["urls.csv"], ["urls.csv", "--url-column", "photo"], ["urls.csv", "--url-column", "image", "--id-column", "key"],
-      ["urls.txt", "--dry-run", "--report", "json=-"],
-      ["job.yaml", "urls.txt", "--format", "csv"],
-      ["urls.txt", "--format", "cvs"], ["urls.txt", "--base-url", "/a"], ["urls.txt", "--exclude", "re:("],
-    ]
-  )
-  func `an option that has no effect on a source is rejected`(arguments: [String]) async throws {
-    job.write(urls: imageURLs(origin, 0..<3))
-    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
-    job.folder.write("id,image\n1,/a.jpg\n", to: "urls.csv")
-    for command in ["check", "run"] {
-      let result = try await job.start([command] + arguments).wait()
-      #expect(result.status == 3 && result.output.isEmpty, "\(command): \(result.outputText)")
-      expectGolden(result.errorText, for: "\(command) \(arguments.joined(separator: " "))")
-    }
-    #expect(origin.requests.isEmpty)
   }
 
   @Test func `--set changes one list or all of them, of the command line and of job files`() async throws {
@@ -165,9 +110,9 @@ import Testing
     job.folder.write("[{\"image\": {\"url\": \"\(image(3))\", \"id\": \"c3\"}}]", to: "nested.json")
     let columns = ["--url-column", "photo", "--id-column", "sku", "-o", "rows.jsonl"]
     #expect(try await job.start(["check", "list.csv", "list.jsonl"] + columns).wait().status == 0)
-    let rows = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    let rows = job.folder.text("rows.jsonl")
     #expect(rows.contains(#""id":"a1""#) && rows.contains(#""id":"b2""#), "\(rows)")
-    let nested = try await job.prewarm("check", "nested.json", "--url-column", "image.url", "--id-column", "image.id")
+    let nested = try await job.prewarm("check nested.json --url-column image.url --id-column image.id")
     #expect(nested.status == 0 && paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg"], "\(nested.errorText)")
     origin.set("/page", .body(Array("<img src=/images/4.jpg><a href=/next>".utf8), type: "text/html"))
     origin.set("/next", .body(Array("<img src=/images/5.jpg>".utf8), type: "text/html"))
@@ -207,8 +152,8 @@ import Testing
       #expect(result.status == status, "\(arguments): \(result.errorText)")
       expectGolden(result.errorText.replacing(port, with: ":PORT"))
     }
-    #expect(try await job.prewarm("check", "job.yaml").status == 1)
-    #expect(try await job.prewarm("run", "map.xml", "--no-pages").status == 2)
+    #expect(try await job.prewarm("check job.yaml").status == 1)
+    #expect(try await job.prewarm("run map.xml --no-pages").status == 2)
     #expect(origin.requests.count { $0.path.hasPrefix("/images") } == before)
   }
 
@@ -231,7 +176,7 @@ import Testing
   }
 
   @Test func `a line of standard input is named so`() async throws {
-    let result = try await job.prewarm("check", "-", input: .bytes(Array("\(origin.url("/images/1.jpg"))\nnot a URL\n".utf8)))
+    let result = try await job.prewarm("check -", input: .bytes(Array("\(origin.url("/images/1.jpg"))\nnot a URL\n".utf8)))
     #expect(result.outputText.contains("stdin:2"), "\(result.outputText)")
   }
 }

@@ -1,10 +1,13 @@
 import Foundation
+import Glibc
 import TestOrigin
 import TestSupport
 import Testing
 
 /// Faults of this machine: they say nothing about a URL, come first, end with status 1, and aren't remembered.
 @Suite struct MachineFaultTests {
+  private let origin = makeImageOrigin()
+
   @Test(
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
   )
@@ -12,7 +15,6 @@ import Testing
     async throws
   {
     let mount = try TemporaryMount(byteCount: 1 << 20)
-    let origin = try makeImageOrigin()
     origin.setFallback { request in
       let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
       return .body(SampleImages.jpeg(number, padding: 100_000), type: "image/jpeg")
@@ -31,19 +33,18 @@ import Testing
       #expect(origin.requests.count < 100 * (night + 1))
       job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
     }
-    #expect(try await job.prewarm("blacklist", "list", "--job", "job.yaml").output.isEmpty)
-    let shown = try await job.prewarm("report", "merge", "last.jsonl")
+    #expect(try await job.prewarm("blacklist list --job job.yaml").output.isEmpty)
+    let shown = try await job.prewarm("report merge last.jsonl")
     #expect(shown.status == 1 && shown.outputText.contains(sentence), "\(shown.outputText)")
   }
 
   @Test(arguments: ["cache-write", "internal"])
   func `a baseline doesn't know URLs whose images couldn't be written`(kind: String) async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: [origin.url("/gone.jpg")], keys: "fail-on: {known: never}")
     for outcome in ["failed", "cancelled"] {
       let row = #"{"url":"\#(origin.url("/gone.jpg"))","manifest":"urls.txt","line":1,"priority":"normal","#
       job.folder.write(row + #""outcome":"\#(outcome)","kind":"\#(kind)","message":"no space"}"# + "\n", to: "last.jsonl")
-      let run = try await job.runJob("--fail-on", "baseline=last.jsonl")
+      let run = try await job.runJob("--fail-on baseline=last.jsonl")
       #expect(run.status == 2 && run.section("standings")["counting"] as? Int == 1, "\(outcome)")
     }
   }
@@ -70,7 +71,6 @@ import Testing
   @Test func `if no name server answers, the run exits with 1; if one host responds or a name doesn't exist, with 2`()
     async throws
   {
-    let origin = try makeImageOrigin()
     let (down, good) = (["a.down", "b.down", "c.broken", "d.down"].map { "http://\($0)/0.jpg" }, imageURLs(origin, 0..<1))
     let cases = [
       (down, 1), (Array(down.prefix(1)), 1), (down + good, 2), (["http://a.none/0.jpg"], 2), (["http://a.invalid/0.jpg"], 2),
@@ -88,7 +88,6 @@ import Testing
 
   @Test(arguments: [404, 403, 500])
   func `a source that can't be read exits with 1, whatever the baseline`(status: Int) async throws {
-    let origin = try makeImageOrigin()
     origin.setFallback { _ in .status(status) }
     let job = JobFolder(urls: [])
     for source in ["/", "/page", "/page.html", "/sitemap.xml", "/urls.txt", "/feed"] {
@@ -102,4 +101,105 @@ import Testing
     // An image isn't a source.
     #expect(try await job.prewarm("check", origin.url("/a.jpg"), "--set", "request.retries=0").status == 2)
   }
+}
+
+/// A full disk for anything but the cache of a run.
+@Suite(.enabled("needs the right to mount") { TemporaryMount.isAllowed }) struct FullDiskTests {
+  private let origin = makeImageOrigin()
+
+  @Test func `a full disk for the spool exits with 1 and a message, and the cache stays`() async throws {
+    let mount = try TemporaryMount(byteCount: 600 << 10)
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<5), keys: "cache: {directory: \(mount.directory.path)}")
+    // Read from a pipe, and so spooled beside the cache until its end.
+    let long = String(repeating: "a", count: 400)
+    let lines = (0..<5000).map { "\(origin.url("/images/\($0).jpg"))?\(long)\n" }.joined()
+    let options = ["--order", "lifo", "--set", "manifests=[{path: '-'}]"]
+    let result = try await job.startJob(options, input: .bytes(Array(lines.utf8))).wait()
+    #expect(result.status == 1, "\(result.errorText)")
+    expectGolden(result.errorText)
+    let later = try await job.runJob("--cache-mode only")
+    #expect(later.status == 0 && later.totals["hit_disk"] == 5)
+    // The spool is gone.
+    let left = try FileManager.default.contentsOfDirectory(atPath: mount.directory.path)
+    #expect(left == ["default"], "\(left)")
+  }
+
+  @Test(arguments: [(20_000, "200kB"), (300_000, "3MB")])
+  func `trim and clear free space on a full disk`(padding: Int, size: String) async throws {
+    let mount = try TemporaryMount(byteCount: 24 << 20)
+    origin.setFallback { request in
+      guard request.path.hasPrefix("/images/") else { return .status(404) }
+      let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
+      return .body(SampleImages.jpeg(number, padding: padding), type: "image/jpeg")
+    }
+    let urls = imageURLs(origin, 0..<40) + [origin.url("/gone.jpg")]
+    let job = try await JobFolder.warmed(urls: urls, keys: "cache: {directory: \(mount.directory.path)}")
+    // Without free pages in the index, each change needs room.
+    #expect(try await job.prewarm("cache compact --job job.yaml").status == 0)
+    mount.fill()
+    #expect(mount.freeByteCount == 0)
+
+    let trim = try await job.prewarm("cache trim --job job.yaml --max-size", size)
+    #expect(trim.status == 0 && mount.freeByteCount > 0, "\(trim.errorText)")
+    let left = try await job.expectTrueTotals("--job", "job.yaml")
+    #expect((1..<40).contains(left.count))
+    let verified = try await job.prewarm("cache verify --keep --job job.yaml")
+    #expect(verified.status == 0, "\(verified.errorText)")
+
+    mount.fill()
+    let clear = try await job.prewarm("cache clear --job job.yaml")
+    #expect(clear.status == 0 && mount.freeByteCount > 0, "\(clear.errorText)")
+    let cleared = try await job.statistics("--job", "job.yaml")
+    #expect(cleared.entries == 0 && cleared.bodyBytes == 0 && cleared.blacklistEntries == 1)
+  }
+
+  @Test func `clear replaces an index without free pages on a full disk, and keeps the blacklist`() async throws {
+    let mount = try TemporaryMount(byteCount: 4 << 20)
+    let urls = imageURLs(origin, 0..<20) + [origin.url("/gone.jpg")]
+    let job = try await JobFolder.warmed(urls: urls, keys: "cache: {directory: \(mount.directory.path)}")
+    #expect(try await job.prewarm("cache compact --job job.yaml").status == 0)
+    mount.fill()
+    let clear = try await job.prewarm("cache clear --job job.yaml")
+    #expect(clear.status == 0 && clear.outputText.contains("20 entries"), "\(clear.errorText)")
+    let cleared = try await job.statistics("--job", "job.yaml")
+    #expect(cleared.entries == 0 && cleared.blacklistEntries == 1)
+    let again = try await job.runJob()
+    #expect(again.totals["urls"] == 21 && again.totals["blacklisted"] == 1)
+  }
+}
+
+/// A file system in memory, of a given size, unmounted in `deinit`.
+final class TemporaryMount {
+  let directory = TemporaryDirectory()
+
+  /// Whether this process may mount: as root, unless a container forbids it.
+  static let isAllowed = geteuid() == 0 && (try? TemporaryMount(byteCount: 1 << 16)) != nil
+
+  struct Refused: Error {}
+
+  init(byteCount: Int) throws {
+    try Self.mount("-t", "tmpfs", "-o", "size=\(byteCount)", "tmpfs", directory.path)
+  }
+
+  /// Takes all room that is left.
+  func fill() {
+    let file = open(directory.file("filler-\(UInt64.random(in: 0 ... .max))"), O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    defer { close(file) }
+    let block = [UInt8](repeating: 1, count: 4096)
+    while write(file, block, block.count) > 0 {}
+  }
+
+  /// Bytes that may still be written.
+  var freeByteCount: Int {
+    var status = statvfs()
+    return statvfs(directory.path, &status) == 0 ? Int(status.f_bavail) * Int(status.f_bsize) : 0
+  }
+
+  func makeReadOnly() throws { try Self.mount("-o", "remount,ro", directory.path) }
+
+  private static func mount(_ arguments: String...) throws {
+    guard try Command("/bin/mount", arguments).wait().status == 0 else { throw Refused() }
+  }
+
+  deinit { umount2(directory.path, Int32(MNT_DETACH)) }
 }

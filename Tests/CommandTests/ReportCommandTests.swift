@@ -5,29 +5,21 @@ import Testing
 
 /// `prewarm report`: shows, merges and compares reports of runs.
 @Suite struct ReportCommandTests {
+  private let origin = makeImageOrigin()
+
   @Test func `a JSON report shown as JSON has the run's bytes, and as text the run's output`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
     let run = try await job.runJob()
-    let shown = try await job.prewarm("report", "show", "report.json", "--report", "json=again.json")
+    let shown = try await job.prewarm("report show report.json --report json=again.json")
     #expect(shown.status == 0 && shown.outputText == run.result.outputText, "\(shown.outputText)\(shown.errorText)")
     let isTheSame = job.folder.read("again.json") == job.folder.read("report.json")
     #expect(isTheSame)
   }
 
   @Test func `shown rows have the run's counts and are written again unchanged`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
     let run = try await job.runJob()
-    let shown = try await job.prewarm(
-      "report",
-      "show",
-      "rows.jsonl",
-      "--report",
-      "json=again.json",
-      "--report",
-      "jsonl=again.jsonl"
-    )
+    let shown = try await job.prewarm("report show rows.jsonl --report json=again.json --report jsonl=again.jsonl")
     #expect(shown.status == 0 && shown.outputText.contains("http-status 404"), "\(shown.outputText)\(shown.errorText)")
     expectGolden(shown.errorText)
     let again = try Run(shown, renaming("again", in: job.folder))
@@ -54,56 +46,19 @@ import Testing
   }
 
   @Test func `a report is read from standard input, and one for standard output replaces the text`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: imageURLs(origin, 0..<2))
-    _ = try await job.runJob()
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<2))
     let report = try #require(job.folder.read("report.json"))
-    let shown = try await job.prewarm("report", "show", "-", "--report", "json=-", input: .bytes(report))
+    let shown = try await job.prewarm("report show - --report json=-", input: .bytes(report))
     #expect(shown.status == 0 && Array(shown.outputText.utf8) == report)
     let rows = try #require(job.folder.read("rows.jsonl"))
-    let text = try await job.prewarm("report", "show", "-", input: .bytes(rows))
+    let text = try await job.prewarm("report show -", input: .bytes(rows))
     #expect(text.status == 0 && text.outputText.contains("2 URLs"), "\(text.outputText)\(text.errorText)")
-    let quiet = try await job.prewarm("report", "show", "-", "--quiet", input: .bytes(rows))
+    let quiet = try await job.prewarm("report show - --quiet", input: .bytes(rows))
     #expect(quiet.status == 0 && quiet.output.isEmpty && quiet.error.isEmpty, "\(quiet.outputText)\(quiet.errorText)")
   }
 
-  @Test func `an invalid call exits with 3 and an unreadable file with 1`() async throws {
-    let job = JobFolder(urls: [])
-    job.folder.write("{\"schema\": \"prewarm.report/1\", \"totals\": {\"urls\": 0}}", to: "report.json")
-    job.folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\n", to: "rows.jsonl")
-    let rows = job.folder.read("rows.jsonl")
-    let cases: [([String], Int)] = [
-      (["show"], 3),
-      (["show", "missing.json"], 1),
-      (["show", "report.json", "--report", "csv=a.csv"], 3),
-      (["show", "report.json", "--report", "xml=a.xml"], 3),
-      (["show", "report.json", "--report", "json"], 3),
-      (["show", "rows.jsonl", "--report", "junit={path: a.xml, successes: true}"], 3),
-      (["show", "report.json", "--report", "json=a", "--report", "html=a"], 3),
-      (["show", "report.json", "--report", "json=report.json/a"], 1),
-      (["show", "rows.jsonl", "--report", "jsonl=./rows.jsonl"], 3),
-      (["merge"], 3),
-      (["merge", "rows.jsonl", "report.json", "--report", "jsonl=a.jsonl"], 3),
-      (["merge", "-", "-"], 3),
-      (["merge", "report.json", "missing.json"], 1),
-      (["diff", "report.json"], 3),
-      (["diff", "-", "-"], 3),
-      (["diff", "report.json", "rows.jsonl", "--limit", "-1"], 3),
-      ([], 3),
-    ]
-    for (arguments, status) in cases {
-      let result = try await job.start(["report"] + arguments).wait()
-      #expect(result.status == status, "\(arguments): \(result.errorText)")
-      expectGolden(result.errorText, for: arguments.joined(separator: " "))
-      #expect(result.outputText.isEmpty)
-    }
-    #expect(job.folder.read("rows.jsonl") == rows)
-  }
-
   @Test func `two merged runs have the sums of both and the worse exit status`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: imageURLs(origin, 0..<3))
-    #expect(try await job.runJob().status == 0)
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<3))
     for name in ["report.json", "rows.jsonl"] { job.folder.write(try #require(job.folder.read(name)), to: "first-\(name)") }
     job.write(urls: imageURLs(origin, 0..<5) + [origin.url("/missing.jpg")])
     #expect(try await job.runJob().status == 2)
@@ -118,43 +73,29 @@ import Testing
       let manifests = report.report["manifests"] as? [[String: any Sendable]]
       #expect(manifests?.count == 1 && manifests?.first?["urls"] as? Int == 9, "\(files)")
     }
-    #expect(try await job.prewarm("report", "merge", "first-report.json", "first-report.json").status == 0)
+    #expect(try await job.prewarm("report merge first-report.json first-report.json").status == 0)
   }
 
   @Test func `merged rows of a run that read nothing exit with 2, as an empty list does`() async throws {
     let job = JobFolder(urls: [])
     job.folder.write("\n", to: "rows.jsonl")
-    let shown = try await job.prewarm("report", "show", "rows.jsonl")
+    let shown = try await job.prewarm("report show rows.jsonl")
     #expect(shown.status == 0 && shown.outputText.contains("rows  FAILED  no URLs in the lists"), "\(shown.outputText)")
-    #expect(try await job.prewarm("report", "merge", "rows.jsonl").status == 2)
+    #expect(try await job.prewarm("report merge rows.jsonl").status == 2)
   }
 
-  @Test func `diff shows people and programs the failures that two runs added and fixed`() async throws {
-    let origin = try makeImageOrigin()
-    origin.set("/sometimes.jpg", .status(500))
-    let urls = imageURLs(origin, 0..<3) + [origin.url("/sometimes.jpg")]
-    let job = JobFolder(urls: urls, keys: "cache: {mode: bypass}\nrequest: {retries: 0}")
-    _ = try await job.runJob()
+  /// Golden files have its text and its rows.
+  @Test func `diff exits with 2 on request if failures were added`() async throws {
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<3), keys: "cache: {mode: bypass}\nrequest: {retries: 0}")
     for name in ["report.json", "rows.jsonl"] { job.folder.write(try #require(job.folder.read(name)), to: "old-\(name)") }
-    origin.set("/sometimes.jpg", .body(SampleImages.jpeg(9), type: "image/jpeg"))
     origin.set("/images/1.jpg", .status(410))
-    origin.set("/images/2.jpg", .file(Fixtures.path("images/good/animated.png")))
     _ = try await job.runJob()
-    let text = try await job.prewarm("report", "diff", "old-rows.jsonl", "rows.jsonl")
-    #expect(text.status == 0 && text.outputText.contains("1 broken, 1 fixed, 1 changed"), "\(text.outputText)\(text.errorText)")
-    #expect(
-      text.outputText.contains("http-status 410") && text.outputText.contains("was http-status 500")
-        && text.outputText.contains("jpeg → png")
-    )
-    let rows = try await job.prewarm("report", "diff", "--json", "--exit-code", "old-rows.jsonl", "rows.jsonl")
-    #expect(rows.status == 2)
-    let objects = try rows.outputText.split(separator: "\n").map { line in
-      try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    for (line, status) in [
+      ("old-rows.jsonl rows.jsonl", 0), ("--exit-code old-rows.jsonl rows.jsonl", 2), ("--exit-code rows.jsonl rows.jsonl", 0),
+      ("--exit-code old-report.json report.json", 2), ("--exit-code rows.jsonl old-rows.jsonl", 0),
+    ] {
+      let result = try await job.prewarm("report diff \(line)")
+      #expect(result.status == status, "\(line): \(result.outputText)\(result.errorText)")
     }
-    #expect(Set(objects.compactMap { $0["difference"] as? String }) == ["broke", "healed", "changed"] && objects.count == 4)
-    #expect(objects.last?["compared"] as? Int == 4)
-    let failures = try await job.prewarm("report", "diff", "old-report.json", "report.json")
-    #expect(failures.status == 0 && failures.outputText.contains("1 broken, 1 fixed") && failures.outputText.contains("Note: "))
-    #expect(try await job.prewarm("report", "diff", "--exit-code", "rows.jsonl", "rows.jsonl").status == 0)
   }
 }

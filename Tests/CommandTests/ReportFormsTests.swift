@@ -65,14 +65,4 @@ import Testing
     let result = try await run(["github=-"], environment: ["GITHUB_WORKSPACE": folder.file("elsewhere")])
     #expect(result.status == 2 && !result.outputText.contains("file="))
   }
-
-  @Test func `a run writes all forms at once`() async throws {
-    let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
-    let result = try await run(forms.map { "\($0)=out/report.\($0)" }, environment: ["CI_PROJECT_DIR": folder.file("repository")])
-    #expect(result.status == 2)
-    for form in forms { #expect(folder.read("repository/out/report.\(form)")?.isEmpty == false) }
-    let junit = String(decoding: try #require(folder.read("repository/out/report.junit")), as: UTF8.self)
-    #expect(junit.contains(#"name="http://127.0.0.1:1/a.png""#) && junit.contains(#"file="urls/list.txt" line="2""#))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("repository/out")).count == forms.count)
-  }
 }

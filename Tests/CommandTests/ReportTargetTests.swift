@@ -6,6 +6,8 @@ import Testing
 
 /// Invalid targets of reports: inputs of a job, each other, and targets of another run.
 @Suite struct ReportTargetTests {
+  private let origin = makeImageOrigin()
+
   /// A job over lists, with a certificate, a baseline and more caches, and links to all of them.
   private func makeJob(_ origin: Origin) throws -> JobFolder {
     let job = JobFolder(
@@ -38,12 +40,11 @@ import Testing
 
   @Test(arguments: ["json", "jsonl"])
   func `a report doesn't replace inputs or cached data of the job`(form: String) async throws {
-    let origin = try makeImageOrigin()
     let job = try makeJob(origin)
     func contents() -> [[UInt8]?] { Self.refused.map { job.folder.read($0) } }
     let before = contents()
     for path in Self.refused {
-      let result = try await job.prewarm("run", "job.yaml", "--report", "\(form)=\(path)")
+      let result = try await job.prewarm("run job.yaml --report \(form)=\(path)")
       #expect(result.status == 3 && result.output.isEmpty, "\(path): \(result.status ?? -1) \(result.errorText)")
       expectGolden(result.errorText, for: "\(form) \(path)")
     }
@@ -51,21 +52,19 @@ import Testing
   }
 
   @Test func `a report option accepts a section as in a job file`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
-    let written = try await job.prewarm("check", "urls.txt", "--report", "junit={path: a.xml, successes: true}")
-    let text = String(decoding: try #require(job.folder.read("a.xml")), as: UTF8.self)
+    let written = try await job.prewarm("check urls.txt --report", "junit={path: a.xml, successes: true}")
+    let text = job.folder.text("a.xml")
     #expect(written.status == 0 && written.outputText.contains("OK") && text.contains(imageURLs(origin, 0..<1)[0]))
     // As a path does, it replaces the text report.
-    let printed = try await job.prewarm("check", "urls.txt", "--report", "junit={path: '-', successes: true}")
+    let printed = try await job.prewarm("check urls.txt --report", "junit={path: '-', successes: true}")
     #expect(printed.status == 0 && printed.outputText.hasPrefix("<?xml "), "\(printed.errorText)")
-    let refused = try await job.prewarm("check", "urls.txt", "--report", "html={path: a.html}")
+    let refused = try await job.prewarm("check urls.txt --report", "html={path: a.html}")
     #expect(refused.status == 3)
     expectGolden(refused.errorText)
   }
 
   @Test func `check replaces none of its sources, standard input among them`() async throws {
-    let origin = try makeImageOrigin()
     let job = try makeJob(origin)
     for (arguments, target) in [
       (["urls.txt"], "l-urls"), (["lists/*.txt"], "lists/a.txt"), (["job.yaml"], "own/default/index.mdb"),
@@ -77,17 +76,16 @@ import Testing
   }
 
   @Test func `two reports of a job can't be written to the same file, by any path`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
     mkdir(job.folder.file("d"), 0o755)
     symlink("d", job.folder.file("e"))
     symlink("d/o", job.folder.file("l"))
     for (first, second) in [("d/o", "e/o"), ("d/o", "l"), ("l", "e/o"), ("e/x/o", "d/x/o")] {
-      let result = try await job.prewarm("run", "job.yaml", "--report", "json=\(first)", "--report", "html=\(second)")
+      let result = try await job.prewarm("run job.yaml --report json=\(first) --report html=\(second)")
       #expect(result.status == 3, "\(first) \(second): \(result.errorText)")
       expectGolden(result.errorText, for: "\(first) \(second)")
       job.folder.write("{}", to: "in.json")
-      let shown = try await job.prewarm("report", "show", "in.json", "--report", "json=\(first)", "--report", "html=\(second)")
+      let shown = try await job.prewarm("report show in.json --report json=\(first) --report html=\(second)")
       #expect(shown.status == 3, "\(shown.errorText)")
     }
     #expect(origin.requests.isEmpty)
@@ -99,12 +97,11 @@ import Testing
   func `if two runs write the same report, the second exits with 1 before it fetches anything, since the job is right`(
     form: String
   ) async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let gate = origin.holdAll()
     let first = try job.start(["run", "job.yaml", "--report", "\(form)=out"] + JobFolder.patience)
     try await origin.waitForRequests(1)
-    let second = try await job.prewarm("run", "job.yaml", "--report", "\(form)=out", "--set", "cache.namespace=second")
+    let second = try await job.prewarm("run job.yaml --report \(form)=out --set cache.namespace=second")
     #expect(second.status == 1 && second.output.isEmpty, "\(second.errorText)")
     expectGolden(second.errorText)
     gate.open()
@@ -117,8 +114,62 @@ import Testing
     killed.send(SIGKILL)
     _ = try await killed.wait()
     third.open()
-    #expect(try await job.prewarm("run", "job.yaml", "--report", "\(form)=out").status == 0)
+    #expect(try await job.prewarm("run job.yaml --report \(form)=out").status == 0)
     let names = try FileManager.default.contentsOfDirectory(atPath: job.folder.path)
     #expect(!names.contains { $0.hasPrefix(".prewarm") }, "\(names)")
+  }
+
+  // MARK: Jobs that would overwrite reports of another job of the same run.
+
+  private func makeJobs(_ origin: Origin, _ keys: (String, String)) -> JobFolder {
+    let job = JobFolder(urls: [origin.url("/no.jpg")])
+    for (name, keys) in [("a", keys.0), ("b", keys.1)] {
+      job.folder.write("version: 1\nname: \(name)\nmanifests: [{path: urls.txt}]\n\(keys)\n", to: "\(name).yaml")
+    }
+    job.folder.write("old", to: "out")
+    return job
+  }
+
+  @Test(
+    arguments: [
+      ("report: [{json: out}]", "report: [{html: ./x/../out}]"),
+      ("report: [{jsonl: out}]", "report: [{jsonl: out}]"),
+      ("", "report: [{junit: '-'}]"),
+    ]
+  )
+  func `two jobs that write the same file are rejected before anything is opened or fetched`(first: String, second: String)
+    async throws
+  {
+    let job = makeJobs(origin, (first, second))
+    let result = try await job.prewarm("run a.yaml b.yaml")
+    #expect(result.status == 3 && result.output.isEmpty && origin.requests.isEmpty, "\(result.errorText)")
+    expectGolden(result.errorText, for: "\(first), \(second)")
+    // A check writes neither.
+    #expect(try await job.prewarm("check a.yaml b.yaml").status == 2)
+    #expect(job.folder.read("out") == Array("old".utf8))
+  }
+
+  @Test func `a report option applies to every job and to sources beside them`() async throws {
+    let job = makeJobs(origin, ("", ""))
+    for arguments in [["run", "a.yaml", "b.yaml"], ["run", "a.yaml", "a.yaml"], ["check", "urls.txt", "b.yaml"]] {
+      let result = try await job.start(arguments + ["--report", "json=out"]).wait()
+      #expect(result.status == 3, "\(result.errorText)")
+      expectGolden(result.errorText)
+    }
+    #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
+  }
+
+  @Test(
+    arguments: [
+      ("", ""), ("report: [{jsonl: '-'}]", "report: [{github: '-'}]"),
+      ("report: [{json: /dev/null}]", "report: [{csv: /dev/null}]"),
+    ]
+  )
+  func `standard output accepts text, annotations and rows of several jobs, and a device any format`(
+    first: String,
+    second: String
+  ) async throws {
+    let result = try await makeJobs(makeImageOrigin(), (first, second)).prewarm("run a.yaml b.yaml")
+    #expect(result.status == 2, "\(result.errorText)")
   }
 }

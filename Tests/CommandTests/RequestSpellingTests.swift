@@ -1,4 +1,3 @@
-import Glibc
 import TestOrigin
 import TestSupport
 import Testing
@@ -64,32 +63,16 @@ import Testing
     for (index, spelling) in all.enumerated() where !spelling.written.contains("é") {
       origin.set("/from/\(index)", .redirect(to: origin.base + spelling.written))
     }
-    let result = try await JobFolder(urls: all.indices.map { origin.url("/from/\($0)") }).prewarm("check", "urls.txt")
+    let result = try await JobFolder(urls: all.indices.map { origin.url("/from/\($0)") }).prewarm("check urls.txt")
     #expect(result.status == 0, "\(result.outputText)")
     let targets = origin.requests.map(\.target).filter { !$0.hasPrefix("/from/") }
     #expect(targets.sorted() == all.map { $0.written.contains("é") ? "" : $0.target }.filter { !$0.isEmpty }.sorted())
   }
 
-  @Test(arguments: ["nginx", "varnish"])
-  func `after a run, a caching server hits for a client that asks as visitors do`(kind: String) async throws {
+  @Test func `after a run, a caching server hits for a client that asks as visitors do`() async throws {
     let origin = try origin()
     let folder = TemporaryDirectory()
-    let nginx: Nginx?
-    let varnish: Varnish?
-    (nginx, varnish) =
-      kind == "nginx" ? (try await cache(before: origin, in: folder), nil) : (nil, try await Varnish(before: origin, in: folder))
-    let base = nginx?.base ?? varnish?.base ?? ""
-    let job = JobFolder(urls: Self.spellings.map { base + $0.written })
-    #expect(try await job.prewarm("run", "job.yaml").status == 0)
-    #expect(origin.requests.map(\.target).sorted() == Self.spellings.map(\.target).sorted())
-    let visits = Self.spellings.flatMap { ["-o", "/dev/null", base + $0.target] }
-    let visitor = try Command("/usr/bin/curl", ["-gsS", "--path-as-is", "-w", "%header{x-cache-status}\n"] + visits)
-    #expect(try await visitor.wait().outputText == String(repeating: "HIT\n", count: Self.spellings.count))
-    #expect(origin.requests.count == Self.spellings.count)
-  }
-
-  private func cache(before origin: Origin, in folder: TemporaryDirectory) async throws -> Nginx {
-    try await Nginx(
+    let nginx = try await Nginx(
       serving: folder.path,
       directives: """
         location / {
@@ -100,40 +83,12 @@ import Testing
         """,
       httpDirectives: "proxy_cache_path cache keys_zone=images:1m;"
     )
-  }
-}
-
-/// Debian's Varnish as a cache before an origin.
-private final class Varnish {
-  let base: String
-  private let command: Command
-
-  init(before origin: Origin, in folder: TemporaryDirectory) async throws {
-    let port = freePort()
-    folder.write(
-      """
-      vcl 4.1;
-      backend default { .host = "127.0.0.1"; .port = "\(origin.port)"; }
-      sub vcl_deliver {
-        if (obj.hits > 0) { set resp.http.X-Cache-Status = "HIT"; } else { set resp.http.X-Cache-Status = "MISS"; }
-      }
-      """,
-      to: "cache.vcl"
-    )
-    base = "http://127.0.0.1:\(port)"
-    command = try Command(
-      "/usr/sbin/varnishd",
-      [
-        "-F", "-j", "none", "-n", folder.file("varnish"), "-a", "127.0.0.1:\(port)", "-f", folder.file("cache.vcl"), "-s",
-        "malloc,16m",
-      ]
-    )
-    // The child accepts connections before it says so.
-    try await command.waitForError("Child launched OK")
-  }
-
-  deinit {
-    command.send(SIGTERM)
-    _ = try? command.wait()
+    let job = JobFolder(urls: Self.spellings.map { nginx.base + $0.written })
+    #expect(try await job.prewarm("run job.yaml").status == 0)
+    #expect(origin.requests.map(\.target).sorted() == Self.spellings.map(\.target).sorted())
+    let visits = Self.spellings.flatMap { ["-o", "/dev/null", nginx.base + $0.target] }
+    let visitor = try Command("/usr/bin/curl", ["-gsS", "--path-as-is", "-w", "%header{x-cache-status}\n"] + visits)
+    #expect(try await visitor.wait().outputText == String(repeating: "HIT\n", count: Self.spellings.count))
+    #expect(origin.requests.count == Self.spellings.count)
   }
 }

@@ -5,6 +5,8 @@ import Testing
 
 /// Lists and URLs that run without a job file, and the creation of job files.
 @Suite struct RunSourcesTests {
+  private let origin = makeImageOrigin()
+
   private func sitemap(_ origin: Origin, _ numbers: Range<Int>) -> Behaviour {
     let entries = imageURLs(origin, numbers).map { "<url><loc>\($0)</loc></url>" }.joined()
     return .body(
@@ -14,7 +16,6 @@ import Testing
   }
 
   @Test func `run warms lists, sitemaps, URLs and standard input without a job file`() async throws {
-    let origin = try makeImageOrigin()
     origin.set("/sitemap.xml", sitemap(origin, 2..<4))
     let job = JobFolder("")
     job.write(urls: imageURLs(origin, 0..<2))
@@ -34,7 +35,6 @@ import Testing
 
   @Test(arguments: ["/urls.txt", "/urls.csv?v=1", "/urls.txt.gz"])
   func `a URL that ends like a list is fetched as a list`(path: String) async throws {
-    let origin = try makeImageOrigin()
     let header = path.contains("csv") ? "url\n" : ""
     let list = Array((header + imageURLs(origin, 0..<3).map { "\($0)\n" }.joined()).utf8)
     origin.set(path, .body(list, type: "text/plain"))
@@ -43,20 +43,9 @@ import Testing
     #expect(result.outputText.contains("3 URLs") && origin.requests.count == 4)
   }
 
-  @Test(
-    arguments: ["missing.txt", ".", "ftp://a/b.jpg", "nothing-*.txt"]
-  )
-  func `run rejects an invalid source before anything is fetched`(source: String) async throws {
-    let origin = try makeImageOrigin()
-    let result = try await JobFolder("").prewarm("run", origin.url("/images/1.jpg"), source)
-    #expect(result.status == 3 && origin.requests.isEmpty)
-    expectGolden(result.errorText, for: source)
-  }
-
   // MARK: Dry runs
 
   @Test(arguments: ["check", "run"]) func `a dry run fetches sitemaps, and no image`(command: String) async throws {
-    let origin = try makeImageOrigin()
     let index = "<sitemapindex><sitemap><loc>\(origin.url("/a.xml"))</loc></sitemap></sitemapindex>"
     origin.set("/index.xml", .body(Array(index.utf8), type: "text/xml"))
     origin.set("/a.xml", sitemap(origin, 0..<3))
@@ -78,7 +67,6 @@ import Testing
     ]
   )
   func `a dry run exits like a run if a list is invalid`(manifest: String) async throws {
-    let origin = try makeImageOrigin()
     origin.set("/broken.xml", .body(Array("<urlset><url>".utf8), type: "text/xml"))
     let lost = "<sitemapindex><sitemap><loc>\(origin.url("/missing.xml"))</loc></sitemap></sitemapindex>"
     origin.set("/lost.xml", .body(Array(lost.utf8), type: "text/xml"))
@@ -88,30 +76,28 @@ import Testing
     job.write(urls: imageURLs(origin, 0..<1), to: "good.txt")
     job.folder.write("# nothing\n", to: "empty.txt")
     job.folder.write("url\n", to: "urls.csv")
-    let dry = try await job.prewarm("run", "job.yaml", "--dry-run")
+    let dry = try await job.prewarm("run job.yaml --dry-run")
     #expect(!origin.requests.contains { $0.path.hasPrefix("/images") })
     expectGolden(dry.errorText, for: manifest)
-    #expect(try await job.prewarm("run", "job.yaml").status == dry.status)
+    #expect(try await job.prewarm("run job.yaml").status == dry.status)
   }
 
   @Test(arguments: [("failures=1", 0), ("failures=30%", 0), ("failures=20%", 2)])
   func `a dry run judges invalid lines by fail-on`(rule: String, status: Int) async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + ["no url"])
-    #expect(try await job.prewarm("run", "job.yaml", "--dry-run", "--fail-on", rule).status == status)
-    #expect(try await job.prewarm("run", "job.yaml", "--fail-on", rule).status == status)
+    #expect(try await job.prewarm("run job.yaml --dry-run --fail-on", rule).status == status)
+    #expect(try await job.prewarm("run job.yaml --fail-on", rule).status == status)
     // Blacklisted URLs aren't errors of the list.
     job.write(urls: imageURLs(origin, 0..<3) + [origin.url("/missing.jpg")])
-    #expect(try await job.prewarm("run", "job.yaml").status == 2)
-    #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 0)
+    #expect(try await job.prewarm("run job.yaml").status == 2)
+    #expect(try await job.prewarm("run job.yaml --dry-run").status == 0)
     job.write(urls: [origin.url("/missing.jpg"), "no url"])
-    expectGolden(try await job.prewarm("run", "job.yaml", "--dry-run").errorText, for: rule)
+    expectGolden(try await job.prewarm("run job.yaml --dry-run").errorText, for: rule)
   }
 
   // MARK: Starting
 
   @Test func `init writes a job that runs, and never overwrites`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder("")
     job.write(urls: imageURLs(origin, 0..<2))
     for (arguments, file) in [(["init"], "prewarm.yaml"), (["init", "other.yaml"], "other.yaml")] {
@@ -126,35 +112,16 @@ import Testing
       expectGolden(again.errorText, for: "\(file) again")
     }
     #expect(origin.requests.count == 2)
-    let nowhere = try await job.prewarm("init", "missing/job.yaml")
+    let nowhere = try await job.prewarm("init missing/job.yaml")
     #expect(nowhere.status == 1)
     expectGolden(nowhere.errorText, for: "missing/job.yaml")
   }
 
   @Test func `the job of init has at most ten keys`() async throws {
     let job = JobFolder("")
-    _ = try await job.prewarm("init", "job2.yaml")
-    let text = String(decoding: job.folder.read("job2.yaml") ?? [], as: UTF8.self)
+    _ = try await job.prewarm("init job2.yaml")
+    let text = job.folder.text("job2.yaml")
     let keys = text.split(separator: "\n").filter { $0.firstMatch(of: /^ *#? *(?:- )?[a-z-]+:/) != nil }
     #expect((5...10).contains(keys.count), "\(keys)")
-  }
-
-  @Test(
-    arguments: [
-      ["https://user:secret@img.example.com/a.jpg"], ["urls.txt"], ["job.yaml", "--dry-run"], ["--quiet", "urls"], ["-"],
-      ["lists/*"],
-    ]
-  )
-  func `a source in place of a command gets a hint`(arguments: [String]) async throws {
-    let job = JobFolder("")
-    job.folder.write("", to: "urls")
-    let result = try await job.start(arguments).wait()
-    #expect(result.status == 3 && result.output.isEmpty && !result.errorText.contains("secret"))
-    expectGolden(result.errorText, for: arguments.joined(separator: " "))
-  }
-
-  @Test(arguments: ["chek", "--colour"]) func `a misspelt command gets no hint of sources`(argument: String) async throws {
-    let result = try await JobFolder("").prewarm(argument)
-    #expect(result.status == 3 && !result.errorText.contains("warm a cache"), "\(result.errorText)")
   }
 }

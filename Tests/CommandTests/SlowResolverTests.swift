@@ -5,7 +5,7 @@ import Testing
 /// A resolver that fails or hangs for some names.
 @Suite struct SlowResolverTests {
   @Test func `a name that never resolves delays no other host and fails as dns within its time limit`() async throws {
-    let origin = try makeImageOrigin()
+    let origin = makeImageOrigin()
     let asleep = (0..<20).map { "http://host\($0).asleep/a.jpg" }
     let down = (0..<20).map { "http://host\($0).down/a.jpg" }
     let urls = asleep + down + imageURLs(origin, 0..<100)
@@ -19,15 +19,9 @@ import Testing
     #expect(run.rows[..<first].count { $0.outcome == "downloaded" } == 100, "an image waited for a name")
   }
 
-  @Test(.enabled(if: SoakCounts.isLong))
-  func `ten thousand hosts don't each need memory or descriptors`() async throws { try await expectBounded(hosts: 10_000) }
-
-  @Test func `many hosts don't each need memory or descriptors`() async throws {
-    try await expectBounded(hosts: 1000)
-  }
-
   /// Each host has its own name and address, with one listener for all of them.
-  private func expectBounded(hosts: Int) async throws {
+  @Test(arguments: [SoakCounts.isLong ? 10_000 : 1000])
+  func `many hosts don't each need memory or descriptors`(hosts: Int) async throws {
     let folder = TemporaryDirectory()
     folder.write(SampleImages.jpeg(1), to: "a.jpg")
     let port = freePort()

@@ -9,15 +9,11 @@ import Testing
 
   /// Runs `prewarm`, and returns the file names of the loaded libraries.
   private func librariesLoaded(_ arguments: [String]) async throws -> (libraries: Set<String>, result: Command.Result) {
-    let result = try await Command(
-      BuiltCommand.path,
-      arguments,
-      environment: job.environment.merging(["LD_DEBUG": "files", "LD_DEBUG_OUTPUT": job.folder.file("loaded")]) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let debugging = ["LD_DEBUG": "files", "LD_DEBUG_OUTPUT": job.folder.file("loaded")]
+    let result = try await job.start(arguments, environment: debugging).wait()
     var libraries: Set<String> = []
     for name in try FileManager.default.contentsOfDirectory(atPath: job.folder.path) where name.hasPrefix("loaded.") {
-      let lines = String(decoding: job.folder.read(name) ?? [], as: UTF8.self).split(separator: "\n")
+      let lines = job.folder.text(name).split(separator: "\n")
       for line in lines where line.contains("calling init: ") { libraries.insert(String(line.split(separator: "/").last!)) }
     }
     return (libraries, result)
@@ -71,27 +67,18 @@ import Testing
     origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
     // A file that isn't a library ends the search.
     for name in image.names { job.folder.write("no library", to: name) }
-    let result = try await Command(
-      BuiltCommand.path,
-      ["check", origin.url("/1"), origin.url("/1.jpg"), "--decode", "full"],
-      environment: job.environment.merging(["LD_LIBRARY_PATH": job.folder.path]) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let line = "check \(origin.url("/1")) \(origin.url("/1.jpg")) --decode full"
+    let result = try await job.prewarm(line, environment: ["LD_LIBRARY_PATH": job.folder.path])
     #expect(result.status == 2, "\(result.outputText)\(result.errorText)")
     expectGolden(result.outputText.lines(with: "install"), for: image.library)
     #expect(result.outputText.contains(" 1 of "), "\(result.outputText)")
   }
 
   @Test func `a job that writes AVIF without its library names the package before any request`() async throws {
-    let origin = try makeImageOrigin()
+    let origin = makeImageOrigin()
     let job = JobFolder(urls: [origin.url("/images/1.jpg")], keys: "transform: {format: avif}")
     for name in Self.rareImages[0].names { job.folder.write("no library", to: name) }
-    let result = try await Command(
-      BuiltCommand.path,
-      ["run", "job.yaml"],
-      environment: job.environment.merging(["LD_LIBRARY_PATH": job.folder.path]) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let result = try await job.prewarm("run job.yaml", environment: ["LD_LIBRARY_PATH": job.folder.path])
     #expect(result.status == 1, "\(result.outputText)\(result.errorText)")
     #expect(origin.requests.isEmpty)
     expectGolden(result.errorText.lines(with: "install"))

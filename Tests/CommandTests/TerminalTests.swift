@@ -5,6 +5,8 @@ import Testing
 
 /// Output on a terminal, and elsewhere.
 @Suite struct TerminalTests {
+  private let origin = makeImageOrigin()
+
   /// A job with half of its images done and half waiting at the gate, so that it runs until that opens.
   private func makeHeldJob(_ origin: Origin) -> (JobFolder, Gate) {
     let gate = origin.holdAll()
@@ -15,7 +17,6 @@ import Testing
   // MARK: The bar
 
   @Test(arguments: [24, 40, 120]) func `a terminal shows a bar and erases it`(columns: Int) async throws {
-    let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: columns))
     try await command.waitForOutput("50 %")
@@ -33,7 +34,6 @@ import Testing
   }
 
   @Test func `the bar follows the terminal's width`() async throws {
-    let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 120))
     try await command.waitForOutput("50 %")
@@ -49,7 +49,6 @@ import Testing
   }
 
   @Test func `the bar goes to standard error and the report to the pipe`() async throws {
-    let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(takesOutput: false))
     try await command.waitForError("20 of 40")
@@ -63,7 +62,6 @@ import Testing
   }
 
   @Test func `the note about a signal stays above the bar`() async throws {
-    let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 100))
     try await command.waitForOutput("50 %")
@@ -80,27 +78,15 @@ import Testing
     #expect(after.lines.first == note && !after.text.contains("20 of 40"), "\(after.text)")
   }
 
-  @Test(
-    arguments: [["--progress", "none"], ["--progress", "lines"]]
-  )
-  func `without a bar a terminal shows only the report`(options: [String]) async throws {
-    let origin = try makeImageOrigin()
-    let (job, gate) = makeHeldJob(origin)
-    gate.open()
-    let result = try await job.start(["run", "job.yaml"] + options, terminal: Command.Terminal()).wait()
-    #expect(result.status == 0)
-    if options == ["--quiet"] {
-      #expect(result.output.isEmpty)
-    } else {
-      expectGolden(result.outputText.timeless.lines(with: "test  "))
-    }
-    #expect(!result.outputText.contains("of 40") && !result.outputText.contains("\u{1B}[J"))
-    #expect(origin.requests.count == 40)
+  @Test(arguments: ["none", "lines"]) func `without a bar a terminal shows only the report`(progress: String) async throws {
+    let job = JobFolder(urls: imageURLs(origin, 0..<40))
+    let result = try await job.start(["run", "job.yaml", "--progress", progress], terminal: Command.Terminal()).wait()
+    #expect(result.status == 0 && !result.outputText.contains("of 40") && !result.outputText.contains("\u{1B}[J"))
+    expectGolden(result.outputText.timeless.lines(with: "test  "))
   }
 
   @Test(arguments: [true, false])
   func `a quiet run in which all is well prints nothing, on a terminal or elsewhere`(isTerminal: Bool) async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.start(["run", "job.yaml", "--quiet"], terminal: isTerminal ? Command.Terminal() : nil).wait()
     #expect(result.status == 0 && result.output.isEmpty && result.error.isEmpty, "\(result.outputText)\(result.errorText)")
@@ -109,29 +95,19 @@ import Testing
 
   // MARK: Elsewhere
 
-  @Test(
-    arguments: [[], ["--progress", "lines"]]
-  )
-  func `without a terminal a line appears every 10 s, so a short run has none`(options: [String]) async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: imageURLs(origin, 0..<4))
-    let result = try await job.start(["run", "job.yaml"] + options).wait()
-    #expect(result.status == 0)
-    if options == ["--quiet"] {
-      #expect(result.output.isEmpty)
-    } else {
-      expectGolden(result.outputText.timeless.lines(with: "test  "))
-    }
-    #expect(result.error.isEmpty, "\(result.errorText)")
+  @Test(arguments: ["", "--progress lines"])
+  func `without a terminal a line appears every 10 s, so a short run has none`(options: String) async throws {
+    let result = try await JobFolder(urls: imageURLs(origin, 0..<4)).prewarm("run job.yaml \(options)")
+    #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
+    expectGolden(result.outputText.timeless.lines(with: "test  "))
   }
 
   @Test func `--verbose prints opened files and the end of each job`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
-    let result = try await job.prewarm("run", "job.yaml", "--verbose")
+    let result = try await job.prewarm("run job.yaml --verbose")
     #expect(result.status == 0)
     #expect(result.errorText.contains(job.cacheDirectory) && result.errorText.contains("urls.txt"), "\(result.errorText)")
-    let failing = try await job.prewarm("run", "job.yaml", "--cache-mode", "bypass", "--verbose", "--set", "verify.formats=[png]")
+    let failing = try await job.prewarm("run job.yaml --cache-mode bypass --verbose --set verify.formats=[png]")
     #expect(failing.status == 2, "\(failing.errorText)")
     expectGolden(failing.errorText.timeless)
   }
@@ -147,16 +123,10 @@ import Testing
 
   @Test(arguments: colours.indices) func `colours appear only if wanted`(row: Int) async throws {
     let (options, noColor, isTerminal, isColoured) = Self.colours[row]
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
-    let command = try Command(
-      BuiltCommand.path,
-      ["run", "job.yaml", "--progress", "none"] + options,
-      environment: job.environment.merging(["NO_COLOR": noColor]) { $1 },
-      workingDirectory: job.folder.path,
-      terminal: isTerminal ? Command.Terminal() : nil
-    )
-    let result = try await command.wait()
+    let arguments = ["run", "job.yaml", "--progress", "none"] + options
+    let terminal = isTerminal ? Command.Terminal() : nil
+    let result = try await job.start(arguments, environment: ["NO_COLOR": noColor], terminal: terminal).wait()
     #expect(result.status == 2)
     #expect(Screen(result.outputText).attributes.isEmpty == !isColoured, "\(result.outputText)")
   }
@@ -169,7 +139,6 @@ import Testing
   func `a closed pipe ends a listing silently; a run whose report it gets ends silently, too, with its own status`(bytes: Int)
     async throws
   {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3000))
     let dry = try await job.start(["run", "job.yaml", "--dry-run"], output: .closedAfter(bytes: bytes)).wait()
     #expect(dry.status == 128 + Int(SIGPIPE) && dry.error.isEmpty, "\(dry.errorText)")
@@ -190,14 +159,79 @@ import Testing
     #expect(try await job.statistics().entries == 1000)
   }
 
-  @Test func `a report to a closed pipe exits with 1`() async throws {
-    let origin = try makeImageOrigin()
+  @Test func `output to a full device exits with 1`() async throws {
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
-    let result = try await job.start(["run", "job.yaml"], output: .file("/dev/full")).wait()
-    #expect(result.status == 1, "\(result.errorText)")
-    expectGolden(result.errorText)
-    let stats = try await job.start(["cache", "stats"], output: .file("/dev/full")).wait()
-    #expect(stats.status == 1)
-    expectGolden(stats.errorText)
+    for line in ["run job.yaml", "cache stats", "schema"] {
+      let result = try await job.start(JobFolder.words(line), output: .file("/dev/full")).wait()
+      #expect(result.status == 1)
+      expectGolden(result.errorText, for: line)
+    }
+  }
+}
+
+/// The screen of a terminal after some output: as much of ECMA-48 as a progress bar needs.
+struct Screen {
+  /// The lines, without colours and trailing spaces.
+  private(set) var lines: [String] = [""]
+  /// The width of the widest line so far, in characters.
+  private(set) var widest = 0
+  /// Colours and other attributes of characters that were set (SGR).
+  private(set) var attributes: [String] = []
+  private var row = 0
+  private var column = 0
+
+  init(_ output: String) {
+    var rest = Array(output.unicodeScalars)[...]
+    while let scalar = rest.popFirst() {
+      switch scalar {
+      case "\u{1B}": takeSequence(&rest)
+      case "\r": column = 0
+      case "\n":
+        row += 1
+        if row == lines.count { lines.append("") }
+      default: put(Character(scalar))
+      }
+    }
+  }
+
+  var text: String { lines.joined(separator: "\n") }
+
+  private mutating func put(_ character: Character) {
+    var line = Array(lines[row])
+    while line.count <= column { line.append(" ") }
+    line[column] = character
+    lines[row] = String(line)
+    column += 1
+    widest = max(widest, column)
+  }
+
+  /// A control sequence: `[`, parameters, and a final byte from 0x40 on (ECMA-48, 5.4).
+  private mutating func takeSequence(_ rest: inout ArraySlice<Unicode.Scalar>) {
+    // The text so far may end within one.
+    guard let first = rest.popFirst() else { return }
+    guard first == "[" else {
+      Issue.record("an escape that isn't a control sequence")
+      return
+    }
+    var parameters = ""
+    while let scalar = rest.popFirst() {
+      guard scalar.value >= 0x40 else {
+        parameters.unicodeScalars.append(scalar)
+        continue
+      }
+      switch scalar {
+      case "A": row = max(0, row - (Int(parameters) ?? 1))
+      case "J": eraseBelow()
+      case "K": lines[row] = String(lines[row].prefix(column))
+      case "m": attributes.append(parameters)
+      default: Issue.record("an unknown control sequence: \(parameters)\(scalar)")
+      }
+      return
+    }
+  }
+
+  private mutating func eraseBelow() {
+    lines[row] = String(lines[row].prefix(column))
+    lines.removeSubrange((row + 1)...)
   }
 }

@@ -5,6 +5,8 @@ import Testing
 
 /// Two simultaneous commands with one cache.
 @Suite struct TwoProcessTests {
+  private let origin = makeImageOrigin()
+
   private static let keys = "prefetch: {concurrency: 4, per-host: 4}"
 
   /// Two jobs with the same cache; 200 of their 400 images each are shared.
@@ -15,7 +17,6 @@ import Testing
   }
 
   @Test func `two processes both end well, nothing is lost, and totals stay correct`() async throws {
-    let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
     let gate = origin.holdAll()
     let commands = [try first.startJob(isHeld: true), try second.startJob(isHeld: true)]
@@ -30,13 +31,12 @@ import Testing
     }
     let listed = try await first.expectTrueTotals()
     #expect(Set(listed.map(\.url)) == Set(imageURLs(origin, 0..<600)))
-    #expect(try await first.runJob("--cache-mode", "only").totals["hit_disk"] == 400)
-    #expect(try await second.runJob("--cache-mode", "only").totals["hit_disk"] == 400)
+    #expect(try await first.runJob("--cache-mode only").totals["hit_disk"] == 400)
+    #expect(try await second.runJob("--cache-mode only").totals["hit_disk"] == 400)
   }
 
   @Test(arguments: [0, 60, 250])
   func `one process is killed, and the other continues and loses nothing`(answers: Int) async throws {
-    let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
     let gate = origin.holdAll()
     let survivor = try first.startJob(isHeld: true)
@@ -58,7 +58,6 @@ import Testing
   @Test func `a second run of the same lists waits, says for whom, and finds the images and the report of the first`()
     async throws
   {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<50))
     let gate = origin.holdAll()
     let first = try job.startJob(isHeld: true)
@@ -72,7 +71,6 @@ import Testing
   }
 
   @Test func `a run that waits ends by a signal, and goes on if the first is killed`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     let gate = origin.holdAll()
     let first = try job.startJob(isHeld: true)
@@ -90,22 +88,20 @@ import Testing
   }
 
   @Test func `a cache in use can be read but not cleared`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: imageURLs(origin, 0..<10))
-    _ = try await job.runJob()
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<10))
     let gate = origin.holdAll()
     job.write(urls: imageURLs(origin, 0..<11))
     let command = try job.startJob(isHeld: true)
     try await gate.waitForWaiting(1)
-    let refused = try await job.prewarm("cache", "clear")
+    let refused = try await job.prewarm("cache clear")
     #expect(refused.status == 1)
     #expect(refused.errorText.contains(" \(command.processID)"))
     expectGolden(refused.errorText.replacing("\(command.processID)", with: "PID"))
     #expect(try await job.statistics().entries == 10)
-    #expect(try await job.prewarm("cache", "remove", imageURLs(origin, 3..<4)[0]).status == 0)
+    #expect(try await job.prewarm("cache remove", imageURLs(origin, 3..<4)[0]).status == 0)
     gate.open()
     #expect(try await command.wait().status == 0)
-    #expect(try await job.prewarm("cache", "clear").status == 0)
+    #expect(try await job.prewarm("cache clear").status == 0)
     #expect(try await job.statistics().entries == 0)
   }
 }

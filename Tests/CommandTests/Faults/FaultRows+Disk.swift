@@ -19,22 +19,22 @@ extension FaultRow {
         mkdir(scene.job.folder.file("folder"), 0o755)
         scene.options += ["--report", "text=folder"]
       },
-      FaultRow(part: "disk", fault: "standard output on a full device", exit: 1, says: "No space left on device") { scene in
+      FaultRow("disk", "standard output on a full device", exit: 1, says: "No space left on device") { scene in
         scene.options += ["--set", "report=[{text: '-'}]"]
       } run: {
         try await $0.start(output: .file("/dev/full")).wait()
       },
-      FaultRow(part: "disk", fault: "a reader of standard output that exits", exit: 0, says: "") { scene in
+      FaultRow("disk", "a reader of standard output that exits", exit: 0) { scene in
         scene.options += ["--set", "report=[{text: '-'}]"]
       } run: {
         try await $0.start(output: .closedAfter(bytes: 0)).wait()
       },
-      FaultRow(part: "disk", fault: "no standard output at all", exit: 1, says: "Bad file descriptor") { scene in
+      FaultRow("disk", "no standard output at all", exit: 1, says: "Bad file descriptor") { scene in
         scene.options += ["--set", "report=[{text: '-'}]"]
       } run: {
         try await $0.startByShell("exec >&-").wait()
       },
-      FaultRow(part: "disk", fault: "no standard error", exit: 0, says: "") { _ in
+      FaultRow("disk", "no standard error", exit: 0) { _ in
       } run: {
         try await $0.startByShell("exec 2>&-").wait()
       },
@@ -57,8 +57,8 @@ extension FaultRow {
         scene.options += ["--set", "cache.directory=other"]
       },
       FaultRow(
-        part: "disk",
-        fault: "the cache's folder is deleted during the run",
+        "disk",
+        "the cache's folder is deleted during the run",
         outcome: "cancelled",
         kind: "cache-write",
         exit: 1,
@@ -75,7 +75,7 @@ extension FaultRow {
         gate.open()
         return try await command.wait()
       },
-      FaultRow(part: "disk", fault: "the limit of open files is too low", outcome: "downloaded", exit: 0, says: "") { scene in
+      FaultRow("disk", "the limit of open files is too low", outcome: "downloaded", exit: 0) { scene in
         for number in 0..<200 {
           scene.add(.body(SampleImages.jpeg(number + 10, padding: 280_000), type: "image/jpeg"), at: "/\(number).jpg")
         }
@@ -84,8 +84,8 @@ extension FaultRow {
         try await $0.startByShell("ulimit -n 64").wait()
       },
       FaultRow(
-        part: "disk",
-        fault: "the limit of open files is too low, and each image is decoded",
+        "disk",
+        "the limit of open files is too low, and each image is decoded",
         keys: "verify: {decode: full}",
         outcome: "downloaded",
         exit: 0,
@@ -101,8 +101,8 @@ extension FaultRow {
     ] + (TemporaryMount.isAllowed ? [fullDisk] : [])
 
   private static let fullDisk = FaultRow(
-    part: "disk",
-    fault: "no space for the cache",
+    "disk",
+    "no space for the cache",
     outcome: "cancelled",
     kind: "cache-write",
     exit: 1,
@@ -120,13 +120,13 @@ extension FaultRow {
     _ says: String,
     _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
   ) -> FaultRow {
-    FaultRow(part: "disk", fault: fault, exit: exit, says: says, arrange: arrange)
+    FaultRow("disk", fault, exit: exit, says: says, arrange: arrange)
   }
 
   /// Signals, and other reasons to end a run early.
   static let signals: [FaultRow] = [
     .signal("SIGINT", SIGINT, exit: 130), .signal("SIGTERM", SIGTERM, exit: 143),
-    FaultRow(part: "signal", fault: "SIGINT twice", exit: 130, says: "finish", arrange: { $0.add(.stall) }) { scene in
+    FaultRow("signal", "SIGINT twice", exit: 130, says: "finish", arrange: { $0.add(.stall) }) { scene in
       let command = try scene.start()
       try await scene.origin.waitForRequests(1, of: "/fault.jpg")
       command.send(SIGINT)
@@ -135,8 +135,8 @@ extension FaultRow {
       return try await command.wait()
     },
     FaultRow(
-      part: "signal",
-      fault: "the deadline passes",
+      "signal",
+      "the deadline passes",
       keys: "prefetch: {deadline: 1s}",
       outcome: "cancelled",
       exit: 2,
@@ -146,7 +146,7 @@ extension FaultRow {
   ]
 
   private static func signal(_ name: String, _ signal: Int32, exit: Int) -> FaultRow {
-    FaultRow(part: "signal", fault: name, outcome: "downloaded", exit: exit, says: "finish") { scene in
+    FaultRow("signal", name, outcome: "downloaded", exit: exit, says: "finish") { scene in
       scene.add(.body(SampleImages.jpeg(5), type: "image/jpeg"))
       scene.options += JobFolder.patience
     } run: { scene in

@@ -1,3 +1,4 @@
+import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
@@ -7,8 +8,8 @@ extension FaultRow {
   static let otherHosts: [FaultRow] =
     ["fifo", "lifo"].map { order in
       FaultRow(
-        part: "server",
-        fault: "one of ten hosts stalls, in \(order.uppercased())",
+        "server",
+        "one of ten hosts stalls, in \(order.uppercased())",
         keys: "prefetch: {order: \(order), concurrency: 2, per-host: 1}",
         outcome: "downloaded",
         exit: 0,
@@ -40,8 +41,8 @@ extension FaultRow {
       }
     } + [
       FaultRow(
-        part: "network",
-        fault: "one of two edges is down",
+        "network",
+        "one of two edges is down",
         outcome: "failed",
         kind: "connect",
         exit: 2,
@@ -58,8 +59,8 @@ extension FaultRow {
         #expect(totals["downloaded"] == 3 && totals["failed"] == 3, "\(totals)")
       },
       FaultRow(
-        part: "server",
-        fault: "a CDN miss if a hit is required",
+        "server",
+        "a CDN miss if a hit is required",
         keys: "verify: {remote-cache: hit}",
         outcome: "failed",
         kind: "remote-cache",
@@ -70,13 +71,9 @@ extension FaultRow {
       } check: { scene, _ in
         #expect(scene.origin.count(of: "/fault.jpg") == 2, "\(scene.origin.count(of: "/fault.jpg")) requests")
       },
-      .server(
-        "a CDN without a cache status if a hit is required",
-        "remote-cache",
-        "",
-        keys: "verify: {remote-cache: hit}",
+      .server("a CDN without a cache status if a hit is required", "remote-cache", "", keys: "verify: {remote-cache: hit}") {
         .good
-      ),
+      },
     ]
 
   /// nginx with rate limits by `limit_req`.
@@ -114,7 +111,7 @@ extension FaultRow {
     images: Int = 6,
     isLimited: Bool = true
   ) -> FaultRow {
-    FaultRow(part: "server", fault: fault, keys: keys, outcome: "downloaded", exit: 0, says: "") { scene in
+    FaultRow("server", fault, keys: keys, outcome: "downloaded", exit: 0) { scene in
       let folder = TemporaryDirectory()
       for number in 0..<images { folder.write(SampleImages.jpeg(number), to: "\(number).jpg") }
       let nginx = try await Nginx(
@@ -137,4 +134,101 @@ extension FaultRow {
       #expect(!isLimited || run.waitedSeconds > 0, "\(run.section("attempts"))")
     }
   }
+}
+
+extension FaultRow {
+  /// Hosts that request pauses, or are down.
+  static let throttling: [FaultRow] = [
+    FaultRow(
+      "server",
+      "429 with Retry-After for half of the requests",
+      keys: "prefetch: {per-host: 1}",
+      outcome: "downloaded",
+      exit: 0,
+      says: ""
+    ) { scene in
+      let turns = Mutex<[Int: Int]>([:])
+      let origin = try Origin(addresses: [.ipv4, .ipv4, .ipv4])
+      origin.setFallback { request in
+        let turn = turns.withLock { turns in
+          turns[request.port, default: 0] += 1
+          return turns[request.port] ?? 0
+        }
+        return turn.isMultiple(of: 2) ? .good : .status(429, headers: ["Retry-After": "1"])
+      }
+      scene.others.append(origin)
+      scene.urls += (0..<6).map { origin.url("/\($0).jpg", host: $0 % 3) }
+    } check: { scene, result in
+      let run = try scene.job.finishedRun(result)
+      let requests = scene.others[0].requests
+      #expect(run.totals["downloaded"] == 6 && requests.count == 12, "\(run.totals), \(requests.count) requests")
+      #expect(run.waitedSeconds >= 6, "waited \(run.waitedSeconds) s")
+      #expect(run.attempts("total") == 12 && run.attempts("retried") == 6, "\(run.section("attempts"))")
+      for port in scene.others[0].ports {
+        let times = requests.filter { $0.port == port }.map(\.arrival)
+        // One at a time: every other request got 429.
+        for (refused, next) in zip(times, times.dropFirst()).enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
+          #expect(refused.duration(to: next) >= .seconds(1), "requested again after \(refused.duration(to: next))")
+        }
+      }
+    },
+    FaultRow(
+      "server",
+      "429 with Retry-After, always and for 200 URLs",
+      keys: "request: {retries: 0, retry-after-max: 2s}",
+      outcome: "failed",
+      kind: "http-status",
+      exit: 2,
+      says: "longer than request.retry-after-max (2 s)"
+    ) { scene in
+      for number in 0..<200 { scene.add(.status(429, headers: ["Retry-After": "1"]), at: "/\(number).jpg") }
+    } check: { scene, result in
+      let run = try scene.job.finishedRun(result)
+      #expect(run.totals["failed"] == 200, "\(run.totals)")
+      // Two for the stored images; eight at a time for two pauses at most, which are requests sent before a pause was
+      // known.
+      #expect(scene.origin.requests.count < 60, "\(scene.origin.requests.count) requests")
+    },
+    FaultRow("server", "503 until a date", outcome: "downloaded", exit: 0) { scene in
+      let headers: HeaderFields = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:38 GMT"]
+      scene.add(.sequence([.status(503, headers: headers), .good]))
+    } check: { scene, result in
+      let run = try scene.job.finishedRun(result)
+      #expect(run.waitedSeconds >= 1 && scene.origin.count(of: "/fault.jpg") == 2, "\(run.section("attempts"))")
+    },
+    .server("503 until a date in the far future", "http-status", "request.retry-after-max (120 s)") {
+      .status(503, headers: ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"])
+    },
+    .server("503 with an invalid Retry-After", "http-status", "503", .status(503, headers: ["Retry-After": "soon, -1"])),
+    FaultRow(
+      "network",
+      "a host that is down, with 60 URLs",
+      keys: "request: {retries: 0}\nprefetch: {deadline: 2s}",
+      outcome: "failed",
+      kind: "host-down",
+      exit: 2,
+      says: "connection refused"
+    ) { scene in
+      let port = RefusedPort()
+      scene.kept.append(port)
+      scene.urls += (0..<60).map { port.url("/\($0).jpg") }
+    } check: { scene, result in
+      let run = try scene.job.finishedRun(result)
+      let kinds = run.failuresByKind
+      #expect((kinds["connect"] ?? 0) + (kinds["host-down"] ?? 0) == 60, "\(run.totals) \(kinds)")
+    },
+  ]
+}
+
+extension Behaviour {
+  /// An image.
+  static let good = Behaviour.body(SampleImages.jpeg(9, padding: 3000), type: "image/jpeg")
+}
+
+extension Run {
+  /// The number of attempts of a kind.
+  func attempts(_ name: String) -> Int? { section("attempts")[name] as? Int }
+
+  /// The total time that entries waited.
+  var waitedSeconds: Double { section("attempts")["waited_seconds"] as? Double ?? 0 }
 }

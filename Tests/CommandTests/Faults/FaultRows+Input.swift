@@ -1,6 +1,7 @@
 import Foundation
 import TestOrigin
 import TestSupport
+import Testing
 
 extension FaultRow {
   /// Invalid files and lines.
@@ -32,8 +33,8 @@ extension FaultRow {
       $0.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
     },
     FaultRow(
-      part: "input",
-      fault: "standard input without a final newline",
+      "input",
+      "standard input without a final newline",
       outcome: "failed",
       kind: "invalid-url",
       exit: 2,
@@ -80,4 +81,173 @@ extension FaultRow {
     "version: 1\nname: bomb\na0: &a0 [x]\n"
     + (1...9).map { "a\($0): &a\($0) [\(Array(repeating: "*a\($0 - 1)", count: 10).joined(separator: ", "))]\n" }.joined()
     + "manifests: *a9\n"
+}
+
+extension FaultRow {
+  /// Sitemaps that are unreachable, invalid, or malicious.
+  static let sitemaps: [FaultRow] = [
+    sitemap("a sitemap that is not there", "the server responded with 404 Not Found", .status(404)),
+    sitemap("a sitemap whose server is gone", "Connection refused") { scene in
+      let port = RefusedPort()
+      scene.kept.append(port)
+      return port.url("/sitemap.xml")
+    },
+    sitemap("a sitemap that breaks off on the way", "closed the connection", .reset),
+    sitemap("a sitemap of broken XML", "the XML is broken", downloads: 1) { scene in
+      serve(scene, "<urlset>\(entry(scene))<url><loc>http://127.0.0.1/b.jpg</lo")
+    },
+    sitemap(
+      "a sitemap that is an HTML page",
+      "its first element is <html>",
+      .body(Array("<html><body/></html>".utf8), type: "text/html")
+    ),
+    sitemap("an empty sitemap", "it is empty", .body([], type: "application/xml")),
+    sitemap("a sitemap with an entity bomb", "declares entities") { serve($0, bomb) },
+    sitemap("a sitemap with an entity that names a file", "declares entities") { scene in
+      serve(
+        scene,
+        "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><urlset><url><loc>http://h/&e;.jpg</loc></url></urlset>"
+      )
+    },
+    sitemap("a sitemap that is a decompression bomb", "expands more than") { scene in
+      let folder = TemporaryDirectory()
+      let script = "(echo '<urlset>'; head -c 80000000 /dev/zero | tr '\\0' ' ') | gzip -9 > \(folder.file("sitemap.xml.gz"))"
+      _ = try await Command.run("/bin/sh", ["-c", script])
+      scene.origin.set("/sitemap.xml.gz", .body(folder.read("sitemap.xml.gz") ?? [], type: "application/gzip"))
+      return scene.origin.url("/sitemap.xml.gz")
+    },
+    sitemap("an index that names a missing sitemap", "404 Not Found", downloads: 1) { scene in
+      serve(scene, index(["/gone.xml", "/child.xml"].map { scene.origin.url($0) }))
+    },
+    sitemap("an index that names itself", "", exit: 0, downloads: 1) { scene in
+      serve(scene, index(["/sitemap.xml", "/child.xml", "/sitemap.xml"].map { scene.origin.url($0) }))
+    },
+    sitemap("endless indexes", "nested more than 3 levels deep") { scene in
+      scene.origin.setFallback { .body(Array(index(["\($0.path)/a.xml"]).utf8), type: "application/xml") }
+      return scene.origin.url("/endless.xml")
+    },
+    sitemap("an index with an invalid URL", "with an invalid URL", downloads: 1) { scene in
+      serve(scene, index(["ftp://nowhere/", scene.origin.url("/child.xml")]))
+    },
+    sitemap("a sitemap that redirects to a file", "neither http nor https", .redirect(to: "file:///etc/passwd")),
+  ]
+
+  /// Invalid access logs.
+  static let logs: [FaultRow] = [
+    log("an access log of garbage", exit: 2, "3 lines aren't in a known log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
+    log(
+      "an access log without successful requests",
+      exit: 2,
+      "no successful GET of an image",
+      line.replacing("200", with: "404")
+    ),
+    log("an access log without base-url", exit: 1, "set base-url", line, base: ""),
+    log(
+      "an access log with a line of 1 MB",
+      exit: 0,
+      "",
+      String(repeating: "a", count: 1_000_000) + "\n" + line,
+      outcome: "downloaded"
+    ),
+    .input("a truncated gzip access log", exit: 1, "the gzip data is truncated") { scene in
+      scene.job.folder.write(String(repeating: line, count: 5000), to: "access.log")
+      _ = try await Command.run("/bin/gzip", [scene.job.folder.file("access.log")])
+      scene.job.folder.write((scene.job.folder.read("access.log.gz") ?? []).dropLast(20), to: "access.log.gz")
+      scene.options += ["--set", "manifests=[{path: access.log.gz, format: combined, base-url: '\(scene.origin.base)'}]"]
+    },
+  ]
+
+  private static let line = "127.0.0.1 - - [21/Nov/2026:10:00:00 +0000] \"GET /fault.jpg HTTP/1.1\" 200 5 \"-\" \"x\"\n"
+
+  private static func log(
+    _ fault: String,
+    exit: Int,
+    _ says: String,
+    _ text: String,
+    base: String? = nil,
+    outcome: String? = nil
+  ) -> FaultRow {
+    .input(fault, exit: exit, says, outcome: outcome) { scene in
+      scene.origin.set("/fault.jpg", .good)
+      scene.job.folder.write(text, to: "access.log")
+      let base = base ?? ", base-url: '\(scene.origin.base)'"
+      scene.options += ["--set", "manifests=[{path: access.log, format: combined\(base)}]"]
+    }
+  }
+
+  private static func index(_ urls: [String]) -> String {
+    "<sitemapindex>\(urls.map { "<sitemap><loc>\($0)</loc></sitemap>" }.joined())</sitemapindex>"
+  }
+
+  private static func entry(_ scene: FaultScene) -> String { "<url><loc>\(scene.origin.url("/fault.jpg"))</loc></url>" }
+
+  /// Serves the sitemap, and a good one beside it.
+  private static func serve(_ scene: FaultScene, _ text: String) -> String {
+    scene.origin.set("/sitemap.xml", .body(Array(text.utf8), type: "application/xml"))
+    scene.origin.set("/child.xml", .body(Array("<urlset>\(entry(scene))</urlset>".utf8), type: "application/xml"))
+    return scene.origin.url("/sitemap.xml")
+  }
+
+  private static let bomb: String = {
+    let entities = (1...9).map { "<!ENTITY e\($0) \"\(String(repeating: "&e\($0 - 1);", count: 10))\">" }.joined()
+    return "<!DOCTYPE x [<!ENTITY e0 \"a\">\(entities)]><urlset><url><loc>http://h/&e9;.jpg</loc></url></urlset>"
+  }()
+
+  private static func sitemap(_ fault: String, _ says: String, _ behaviour: Behaviour) -> FaultRow {
+    sitemap(fault, says) { scene in
+      scene.origin.set("/sitemap.xml", behaviour)
+      return scene.origin.url("/sitemap.xml")
+    }
+  }
+
+  /// A fetched manifest beside a local one; images that it names before or beside the fault are loaded.
+  private static func sitemap(
+    _ fault: String,
+    _ says: String,
+    exit: Int = 1,
+    downloads: Int = 0,
+    _ make: @escaping @Sendable (FaultScene) async throws -> String
+  ) -> FaultRow {
+    FaultRow("input", fault, outcome: downloads > 0 ? "downloaded" : nil, exit: exit, says: says) { scene in
+      scene.origin.set("/fault.jpg", .good)
+      let url = try await make(scene)
+      scene.options += ["--set", "manifests=[{path: urls.txt}, {url: '\(url)', format: sitemap}]"]
+    } check: { scene, result in
+      let run = try scene.job.finishedRun(result)
+      #expect(run.totals["downloaded"] == downloads && run.totals["hit_disk"] == 2, "\(run.totals)")
+      #expect(run.report["manifests_read"] as? Bool == (exit == 0))
+    }
+  }
+}
+
+extension FaultRow {
+  /// Hosts whose robots.txt disallows requests, or is unavailable (RFC 9309).
+  static let robots: [FaultRow] = [
+    robots("robots.txt forbids it", .body(Array("User-agent: *\nDisallow: /fault\n".utf8), type: "text/plain"), "disallows it"),
+    robots("robots.txt answers 503", .status(503), "couldn't be fetched"),
+    robots("robots.txt breaks off", .reset, "couldn't be fetched", kind: "reset"),
+    robots("robots.txt is not there", .status(404)),
+    robots("robots.txt redirects to itself", .redirect(to: "/robots.txt")),
+    robots("robots.txt is an HTML page", .body(Array("<!doctype html><p>Disallow: /fault".utf8), type: "text/html")),
+    robots("robots.txt is 20 MB of one line", .body([UInt8](repeating: 0x61, count: 20_000_000), type: "text/plain")),
+  ]
+
+  private static func robots(_ fault: String, _ behaviour: Behaviour, _ says: String? = nil, kind: String = "robots") -> FaultRow
+  {
+    FaultRow(
+      "server",
+      fault,
+      keys: "request: {retries: 0, robots: respect}",
+      outcome: says == nil ? "downloaded" : "failed",
+      kind: says == nil ? nil : kind,
+      exit: says == nil ? 0 : 2,
+      says: says ?? ""
+    ) { scene in
+      scene.origin.set("/robots.txt", behaviour)
+      scene.add(.good)
+    } check: { scene, _ in
+      #expect(scene.origin.count(of: "/robots.txt") >= 1)
+      #expect(scene.origin.count(of: "/fault.jpg") == (says == nil ? 1 : 0))
+    }
+  }
 }

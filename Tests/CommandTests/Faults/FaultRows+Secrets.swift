@@ -10,8 +10,8 @@ extension FaultRow {
   /// Secrets that might leak, and lines that might inject requests.
   static let secrets: [FaultRow] = [
     FaultRow(
-      part: "server",
-      fault: "redirects to another host, with the job's headers, password and cookie",
+      "server",
+      "redirects to another host, with the job's headers, password and cookie",
       keys: """
         request:
           retries: 0
@@ -84,8 +84,8 @@ extension FaultRow {
       scene.options += ["--set", "request.proxy=http://bob:\(secret)@127.0.0.1:\(port.port)"]
     },
     FaultRow(
-      part: "input",
-      fault: "a URL with a line break followed by a header",
+      "input",
+      "a URL with a line break followed by a header",
       outcome: "failed",
       kind: "http-status",
       exit: 2,
@@ -99,8 +99,8 @@ extension FaultRow {
       #expect(scene.origin.requests.allSatisfy { $0.headers["X-Injected"] == nil }, "\(scene.origin.requests)")
     },
     FaultRow(
-      part: "input",
-      fault: "a URL with an encoded line break followed by a header",
+      "input",
+      "a URL with an encoded line break followed by a header",
       outcome: "failed",
       kind: "http-status",
       exit: 2,
@@ -132,7 +132,7 @@ extension FaultRow {
     says: String,
     _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
   ) -> FaultRow {
-    FaultRow(part: "input", fault: fault, keys: keys, outcome: outcome, kind: kind, exit: 2, says: says) { scene in
+    FaultRow("input", fault, keys: keys, outcome: outcome, kind: kind, exit: 2, says: says) { scene in
       scene.options += ["--verbose", "--report", "text=report.txt"]
       try await arrange(scene)
     } check: {

@@ -5,15 +5,13 @@ import Testing
 
 /// A job that a plan divides.
 @Suite struct ShardPlanTests {
+  private let origin = makeImageOrigin()
+
   /// A plan of the job in `plan`, with its file as JSON.
   private func plan(_ job: JobFolder, _ options: String...) async throws -> [String: any Sendable] {
     let result = try await job.start(["shards", "plan", "job.yaml", "--output", "plan"] + options).wait()
     try #require(result.status == 0, "\(result.errorText)")
-    return try object("plan/plan.json", in: job)
-  }
-
-  private func object(_ path: String, in job: JobFolder) throws -> [String: any Sendable] {
-    try #require(try JSONSerialization.jsonObject(with: Data(job.folder.read(path) ?? [])) as? [String: any Sendable])
+    return try job.json("plan/plan.json")
   }
 
   private func sizes(_ plan: [String: any Sendable]) -> [Int] {
@@ -21,7 +19,7 @@ import Testing
   }
 
   private func totals(_ shard: Int, in job: JobFolder) throws -> [String: Int] {
-    try #require(try object("plan/done/\(shard).json", in: job)["totals"] as? [String: Int])
+    try #require(try job.json("plan/done/\(shard).json")["totals"] as? [String: Int])
   }
 
   /// The entries of hosts, the options, and the sizes of shards.
@@ -46,7 +44,7 @@ import Testing
     let result = try await job.start(["shards", "plan", "job.yaml", "--output", "plan"] + options).wait()
     #expect(result.status == 0)
     expectGolden(result.errorText, for: "\(hosts) \(options.joined(separator: " "))")
-    #expect(sizes(try object("plan/plan.json", in: job)) == expected)
+    #expect(sizes(try job.json("plan/plan.json")) == expected)
     var shards: [Substring: Int] = [:]
     var found: [Substring] = []
     for shard in 1...expected.count {
@@ -66,7 +64,7 @@ import Testing
   @Test func `a large host is named with its time, and hosts that can't fill the concurrency`() async throws {
     let urls = (0..<200).map { "https://large.example/\($0).jpg" } + (0..<20).map { "https://h\($0).example/a.jpg" }
     let job = JobFolder(urls: urls, keys: "prefetch: {per-host-rate: 2/s, per-host: 2}")
-    let result = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "8", "--output", "plan")
+    let result = try await job.prewarm("shards plan job.yaml --shards 8 --output plan")
     #expect(result.status == 0)
     expectGolden(result.errorText)
   }
@@ -74,7 +72,6 @@ import Testing
   @Test func `entries keep list, line, priority, identifier, expectation and credentials, and lists aren't read again`()
     async throws
   {
-    let origin = try makeImageOrigin()
     let url = { (path: String) in origin.url(path).replacing("//", with: "//me:secret@", maxReplacements: 1) }
     let job = JobFolder("manifests: [{path: a.csv, priority: high, exclude: [\"*7.jpg\"]}, {path: b.txt}]")
     job.folder.write(
@@ -82,52 +79,49 @@ import Testing
       to: "a.csv"
     )
     job.folder.write("\(origin.url("/images/3.jpg"))\nno url here\n\(origin.url("/images/9.jpg"))\n", to: "b.txt")
-    let whole = try await job.runJob("--cache-directory", "whole")
+    let whole = try await job.runJob("--cache-directory whole")
     _ = try await plan(job, "--shards", "2", "--by", "url")
     for list in ["a.csv", "b.txt"] { try FileManager.default.removeItem(atPath: job.folder.file(list)) }
     for shard in 1...2 {
-      let run = try await job.prewarm("shards", "run", "plan", "\(shard)", "--cache-directory", "cache-\(shard)")
+      let run = try await job.prewarm("shards run plan \(shard) --cache-directory cache-\(shard)")
       #expect(run.status == 0 && !run.outputText.contains("secret"), "\(run.outputText)\(run.errorText)")
     }
-    let merged = try await job.prewarm("shards", "merge", "plan", "--report", "jsonl=rows.jsonl", "--report", "json=report.json")
+    let merged = try await job.prewarm("shards merge plan --report jsonl=rows.jsonl --report json=report.json")
     #expect(merged.status == 2, "\(merged.errorText)")
     let run = try job.finishedRun(merged)
     func rows(_ run: Run) -> [String] {
       run.rows.map { "\($0.manifest):\($0.line ?? 0) \($0.url) \($0.priority) \($0.outcome) \($0.message ?? "")" }.sorted()
     }
     #expect(rows(run) == rows(whole))
-    let text = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    let text = job.folder.text("rows.jsonl")
     #expect(text.contains("sku 1") && !text.contains("secret"))
   }
 
   @Test func `fetched lists are requested once, and a plan of a list that can't be fetched is none`() async throws {
-    let origin = try makeImageOrigin()
     origin.set("/list.txt", .body(Array(imageURLs(origin, 0..<6).joined(separator: "\n").utf8), type: "text/plain"))
     let job = JobFolder("manifests: [{url: \"\(origin.url("/list.txt"))\"}]")
     _ = try await plan(job, "--shards", "3", "--by", "url")
-    for shard in 1...3 { #expect(try await job.prewarm("shards", "run", "plan", "\(shard)").status == 0) }
+    for shard in 1...3 { #expect(try await job.prewarm("shards run plan \(shard)").status == 0) }
     #expect(origin.requests.count { $0.path == "/list.txt" } == 1 && origin.requests.count == 7)
-    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+    #expect(try await job.prewarm("shards merge plan").status == 0)
     origin.set("/list.txt", .status(404))
-    let failed = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "3", "--output", "other")
+    let failed = try await job.prewarm("shards plan job.yaml --shards 3 --output other")
     #expect(failed.status == 1 && job.folder.read("other/plan.json") == nil)
     expectGolden(failed.errorText.replacing(#/127\.0\.0\.1:\d+/#, with: "HOST"))
   }
 
   @Test func `a shard that is done isn't run again, and its status is 0 whatever its images`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/missing.jpg")])
     _ = try await plan(job, "--shards", "1")
-    #expect(try await job.prewarm("shards", "run", "plan", "1").status == 0)
+    #expect(try await job.prewarm("shards run plan 1").status == 0)
     let requests = origin.requests.count
-    let again = try await job.prewarm("shards", "run", "plan", "1")
+    let again = try await job.prewarm("shards run plan 1")
     #expect(again.status == 0 && again.outputText.isEmpty && origin.requests.count == requests)
     expectGolden(again.errorText)
-    #expect(try await job.prewarm("shards", "merge", "plan").status == 2)
+    #expect(try await job.prewarm("shards merge plan").status == 2)
   }
 
   @Test func `a killed shard's retry reports what the shard did, not hits of its own`() async throws {
-    let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let urls = (0..<30).map { $0.isMultiple(of: 3) ? origin.url("/missing/\($0).jpg") : origin.url("/images/\($0).jpg") }
     let job = JobFolder(urls: urls, keys: "prefetch: {concurrency: 4, per-host: 4}\nrequest: {timeout: 10m, stall-timeout: 10m}")
@@ -137,12 +131,12 @@ import Testing
     gate.step(20)
     // Most of them are committed; the rest is requested again.
     var cached = 0
-    for _ in 0..<500 where cached < 8 { cached = try await job.prewarm("cache", "list").outputText.split(separator: "\n").count }
+    for _ in 0..<500 where cached < 8 { cached = try await job.prewarm("cache list").outputText.split(separator: "\n").count }
     first.kill()
     _ = try await first.wait()
     #expect(job.folder.read("plan/done/1.json") == nil && job.folder.read("plan/done/1.jsonl") == nil)
     gate.open()
-    let second = try await job.prewarm("shards", "run", "plan", "1")
+    let second = try await job.prewarm("shards run plan 1")
     #expect(second.status == 0, "\(second.errorText)")
     let totals = try totals(1, in: job)
     #expect(
@@ -153,7 +147,6 @@ import Testing
   }
 
   @Test func `a shard ends when the process that started it is killed`() async throws {
-    let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "request: {timeout: 10m, stall-timeout: 10m}")
     _ = try await plan(job, "--shards", "1")
@@ -170,48 +163,40 @@ import Testing
     // It ends when nothing has its output open, the shard included.
     _ = try await shell.wait()
     // A parent that had ended before the shard began.
-    let late = try await Command(
-      BuiltCommand.path,
-      ["shards", "run", "plan", "1", "--exit-with-parent"],
-      environment: job.environment.merging(["PREWARM_PARENT": "\(shell.processID)"]) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let ended = ["PREWARM_PARENT": "\(shell.processID)"]
+    let late = try await job.prewarm("shards run plan 1 --exit-with-parent", environment: ended)
     #expect(late.status == 1 && origin.requests.count == 4)
   }
 
   @Test func `a shard's status says whether to stop or to try again`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     _ = try await plan(job, "--shards", "1")
     job.folder.write("", to: "file")
-    let cases: [([String], Int)] = [
-      (["run", "plan", "2"], 3), (["run", "plan", "x"], 3), (["run", "none", "1"], 3), (["run", "plan", "auto"], 3),
-      (["run", "plan", "1", "--set", "fail-on.failures=7"], 3), (["run", "plan", "1", "--cache-directory", "file/cache"], 1),
-      (["plan", "job.yaml", "--shards", "2", "--output", "plan"], 3), (["plan", "job.yaml", "--output", "other"], 3),
-      (["plan", "job.yaml", "--shards", "2", "--output", "s3://bucket/plan"], 3), (["merge", "plan"], 1),
-      (["status", "plan"], 0),
-    ]
-    for (arguments, status) in cases {
-      let result = try await job.start(["shards"] + arguments).wait()
-      #expect(result.status == status, "\(arguments): \(result.outputText)\(result.errorText)")
-      if !result.errorText.isEmpty { expectGolden(result.errorText, for: arguments.joined(separator: " ")) }
+    for (line, status) in [
+      ("run plan 2", 3), ("run plan x", 3), ("run plan auto", 3), ("run plan 1 --set fail-on.failures=7", 3),
+      ("run plan 1 --cache-directory file/cache", 1), ("plan job.yaml --shards 2 --output plan", 3), ("merge plan", 1),
+      ("status plan", 0),
+    ] {
+      let result = try await job.prewarm("shards \(line)")
+      #expect(result.status == status, "\(line): \(result.outputText)\(result.errorText)")
+      if !result.errorText.isEmpty { expectGolden(result.errorText, for: line) }
     }
     let cut = "cd plan/entries && gzip -dc 1.tsv.gz | head -3 | gzip > cut && mv cut 1.tsv.gz"
     _ = try await Command.run("/bin/sh", ["-c", cut], workingDirectory: job.folder.path)
-    let partial = try await job.prewarm("shards", "run", "plan", "1")
+    let partial = try await job.prewarm("shards run plan 1")
     #expect(partial.status == 1 && job.folder.read("plan/done/1.json") == nil)
     expectGolden(partial.errorText, for: "cut entries")
     let requests = origin.requests.count
     let text = try #require(job.folder.read("plan/job.yaml"))
     job.folder.write(text + Array("prefetch: {per-host: 50}\n".utf8), to: "plan/job.yaml")
-    let changed = try await job.prewarm("shards", "run", "plan", "1")
+    let changed = try await job.prewarm("shards run plan 1")
     #expect(changed.status == 3)
     expectGolden(changed.errorText, for: "changed")
     #expect(origin.requests.count == requests)
   }
 
   @Test func `tasks of arrays run the shard of their number, and further ones nothing`() async throws {
-    let origin = try makeImageOrigin(hosts: 2)
+    let origin = makeImageOrigin(hosts: 2)
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + imageURLs(origin, 0..<2, host: 1))
     _ = try await plan(job, "--shards", "2")
     let tasks: [([String: String], Int?)] = [
@@ -219,26 +204,20 @@ import Testing
       (["AWS_BATCH_JOB_ARRAY_INDEX": "7", "AWS_BATCH_JOB_ARRAY_SIZE": "8"], nil),
     ]
     for (variables, shard) in tasks {
-      let environment = job.environment.merging(variables.mapValues { $0 }) { $1 }
-      let run = try await Command(
-        BuiltCommand.path,
-        ["shards", "run", "plan", "auto"],
-        environment: environment,
-        workingDirectory: job.folder.path
-      ).wait()
+      let run = try await job.prewarm("shards run plan auto", environment: variables.mapValues { $0 })
       #expect(run.status == 0, "\(run.errorText)")
       if let shard { #expect(job.folder.read("plan/done/\(shard).json") != nil) } else { expectGolden(run.errorText) }
     }
-    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+    #expect(try await job.prewarm("shards merge plan").status == 0)
   }
 
   @Test func `a merge names missing, foreign and cut reports, and counts what is outstanding`() async throws {
-    let origin = try makeImageOrigin(hosts: 3)
+    let origin = makeImageOrigin(hosts: 3)
     let job = JobFolder(urls: (0..<3).flatMap { imageURLs(origin, 0..<(4 + $0), host: $0) })
     _ = try await plan(job, "--shards", "3")
-    for shard in 1...3 { #expect(try await job.prewarm("shards", "run", "plan", "\(shard)", "-q").status == 0) }
-    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
-    let report = String(decoding: try #require(job.folder.read("plan/done/2.json")), as: UTF8.self)
+    for shard in 1...3 { #expect(try await job.prewarm("shards run plan \(shard) -q").status == 0) }
+    #expect(try await job.prewarm("shards merge plan").status == 0)
+    let report = job.folder.text("plan/done/2.json")
     let totals = try #require(report.firstRange(of: ": {\"urls\""))
     let cases: [(String, String?)] = [
       ("missing", nil), ("cut", String(report[..<totals.lowerBound])), ("empty", ""),
@@ -246,44 +225,27 @@ import Testing
     ]
     for (name, text) in cases {
       if let text { job.folder.write(text, to: "plan/done/2.json") } else { unlink(job.folder.file("plan/done/2.json")) }
-      let merged = try await job.prewarm("shards", "merge", "plan", "--report", "json=all.json")
+      let merged = try await job.prewarm("shards merge plan --report json=all.json")
       #expect(merged.status == 1)
       expectGolden(merged.errorText, for: name)
-      #expect(try object("all.json", in: job)["outstanding"] as? Int == 5)
-      let status = try await job.prewarm("shards", "status", "plan")
+      #expect(try job.json("all.json")["outstanding"] as? Int == 5)
+      let status = try await job.prewarm("shards status plan")
       #expect(status.status == 0)
       expectGolden(status.outputText.replacing(#/about .* with/#, with: "about TIME with"), for: name)
     }
-    let kept = try await job.prewarm("shards", "merge", "plan", "--report", "json=plan/done/1.json")
+    let kept = try await job.prewarm("shards merge plan --report json=plan/done/1.json")
     #expect(kept.status == 3)
     expectGolden(kept.errorText, for: "overwrite")
   }
 
   @Test func `a merge writes the reports of the job, unless options name others`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2), keys: "report: [{text: \"-\"}, {csv: rows.csv}]")
     _ = try await plan(job, "--shards", "1")
-    #expect(try await job.prewarm("shards", "run", "plan", "1").status == 0)
+    #expect(try await job.prewarm("shards run plan 1").status == 0)
     #expect(job.folder.read("rows.csv") == nil)
-    #expect(try await job.prewarm("shards", "merge", "plan", "--report", "markdown=all.md").status == 0)
+    #expect(try await job.prewarm("shards merge plan --report markdown=all.md").status == 0)
     #expect(job.folder.read("rows.csv") == nil && job.folder.read("all.md") != nil)
-    #expect(try await job.prewarm("shards", "merge", "plan").status == 0)
+    #expect(try await job.prewarm("shards merge plan").status == 0)
     #expect(job.folder.read("rows.csv").map { $0.count { $0 == UInt8(ascii: "\n") } } == 3)
-  }
-
-  @Test(
-    arguments: [
-      ["run", "urls.txt", "--report", "json=s3://bucket/r.json"], ["run", "urls.txt", "--set", "cache.directory=gs://bucket/c"],
-      ["check", "urls.txt", "-o", "https://example.com/r.html"],
-      ["report", "show", "r.json", "--report", "html=s3://bucket/r.html"],
-      ["cache", "export", "--to", "s3://bucket/site"],
-    ]
-  )
-  func `a URL as the target of a file is refused`(arguments: [String]) async throws {
-    let job = JobFolder(urls: ["https://img.example.com/a.jpg"])
-    let result = try await job.start(arguments).wait()
-    #expect(result.status == 3)
-    expectGolden(result.errorText, for: arguments.joined(separator: " "))
-    #expect(job.folder.read("s3:/bucket/r.json") == nil)
   }
 }

@@ -5,6 +5,8 @@ import Testing
 
 /// A job in shards, each run by its own process.
 @Suite struct ShardRunTests {
+  private let origin = makeImageOrigin()
+
   /// Images, some of them missing, broken or filtered out, and invalid URLs.
   private func makeURLs(_ origin: Origin) -> [String] {
     for number in 0..<6 { origin.set("/broken/\(number).jpg", .body(Array("no image \(number)".utf8), type: "image/jpeg")) }
@@ -23,8 +25,7 @@ import Testing
 
   /// The parts of a report that don't depend on how its job is run.
   private func counts(_ path: String, in job: JobFolder) throws -> [String: String] {
-    let bytes = try #require(job.folder.read(path))
-    let report = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+    let report = try job.json(path)
     func text(_ value: Any) throws -> String {
       String(decoding: try JSONSerialization.data(withJSONObject: ["": value], options: [.sortedKeys]), as: UTF8.self)
     }
@@ -47,18 +48,20 @@ import Testing
     return counts
   }
 
-  private func difference(_ left: [String: String], _ right: [String: String]) -> String {
-    left.filter { right[$0.key] != $0.value }.map { "\($0.key): \($0.value) | \(right[$0.key] ?? "")" }.joined(separator: "\n")
+  private func expectEqualCounts(in job: JobFolder) throws {
+    let (all, whole) = (try counts("plan/all.json", in: job), try counts("whole.json", in: job))
+    let difference = all.filter { whole[$0.key] != $0.value }.map { "\($0.key): \($0.value) | \(whole[$0.key] ?? "")" }
+    #expect(difference == [], "\(difference.joined(separator: "\n"))")
   }
 
   @Test(arguments: ["url", "host"])
   func `the shards of a plan by GNU parallel merge into one run of the whole job`(rule: String) async throws {
-    let origin = try makeImageOrigin(hosts: 3)
+    let origin = makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
-    let whole = try await job.prewarm("run", "job.yaml", "--cache-directory", "whole", "--report", "json=whole.json")
+    let whole = try await job.prewarm("run job.yaml --cache-directory whole --report json=whole.json")
     #expect(whole.status == 2, "\(whole.errorText)")
 
-    let planned = try await job.prewarm("shards", "plan", "job.yaml", "--shards", "5", "--by", rule, "--output", "plan")
+    let planned = try await job.prewarm("shards plan job.yaml --shards 5 --by", rule, "--output", "plan")
     let count = rule == "host" ? 3 : 5
     #expect(planned.status == 0 && planned.errorText.contains("in \(count) shards"), "\(planned.errorText)")
     let path = "\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
@@ -69,30 +72,27 @@ import Testing
       workingDirectory: job.folder.path
     ).wait()
     #expect(merged.status == 2 && merged.outputText.contains(" URLs are bad"), "\(merged.outputText)\(merged.errorText)")
-    let found = try difference(counts("plan/all.json", in: job), counts("whole.json", in: job))
-    #expect(found == "", "\(found)")
+    try expectEqualCounts(in: job)
     // Each shard ran its own entries only.
     var latencies = 0
     let totals = try (1...count).map { index -> Int in
-      let report = try #require(job.folder.read("plan/done/\(index).json"))
-      let object = try #require(try JSONSerialization.jsonObject(with: Data(report)) as? [String: Any])
+      let object = try job.json("plan/done/\(index).json")
       let shard = try #require((object["job"] as? [String: Any])?["shard"] as? [String: Any])
       #expect(shard["index"] as? Int == index && shard["count"] as? Int == count && shard["by"] as? String == rule)
       latencies += try #require((object["latency_ms"] as? [String: Any])?["count"] as? Int)
       return try #require((object["totals"] as? [String: Int])?["urls"])
     }
     #expect(totals.reduce(0, +) == 85 && totals.count { $0 < 85 } == count)
-    let all = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("plan/all.json")))) as? [String: Any]
-    #expect((all?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
-    let unsharded = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("whole.json")))) as? [String: Any]
-    #expect((unsharded?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
+    for path in ["plan/all.json", "whole.json"] {
+      #expect((try job.json(path)["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
+    }
   }
 
   @Test func `a dry run of a shard prints the images that the shard would fetch`() async throws {
-    let origin = try makeImageOrigin(hosts: 3)
+    let origin = makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
-    let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5")
-    let others = try await job.prewarm("run", "job.yaml", "--dry-run")
+    let listed = try await job.prewarm("run job.yaml --dry-run --shard 2/5")
+    let others = try await job.prewarm("run job.yaml --dry-run")
     let (mine, everyones) = (listed.outputText.split(separator: "\n"), others.outputText.split(separator: "\n"))
     #expect(listed.status == 0 && Set(mine).isSubset(of: everyones) && mine.count < everyones.count && !mine.isEmpty)
   }
@@ -111,9 +111,9 @@ import Testing
     """
 
   @Test func `the tasks of a Slurm array with separate caches merge into one run of the whole job`() async throws {
-    let origin = try makeImageOrigin(hosts: 3)
+    let origin = makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
-    #expect(try await job.prewarm("run", "job.yaml", "--cache-directory", "whole", "--report", "json=whole.json").status == 2)
+    #expect(try await job.prewarm("run job.yaml --cache-directory whole --report json=whole.json").status == 2)
     job.folder.write(Self.sbatch, to: "bin/sbatch")
     #expect(chmod(job.folder.file("bin/sbatch"), 0o755) == 0)
     let path = "\(job.folder.file("bin")):\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
@@ -124,111 +124,126 @@ import Testing
       workingDirectory: job.folder.path
     ).wait()
     #expect(merged.status == 2 && merged.outputText.contains(" URLs are bad"), "\(merged.outputText)\(merged.errorText)")
-    let found = try difference(counts("plan/all.json", in: job), counts("whole.json", in: job))
-    #expect(found == "", "\(found)")
+    try expectEqualCounts(in: job)
   }
 
   @Test func `a merge exits with 1 if a shard is missing, duplicate or empty, and reports the others`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<12))
     for index in 1...3 {
-      let run = try await job.prewarm(
-        "run",
-        "job.yaml",
-        "--shard",
-        "\(index)/3",
-        "--report",
-        "json=\(index).json",
-        "--report",
-        "jsonl=\(index).jsonl"
-      )
+      let run = try await job.prewarm("run job.yaml --shard \(index)/3 --report json=\(index).json --report jsonl=\(index).jsonl")
       #expect(run.status == 0, "\(run.outputText)")
       expectGolden(run.outputText.timeless.lines(with: "test, "), for: "shard \(index)")
     }
-    let all = try await job.prewarm("report", "merge", "1.json", "3.json", "2.json")
+    let all = try await job.prewarm("report merge 1.json 3.json 2.json")
     #expect(all.status == 0, "\(all.outputText)\(all.errorText)")
     expectGolden(all.outputText.timeless.lines(with: "test  "), for: "all")
     job.folder.write("", to: "empty.json")
-    let cases = [
-      ["1.json", "3.json"],
-      ["1.json", "2.json", "3.json", "2.json"],
-      ["1.json", "2.json", "empty.json"],
-      ["1.json", "2.json", "4.json"],
-      ["1.jsonl", "3.jsonl"],
-      ["1.json", "3.jsonl"],
-      ["1.jsonl", "2.json", "cut.jsonl"],
-      ["both.jsonl", "2.jsonl"],
-    ]
-    func rows(_ index: Int) throws -> [UInt8] { try #require(job.folder.read("\(index).jsonl")) }
-    job.folder.write(try rows(1) + rows(2), to: "both.jsonl")
-    job.folder.write(
-      try rows(3).split(separator: UInt8(ascii: "\n")).dropLast().flatMap { $0 + [UInt8(ascii: "\n")] },
-      to: "cut.jsonl"
-    )
-    for files in [["1.jsonl", "2.jsonl", "3.jsonl"], ["3.json", "both.jsonl"]] {
-      let merged = try await job.start(["report", "merge"] + files).wait()
+    job.folder.write(job.folder.text("1.jsonl") + job.folder.text("2.jsonl"), to: "both.jsonl")
+    job.folder.write(job.folder.text("3.jsonl").split(separator: "\n").dropLast().map { "\($0)\n" }.joined(), to: "cut.jsonl")
+    for files in ["1.jsonl 2.jsonl 3.jsonl", "3.json both.jsonl"] {
+      let merged = try await job.prewarm("report merge \(files)")
       #expect(merged.status == 0, "\(merged.errorText)")
       #expect(merged.outputText.timeless.lines(with: "test  ") == all.outputText.timeless.lines(with: "test  "))
     }
-    for files in cases {
-      let merged = try await job.start(["report", "merge"] + files + ["--report", "json=merged.json"]).wait()
-      #expect(merged.status == 1, "\(files): \(merged.errorText)")
-      expectGolden(merged.errorText, for: files.joined(separator: " "))
-      #expect(merged.outputText.hasPrefix("test "))
-      let report = String(decoding: job.folder.read("merged.json") ?? [], as: UTF8.self)
-      expectGolden(report.lines(with: #""breakage""#), for: files.joined(separator: " "))
+    for files in [
+      "1.json 3.json", "1.json 2.json 3.json 2.json", "1.json 2.json empty.json", "1.json 2.json 4.json", "1.jsonl 3.jsonl",
+      "1.json 3.jsonl", "1.jsonl 2.json cut.jsonl", "both.jsonl 2.jsonl",
+    ] {
+      let merged = try await job.prewarm("report merge \(files) --report json=merged.json")
+      #expect(merged.status == 1 && merged.outputText.hasPrefix("test "), "\(files): \(merged.errorText)")
+      expectGolden(merged.errorText, for: files)
+      expectGolden(job.folder.text("merged.json").lines(with: #""breakage""#), for: files)
     }
     // None of them is overwritten.
     for path in ["1.json", "./empty.json"] {
-      let merged = try await job.start(["report", "merge", "1.json", "2.json", "empty.json", "--report", "json=\(path)"]).wait()
+      let merged = try await job.prewarm("report merge 1.json 2.json empty.json --report json=\(path)")
       #expect(merged.status == 3)
       expectGolden(merged.errorText, for: path)
     }
     // A merged report is a report of the whole job.
-    let shown = try await job.prewarm("report", "show", "merged.json")
+    let shown = try await job.prewarm("report show merged.json")
     expectGolden(shown.outputText.lines(with: "both.jsonl").replacing(#/; \d+ URLs .*/#, with: ""))
   }
 
   @Test func `a merge exits with 1 if a list changed between two shards' runs`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<30))
-    #expect(try await job.prewarm("run", "job.yaml", "--shard", "1/2", "--report", "json=1.json").status == 0)
+    #expect(try await job.prewarm("run job.yaml --shard 1/2 --report json=1.json").status == 0)
     job.write(urls: imageURLs(origin, 0..<30).reversed())
-    #expect(try await job.prewarm("run", "job.yaml", "--shard", "2/2", "--report", "json=2.json").status == 0)
-    #expect(try await job.prewarm("report", "merge", "1.json", "2.json").status == 0)
+    #expect(try await job.prewarm("run job.yaml --shard 2/2 --report json=2.json").status == 0)
+    #expect(try await job.prewarm("report merge 1.json 2.json").status == 0)
     job.write(urls: imageURLs(origin, 0..<20))
-    #expect(try await job.prewarm("run", "job.yaml", "--shard", "2/2", "--report", "json=2.json").status == 0)
-    let merged = try await job.prewarm("report", "merge", "1.json", "2.json")
+    #expect(try await job.prewarm("run job.yaml --shard 2/2 --report json=2.json").status == 0)
+    let merged = try await job.prewarm("report merge 1.json 2.json")
     #expect(merged.status == 1, "\(merged.errorText)")
     expectGolden(merged.errorText)
   }
 
   @Test func `an empty shard is fine, and an empty job is empty in all of them`() async throws {
-    let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
     var requests = 0
     for index in 1...4 {
-      let run = try await job.runJob("--shard", "\(index)/4")
+      let run = try await job.runJob("--shard \(index)/4")
       #expect(run.status == 0 && (0...1).contains(run.totals["urls"] ?? -1))
       requests += run.totals["downloaded"] ?? 0
     }
     #expect(requests == 1 && origin.requests.count == 1)
     job.write(urls: [])
-    let run = try await job.runJob("--shard", "2/4")
+    let run = try await job.runJob("--shard 2/4")
     #expect(run.status == 2)
     expectGolden(run.result.outputText.timeless.lines(with: "test"))
   }
 
-  @Test func `an invalid shard exits with 3, and check supports shards too`() async throws {
-    let origin = try makeImageOrigin()
+  @Test func `check supports shards too`() async throws {
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
-    for shard in ["0/3", "auto/3", "x", "1/5/5"] {
-      let result = try await job.prewarm("run", "job.yaml", "--shard", shard)
-      #expect(result.status == 3 && result.outputText.isEmpty, "\(result.errorText)")
-      expectGolden(result.errorText, for: shard)
-    }
-    #expect(origin.requests.isEmpty)
-    for index in 1...2 { #expect(try await job.prewarm("check", "urls.txt", "--shard", "\(index)/2").status == 0) }
+    for index in 1...2 { #expect(try await job.prewarm("check urls.txt --shard \(index)/2").status == 0) }
     #expect(origin.requests.count == 6)
+  }
+}
+
+/// Merged caches of shards.
+@Suite struct ShardCacheTests {
+  private let origin = makeImageOrigin()
+
+  private struct Row: Decodable {
+    let importedEntries: Int
+    let blacklistedUrls: Int
+    let notNewerEntries: Int
+  }
+
+  @Test func `the caches of three shards merge into one with every image, validator and blacklisted URL`() async throws {
+    let bad = (0..<6).map { origin.url("/missing/\($0).jpg") }
+    let job = JobFolder(urls: imageURLs(origin, 0..<30) + bad)
+    for index in 1...3 { _ = try await job.runJob("--shard \(index)/3 --cache-directory shard-\(index)") }
+    #expect(origin.requests.count == 36)
+
+    var (images, blacklisted) = (0, 0)
+    for index in 1...3 {
+      let row: Row = try await job.prewarm("cache import shard-\(index) --json").row()
+      images += row.importedEntries
+      blacklisted += row.blacklistedUrls
+      // Repeated, as after an interruption, it finds all images there.
+      let again: Row = try await job.prewarm("cache import shard-\(index) --json").row()
+      #expect(again.importedEntries == 0 && again.blacklistedUrls == 0 && again.notNewerEntries == row.importedEntries)
+    }
+    #expect(images == 30 && blacklisted == 6)
+    #expect(try await job.statistics().blacklistEntries == 6)
+    #expect(try await job.expectTrueTotals().count == 30)
+
+    let run = try await job.runJob()
+    #expect(run.totals["hit_disk"] == 30 && run.totals["blacklisted"] == 6 && run.totals["urls"] == 36)
+    #expect(origin.requests.count == 36)
+  }
+
+  @Test func `a later success removes a URL from the merged blacklist, and a later failure keeps it`() async throws {
+    let url = origin.url("/changing.jpg")
+    origin.set("/changing.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg"), .status(410)]))
+    let job = JobFolder(urls: [url])
+    for name in ["failed", "good", "failed-again"] { _ = try await job.runJob("--cache-directory", name) }
+    for name in ["failed", "good", "failed"] { #expect(try await job.prewarm("cache import", name).status == 0) }
+    #expect(try await job.statistics().blacklistEntries == 0)
+    let text = try await job.prewarm("cache import failed-again good")
+    expectGolden(text.outputText)
+    #expect(try await job.statistics().blacklistEntries == 1)
+    #expect(try await job.prewarm("blacklist list").outputText.contains("http-status 410"))
   }
 }

@@ -81,7 +81,7 @@ import Testing
     let result = try await Command.run("\(Repository.path)/scripts/manual", ["--markdown", folder.path, BuiltCommand.path])
     #expect(result.status == 0, "\(result.errorText)")
     let kept = try String(contentsOfFile: "\(Repository.path)/Sources/prewarm/Documentation.docc/\(page)", encoding: .utf8)
-    let isEqual = kept == String(decoding: folder.read(page) ?? [], as: UTF8.self)
+    let isEqual = kept == folder.text(page)
     #expect(isEqual, "\(page) is out of date; run: scripts/manual --markdown")
   }
 }

@@ -5,6 +5,8 @@ import Testing
 
 /// The recipes in scripts/recipes, as far as they can be checked without their platforms.
 @Suite struct RecipeTests {
+  private let origin = makeImageOrigin()
+
   private let folder = TemporaryDirectory()
   private let recipes = "\(Repository.path)/scripts/recipes"
 
@@ -31,7 +33,7 @@ import Testing
   }
 
   @Test func `the recipes' command lines are valid`() async throws {
-    let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
+    let lines = folder.text("commands").split(separator: "\n")
     #expect(lines.count == 10)
     for line in lines {
       // Remove options that `validate` doesn't have.
@@ -83,7 +85,6 @@ import Testing
     arguments: ["github", "gitlab", "github-shards", "gitlab-shards"]
   )
   func `each push checks the current images`(platform: String) async throws {
-    let origin = try makeImageOrigin()
     let checkout = try checkout(origin)
     let good = Behaviour.body(SampleImages.jpeg(3), type: "image/jpeg")
     #expect(try await push(to: platform, checkout))
@@ -98,7 +99,6 @@ import Testing
   }
 
   @Test func `a pull request fails only on what it broke, also after an outage on main`() async throws {
-    let origin = try makeImageOrigin()
     let checkout = try checkout(origin)
     origin.set("/images/3.jpg", .status(404))
     #expect(try await !push(to: "github", checkout))
@@ -144,7 +144,7 @@ import Testing
   func `the rows of an empty list don't become the baseline`(platform: String) async throws {
     folder.write("#!/bin/sh\nexit 2\n", to: "bin/prewarm")
     chmod(folder.file("bin/prewarm"), 0o755)
-    let script = String(decoding: try #require(folder.read("\(platform).sh")), as: UTF8.self)
+    let script = folder.text("\(platform).sh")
     folder.write("known", to: "state/known.jsonl")
     for (rows, known) in [("\n", "known"), ("rows\n", "rows\n")] {
       folder.write("{\n  \"exit_status\": 2,\n}\n", to: "state/nightly.json")
@@ -164,7 +164,6 @@ import Testing
   }
 
   @Test func `the deploy recipe warms and exports originals and thumbnails, and stops at a bad critical image`() async throws {
-    let origin = try makeImageOrigin()
     let checkout = JobFolder("")
     for name in ["deploy-critical.yaml", "deploy-originals.yaml", "deploy-thumbnails.yaml"] {
       checkout.folder.write(try #require(folder.read(name)), to: name)

@@ -99,7 +99,7 @@ final class TortureJob: Sendable {
     guard case .exited(let status) = result.ending else { return ["it crashed: \(result.ending) \(result.errorText)"] }
     check([1, 2, 3].contains(status), "exit status \(status)")
     // A failing write may be that of the sentence.
-    let report = String(decoding: job.folder.read("report.json") ?? [], as: UTF8.self)
+    let report = job.folder.text("report.json")
     let isSaid = result.errorText.contains(": ") || report.contains(#""breakage": ""#)
     check(status == 2 || isSaid, "exit status \(status) without a sentence: \(result.errorText)")
     var reported: [Run.Row] = []
@@ -135,7 +135,7 @@ final class TortureJob: Sendable {
       let isReported = reported.contains { $0.outcome == "downloaded" }
       return isReported ? ["no cache, and images reported as downloaded"] : try await nextRunFaults(job, [:])
     }
-    let verified = try await job.prewarm("cache", "verify")
+    let verified = try await job.prewarm("cache verify")
     if verified.status != 0 { faults.append("verify: \(verified.errorText)") }
     let hits = reported.filter { $0.outcome == "downloaded" || $0.outcome == "hit-disk" }.map(\.url)
     for url in Set(hits + warm) where kept[url] != bodies[url] { faults.append("not in the cache as it was reported: \(url)") }

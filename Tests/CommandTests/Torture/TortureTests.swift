@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestOrigin
 import TestSupport
 import Testing
@@ -60,7 +61,7 @@ import Testing
       "\(run.totals) \(result.errorText)"
     )
     #expect(try await torture.faults(in: job, after: result) == [])
-    return Strace.counts(in: String(decoding: job.folder.read("trace.txt") ?? [], as: UTF8.self))
+    return Strace.counts(in: job.folder.text("trace.txt"))
   }
 
   private static func outcome(of fault: Fault, _ torture: TortureJob) async -> (Fault, Command.Ending?, [String]) {
@@ -113,4 +114,87 @@ private struct TortureTable {
       separator: "\n"
     )
   }
+}
+
+/// Debian's strace, attached to a command that waits for its job, so that calls of the loader and the Swift runtime's
+/// start neither count nor fail.
+enum Strace {
+  private static let path = "/usr/bin/strace"
+
+  /// Whether strace is installed, and may attach to a process that isn't its child.
+  static func isAllowed() async -> Bool {
+    guard access(path, X_OK) == 0, let sleeper = try? Command("/bin/sleep", ["1000"]) else { return false }
+    defer { sleeper.kill() }
+    do {
+      let tracer = try Command(path, ["-p", "\(sleeper.processID)"])
+      try await tracer.waitForError("attached")
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Attaches strace to a running command and all of its threads; returns once it traces.
+  static func attach(to command: Command, _ options: [String]) async throws -> Command {
+    let tracer = try Command(path, ["-f", "-p", "\(command.processID)"] + options)
+    try await tracer.waitForError("attached")
+    return tracer
+  }
+
+  /// The number of each call in the busiest thread, from the output of `-f -o`.
+  static func counts(in trace: String) -> [String: Int] {
+    var counts: [Substring: [Substring: Int]] = [:]
+    for line in trace.split(separator: "\n") {
+      let fields = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+      guard fields.count == 2, let end = fields[1].firstIndex(of: "("), !fields[1].hasPrefix("<") else { continue }
+      let call = fields[1][..<end].drop { $0 == " " }
+      counts[call, default: [:]][fields[0], default: 0] += 1
+    }
+    return Dictionary(uniqueKeysWithValues: counts.map { (String($0.key), $0.value.values.max() ?? 0) })
+  }
+}
+
+/// A failing system call, in the form of strace's `inject`.
+struct Fault: Hashable, CustomStringConvertible {
+  /// The call's name, such as `openat`.
+  let call: String
+  /// The error it fails with, such as `EIO`.
+  let error: String
+  /// The number of the failing call, from 1. strace counts per thread, so the call of that number fails in every thread
+  /// that makes as many: one fault, or a few at the same time.
+  let place: Int
+
+  var description: String { "\(call)=\(error) at \(place)" }
+
+  /// The value of strace's `-e`.
+  var expression: String { "inject=\(call):error=\(error):when=\(place)" }
+}
+
+extension Fault {
+  /// The calls to fail, each with possible errors (their pages in section 2 of the manual).
+  static let errors: [(call: String, errors: [String])] = [
+    ("openat", ["EMFILE", "EIO", "ENOSPC"]),
+    ("read", ["EIO"]),
+    ("pread64", ["EIO"]),
+    ("write", ["ENOSPC", "EIO"]),
+    ("pwrite64", ["ENOSPC", "EIO"]),
+    ("pwritev", ["ENOSPC", "EIO"]),
+    ("fdatasync", ["EIO", "ENOSPC"]),
+    ("fsync", ["EIO", "ENOSPC"]),
+    ("ftruncate", ["EIO", "ENOSPC"]),
+    ("renameat", ["EIO", "ENOSPC"]),
+    ("rename", ["EIO", "ENOSPC"]),
+    ("linkat", ["EIO", "ENOSPC"]),
+    ("unlinkat", ["EIO"]),
+    ("mkdirat", ["EIO", "ENOSPC"]),
+    ("mmap", ["ENOMEM"]),
+    ("socket", ["EMFILE", "ENOMEM"]),
+    ("connect", ["ENOMEM"]),
+    ("sendto", ["ENOMEM"]),
+    ("recvfrom", ["ENOMEM"]),
+    ("epoll_create1", ["EMFILE", "ENOMEM"]),
+    ("epoll_ctl", ["ENOSPC", "ENOMEM"]),
+    ("eventfd2", ["EMFILE", "ENOMEM"]),
+    ("clone3", ["EAGAIN", "ENOMEM"]),
+  ]
 }

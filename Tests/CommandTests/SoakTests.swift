@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestOrigin
 import TestSupport
@@ -17,7 +18,7 @@ import Testing
     var stopped = 0
     for round in 0..<SoakCounts.cancels {
       let stop = Stop.allCases[round % Stop.allCases.count]
-      let origin = try makeImageOrigin()
+      let origin = makeImageOrigin()
       // One response is held, so that no run ends before it is stopped.
       let gate = origin.hold("/images/\(Self.goodCount - 1).jpg")
       // New URLs each round: ports repeat after some hundreds of origins.
@@ -88,5 +89,46 @@ import Testing
     } else {
       #expect(finished == origin.requests.count, comment)
     }
+  }
+}
+
+@Suite(.serialized) struct ManyImagesSoakTests {
+  @Test(arguments: ["fifo", "lifo"], [1, 8])
+  func `the second run over many images has only hits and makes no request`(order: String, threads: Int) async throws {
+    let count = SoakCounts.images
+    let folder = TemporaryDirectory()
+    let paths = SampleImages.writeTree(count, in: folder)
+    let nginx = try await Nginx(serving: folder.path)
+    let job = JobFolder(
+      urls: paths.map { nginx.url("/\($0)") },
+      keys: "prefetch: {order: \(order), concurrency: 32, per-host: 32, threads: \(threads)}"
+    )
+    let cold = try await job.runJob()
+    #expect(cold.status == 0)
+    #expect(cold.totals["downloaded"] == count && cold.sumOfTotals == count && cold.rows.count == count)
+    try await nginx.waitForRequests(count)
+    let hot = try await job.runJob()
+    #expect(hot.status == 0)
+    #expect(hot.totals["hit_disk"] == count && hot.sumOfTotals == count && hot.rows.count == count)
+    #expect(nginx.requestCount == count)
+    #expect(try await job.statistics().entries == count)
+  }
+}
+
+/// The number of repetitions in dangerous tests: few, or set by `scripts/soak`.
+enum SoakCounts {
+  /// Whether `scripts/soak` requests large counts.
+  static let isLong = ProcessInfo.processInfo.environment["PREWARM_SOAK"] != nil
+  /// Runs that are killed.
+  static let kills = count("PREWARM_SOAK_KILLS", default: 6)
+  /// Runs that are stopped by a signal or a deadline.
+  static let cancels = count("PREWARM_SOAK_CANCELS", default: 8)
+  /// Images of a run.
+  static let images = count("PREWARM_SOAK_IMAGES", default: 300)
+  /// The seed of random moments; a failing test prints it.
+  static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
+
+  private static func count(_ variable: String, default count: Int) -> Int {
+    ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? count
   }
 }

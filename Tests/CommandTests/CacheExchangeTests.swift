@@ -3,24 +3,14 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// `prewarm cache export`.
-@Suite struct CacheExportTests {
-  struct Row: Decodable, Equatable {
-    let directory: String
-    let exportedEntries: Int
-    let exportedBytes: Int
-    let damagedEntries: Int
-    let entriesWithCredentials: Int
-    let supersededEntries: Int
-  }
+/// `prewarm cache export` and `prewarm cache import`.
+@Suite struct CacheExchangeTests {
+  private let origin = makeImageOrigin()
 
   @Test(arguments: [false, true]) func `an export uses the file names that an app looks for`(withExtension: Bool) async throws {
-    let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
-    let options = withExtension ? ["--with-extension"] : ["--layout", "sdwebimage"]
-    let row: Row = try await job.start(["cache", "export", "--to", "out/images", "--json"] + options).wait().row()
-    #expect(row.directory == "out/images" && row.exportedEntries == 5)
-    #expect(row.exportedBytes == (0..<5).reduce(0) { $0 + SampleImages.jpeg($1).count })
+    let options = withExtension ? "--with-extension" : "--layout sdwebimage"
+    expectGolden(try await job.prewarm("cache export --to out/images --json \(options)").outputText)
     var names: Set<String> = []
     for (number, url) in imageURLs(origin, 0..<5).enumerated() {
       let name = try await md5(url) + (withExtension ? ".jpg" : "")
@@ -30,19 +20,9 @@ import Testing
     #expect(Set(try FileManager.default.contentsOfDirectory(atPath: job.folder.file("out/images"))) == names)
   }
 
-  @Test func `the URL as first written names the file, not the normalised one`() async throws {
-    let origin = try makeImageOrigin()
-    let written = "HTTP://127.0.0.1:\(origin.port)/images/1.jpg#top"
-    let job = JobFolder(urls: [written])
-    #expect(try await job.runJob().status == 0)
-    #expect(try await job.prewarm("cache", "export", "--layout", "sdwebimage", "--to", "out").status == 0)
-    #expect(job.folder.read("out/\(try await md5(written))") == SampleImages.jpeg(1))
-  }
-
   @Test func `images are laid out like their URLs by default`() async throws {
-    let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
-    let result = try await job.prewarm("cache", "export", "--to", "out")
+    let result = try await job.prewarm("cache export --to out")
     #expect(result.status == 0 && result.error.isEmpty)
     expectGolden(result.outputText.lines(with: "5 images"))
     for number in 0..<5 {
@@ -51,14 +31,12 @@ import Testing
   }
 
   @Test func `images that cannot be exported are reported, and the rest is exported`() async throws {
-    let origin = try makeImageOrigin()
     let secret = "http://user:geheim@127.0.0.1:\(origin.port)/images/7.jpg"
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + [secret])
     #expect(try await job.runJob().status == 0)
-    let good: Row = try await job.prewarm("cache", "export", "--to", "out", "--json").row()
-    #expect(good.exportedEntries == 3 && good.entriesWithCredentials == 1)
+    expectGolden(try await job.prewarm("cache export --to out --json").outputText, for: "json")
     try job.flipByte(of: SampleImages.jpeg(1))
-    let result = try await job.prewarm("cache", "export", "--to", "again")
+    let result = try await job.prewarm("cache export --to again")
     #expect(result.status == 1, "\(result.outputText)")
     expectGolden(result.outputText, for: "output")
     expectGolden(result.errorText, for: "error")
@@ -91,66 +69,45 @@ import Testing
       #expect(try job.folder.files(below: folder) == expected)
       for name in expected { #expect(job.folder.read("\(folder)/\(name)")?.dropFirst(8).starts(with: "WEBP".utf8) == true) }
     }
-    let originals = try await job.prewarm("cache", "export", "--to", "d")
+    let originals = try await job.prewarm("cache export --to d")
     expectGolden(originals.outputText)
     #expect(try job.folder.files(below: "d").map { $0.suffix(4) } == [".jpg", ".png"])
     job.folder.write("version: 1\nname: plain\nmanifests: [{path: urls.txt}]\n", to: "plain.yaml")
-    let refused = try await job.prewarm("cache", "export", "--to", "e", "--job", "plain.yaml", "--transformed")
+    let refused = try await job.prewarm("cache export --to e --job plain.yaml --transformed")
     #expect(refused.status == 3)
     expectGolden(refused.errorText)
   }
 
-  @Test func `two URLs with one path are reported, and exit with 1`() async throws {
-    let (_, job) = try await resizing(["photo.jpg", "photo.png"])
-    let result = try await job.prewarm("cache", "export", "--to", "out", "--job", "job.yaml")
-    #expect(result.status == 1 && result.outputText.hasPrefix("1 image"), "\(result.outputText)")
-    #expect(
-      result.errorText.contains("photo.jpg") && result.errorText.contains("photo.png") && result.errorText.contains("photo.webp")
-    )
-    #expect(try job.folder.files(below: "out").count == 1)
-  }
-
   @Test func `--job exports the URLs of that job's lists only, fetched lists too, and --delete follows the lists`() async throws {
-    let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     origin.set(
       "/list.txt",
       .body(Array((imageURLs(origin, 0..<2) + [origin.url("/images/77.jpg")]).joined(separator: "\n").utf8), type: "text/plain")
     )
     job.folder.write("version: 1\nname: part\nmanifests: [{url: '\(origin.url("/list.txt"))'}]\n", to: "part.yaml")
-    let part = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml")
+    let part = try await job.prewarm("cache export --to out --job part.yaml")
     #expect(part.status == 0, "\(part.errorText)")
     expectGolden(part.outputText)
     let base = "127.0.0.1:\(origin.port)/images"
     #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg"])
 
-    #expect(try await job.prewarm("cache", "export", "--to", "out").status == 0)
+    #expect(try await job.prewarm("cache export --to out").status == 0)
     #expect(try job.folder.files(below: "out").count == 5)
     job.folder.write("not an image", to: "out/\(base)/notes.txt")
-    let deleting = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
+    let deleting = try await job.prewarm("cache export --to out --job part.yaml --delete")
     #expect(deleting.status == 0)
     expectGolden(deleting.outputText)
     #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg", "\(base)/notes.txt"])
 
     // An empty or failed list must not delete everything.
     origin.set("/list.txt", .body(Array("# empty\n".utf8), type: "text/plain"))
-    let empty = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
+    let empty = try await job.prewarm("cache export --to out --job part.yaml --delete")
     #expect(empty.status == 1)
     expectGolden(empty.errorText)
     origin.set("/list.txt", .status(404))
-    let broken = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
+    let broken = try await job.prewarm("cache export --to out --job part.yaml --delete")
     #expect(broken.status == 1, "\(broken.outputText)\(broken.errorText)")
     #expect(try job.folder.files(below: "out").count == 3)
-  }
-
-  @Test func `an image that isn't cached counts once, even if two lists name it`() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder("manifests: [{path: urls.txt}, {path: more.txt}]")
-    for list in ["urls.txt", "more.txt"] { job.write(urls: imageURLs(origin, 0..<1), to: list) }
-    #expect(try await job.runJob().status == 0)
-    for list in ["urls.txt", "more.txt"] { job.write(urls: imageURLs(origin, 0..<3), to: list) }
-    let result = try await job.prewarm("cache", "export", "--job", "job.yaml", "--to", "out")
-    #expect(result.outputText.contains("; 2 images of the job not cached"), "\(result.outputText)")
   }
 
   @Test func `a pattern with ids names files, no URL is lost, and nginx serves each URL by the map, query and case included`()
@@ -173,64 +130,65 @@ import Testing
       let result = try await job.start(["cache", "export", "--job", "job.yaml", "--to", folder] + options).wait()
       #expect(result.status == 0, "\(result.errorText)")
       if name == "{id}.{ext}" { expectGolden(result.outputText) }
-      let rows = String(decoding: try #require(job.folder.read("\(folder).jsonl")), as: UTF8.self).split(separator: "\n")
+      let rows = job.folder.text("\(folder).jsonl").split(separator: "\n")
       let files = Set(try job.folder.files(below: folder))
       #expect(rows.count == paths.count && files.count == paths.count)
-      let port = UInt16.random(in: 20_000..<30_000)
-      job.folder.write(
-        """
-        daemon off; master_process off; error_log \(job.folder.file("nginx.log")); pid \(job.folder.file("nginx.pid"));
-        events {}
-        http {
-          access_log off;
-          include \(job.folder.file("\(folder).map"));
-          server { listen 127.0.0.1:\(port); root \(job.folder.file(folder)); location / { try_files /$prewarm_file =404; } }
-        }
-        """,
-        to: "nginx.conf"
+      let nginx = try await Nginx(
+        serving: job.folder.file(folder),
+        directives: "location / { try_files /$prewarm_file =404; }",
+        httpDirectives: "include \(job.folder.file("\(folder).map"));"
       )
-      let test = try await Command("/usr/sbin/nginx", ["-t", "-c", job.folder.file("nginx.conf")]).wait()
-      #expect(test.status == 0, "\(test.errorText)")
-      let server = try Command("/usr/sbin/nginx", ["-c", job.folder.file("nginx.conf")])
-      defer { server.send(SIGTERM) }
       for path in paths {
-        let answer = try await Command(
-          "/usr/bin/curl",
-          [
-            "--silent", "--fail", "--globoff", "--retry", "50", "--retry-connrefused", "--retry-delay", "0", "--path-as-is",
-            "--header", "Host: 127.0.0.1:\(origin.port)", "http://127.0.0.1:\(port)\(path)",
-          ]
-        ).wait()
+        let arguments = ["--silent", "--fail", "--globoff", "--path-as-is", "--header", "Host: 127.0.0.1:\(origin.port)"]
+        let answer = try await Command("/usr/bin/curl", arguments + [nginx.url(path)]).wait()
         #expect(answer.status == 0 && answer.output.count > SampleImages.jpeg(0).count, "\(path)")
         #expect(answer.output.suffix(path.utf8.count).elementsEqual(path.utf8), "\(path)")
       }
     }
-    for options in [["--name", "{ext}"], ["--name", "{id}"], ["--name", "../{hash}"], ["--name", "{hash}", "--delete"]] {
-      #expect(try await job.start(["cache", "export", "--to", "none"] + options).wait().status == 3, "\(options)")
-    }
   }
 
-  @Test func `a symbolic link in the folder is rejected`() async throws {
-    let origin = try makeImageOrigin()
-    let job = try await JobFolder.filled(from: origin)
-    job.folder.write("", to: "outside/x")
-    job.folder.write("", to: "out/x")
-    try FileManager.default.createSymbolicLink(
-      atPath: job.folder.file("out/127.0.0.1:\(origin.port)"),
-      withDestinationPath: job.folder.file("outside")
-    )
-    let result = try await job.prewarm("cache", "export", "--to", "out")
-    #expect(result.status == 1 && result.errorText.contains("out/127.0.0.1:\(origin.port): "), "\(result.errorText)")
-    #expect(try job.folder.files(below: "outside") == ["x"])
+  // MARK: `prewarm cache import`.
+
+  @Test func `images imported from another cache need no download`() async throws {
+    let job = JobFolder(urls: imageURLs(origin, 0..<6))
+    #expect(try await job.runJob("--cache-directory other").totals["downloaded"] == 6)
+    // The import creates the cache.
+    expectGolden(try await job.prewarm("cache import other --json").outputText, for: "json")
+    #expect(try await job.expectTrueTotals().count == 6)
+    #expect(try await job.runJob().totals["hit_disk"] == 6)
+    #expect(origin.requests.count == 6)
+    let again = try await job.prewarm("cache import other/default")
+    #expect(again.status == 0)
+    expectGolden(again.outputText)
   }
 
-  @Test func `nothing is exported if the folder can't be created`() async throws {
-    let origin = try makeImageOrigin()
-    let job = try await JobFolder.filled(from: origin)
-    job.folder.write("in the way", to: "out")
-    let result = try await job.prewarm("cache", "export", "--to", "out/images")
-    #expect(result.status == 1 && result.output.isEmpty)
-    expectGolden(result.errorText)
+  @Test func `exported files are imported by their URLs, and other files are skipped`() async throws {
+    let urls = imageURLs(origin, 0..<5)
+    let job = try await JobFolder.warmed(urls: urls)
+    #expect(try await job.prewarm("cache export --layout sdwebimage --to app").status == 0)
+    job.folder.write("<!doctype html>", to: "app/\(try await md5(urls[4]))")
+    #expect(try await job.prewarm("cache clear").status == 0)
+    job.write(urls: urls + [origin.url("/elsewhere.jpg"), "no url"], to: "more.txt")
+
+    let result = try await job.prewarm("cache import app --urls more.txt")
+    #expect(result.status == 1 && result.outputText.hasPrefix("4 images, "), "\(result.outputText)\(result.errorText)")
+    expectGolden(result.outputText, for: "output")
+    expectGolden(result.errorText.lines(with: urls[4]), for: "unusable")
+    expectGolden(result.errorText.lines(with: "of the lists"), for: "skipped")
+    let listed = try await job.expectTrueTotals()
+    #expect(listed.allSatisfy { $0.format == "jpeg" && $0.width == 32 && $0.proof == "header" })
+    let run = try await job.runJob()
+    #expect(run.totals["hit_disk"] == 4 && run.totals["downloaded"] == 1)
+  }
+
+  @Test func `a job's manifests can provide the URLs`() async throws {
+    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<3))
+    #expect(try await job.prewarm("cache export --with-extension --to app").status == 0)
+    #expect(try await job.prewarm("cache clear").status == 0)
+    expectGolden(try await job.prewarm("cache import app --job job.yaml --json").outputText, for: "job")
+    let input = imageURLs(origin, 0..<4).joined(separator: "\n")
+    let piped = try await job.prewarm("cache import app --urls - --json", input: .bytes(Array(input.utf8)))
+    expectGolden(piped.outputText, for: "list")
   }
 }
 
