@@ -10,26 +10,11 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")", sourceLocation: location)
   }
 
-  @Test(
-    "each command's help is that of its golden file",
-    arguments: [
-      [], ["run"], ["check"], ["init"], ["validate"], ["explain"], ["cache"], ["cache", "stats"], ["cache", "list"],
-      ["cache", "get"],
-      ["cache", "remove"], ["cache", "trim"], ["cache", "clear"], ["cache", "verify"], ["cache", "compact"],
-      ["cache", "export"], ["cache", "import"], ["blacklist"], ["blacklist", "list"], ["blacklist", "remove"],
-      ["blacklist", "clear"], ["report"], ["report", "show"], ["report", "merge"], ["report", "diff"], ["schema"],
-    ]
-  )
-  func help(command: [String]) async throws {
-    let result = try await Command.run(BuiltCommand.path, command + ["--help"], environment: ["COLUMNS": "80"])
+  /// The reference of the command line has the others' options.
+  @Test(arguments: ["prewarm", "prewarm run"]) func `help is laid out as in its golden file`(command: String) async throws {
+    let result = try await JobFolder("").prewarm("\(command.dropFirst(8)) --help", environment: ["COLUMNS": "80"])
     #expect(result.status == 0)
-    expect(result.outputText, "help/\((["prewarm"] + command).joined(separator: "-")).txt")
-  }
-
-  @Test("the JSON Schema and the list of keys are those of their golden files")
-  func keys() async throws {
-    expect(try await Command.run(BuiltCommand.path, ["schema"]).outputText, "schema.json")
-    expect(try await Command.run(BuiltCommand.path, ["validate", "--list-keys"]).outputText, "keys.txt")
+    expect(result.outputText, "help/\(command.replacing(" ", with: "-")).txt")
   }
 
   /// A folder with the cache of `Fixtures/cache` and a job over its images.
@@ -59,23 +44,22 @@ import Testing
     expect(text.replacing(/on disk .*/, with: "on disk    SIZE"), "\(name).txt")
   }
 
-  @Test("a run over a cache of an earlier build finds every image in it")
-  func hits() async throws {
+  @Test func `a run over a cache of an earlier build finds every image in it`() async throws {
     let job = try cached()
     // One image varies by Accept, so the run sends the header of the build that stored it.
-    let run = try await job.runJob("--verify-hits", "--set", "request.accept=image/avif,image/webp,image/*;q=0.8")
+    let run = try await job.runJob("--verify-hits --set request.accept=image/avif,image/webp,image/*;q=0.8")
     #expect(run.status == 0)
     #expect(run.totals["hit_disk"] == 4 && run.totals["blacklisted"] == 1)
     // Verified hits end in any order.
-    let rows = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self).split(separator: "\n").sorted()
+    let rows = job.folder.text("rows.jsonl").split(separator: "\n").sorted()
     expect(rows.map { $0 + "\n" }.joined(), "cached-rows.jsonl")
     for image in ["1.jpg", "2.png", "3.webp", "large.jpg"] {
-      #expect(try await job.prewarm("cache", "get", "http://img.example.com/\(image)").status == 0)
+      #expect(try await job.prewarm("cache get http://img.example.com/\(image)").status == 0)
     }
   }
 
-  @Test("explain prints what is known of a hit, a miss and a blacklisted URL", arguments: ["1.jpg", "none.jpg", "missing.jpg"])
-  func explain(image: String) async throws {
+  @Test(arguments: ["1.jpg", "none.jpg", "missing.jpg"])
+  func `explain prints what is known of a hit, a miss and a blacklisted URL`(image: String) async throws {
     let job = try cached()
     let keys = job.folder.read("job.yaml").map { String(decoding: $0, as: UTF8.self).replacing("mode: only, ", with: "") } ?? ""
     job.folder.write(keys, to: "job.yaml")
@@ -89,12 +73,10 @@ import Testing
     }
   }
 
-  @Test("report shows, merges and compares recorded reports as its golden files do")
-  func recordedReports() async throws {
+  @Test func `report shows, merges and compares recorded reports as its golden files do`() async throws {
     let job = JobFolder("")
     let (report, rows) = (Fixtures.path("reports/rich.json"), Fixtures.path("reports/rich.jsonl"))
     let other = Fixtures.path("reports/run.jsonl")
-    let none: [String: String?] = ["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]
     let cases: [(name: String, arguments: [String], forms: [String])] = [
       ("show-report", ["show", report], ["text", "json", "html", "markdown", "prometheus", "github"]),
       ("show-rows", ["show", rows], ["text", "json", "jsonl", "csv", "html", "markdown", "prometheus", "junit", "github"]),
@@ -104,24 +86,20 @@ import Testing
     ]
     for (name, arguments, forms) in cases {
       let reports = forms.flatMap { ["--report", "\($0)=\(name).\($0)"] }
-      let result = try await Command.run(
-        BuiltCommand.path,
-        ["report"] + arguments + reports,
-        environment: job.environment.merging(none) { $1 },
-        workingDirectory: job.folder.path
-      )
+      let result = try await job.start(["report"] + arguments + reports, environment: Self.noPipeline).wait()
       #expect([0, 2].contains(result.status), "\(name): \(result.errorText)")
       let fixtures = Fixtures.directory
       expect((result.outputText + result.errorText).replacing(fixtures, with: "FIXTURES"), "report/\(name).txt")
       for form in forms where form != "text" {
-        let text = String(decoding: job.folder.read("\(name).\(form)") ?? [], as: UTF8.self)
+        let text = job.folder.text("\(name).\(form)")
         expect(text.replacing(fixtures, with: "FIXTURES").replacing(job.folder.path, with: "FOLDER"), "report/\(name).\(form)")
       }
     }
   }
 
-  @Test("a run with good, broken, missing, redirected and blacklisted URLs writes the reports of its golden files")
-  func run() async throws {
+  @Test func `a run with good, broken, missing, redirected and blacklisted URLs writes the reports of its golden files`()
+    async throws
+  {
     let origin = try Self.makeOrigin()
     let job = JobFolder(
       """
@@ -133,7 +111,7 @@ import Testing
     let base = origin.base
     job.folder.write("version: 1\nname: before\nmanifests: [{path: before.txt}]\n", to: "before.yaml")
     job.write(urls: ["/cached.jpg", "/gone.jpg"].map { origin.url($0) }, to: "before.txt")
-    #expect(try await job.prewarm("run", "before.yaml").status == 2)
+    #expect(try await job.prewarm("run before.yaml").status == 2)
     let paths = ["/1.jpg", "/cached.jpg", "/moved.jpg", "/1.jpg", "/missing.jpg", "/gone.jpg", "/cut.jpg", "/page.jpg"]
     job.write(urls: ["# home page"] + paths.map { origin.url($0) } + ["not a url", "ftp://img.example.com/a.jpg"])
     // A transient failure is reported after a look for a stale copy, and so maybe after the next entry: it comes last.
@@ -142,20 +120,19 @@ import Testing
       to: "more.jsonl"
     )
     let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "prometheus"]
-    let result = try await Command.run(
-      BuiltCommand.path,
-      ["run", "job.yaml", "--verbose", "--progress", "none"] + forms.flatMap { ["--report", "\($0)=run.\($0)"] },
-      environment: job.environment.merging(["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]) { $1 },
-      workingDirectory: job.folder.path
-    )
+    let reports = forms.map { " --report \($0)=run.\($0)" }.joined()
+    let result = try await job.prewarm("run job.yaml --verbose --progress none" + reports, environment: Self.noPipeline)
     #expect(result.status == 2, "\(result.errorText)")
     let unvarying = { (text: String) in Self.unvarying(text, port: origin.port, folder: job.folder.path) }
     expect(unvarying(result.outputText), "run/output.txt")
     expect(unvarying(result.errorText), "run/error.txt")
     for form in forms {
-      expect(unvarying(String(decoding: job.folder.read("run.\(form)") ?? [], as: UTF8.self)), "run/run.\(form)")
+      expect(unvarying(job.folder.text("run.\(form)")), "run/run.\(form)")
     }
   }
+
+  /// Without the variables of a pipeline.
+  private static let noPipeline: [String: String?] = ["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]
 
   private static func makeOrigin() throws -> Origin {
     try Origin([
