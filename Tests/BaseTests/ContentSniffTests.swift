@@ -67,11 +67,6 @@ import Testing
     #expect(bytes.withUnsafeBytes { ContentSniff(prefix: $0) } == .text)
   }
 
-  @Test func `only binary data can become an image`() {
-    let kinds: [ContentSniff] = [.image(.png), .unknown, .html, .xml, .json, .text, .empty]
-    #expect(kinds.map(\.canBeImage) == [true, true, false, false, false, false, false])
-  }
-
   @Test(
     arguments: [
       ("page.jpg", .html), ("text.png", .text), ("empty.jpg", .empty), ("gif-inside.jpg", .image(.gif)),

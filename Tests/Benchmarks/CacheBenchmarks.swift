@@ -28,12 +28,9 @@ enum CacheBenchmarks {
     Benchmark(name: name, operations: numbers.count) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
       let manager = try ImageManager(ImageManager.Configuration())
-      let context = LoadContext(
-        cache: cache,
-        download: .init(),
-        options: .init(mode: .only, keyRule: keyRule),
-        startedAt: TimeSource.still.wall()
-      )
+      var options = LoadOptions.standard
+      (options.mode, options.keyRule) = (.only, keyRule)
+      let context = LoadContext(cache: cache, download: .init(), options: options, startedAt: TimeSource.still.wall())
       let batches = try stride(from: numbers.lowerBound, to: numbers.upperBound, by: batch).map {
         try ExampleURLs($0..<$0 + batch, suffix: suffix)
       }
@@ -51,12 +48,9 @@ enum CacheBenchmarks {
     Benchmark(name: "look-up-memory", operations: 4 * batch) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
       let manager = try ImageManager(ImageManager.Configuration())
-      let context = LoadContext(
-        cache: cache,
-        download: .init(),
-        options: .init(mode: .only, memory: ImageMemory(pressure: nil)),
-        startedAt: TimeSource.still.wall()
-      )
+      var options = LoadOptions.standard
+      (options.mode, options.memory) = (.only, ImageMemory(pressure: nil))
+      let context = LoadContext(cache: cache, download: .init(), options: options, startedAt: TimeSource.still.wall())
       let urls = try ExampleURLs(0..<batch)
       let waiter = Waiter()
       let decided = try manager.decide(urls, context, waiter)

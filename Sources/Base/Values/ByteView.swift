@@ -117,21 +117,23 @@ extension Collection where Element == UInt8 {
 extension [UInt8] {
   /// The bytes in Base64 with padding (RFC 4648, section 4), as ASCII.
   package var base64: [UInt8] {
-    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []
-    text.reserveCapacity((count + 2) / 3 * 4)
-    for start in stride(from: 0, to: count, by: 3) {
-      let group = self[start..<Swift.min(start + 3, count)]
-      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-      for index in 0..<4 { text.append(index <= group.count ? digits[bits >> (18 - 6 * index) & 63] : UInt8(ascii: "=")) }
-    }
+    withRawBytes { appendBase64($0, to: &text) }
     return text
   }
 }
 
-/// Appends `bytes` in URL-safe Base64 (RFC 4648, section 5), as ASCII.
-package func appendURLSafeBase64(_ bytes: UnsafeRawBufferPointer, isPadded: Bool, to text: inout [UInt8]) {
-  let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+/// Appends `bytes` in Base64 (RFC 4648, section 4, or 5 if it is safe in URLs), as ASCII.
+package func appendBase64(
+  _ bytes: UnsafeRawBufferPointer,
+  isURLSafe: Bool = false,
+  isPadded: Bool = true,
+  to text: inout [UInt8]
+) {
+  let digits: StaticString =
+    isURLSafe
+    ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
   for start in stride(from: 0, to: bytes.count, by: 3) {
     let count = min(3, bytes.count - start)
     var bits = 0

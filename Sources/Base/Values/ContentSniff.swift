@@ -39,14 +39,6 @@ package enum ContentSniff: Sendable, Hashable {
     return min(max(ImageFormat.textPrefixLength, prefix.count * 2), ImageFormat.markupPrefixLength)
   }
 
-  /// Whether the body can be an image: an image's signature, or binary data of an unknown format.
-  package var canBeImage: Bool {
-    switch self {
-    case .image, .unknown: true
-    case .html, .xml, .json, .text, .empty: false
-    }
-  }
-
   /// A phrase to follow "the body is": `an HTML page`, `an image (jpeg)`.
   package var summary: String {
     switch self {

@@ -148,19 +148,8 @@ public enum LoadOutcome: UInt8, Sendable, CaseIterable {
   case cancelled
 
   /// The name in rows of a report, such as `hit-disk`.
-  public var name: String {
-    switch self {
-    case .hitMemory: "hit-memory"
-    case .hitDisk: "hit-disk"
-    case .downloaded: "downloaded"
-    case .revalidated: "revalidated"
-    case .checked: "checked"
-    case .failed: "failed"
-    case .blacklisted: "blacklisted"
-    case .skipped: "skipped"
-    case .cancelled: "cancelled"
-    }
-  }
+  public var name: String { Self.names[Int(rawValue)] }
+  private static let names = allCases.map { hyphenated("\($0)") }
 }
 
 /// How thoroughly the bytes of an image were verified; each level includes those before.
@@ -195,15 +184,8 @@ public enum LoadPriority: UInt8, Sendable, CaseIterable, Comparable {
   case veryHigh, high, normal, low, veryLow
 
   /// The name in job files, manifests and reports, such as `very-high`.
-  public var name: String {
-    switch self {
-    case .veryHigh: "very-high"
-    case .high: "high"
-    case .normal: "normal"
-    case .low: "low"
-    case .veryLow: "very-low"
-    }
-  }
+  public var name: String { Self.names[Int(rawValue)] }
+  private static let names = allCases.map { hyphenated("\($0)") }
 
   /// The class with that name; nil for other text.
   public init?(name: some StringProtocol) {

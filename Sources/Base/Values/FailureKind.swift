@@ -12,37 +12,8 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
   case expectation
 
   /// The name in reports and job files, such as `not-an-image`.
-  public var name: String {
-    switch self {
-    case .dns: "dns"
-    case .connect: "connect"
-    case .timeout: "timeout"
-    case .stalled: "stalled"
-    case .reset: "reset"
-    case .truncated: "truncated"
-    case .hostDown: "host-down"
-    case .tls: "tls"
-    case .httpStatus: "http-status"
-    case .redirects: "redirects"
-    case .tooLarge: "too-large"
-    case .contentType: "content-type"
-    case .remoteCache: "remote-cache"
-    case .refusedAddress: "refused-address"
-    case .robots: "robots"
-    case .notAnImage: "not-an-image"
-    case .empty: "empty"
-    case .undecodable: "undecodable"
-    case .size: "size"
-    case .format: "format"
-    case .dimensions: "dimensions"
-    case .animated: "animated"
-    case .placeholder: "placeholder"
-    case .invalidURL: "invalid-url"
-    case .cacheWrite: "cache-write"
-    case .internal: "internal"
-    case .expectation: "expectation"
-    }
-  }
+  public var name: String { Self.names[Int(rawValue)] }
+  private static let names = allCases.map { hyphenated("\($0)") }
 
   /// Whether this machine is to blame, so that nothing is known about the URL: visitors may well see its image.
   public var isFaultOfMachine: Bool { self == .cacheWrite || self == .internal }
@@ -79,6 +50,14 @@ public struct ImageFailure: Error, Sendable, Hashable, CustomStringConvertible {
   package init(_ reason: FailureReason, status: Int? = nil, isTransient: Bool = false) {
     self.init(reason.kind, status: status, isTransient: isTransient, message: "\(reason)")
     self.reason = reason
+  }
+}
+
+/// A name of Swift in lower case, with hyphens between its words: `hitMemory` becomes `hit-memory`.
+package func hyphenated(_ name: String) -> String {
+  name.indices.reduce(into: "") { text, index in
+    if index > name.startIndex, name[index].isUppercase, name[name.index(before: index)].isLowercase { text += "-" }
+    text += name[index].lowercased()
   }
 }
 

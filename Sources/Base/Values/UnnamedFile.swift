@@ -1,7 +1,7 @@
 import Platform
 
 /// An unlinked file; its storage is freed with its descriptor.
-package final class UnnamedFile: FetchedBytes {
+package final class UnnamedFile: Sendable {
   /// The descriptor for reading and writing.
   package let descriptor: Int32
 

@@ -300,7 +300,7 @@ extension JobExecution {
       context.recordTrim(result)
       let evicted = context.trimmed
       let needed = try evicted.evictedProtected > 0 ? cache.totals().bodyBytes + evicted.evictedProtectedBytes : nil
-      cache.keep(sufficientSize: needed)
+      try cache.keep(sufficientSize: needed)
     } catch {
       context.recordWarning("cannot trim the cache: \(error.jobSentence)")
     }

@@ -35,6 +35,8 @@ package protocol FetchedBytes: AnyObject, Sendable {
   var descriptor: Int32 { get }
 }
 
+extension UnnamedFile: FetchedBytes {}
+
 /// A manifest that was fetched.
 package struct FetchedManifest: Sendable {
   /// The bytes as the server sent them; those of a `.gz` file are still compressed.

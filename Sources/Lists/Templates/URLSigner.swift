@@ -71,13 +71,13 @@ package struct URLSigner: Sendable, CustomStringConvertible, CustomReflectable {
     switch service {
     case .imgproxy:
       let code = (salt + [UInt8(ascii: "/")] + rest).withRawBytes { hmac(.sha256, key: key, of: $0) }
-      code.withRawBytes { appendURLSafeBase64($0, isPadded: false, to: &text) }
+      code.withRawBytes { appendBase64($0, isURLSafe: true, isPadded: false, to: &text) }
     case .thumbor:
       let code = rest.withRawBytes { hmac(.sha1, key: key, of: $0) }
-      code.withRawBytes { appendURLSafeBase64($0, isPadded: true, to: &text) }
+      code.withRawBytes { appendBase64($0, isURLSafe: true, to: &text) }
     case .cloudinary:
       let digest = (Self.withoutVersion(rest) + key).withRawBytes { sha1(of: $0) }
-      digest.withRawBytes { appendURLSafeBase64($0, isPadded: false, to: &text) }
+      digest.withRawBytes { appendBase64($0, isURLSafe: true, isPadded: false, to: &text) }
       text = Array("s--".utf8) + text.prefix(Self.cloudinaryLength) + Array("--".utf8)
     }
     return text

@@ -56,7 +56,9 @@ import Testing
         "\(value)"
       )
     }
-    #expect([0, 0.04, 0.05, 12.34, -0.5, 1e9].map { ("\($0)" as HTML).markup } == ["0.0", "0.0", "0.1", "12.3", "-0.5", "1000000.0"])
+    #expect(
+      [0, 0.04, 0.05, 12.34, -0.5, 1e9].map { ("\($0)" as HTML).markup } == ["0.0", "0.0", "0.1", "12.3", "-0.5", "1000000.0"]
+    )
   }
 
   @Test func `every part of the outcome bar is wide enough to see`() {
