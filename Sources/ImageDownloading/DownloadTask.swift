@@ -118,13 +118,7 @@ extension ImageDownloader {
   }
 
   private func normalized(_ url: String) throws(InvalidURL) -> [UInt8] {
-    let written = Array(url.utf8)
-    if loaders.contains(where: { $0.canLoad(url) }) { return written }
-    var bytes: [UInt8] = []
-    _ = try written.withRawBytes { written throws(InvalidURL) in
-      try URLNormalizer().normalize(written, relativeTo: nil, into: &bytes)
-    }
-    return bytes
+    loaders.contains { $0.canLoad(url) } ? Array(url.utf8) : try URLNormalizer.normalForm(of: url)
   }
 }
 

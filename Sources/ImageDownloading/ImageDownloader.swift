@@ -66,7 +66,7 @@ public final class ImageDownloader: Sendable {
   let inbox: Inbox
   private let monitor: Monitor
   private let thread: WorkerThread
-  private let engines: EngineThreads
+  private let loops: CurlThreads
   private let clients = Mutex(Clients())
 
   private struct Clients {
@@ -98,14 +98,14 @@ public final class ImageDownloader: Sendable {
     }
     let inbox = try Inbox()
     let monitor = Monitor(time: configuration.time)
-    let loop = try TransferLoop(configuration, inbox: inbox, monitor: monitor)
-    engines = loop.threads
+    let scheduler = try DownloadScheduler(configuration, inbox: inbox, monitor: monitor)
+    loops = scheduler.pool.threads
     self.inbox = inbox
     self.monitor = monitor
     headers = configuration.headers
     loaders = configuration.loaders
     do throws(ThreadError) {
-      thread = try WorkerThread(name: "transfer") { loop.run() }
+      thread = try WorkerThread(name: "transfer") { scheduler.run() }
     } catch {
       throw DownloaderError(message: "\(error)")
     }
@@ -145,20 +145,6 @@ public final class ImageDownloader: Sendable {
     inbox.post(.setLimits(limits))
   }
 
-  /// Starts nothing at `origin` for `duration` from now on, as if it had requested that with `status`: for pauses that it requested
-  /// from others. An `origin` that isn't written as in a ``HostPauseRequest`` is ignored.
-  package func pause(_ origin: String, for duration: Duration, status: Int) {
-    guard let origin = URLOrigin(serialized: origin) else { return }
-    inbox.post(.pause(origin, for: duration, status: status))
-  }
-
-  /// Sets a function that is called when a host requests a pause from this downloader, except those by ``pause(_:for:status:)``; nil
-  /// removes it.
-  ///
-  /// It is called on the transfer thread, never under a lock, and blocks that until it returns. It is retained until another
-  /// is set or the downloader is shut down.
-  package func observePauses(_ observer: (@Sendable (HostPauseRequest) -> Void)?) { inbox.post(.setPauseObserver(observer)) }
-
   /// Cancels all waiting downloads of all clients, retries included, and with `includingRunning` the running ones too.
   public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
 
@@ -193,12 +179,12 @@ public final class ImageDownloader: Sendable {
   package var isShutDown: Bool { inbox.isClosed }
 
   private func end() {
-    // An engine's thread ends before the transfer thread, which ends by itself.
-    if inbox.close(), !engines.runOnCurrentThread { thread.join() }
+    // A loop's thread ends before the transfer thread, which ends by itself.
+    if inbox.close(), !loops.runOnCurrentThread { thread.join() }
   }
 
   /// Whether the calling thread makes transfers, and so must not wait for its own work.
-  package var runsOnCurrentThread: Bool { thread.isCurrent || engines.runOnCurrentThread }
+  package var runsOnCurrentThread: Bool { thread.isCurrent || loops.runOnCurrentThread }
 
   /// Its load as of now.
   public var statistics: DownloaderStatistics { monitor.statistics }
@@ -233,23 +219,6 @@ public final class ImageDownloader: Sendable {
   static func requireLimits(_ concurrency: Int, perHost: Int) {
     trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
     trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
-  }
-}
-
-/// A pause that a host has requested by 429 or 503.
-package struct HostPauseRequest: Sendable, Hashable {
-  /// The server of the connection, as an origin by RFC 6454, section 6.2, such as `https://example.com` or
-  /// `http://127.0.0.1:8080`.
-  package var origin: String
-  /// The duration from now on: its `Retry-After`, or else a backoff.
-  package var duration: Duration
-  /// The HTTP status that requested it.
-  package var status: Int
-
-  package init(origin: String, duration: Duration, status: Int) {
-    self.origin = origin
-    self.duration = duration
-    self.status = status
   }
 }
 

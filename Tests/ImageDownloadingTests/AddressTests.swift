@@ -124,9 +124,7 @@ struct AddressTests {
     #expect(ends.allSatisfy { $0.image != nil } && origin.connectionsOpened == 1)
   }
 
-  @Test(
-    arguments: [.environment, .url("http://h:1")] as [DownloadOptions.Proxy]
-  )
+  @Test(arguments: [.environment, .url("http://h:1")] as [DownloadOptions.Proxy])
   func `a proxy cannot be limited to public addresses`(proxy: DownloadOptions.Proxy) {
     #expect(DownloadOptions.Connection.with(proxy: proxy, addresses: .publicOnly).invalidReason?.hasPrefix("addresses: ") == true)
   }

@@ -196,9 +196,7 @@ struct BodyEndTests {
     #expect(try fetch(halves.flatMap(Self.zstd), coding: "zstd").image?.body == Self.image)
   }
 
-  @Test(
-    arguments: ["none", "utf-8", "binary", "aws-chunked", "UTF8, x", "klingon"]
-  )
+  @Test(arguments: ["none", "utf-8", "binary", "aws-chunked", "UTF8, x", "klingon"])
   func `a body of an unknown coding is taken as it is`(coding: String) throws {
     for options in [DownloadOptions.forTests(), .forTests(method: .probe), .forTests(method: .head)] {
       let image = try #require(try fetch(Self.image, coding: coding, options).image)
@@ -207,9 +205,7 @@ struct BodyEndTests {
     }
   }
 
-  @Test(
-    arguments: ["chunked, chunked", "chunked\nTransfer-Encoding: chunked"]
-  )
+  @Test(arguments: ["chunked, chunked", "chunked\nTransfer-Encoding: chunked"])
   func `a body that is said to be chunked more than once is read as chunked`(coding: String) throws {
     let chunk = Array("\(String(Self.image.count, radix: 16))\r\n".utf8) + Self.image + Array("\r\n0\r\n\r\n".utf8)
     let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: \(coding)", chunk) }

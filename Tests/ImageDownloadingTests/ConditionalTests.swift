@@ -68,9 +68,7 @@ struct ConditionalTests {
     #expect(end.image?.validators.etag == "\"v2\"")
   }
 
-  @Test(
-    arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()]
-  )
+  @Test(arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()])
   func `each known validator is sent`(validators: Validators) throws {
     let origin = try Origin(["/a": .body([1])])
     _ = try fetch(Fetcher(), 1, origin.url("/a"), validators)

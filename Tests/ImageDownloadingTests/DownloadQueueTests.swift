@@ -92,10 +92,10 @@ struct DownloadQueueTests {
     var queue = makeQueue(concurrency: 4, perHost: 2, openHosts: 1)
     for slot in 0..<10 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue) == [0, 1])
-    queue.setLimits(concurrency: 4, perHost: 8)
+    queue.setLimits(DownloadLimits(concurrency: 4, perHost: 8), now: now)
     #expect(startAll(&queue) == [2, 3])
     #expect(queue.next(now: now) == .none(.concurrency))
-    queue.setLimits(concurrency: 2, perHost: 8)
+    queue.setLimits(DownloadLimits(concurrency: 2, perHost: 8), now: now)
     queue.finished(host: 0)
     queue.finished(host: 0)
     #expect(startAll(&queue) == [])

@@ -13,22 +13,22 @@ struct HookTests {
     return try fetcher.recorder.waitForEnds(1)[0]
   }
 
-  @Test func `a header filter sets the headers of each URL, only on hops of its own origin`() throws {
+  @Test func `a request modifier sets the headers of each URL, only on hops of its own origin`() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b?x"))
     origin.set("/b?x", .redirect(to: origin.url("/c", host: 1)))
     origin.set("/c", .body([1]))
-    let filter = HeaderFilter(name: "paths") { url, headers in
-      headers.filter { $0.name != "User-Agent" && $0.name != "X-A" } + [
-        HeaderField("X-Path", String(url.split(separator: "/").last!))
-      ]
+    let modifier = RequestModifier(name: "paths") { request in
+      let kept = request.headers.filter { $0.name != "User-Agent" && $0.name != "X-A" }
+      let path = HeaderField("X-Path", String(request.url.split(separator: "/").last!))
+      return DownloadRequest(url: request.url, headers: kept + [path])
     }
     #expect(
       try fetch(
         origin.url("/a"),
         DownloadOptions {
           $0.headers = [.init("X-A", "1")]
-          $0.headerFilter = filter
+          $0.requestModifier = modifier
         }
       ).image != nil
     )
@@ -41,8 +41,8 @@ struct HookTests {
 
   @Test func `an invalid header from a hook fails the download without a request`() throws {
     let origin = try Origin(fallback: .body([1]))
-    let filter = HeaderFilter(name: "bad") { _, _ in [HeaderField("X-A", "1\r\nX-B: 2")] }
-    let failure = try #require(try fetch(origin.url("/a"), DownloadOptions { $0.headerFilter = filter }).failure)
+    let modifier = RequestModifier(name: "bad") { DownloadRequest(url: $0.url, headers: [HeaderField("X-A", "1\r\nX-B: 2")]) }
+    let failure = try #require(try fetch(origin.url("/a"), DownloadOptions { $0.requestModifier = modifier }).failure)
     #expect(failure.kind == .internal && !failure.isTransient)
     expectGolden(failure.message)
     #expect(origin.requests.isEmpty)

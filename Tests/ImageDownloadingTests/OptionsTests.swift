@@ -5,7 +5,6 @@ import Testing
 
 /// Equality of options, and the headers that they send.
 struct OptionsTests {
-  private static let filter = HeaderFilter(name: "f") { _, headers in headers }
   private static let modifier = RequestModifier(name: "m") { $0 }
   private static let judge = PrefixJudge(name: "p") { _, _ in .accepted }
   private static let responseModifier = ResponseModifier(name: "j") { $0 }
@@ -31,7 +30,7 @@ struct OptionsTests {
     let others = [
       prepared { $0.headers = [.init("A", "1")] }, prepared { $0.removedHeaders = ["A"] },
       prepared { $0.headers = [.init("A", "")] },
-      prepared { $0.accept = "image/png" }, prepared { $0.userAgent = "x" }, prepared { $0.headerFilter = Self.filter },
+      prepared { $0.accept = "image/png" }, prepared { $0.userAgent = "x" },
       prepared { $0.credentials = Self.user }, prepared { $0.handlesCookies = true },
       prepared { $0.allowsInvalidTLSCertificates = true }, prepared { $0.redirects = 1 },
       prepared { $0.acceptStatus = [200, 203] },
@@ -51,8 +50,9 @@ struct OptionsTests {
   }
 
   @Test func `hooks are equal by name, and header names in any case`() {
-    #expect(prepared { $0.headerFilter = Self.filter } == prepared { $0.headerFilter = HeaderFilter(name: "f") { _, _ in [] } })
-    #expect(prepared { $0.headerFilter = Self.filter } != prepared { $0.headerFilter = HeaderFilter(name: "g") { _, _ in [] } })
+    #expect(
+      prepared { $0.requestModifier = Self.modifier } != prepared { $0.requestModifier = RequestModifier(name: "n") { $0 } }
+    )
     #expect(
       prepared { $0.requestModifier = Self.modifier } == prepared { $0.requestModifier = RequestModifier(name: "m") { _ in nil } }
     )
@@ -63,7 +63,7 @@ struct OptionsTests {
     #expect(source("a") == source("a") && source("a") != source("b"))
     #expect(prepared { $0.headers = [.init("X-A", "1")] } == prepared { $0.headers = [.init("x-a", "1")] })
     #expect(prepared { $0.acceptContentTypes = ["image/PNG"] } == prepared { $0.acceptContentTypes = ["image/png"] })
-    #expect(Set([prepared { $0.headerFilter = Self.filter }, prepared { $0.headerFilter = Self.filter }]).count == 1)
+    #expect(Set([prepared { $0.requestModifier = Self.modifier }, prepared { $0.requestModifier = Self.modifier }]).count == 1)
   }
 
   @Test func `the description of credentials hides their parts`() {

@@ -118,9 +118,7 @@ struct ProbeContinuationTests {
     #expect(requests.count == 2 && log.questions.last?.prefix == Array(new.prefix(2 * Self.step)))
   }
 
-  @Test(
-    arguments: ["ETag", "Last-Modified", "X-None"]
-  )
+  @Test(arguments: ["ETag", "Last-Modified", "X-None"])
   func `a changed image is truncated by a server that doesn't compare, and a retry restarts`(header: String) throws {
     let new = header == "X-None" ? pattern(300_000) : body
     let first = Behaviour.part(0..<Self.step, of: body, headers: [header: "W/\"1\""])

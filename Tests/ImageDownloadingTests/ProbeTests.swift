@@ -135,9 +135,7 @@ struct ProbeTests {
     #expect(plain.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" } == ["GET /a ", "GET /b "])
   }
 
-  @Test(
-    arguments: [Behaviour.status(502), .status(503), .reset(afterBytes: 9, declared: 99)]
-  )
+  @Test(arguments: [Behaviour.status(502), .status(503), .reset(afterBytes: 9, declared: 99)])
   func `a failure that passes teaches nothing about a server`(failure: Behaviour) throws {
     let origin = try Origin(fallback: .computed { [body] in $0.headers["Range"] == nil ? .body(body) : failure })
     let fetcher = try Fetcher(concurrency: 1)

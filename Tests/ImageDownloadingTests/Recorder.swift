@@ -297,8 +297,4 @@ private let period = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output }
 
 /// A URL in normal form.
-func normalized(_ written: String) throws -> [UInt8] {
-  var bytes: [UInt8] = []
-  _ = try Array(written.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &bytes) }
-  return bytes
-}
+func normalized(_ written: String) throws -> [UInt8] { try URLNormalizer.normalForm(of: written) }

@@ -30,12 +30,12 @@ struct RequestTests {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     for number in 1...6 {
-      let options = number % 2 == 0 ? DownloadOptions.forTests() : .forTests(headers: [("X-PendingTransfer", "\(number)")])
+      let options = number % 2 == 0 ? DownloadOptions.forTests() : .forTests(headers: [("X-Job", "\(number)")])
       let url = Array(origin.url("/\(number)").utf8)
       fetcher.client.submit([Download(id: UInt64(number), requestURL: url, sequence: Int64(number), options: options)])
     }
     _ = try fetcher.recorder.waitForEnds(6)
-    #expect(origin.requests.map { $0.headers["X-PendingTransfer"] } == ["1", nil, "3", nil, "5", nil])
+    #expect(origin.requests.map { $0.headers["X-Job"] } == ["1", nil, "3", nil, "5", nil])
   }
 
   @Test func `path and query are sent unchanged`() throws {

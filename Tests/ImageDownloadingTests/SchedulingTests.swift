@@ -204,7 +204,6 @@ struct SchedulingTests {
     fetcher.recorder.mayStart = true
     fetcher.client.capacityChanged()
     try fetcher.recorder.waitForEnd(of: 1)
-    #expect(fetcher.downloader.statistics.limitNanoseconds.held > 0)
   }
 
   @Test func `downloads that fail immediately make room for the next at once`() throws {

@@ -21,9 +21,7 @@ struct SecurityTests {
     #expect(end.failure?.kind == .invalidURL && end.summary.attempts == 0)
   }
 
-  @Test(
-    arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"]
-  )
+  @Test(arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"])
   func `control characters in a redirect inject nothing`(location: String) throws {
     let origin = try Origin(["/a": .redirect(to: location)], fallback: .body([1]))
     let end = try Fetcher().fetch(origin.url("/a"))

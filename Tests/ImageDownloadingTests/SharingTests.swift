@@ -78,9 +78,7 @@ struct SharingTests {
     #expect(origin.requests.map(\.path) == (cancelled ? ["/1", "/2", "/3"] : ["/3", "/1", "/2"]))
   }
 
-  @Test(
-    arguments: [1, 2]
-  )
+  @Test(arguments: [1, 2])
   func `a cancelled waiter doesn't stop the shared download; cancelling the last one does`(first: UInt64) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()

@@ -12,9 +12,7 @@ struct StreamingTests {
     }
   }
 
-  @Test(
-    arguments: [0, 1, 999, 1000, 1001, 300_000, 1_000_000]
-  )
+  @Test(arguments: [0, 1, 999, 1000, 1001, 300_000, 1_000_000])
   func `a body up to streamAbove arrives whole, and a larger one in chunks`(count: Int) throws {
     let body = pattern(count)
     for behaviour in [Behaviour.body(body), .noLength(body), .chunked(body.isEmpty ? [] : [body])] {

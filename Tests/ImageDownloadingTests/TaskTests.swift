@@ -20,9 +20,7 @@ struct TaskTests {
     #expect(image.summary.details?.metrics != nil)
   }
 
-  @Test(
-    arguments: ["", "no url", "ftp://x/", "http://", "http://a b/"]
-  )
+  @Test(arguments: ["", "no url", "ftp://x/", "http://", "http://a b/"])
   func `a malformed URL fails at once without the network`(url: String) async throws {
     let downloader = try downloader()
     // Nothing can start, but it fails nevertheless.

@@ -133,7 +133,7 @@ package struct ThreadError: Error, Sendable, Hashable, CustomStringConvertible {
   /// One sentence: what failed, why, and what to do.
   package let description: String
 
-  init(task: String, code: Int32) {
+  package init(task: String, code: Int32) {
     let advice =
       switch code {
       case EMFILE, ENFILE: "raise the limit of open files (ulimit -n)"

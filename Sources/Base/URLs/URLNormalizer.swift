@@ -21,6 +21,15 @@ package final class URLNormalizer {
 
   package init() {}
 
+  /// The normal form of an absolute URL.
+  package static func normalForm(of written: String) throws(InvalidURL) -> [UInt8] {
+    var bytes: [UInt8] = []
+    _ = try Array(written.utf8).withRawBytes { written throws(InvalidURL) in
+      try URLNormalizer().normalize(written, relativeTo: nil, into: &bytes)
+    }
+    return bytes
+  }
+
   /// Appends the normal form of `written` to `bytes` and returns the offsets of its parts.
   ///
   /// A reference without a scheme is resolved against `base`. If it throws, `bytes` are unchanged. `written` must not point into

@@ -7,40 +7,36 @@ final class RedirectResolver {
   /// Returns the URL of the next request of `job` for `location`, or the reason not to follow it.
   ///
   /// A redirect back to the download's own origin gets that URL's userinfo, as a browser would send the credentials again.
-  func resolve(_ location: [UInt8], of job: PendingTransfer) -> Result<[UInt8], ImageFailure> {
+  func resolve(_ location: [UInt8], of job: QueuedDownload) -> Result<[UInt8], ImageFailure> {
     let limit = job.download.options.redirects
-    guard job.visited.count < limit else {
+    guard job.route.visited.count < limit else {
       return .failure(
         .redirect(limit == 0 ? "the server redirects, but redirects is 0" : "more than \(limit) redirects")
       )
     }
     var next: [UInt8] = []
     do throws(InvalidURL) {
-      next = try resolve(location, against: job.url)
+      let parts = parts(of: job.url)
+      _ = try location.withRawBytes { location throws(InvalidURL) in
+        try job.url.withRawBytes { base throws(InvalidURL) in
+          try normalizer.resolve(location, against: base, parts: parts, into: &next)
+        }
+      }
     } catch {
-      return .failure(.redirect("cannot follow redirect \(job.visited.count + 1): \(error.message)"))
+      return .failure(.redirect("cannot follow redirect \(job.route.visited.count + 1): \(error.message)"))
     }
     addCredentials(of: job.download.requestURL, to: &next)
     // The credentials may have made it too long.
     guard URLOrigin(next) != nil else {
       return .failure(
-        .redirect("cannot follow redirect \(job.visited.count + 1): its URL is too long with the credentials of the first URL")
+        .redirect(
+          "cannot follow redirect \(job.route.visited.count + 1): its URL is too long with the credentials of the first URL"
+        )
       )
     }
-    guard next == job.url || job.visited.contains(next) else { return .success(next) }
-    if !job.hasSetCookie { return .failure(.redirect("redirect loop")) }
+    guard next == job.url || job.route.visited.contains(next) else { return .success(next) }
+    if !job.route.hasSetCookie { return .failure(.redirect("redirect loop")) }
     return job.download.options.handlesCookies ? .success(next) : .failure(ImageFailure(.cookieLoop))
-  }
-
-  private func resolve(_ location: [UInt8], against base: [UInt8]) throws(InvalidURL) -> [UInt8] {
-    var next: [UInt8] = []
-    let parts = parts(of: base)
-    _ = try location.withUnsafeBufferPointer { location throws(InvalidURL) in
-      try base.withUnsafeBufferPointer { base throws(InvalidURL) in
-        try normalizer.resolve(UnsafeRawBufferPointer(location), against: UnsafeRawBufferPointer(base), parts: parts, into: &next)
-      }
-    }
-    return next
   }
 
   private func addCredentials(of own: [UInt8], to url: inout [UInt8]) {

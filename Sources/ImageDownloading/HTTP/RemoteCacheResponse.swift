@@ -6,7 +6,6 @@ package import Base
 /// (Bunny), `X-Cache` (CloudFront, Fastly, Akamai, Azure, Varnish), `X-Cache-Status` and `X-Proxy-Cache` (nginx), the metric `cdn-cache`
 /// of `Server-Timing` (Akamai), `Age` above 0 (RFC 9111, section 5.1). An `Age` of 0 is ignored: a response stored a moment ago has it too.
 package struct RemoteCacheResponse: Sendable, Hashable {
-  /// The caches' status.
   package var status: RemoteCacheStatus
   /// The header that gives the status, such as `X-Cache: MISS`, as the server wrote it, cut to 200 characters; nil if there is none.
   package var evidence: String?
@@ -100,12 +99,14 @@ struct FieldList {
     let name: String
     private let parameters: [(name: String, value: String?)]
 
-    fileprivate init(_ text: Substring) {
-      let parts = FieldList.parts(of: text, separatedBy: UInt8(ascii: ";"))
-      name = FieldList.unquoted(parts[0])
+    fileprivate init(_ text: ArraySlice<UInt8>) {
+      var parts: [ArraySlice<UInt8>] = []
+      text.forEachPart(separatedBy: UInt8(ascii: ";")) { parts.append($0) }
+      let string = { (text: ArraySlice<UInt8>) in String(decoding: text.unquoted, as: UTF8.self) }
+      name = string(parts[0])
       parameters = parts.dropFirst().map { part in
-        let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        return (FieldList.unquoted(sides[0]).lowercased(), sides.count > 1 ? FieldList.unquoted(sides[1]) : nil)
+        let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        return (string(sides[0]).lowercased(), sides.count > 1 ? string(sides[1]) : nil)
       }
     }
 
@@ -121,32 +122,8 @@ struct FieldList {
   let members: [Member]
 
   init(_ value: String) {
-    members = Self.parts(of: value[...], separatedBy: UInt8(ascii: ",")).map(Member.init).filter { !$0.name.isEmpty }
-  }
-
-  /// The parts between unquoted separators; at least one.
-  private static func parts(of text: Substring, separatedBy separator: UInt8) -> [Substring] {
-    var parts: [Substring] = []
-    var (start, isQuoted, isEscaped) = (text.startIndex, false, false)
-    for index in text.utf8.indices {
-      switch text.utf8[index] {
-      case _ where isEscaped: isEscaped = false
-      case UInt8(ascii: "\\") where isQuoted: isEscaped = true
-      case UInt8(ascii: "\""): isQuoted.toggle()
-      case separator where !isQuoted:
-        parts.append(text[start..<index])
-        start = text.utf8.index(after: index)
-      default: break
-      }
-    }
-    return parts + [text[start...]]
-  }
-
-  private static func unquoted(_ text: Substring) -> String {
-    var text = text
-    while let first = text.utf8.first, first == 32 || first == 9 { text.removeFirst() }
-    while let last = text.utf8.last, last == 32 || last == 9 { text.removeLast() }
-    guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return String(text) }
-    return String(text.dropFirst().dropLast())
+    var members: [Member] = []
+    Array(value.utf8)[...].forEachPart(separatedBy: UInt8(ascii: ",")) { members.append(Member($0)) }
+    self.members = members.filter { !$0.name.isEmpty }
   }
 }

@@ -11,6 +11,15 @@ struct ResponseFields {
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
 
+  private static let prefixes: [(text: StaticString, name: Name)] = [
+    ("accept-ranges:", .acceptRanges), ("age:", .age), ("cache-control:", .cacheControl), ("content-encoding:", .contentEncoding),
+    ("content-length:", .contentLength), ("content-range:", .contentRange), ("content-type:", .contentType), ("date:", .date),
+    ("etag:", .etag), ("expires:", .expires), ("last-modified:", .lastModified), ("location:", .location),
+    ("retry-after:", .retryAfter), ("transfer-encoding:", .transferEncoding), ("vary:", .vary), ("cdn-cache:", .bunnyCache),
+    ("cache-status:", .cacheStatus), ("cf-cache-status:", .cloudflareCacheStatus), ("server-timing:", .serverTiming),
+    ("x-cache:", .xCache), ("x-cache-status:", .xCacheStatus), ("x-proxy-cache:", .xProxyCache),
+  ]
+
   private var bytes: [UInt8] = []
   private var values: [(name: Name, range: Range<Int>)] = []
   /// Whether the head has ended: trailers follow.
@@ -35,62 +44,28 @@ struct ResponseFields {
   /// Adds a line of a head; a status line starts a new head.
   mutating func add(_ line: UnsafeRawBufferPointer) {
     guard let first = line.first else { return }
-    switch first.asciiLowercased {
-    case UInt8(ascii: "h") where ByteView(line).matches("HTTP/"): removeAll()
+    switch first {
+    case UInt8(ascii: "H") where ByteView(line).matches("HTTP/"): removeAll()
     case _ where isComplete: break
     case UInt8(ascii: "\r"), UInt8(ascii: "\n"): isComplete = true
     case UInt8(ascii: " "), UInt8(ascii: "\t"): addFolded(line)
-    case UInt8(ascii: "a"):
-      add(line, .age, "age:")
-      if !lastIsOurs { add(line, .acceptRanges, "accept-ranges:") }
-    case UInt8(ascii: "c"):
-      add(line, .cacheControl, "cache-control:")
-      if !lastIsOurs { add(line, .contentType, "content-type:") }
-      if !lastIsOurs { add(line, .contentLength, "content-length:") }
-      if !lastIsOurs { add(line, .contentEncoding, "content-encoding:") }
-      if !lastIsOurs { add(line, .contentRange, "content-range:") }
-      if !lastIsOurs { add(line, .cacheStatus, "cache-status:") }
-      if !lastIsOurs { add(line, .cloudflareCacheStatus, "cf-cache-status:") }
-      if !lastIsOurs { add(line, .bunnyCache, "cdn-cache:") }
-    case UInt8(ascii: "d"): add(line, .date, "date:")
-    case UInt8(ascii: "e"):
-      add(line, .etag, "etag:")
-      if !lastIsOurs { add(line, .expires, "expires:") }
-    case UInt8(ascii: "l"):
-      add(line, .lastModified, "last-modified:")
-      if !lastIsOurs { add(line, .location, "location:") }
-    case UInt8(ascii: "r"): add(line, .retryAfter, "retry-after:")
-    case UInt8(ascii: "s"): add(line, .serverTiming, "server-timing:")
-    case UInt8(ascii: "t"): add(line, .transferEncoding, "transfer-encoding:")
-    case UInt8(ascii: "v"): add(line, .vary, "vary:")
-    case UInt8(ascii: "x"):
-      add(line, .xCache, "x-cache:")
-      if !lastIsOurs { add(line, .xCacheStatus, "x-cache-status:") }
-      if !lastIsOurs { add(line, .xProxyCache, "x-proxy-cache:") }
-    default: lastIsOurs = false
+    default:
+      let letter = first.asciiLowercased
+      let known = Self.prefixes.first { $0.text.utf8Start[0] == letter && ByteView(line).matchesIgnoringCase($0.text) }
+      lastIsOurs = known != nil
+      guard let known else { return }
+      let start = bytes.count
+      bytes.append(contentsOf: line[known.text.utf8CodeUnitCount...].trimmed)
+      values.append((known.name, start..<bytes.count))
     }
-  }
-
-  private mutating func add(_ line: UnsafeRawBufferPointer, _ name: Name, _ prefix: StaticString) {
-    lastIsOurs = ByteView(line).matchesIgnoringCase(prefix)
-    guard lastIsOurs else { return }
-    let start = bytes.count
-    append(line[prefix.utf8CodeUnitCount...])
-    values.append((name, start..<bytes.count))
   }
 
   /// A continuation of the previous line, as old servers send (RFC 9112, section 5.2).
   private mutating func addFolded(_ line: UnsafeRawBufferPointer) {
     guard lastIsOurs, let last = values.indices.last else { return }
     bytes.append(UInt8(ascii: " "))
-    append(line[...])
+    bytes.append(contentsOf: line[...].trimmed)
     values[last].range = values[last].range.lowerBound..<bytes.count
-  }
-
-  private mutating func append(_ value: Slice<UnsafeRawBufferPointer>) {
-    let rest = value.drop(while: \.isASCIIWhitespace)
-    guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return }
-    bytes.append(contentsOf: rest[...last])
   }
 
   /// Copies those values of `other` whose names this has none of.
@@ -151,20 +126,53 @@ struct ResponseFields {
     return headers
   }
 
-  /// How long the response may be reused from now on, if its request began `duration` ago.
-  func freshness(_ time: TimeSource, taking duration: Duration) -> Freshness {
+  /// How long the response may be reused, for a request at that time.
+  func freshness(requested: Timestamp, received: Timestamp) -> Freshness {
     guard !freshnessHeaders.isEmpty else { return Freshness() }
     var control = CacheControl()
     for value in values where value.name == .cacheControl { control.add(bytes[value.range]) }
     let first = { (name: Name) in values.first { $0.name == name }.map { bytes[$0.range] } }
-    let received = time.wall()
     return Freshness(
       control,
       expires: first(.expires),
       age: first(.age),
       date: first(.date),
-      requested: received.advanced(by: .zero - duration),
+      requested: requested,
       received: received
     )
+  }
+}
+
+extension RandomAccessCollection<UInt8> where SubSequence: RandomAccessCollection<UInt8> {
+  /// Without surrounding white space.
+  var trimmed: SubSequence {
+    let rest = drop(while: \.isASCIIWhitespace)
+    guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return self[endIndex...] }
+    return self[rest.startIndex...last]
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Without surrounding white space and then quotation marks.
+  var unquoted: ArraySlice<UInt8> {
+    let (text, mark) = (trimmed, UInt8(ascii: "\""))
+    return text.count >= 2 && text.first == mark && text.last == mark ? text.dropFirst().dropLast() : text
+  }
+
+  /// Calls `body` with the parts between separators, except for those in quotation marks, in which a backslash escapes the next byte.
+  func forEachPart(separatedBy separator: UInt8, _ body: (ArraySlice<UInt8>) -> Void) {
+    var (start, isQuoted, isEscaped) = (startIndex, false, false)
+    for index in indices {
+      switch self[index] {
+      case _ where isEscaped: isEscaped = false
+      case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case separator where !isQuoted:
+        body(self[start..<index])
+        start = index + 1
+      default: break
+      }
+    }
+    body(self[start...])
   }
 }

@@ -30,18 +30,6 @@ struct URLOrigin: Hashable {
     hostAndPort = url.prefix { $0 != UInt8(ascii: ":") } + [UInt8(ascii: ":")]
   }
 
-  /// Parses the form of ``serialized``; nil for any other text.
-  init?(serialized text: String) {
-    let isSecure = text.hasPrefix("https://")
-    guard isSecure || text.hasPrefix("http://") else { return nil }
-    let hostAndPort = Array(text.utf8.dropFirst(isSecure ? 8 : 7))
-    let ends: Set = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@")]
-    guard !hostAndPort.isEmpty, !hostAndPort.contains(where: { $0 <= 0x20 || $0 == 0x7F || ends.contains($0) }) else {
-      return nil
-    }
-    self.init(isSecure: isSecure, hostAndPort: hostAndPort[...])
-  }
-
   /// A copy that doesn't keep the whole URL in memory.
   init(copying other: URLOrigin) {
     isSecure = other.isSecure
@@ -59,20 +47,9 @@ struct URLOrigin: Hashable {
   /// `name`, or `name:port` if the port isn't the scheme's default, as in URLs.
   var written: String { String(decoding: hostAndPort, as: UTF8.self) }
 
-  /// With its scheme (RFC 6454, section 6.2), for other programs.
-  var serialized: String { (isSecure ? "https://" : "http://") + written }
-
   /// `name:port`, for display.
   var address: String {
     portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
-  }
-}
-
-extension URLOrigin {
-  /// Looks up `credentials` for the host of a normalised URL; nil if the URL has its own.
-  static func credential(from credentials: Credentials, for url: [UInt8]) -> Credential? {
-    guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }), parts.userInfo.isEmpty else { return nil }
-    return URLOrigin(url, parts).credential(from: credentials)
   }
 
   /// Looks up `credentials` for this host.

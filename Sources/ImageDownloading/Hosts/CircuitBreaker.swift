@@ -126,7 +126,6 @@ struct BreakerState {
     return change
   }
 
-  /// Forgets all failures.
   mutating func forget() { state = .closed(failures: 0) }
 
   /// The request that tried the host has ended without a result: another may try at once.

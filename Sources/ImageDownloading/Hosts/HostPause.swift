@@ -34,7 +34,6 @@ struct HostPause {
     timesAsked = 0
   }
 
-  /// The remaining time of the pause.
   func remaining(at now: MonotonicInstant) -> Duration { until.since(now) }
 
   /// How long a download has to wait for the host in total: its pauses since any other response, and at least the remaining time.

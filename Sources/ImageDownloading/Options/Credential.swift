@@ -57,6 +57,7 @@ public struct Credentials: Sendable, Hashable {
 }
 
 extension Credentials {
+  /// The credential for a normalised URL; nil if there is none, or if the URL has its own.
   func credential(for url: UnsafeRawBufferPointer) -> Credential? {
     guard let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else { return nil }
     return fixed ?? URLOrigin(Array(url), parts).credential(from: self)

@@ -13,49 +13,38 @@ public struct DownloadRequest: Sendable, Hashable {
   }
 }
 
-/// Chooses the headers of each request by its URL; see ``RequestModifier`` about names and threads.
-package struct HeaderFilter: Sendable, Hashable {
-  /// Distinguishes it from other filters.
-  package let name: String
-  let filter: @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]
+/// A function that takes part in downloads.
+///
+/// Two of one kind with the same name count as equal: so options with hooks can be compared, and downloads with equal options share a
+/// transfer. Hooks must be quick: they are called on the thread of the transfer (on several at once if there are several), never under
+/// a lock, and block its other transfers until they return.
+public protocol NamedHook: Sendable, Hashable {
+  /// Distinguishes it from other hooks of its kind.
+  var name: String { get }
+}
 
-  /// Creates a filter that returns the headers to send to `url`, given the default ones. Called for each request to the download's
-  /// own origin; a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects fails the download as `internal`.
-  package init(name: String, filter: @escaping @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]) {
-    self.name = name
-    self.filter = filter
-  }
-
-  package static func == (left: HeaderFilter, right: HeaderFilter) -> Bool { left.name == right.name }
-  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+extension NamedHook {
+  public static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// Changes or rejects each request before it is made.
-///
-/// All hooks are values with a name, and two with the same name count as equal: so options with hooks can be compared, and downloads
-/// with equal options share a transfer. Hooks must be quick: they are called on the thread of the transfer (on several at
-/// once if there are several), never under a lock, and block its other transfers until they return.
-public struct RequestModifier: Sendable, Hashable {
-  /// Distinguishes it from other modifiers.
+public struct RequestModifier: NamedHook {
   public let name: String
   let modify: @Sendable (DownloadRequest) -> DownloadRequest?
 
   /// Creates a modifier that returns the request to make, or nil to reject it, which fails the download as `internal`.
   ///
-  /// Called for each request to the download's own origin, after the header filter. It may change path and query, for a signature,
+  /// Called for each request to the download's own origin. It may change headers, path and query, for a signature,
   /// but not scheme, host or port, which limits and secrets depend on: that fails as `internal` too.
   public init(name: String, modify: @escaping @Sendable (DownloadRequest) -> DownloadRequest?) {
     self.name = name
     self.modify = modify
   }
-
-  public static func == (left: RequestModifier, right: RequestModifier) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Changes or rejects each response before it is judged; see ``RequestModifier`` about names and threads.
-public struct ResponseModifier: Sendable, Hashable {
-  /// Distinguishes it from other modifiers.
+/// Changes or rejects each response before it is judged; see ``NamedHook`` about names and threads.
+public struct ResponseModifier: NamedHook {
   public let name: String
   let modify: @Sendable (ResponseHead) -> ResponseHead?
 
@@ -67,14 +56,10 @@ public struct ResponseModifier: Sendable, Hashable {
     self.name = name
     self.modify = modify
   }
-
-  public static func == (left: ResponseModifier, right: ResponseModifier) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Decrypts the received bytes; see ``RequestModifier`` about names and threads.
-public struct Decryptor: Sendable, Hashable {
-  /// Distinguishes it from other decryptors.
+/// Decrypts the received bytes; see ``NamedHook`` about names and threads.
+public struct Decryptor: NamedHook {
   public let name: String
   let decrypt: @Sendable ([UInt8]) -> [UInt8]?
 
@@ -84,9 +69,6 @@ public struct Decryptor: Sendable, Hashable {
     self.name = name
     self.decrypt = decrypt
   }
-
-  public static func == (left: Decryptor, right: Decryptor) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// A judgement of a body by its beginning.
@@ -102,7 +84,6 @@ package enum PrefixVerdict: Sendable, Equatable {
 
 /// Facts about a body besides its beginning.
 package struct PrefixHead: Sendable, Hashable {
-  /// The `Content-Type` header.
   package var contentType: String?
   /// The length of the whole body in bytes, if the server declared it and the body isn't coded.
   package var totalBytes: Int?
@@ -121,9 +102,8 @@ package struct PrefixHead: Sendable, Hashable {
   }
 }
 
-/// Decides by the first bytes of a body whether to transfer the rest; see ``RequestModifier`` about names and threads.
-package struct PrefixJudge: Sendable, Hashable {
-  /// Distinguishes it from other judges.
+/// Decides by the first bytes of a body whether to transfer the rest; see ``NamedHook`` about names and threads.
+package struct PrefixJudge: NamedHook {
   package let name: String
   let judge: @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
 
@@ -140,7 +120,4 @@ package struct PrefixJudge: Sendable, Hashable {
     self.name = name
     self.judge = judge
   }
-
-  package static func == (left: PrefixJudge, right: PrefixJudge) -> Bool { left.name == right.name }
-  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageDownloading
 import Base
 import Synchronization
 
@@ -23,34 +24,36 @@ final class FlightTable: Sendable {
     let isRead: Bool
   }
 
-  fileprivate struct Underway {
+  fileprivate struct Underway: SharedWork {
+    let number: UInt64
     let flight: Flight
-    /// Nil once the first has left.
-    var first: Waiter?
-    /// Mostly none, which costs nothing.
-    var others: [Waiter] = []
-
-    var waiters: [Waiter] { (first.map { [$0] } ?? []) + others }
+    let identity: Index
+    var waiters: Waiters<Waiter>
   }
 
   fileprivate struct State {
-    var entries: [UInt64: Underway] = [:]
-    var numbers: [Index: UInt64] = [:]
-    /// Numbers aren't reused, since late events of an ended flight may come.
-    var nextNumber: UInt64 = 1
+    var flights = SingleFlight<Underway>()
+    /// Numbers aren't reused, since late events of an ended flight may come; the lower half of one is the flight's slot.
+    var lastNumber: UInt64 = 0
+
+    /// The slot of a flight; nil once it has ended.
+    func slot(_ number: UInt64) -> Int? {
+      let slot = Int(number & UInt64(UInt32.max))
+      return flights.contains(slot) && flights[slot].number == number ? slot : nil
+    }
   }
 
   private let state = Mutex(State())
 
   /// The number of current flights.
-  var count: Int { state.withLock { $0.entries.count } }
+  var count: Int { state.withLock { $0.flights.count } }
 
   /// For each of `keys`, whether it is in flight for `context`; nil if there are no flights at all.
   func marks(of keys: some Sequence<CacheKey>, for context: LoadContext) -> [Bool]? {
     state.withLock { state in
-      if state.numbers.isEmpty { return nil }
+      if state.flights.isClosed { return nil }
       let share = ObjectIdentifier(context.share)
-      return keys.map { state.numbers[Index(key: $0, share: share, isRead: false)] != nil }
+      return keys.map { state.flights.slot(of: Index(key: $0, share: share, isRead: false)) != nil }
     }
   }
 
@@ -78,10 +81,14 @@ final class FlightTable: Sendable {
   }
 
   /// The flight of that number; nil once it has ended.
-  func flight(_ number: UInt64) -> Flight? { state.withLock { $0.entries[number]?.flight } }
+  func flight(_ number: UInt64) -> Flight? {
+    state.withLock { state in state.slot(number).map { state.flights[$0].flight } }
+  }
 
   /// The current waiters of the flight of that number.
-  func waiters(_ number: UInt64) -> [Waiter] { state.withLock { $0.entries[number]?.waiters ?? [] } }
+  func waiters(_ number: UInt64) -> [Waiter] {
+    state.withLock { state in state.slot(number).map { Array(state.flights[$0].waiters) } ?? [] }
+  }
 
   /// A flight that has ended, with its waiters in the order in which they joined.
   struct Ended {
@@ -91,7 +98,13 @@ final class FlightTable: Sendable {
 
   /// Ends flights; nil for one that had ended before.
   func end(_ numbers: [UInt64]) -> [Ended?] {
-    state.withLock { state in numbers.map { state.end($0) } }
+    state.withLock { state in
+      numbers.map { number in
+        guard let slot = state.slot(number) else { return nil }
+        let ended = state.flights.remove(slot)
+        return Ended(flight: ended.flight, waiters: Array(ended.waiters))
+      }
+    }
   }
 
   /// The outcome of a request to leave a flight.
@@ -105,15 +118,24 @@ final class FlightTable: Sendable {
 
   /// Removes a waiter from a flight.
   func leave(_ number: UInt64, _ receiver: any LoadReceiver) -> Left {
-    state.withLock { $0.leave(number) { $0.receiver === receiver } }
+    state.withLock { state in
+      guard let slot = state.slot(number), !state.flights.leave(slot, where: { $0.receiver === receiver }).isEmpty else {
+        return .notThere
+      }
+      guard state.flights[slot].waiters.isEmpty else { return .left }
+      state.flights[slot].flight.stop(.now)
+      return .last
+    }
   }
 
   /// Stops all flights and returns their numbers. No request joins them any more.
   func stopAll() -> [UInt64] {
     state.withLock { state in
-      for entry in state.entries.values { entry.flight.stop(.now) }
-      state.numbers.removeAll(keepingCapacity: true)
-      return Array(state.entries.keys)
+      state.flights.closeAll()
+      return state.flights.all.map { slot in
+        state.flights[slot].flight.stop(.now)
+        return state.flights[slot].number
+      }
     }
   }
 
@@ -134,18 +156,18 @@ final class FlightTable: Sendable {
   ) -> Stopped {
     state.withLock { state in
       var stopped = Stopped()
-      for (number, entry) in state.entries {
+      for slot in Array(state.flights.all) {
+        let waiters = state.flights[slot].waiters
         let isLeaving = { (waiter: Waiter) in waiter.receiver === receiver && isMeant(waiter.entry) }
-        let own = entry.waiters.filter(isLeaving)
+        let own = waiters.filter(isLeaving)
         guard !own.isEmpty else { continue }
-        if own.count == (entry.first == nil ? 0 : 1) + entry.others.count {
-          entry.flight.stop(stop)
-          // Later requests start over instead of getting a cancellation; a running transfer is shared below.
-          state.forget(number, entry)
-          stopped.numbers.append(number)
+        if own.count == waiters.count {
+          state.flights[slot].flight.stop(stop)
+          // Running work that continues is shared by the downloader.
+          state.flights.close(slot)
+          stopped.numbers.append(state.flights[slot].number)
         } else if stop == .now {
-          _ = state.leave(number, isLeaving)
-          stopped.left += own.map(\.entry)
+          stopped.left += state.flights.leave(slot, where: isLeaving).map(\.entry)
         }
       }
       return stopped
@@ -156,44 +178,18 @@ final class FlightTable: Sendable {
 extension FlightTable.State {
   fileprivate mutating func join(_ flight: Flight, _ waiter: Waiter, mustShare: Bool) -> FlightTable.Joined {
     let index = FlightTable.Index(flight)
-    let number = numbers[index]
+    let current = flights.slot(of: index)
     // Another identity with the same hash has a flight of its own that no request joins.
-    if let number, entries[number]!.flight.identity == flight.identity {
-      entries[number]!.others.append(waiter)
-      return .shared(number, raises: entries[number]!.flight.raise(to: waiter.entry.priority))
+    if let current, flights[current].flight.identity == flight.identity {
+      flights[current].waiters.append(waiter)
+      return .shared(flights[current].number, raises: flights[current].flight.raise(to: waiter.entry.priority))
     }
-    if mustShare, number == nil { return .ended }
-    let newNumber = nextNumber
-    nextNumber += 1
-    if number == nil { numbers[index] = newNumber }
-    entries[newNumber] = FlightTable.Underway(flight: flight, first: waiter)
-    return .began(newNumber)
-  }
-
-  fileprivate mutating func end(_ number: UInt64) -> FlightTable.Ended? {
-    guard let entry = entries.removeValue(forKey: number) else { return nil }
-    forget(number, entry)
-    return FlightTable.Ended(flight: entry.flight, waiters: entry.waiters)
-  }
-
-  fileprivate mutating func leave(_ number: UInt64, _ isLeaving: (Waiter) -> Bool) -> FlightTable.Left {
-    guard var entry = entries[number] else { return .notThere }
-    let before = entry.waiters.count
-    if let first = entry.first, isLeaving(first) { entry.first = nil }
-    entry.others.removeAll(where: isLeaving)
-    let after = entry.waiters.count
-    if after == before { return .notThere }
-    entries[number] = entry
-    if after > 0 { return .left }
-    entry.flight.stop(.now)
-    // Later requests start over instead of getting a cancellation.
-    forget(number, entry)
-    return .last
-  }
-
-  fileprivate mutating func forget(_ number: UInt64, _ entry: FlightTable.Underway) {
-    let index = FlightTable.Index(entry.flight)
-    if numbers[index] == number { numbers[index] = nil }
+    if mustShare, current == nil { return .ended }
+    lastNumber += 1
+    let number = lastNumber << 32 | UInt64(flights.nextSlot)
+    let underway = FlightTable.Underway(number: number, flight: flight, identity: index, waiters: Waiters(waiter))
+    _ = flights.insert(underway, isJoinable: current == nil)
+    return .began(number)
   }
 }
 

@@ -90,7 +90,7 @@ struct PauseTests {
     try await run.advance(by: .seconds(60))
     #expect(run.ends.count == 20)
     #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
-    #expect(run.fetcher.downloader.statistics.limitNanoseconds.paused == 60_000_000_000)
+    #expect(run.fetcher.downloader.pipeline.times[.pause] == 60_000_000_000)
     // It has kept its position before the others of its host.
     #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
   }

@@ -26,9 +26,7 @@ struct RateChangeTests {
     #expect(rate.next == moment(5000))
   }
 
-  @Test(
-    arguments: 0..<4
-  )
+  @Test(arguments: 0..<4)
   func `downloaders with changing parts of the rates start in any second at most what the rates allow, plus one each`(seed: Int) {
     let (workers, hosts, seconds) = (4, 2, 60)
     let limits = DownloadLimits(concurrency: 1000, perHost: 1000, rate: 20, perHostRate: 12)

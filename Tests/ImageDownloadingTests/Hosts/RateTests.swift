@@ -20,8 +20,8 @@ struct RateTests {
     }
     #expect(origin.requests.map(\.path) == ["/0", "/hop", "/1", "/1", "/2"])
     #expect(run.ends.count { $0.image != nil } == 3)
-    let bound = run.fetcher.downloader.statistics.limitNanoseconds
-    #expect(bound.rate == 400_000_000 && bound.paused == 0 && bound.hosts == 0)
+    let times = run.fetcher.downloader.pipeline.times
+    #expect(times[.rate] == 400_000_000 && times[.pause] == 0 && times[.hosts] == 0)
   }
 
   @Test func `each host keeps its per-host rate, even after idle time`() async throws {

@@ -136,9 +136,7 @@ struct RobotsRulesTests {
     #expect(rules.refusal(of: "/far".utf8) == nil)
   }
 
-  @Test(
-    arguments: ["a", "*", "é", "e\u{301}", "\u{FF}"]
-  )
+  @Test(arguments: ["a", "*", "é", "e\u{301}", "\u{FF}"])
   func `a message quotes only the beginning of a long rule`(character: String) throws {
     let rules = RobotsRules("User-agent: *\nDisallow: /\(String(repeating: character, count: 100_000))".utf8, for: "prewarm")
     let path = "/" + String(repeating: character == "*" ? "a" : character, count: 100_000)

@@ -21,7 +21,7 @@ import Testing
     pass(2)
     meter.supply(.working)
     pass(3)
-    meter.transfersWoke(at: clock.source.monotonic())
+    meter.loopWoke(0, at: clock.source.monotonic())
     meter.supply(.none)
     pass(4)
     meter.transfersSleep(limit: .hosts, running: 2, ofThem: 2)
@@ -59,7 +59,7 @@ import Testing
     pass(5)
     meter.supply(.reading)
     // The clock was read before another thread was first.
-    meter.transfersWoke(at: woken)
+    meter.loopWoke(0, at: woken)
     pass(5)
     #expect(Bottleneck.allCases.reduce(0) { $0 + milliseconds($1) } == 5)
   }

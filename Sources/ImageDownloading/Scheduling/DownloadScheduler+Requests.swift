@@ -1,0 +1,301 @@
+import Base
+
+extension DownloadScheduler {
+  /// Starts all jobs that may start, and returns the limit that keeps the rest waiting.
+  func startWaiting() -> StartLimit {
+    let startsNew = startsNew
+    var hasStarted = false
+    while true {
+      switch queue.next(now: now, startsNew: startsNew) {
+      case .start(let slot, let resolves):
+        if let loader = pending[slot].loader {
+          startLoad(slot, by: configuration.loaders[loader], resolves: resolves)
+        } else {
+          start(slot, resolves: resolves)
+        }
+        hasStarted = true
+      case .none(let limit):
+        if hasStarted {
+          pool.loop.actOnTime()
+          // Transfers that advanced or ended at once may let others start.
+          hasMore = takeReport()
+        } else {
+          hasMore = false
+        }
+        return limit
+      }
+    }
+  }
+
+  /// Whether new downloads may start.
+  var startsNew: Bool { !isSuspended && !clients.values.contains(where: \.holdsBack) }
+
+  private func start(_ slot: Int, resolves: Bool) {
+    let kind = kind(of: pending[slot])
+    let ownRequest: OwnRequest?
+    do throws(ImageFailure) {
+      ownRequest = try OwnRequest(for: pending[slot], kind, defaults: configuration.headers)
+    } catch {
+      return refuse(slot, error, resolves: resolves)
+    }
+    let transfer = pool.transfer(for: pending[slot].host, kind.prepared, mayUseHTTP2: pending[slot].mayUseHTTP2)
+    pending[slot].begin(.transferring(index: transfer.index), now: now)
+    transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: configuration.headers, resolves: resolves, now: now)
+    transfer.isObserved = !watches.isEmpty && watches[slot] != nil
+    pool.start(transfer)
+    notifyStarted(slot)
+  }
+
+  /// The kind of the next request of `job`: that of its options, except for servers without HEAD or ranges, and decryptors, which can't
+  /// read a prefix.
+  private func kind(of job: QueuedDownload) -> RequestTemplate.Kind {
+    let options = job.download.options
+    var kind = RequestTemplate.Kind(
+      prepared: job.download.prepared,
+      isOwnOrigin: job.isAtOwnOrigin,
+      method: options.method
+    )
+    if options.method == .get { return kind }
+    let isRefused = { (method: DownloadOptions.Method) in self.refusals.contains(job.url, method) }
+    if options.method == .head, job.refused == nil, job.continuation == nil, !isRefused(.head) { return kind }
+    kind.method = options.decryptor == nil ? .probe : .get
+    kind.isPlain = kind.method == .probe && job.continuation == nil && (job.refused == .probe || isRefused(.probe))
+    return kind
+  }
+
+  /// Fails a job before its request is made.
+  private func refuse(_ slot: Int, _ failure: ImageFailure, resolves: Bool) {
+    pending[slot].change(to: .none)
+    if resolves { queue.resolved() }
+    queue.finished(host: pending[slot].host, failedToConnect: true, wasRequested: false)
+    settle(slot, .failure(failure))
+  }
+
+  func countAsResolved(_ transfer: Transfer) {
+    transfer.request.isCountedAsResolving = false
+    queue.resolved()
+  }
+}
+
+/// The origins whose servers don't support HEAD, so that their other URLs are probed at once, or ranges, so that these are fetched
+/// without one.
+struct MethodRefusals {
+  /// Above this, all of a method are dropped and learned again.
+  private static let maximumCount = 4096
+
+  private var origins: [DownloadOptions.Method: Set<URLOrigin>] = [:]
+
+  /// Adds the origin of a normalised URL.
+  mutating func insert(_ url: [UInt8], _ method: DownloadOptions.Method) {
+    guard let origin = URLOrigin(url) else { return }
+    if origins[method, default: []].count >= Self.maximumCount { origins[method] = nil }
+    origins[method, default: []].insert(URLOrigin(copying: origin))
+  }
+
+  func contains(_ url: [UInt8], _ method: DownloadOptions.Method) -> Bool {
+    guard !origins.isEmpty, let origins = origins[method], let origin = URLOrigin(url) else { return false }
+    return origins.contains(origin)
+  }
+}
+
+/// The state that a finished request leaves for the next one.
+struct RequestEnd {
+  /// Whether chunks of the body were handed over.
+  var hasHandedOver = false
+  /// The part of the body that the next attempt can resume from.
+  var continuation: BodyContinuation?
+  /// The pause that the host asks for.
+  var requestedPause: Duration?
+}
+
+/// Ending and continuing jobs after a request.
+extension DownloadScheduler {
+  /// Continues or ends the job of a transfer that has ended with `outcome`.
+  func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
+    guard let slot = transfer.job else { return }
+    if transfer.isObserved { notifyEnd(of: transfer, slot, outcome) }
+    var end = RequestEnd(hasHandedOver: transfer.body.hasHandedOver)
+    var failedToConnect = false
+    if case .failure(let failure) = outcome {
+      failedToConnect = transfer.request.phase != .connected
+      end.continuation = transfer.resumption(after: failure, counting: keptBytes)
+    }
+    end.requestedPause = record(outcome, of: transfer, slot)
+    // A connection shows its certificate once, maybe with a redirect or a failure.
+    if transfer.options.describesDelivery, let end = transfer.certificateEnd { certificateEnds[pending[slot].host] = end }
+    release(transfer, of: slot, failedToConnect: failedToConnect)
+    settle(slot, outcome, end)
+  }
+
+  /// Adds the cost of an ended transfer to its job, and frees it.
+  func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
+    // A transfer within one iteration takes no time by the scheduler's clock, but by libcurl's.
+    let measured = now.since(transfer.request.started).wholeNanoseconds
+    let taken = measured > 0 ? measured : transfer.nanosecondsByCurl
+    if pending[slot].waiters.wantsDetails, pending[slot].accepted == nil {
+      pending[slot].summary.details = transfer.details(redirects: pending[slot].route.visited.count)
+    }
+    pending[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
+    if transfer.request.isCountedAsResolving { countAsResolved(transfer) }
+    queue.finished(host: pending[slot].host, failedToConnect: failedToConnect)
+    pool.free(transfer, host: pending[slot].host, mayUseHTTP2: pending[slot].mayUseHTTP2)
+  }
+
+  /// Ends a job after a request, continues it with another, or retries it.
+  func settle(_ slot: Int, _ outcome: TransferOutcome, _ requestEnd: RequestEnd = RequestEnd()) {
+    guard let outcome = outcomeAfterSecondRequest(slot, outcome) else { return }
+    switch outcome {
+    case .remoteCache: preconditionFailure("a second request follows an accepted response")
+    case .response(let response):
+      if let method = pending[slot].lesson { refusals.insert(pending[slot].url, method) }
+      end(slot, response)
+    case .redirect(let location, let setsCookie):
+      pending[slot].note(setsCookie: setsCookie)
+      switch redirects.resolve(location, of: pending[slot]) {
+      case .success(let url):
+        pending[slot].follow(to: url)
+        move(slot, to: url)
+        enqueue(slot)
+      case .failure(let failure):
+        let kind = kind(of: pending[slot])
+        guard kind.isTentative else { return settle(slot, .failure(failure), requestEnd) }
+        confirm(slot, Refusal(method: kind.method, failure: failure, isLesson: true), requestEnd)
+      }
+    case .refused(let refusal): confirm(slot, refusal, requestEnd)
+    case .needsMore(let continuation):
+      pending[slot].continueProbe(from: continuation)
+      enqueue(slot)
+    case .startOver:
+      if requestEnd.hasHandedOver { notifyRestarted(slot) }
+      pending[slot].startOver()
+      enqueue(slot)
+    case .failure(let failure): settleFailure(slot, failure, requestEnd)
+    }
+  }
+
+  /// Returns the outcome to settle, or nil if it queued a second request between an accepted response and the end of its job. That
+  /// continues the attempt, so it needs no new slot and isn't retried.
+  private func outcomeAfterSecondRequest(_ slot: Int, _ outcome: TransferOutcome) -> TransferOutcome? {
+    if let accepted = pending[slot].accepted { return .response(accepted.response(after: outcome)) }
+    guard pending[slot].download.options.checksRemoteCache, pending[slot].loader == nil else { return outcome }
+    guard case .response(let response) = outcome else { return outcome }
+    pending[slot].requestAgain(keeping: AcceptedResponse(response))
+    enqueue(slot)
+    return nil
+  }
+
+  /// Continues the attempt of a job whose HEAD or probe failed with a plain GET, which decides; a server that only lacks the method HEAD
+  /// is probed.
+  private func confirm(_ slot: Int, _ refusal: Refusal, _ requestEnd: RequestEnd) {
+    if refusal.method == .head, HTTPStatus.refusesMethod(refusal.failure.status ?? 0) {
+      refusals.insert(pending[slot].url, .head)
+      pending[slot].probeInstead()
+    } else {
+      pending[slot].getInstead(of: refusal)
+      // A pause that the host requests comes before it, as before a retry.
+      if requestEnd.requestedPause != nil { return settleFailure(slot, refusal.failure, requestEnd) }
+      move(slot, to: pending[slot].url)
+    }
+    enqueue(slot)
+  }
+
+  private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ requestEnd: RequestEnd) {
+    let mayRetry = pending[slot].waiters.contains(where: \.mayRetry) && !queue[pending[slot].host].breaker.isDown
+    let step = pending[slot].step(
+      after: failure,
+      asked: requestEnd.requestedPause,
+      jitter: configuration.jitter,
+      now: now
+    )
+    if case .end(let last) = step { return end(slot, last) }
+    guard mayRetry else { return end(slot, failure) }
+    for waiter in pending.leave(slot, where: { !$0.mayRetry }) {
+      forgetWatch(waiter, slot)
+      fail(waiter, failure, pending[slot])
+    }
+    let continuation = requestEnd.continuation
+    if requestEnd.hasHandedOver, continuation == nil { notifyRestarted(slot) }
+    switch step {
+    case .wait(let duration):
+      notifyRetry(slot, after: failure, in: duration)
+      pending[slot].excuse(waiting: duration)
+      // After a redirect from another host the job waits by itself; otherwise with its host, in its position.
+      retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? now.advanced(by: duration) : nil)
+    case .retry(let time):
+      notifyRetry(slot, after: failure, in: time.since(now))
+      retry(slot, from: continuation, notBefore: time)
+    case .end: break
+    }
+  }
+
+  /// Fails a job that neither waits nor runs; if only its second request was left, it ends with its accepted response.
+  func end(_ slot: Int, _ failure: ImageFailure) {
+    if pending[slot].accepted != nil { return settle(slot, .failure(failure)) }
+    let job = finish(slot)
+    job.waiters.forEach { fail($0, failure, job) }
+  }
+
+  private func end(_ slot: Int, _ response: DownloadResponse) {
+    var response = response
+    response.delivery?.certificateEnd = certificateEnds[pending[slot].host]
+    let job = finish(slot)
+    if job.isRedirected { response.finalURL = job.url }
+    job.waiters.forEach { waiter in
+      response.summary = job.summary(for: waiter)
+      if response.isNotModified {
+        waiter.client.end(waiter.id, .notModified(id: waiter.id, response))
+      } else {
+        waiter.client.end(waiter.id, .finished(id: waiter.id, response))
+      }
+    }
+  }
+
+  private func fail(_ waiter: WaitingDownload, _ failure: ImageFailure, _ job: QueuedDownload) {
+    waiter.client.end(waiter.id, .failed(id: waiter.id, failure, job.summary(for: waiter)))
+  }
+
+  private func retry(_ slot: Int, from continuation: BodyContinuation?, notBefore time: MonotonicInstant?) {
+    // Chunks that were handed over stay valid if the body is resumed.
+    if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
+    pending[slot].restart(from: continuation, now: now)
+    if pending[slot].loader == nil { move(slot, to: pending[slot].url) }
+    enqueue(slot, notBefore: time)
+  }
+
+  /// Counts a job for the host of its next request.
+  private func move(_ slot: Int, to url: [UInt8]) {
+    guard let origin = URLOrigin(url) else { preconditionFailure("the URL of a redirect isn't normalised") }
+    let host = hosts.retain(origin.connecting(by: pending[slot].download.options))
+    releaseHost(pending[slot].host)
+    pending[slot].host = host
+  }
+
+  /// Removes a job that neither waits nor runs; its successor may start.
+  func finish(_ slot: Int) -> QueuedDownload {
+    if !watches.isEmpty { watches[slot] = nil }
+    let job = pending.remove(slot)
+    releaseHost(job.host)
+    // If look-ups find another, the job waited for that.
+    if let predecessor = pending.slot(of: job.identity) { pending[predecessor].successor = nil }
+    if let successor = job.successor {
+      pending.open(successor)
+      release(successor)
+      enqueue(successor)
+    }
+    return job
+  }
+
+  func releaseHost(_ host: Int) {
+    guard hosts.release(host) else { return }
+    guard queue.settle(host: host, now: now) else { return forget(host: host) }
+    guard let forgotten = hosts.keep(host) else { return }
+    queue.forget(host: forgotten)
+    forget(host: forgotten)
+  }
+
+  private func forget(host: Int) {
+    hosts.forget(host)
+    pool.forget(host: host)
+    certificateEnds[host] = nil
+  }
+}

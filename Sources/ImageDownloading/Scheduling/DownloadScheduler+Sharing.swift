@@ -1,0 +1,165 @@
+import Base
+
+/// Joining and leaving transfers.
+extension DownloadScheduler {
+  func submit(_ download: Download, of client: ClientState) {
+    var download = download
+    if let order = configuration.order {
+      arrivals += 1
+      download.sequence = order.sequence(ofArrival: arrivals)
+    }
+    let identity = DownloadIdentity(download)
+    if let slot = pending.slot(of: identity) { return join(slot, download, of: client) }
+    let loader = loader(of: download)
+    guard let origin = URLOrigin(download.requestURL) ?? loader.map({ _ in URLOrigin(schemeOf: download.requestURL) }) else {
+      let failure = ImageFailure(.invalidURL, message: "the URL isn't a normalised http or https URL")
+      return client.notify(.failed(id: download.id, failure, TransferSummary()))
+    }
+    let host = hosts.retain(origin.connecting(by: download.options))
+    let job = QueuedDownload(download, identity: identity, client: client, host: host, loader: loader)
+    enqueue(insert(job))
+  }
+
+  private func insert(_ job: QueuedDownload, isJoinable: Bool = true) -> Int {
+    let slot = pending.insert(job, isJoinable: isJoinable)
+    job.waiters.forEach {
+      $0.client.add($0.id, slot: slot)
+      watch(job.download, of: $0.client, slot: slot)
+    }
+    return slot
+  }
+
+  /// Adds a download to a job of its identity, or to the job's successor if the download has missed chunks.
+  private func join(_ slot: Int, _ download: Download, of client: ClientState) {
+    if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
+    guard pending[slot].hasHandedOver else { return add(download, of: client, to: slot) }
+    guard let origin = URLOrigin(download.requestURL) else { preconditionFailure("only http and https bodies come in chunks") }
+    let host = hosts.retain(origin.connecting(by: download.options))
+    let job = QueuedDownload(download, identity: pending[slot].identity, client: client, host: host, loader: nil)
+    let successor = insert(job, isJoinable: false)
+    pending[slot].successor = successor
+    hold(successor)
+  }
+
+  private func add(_ download: Download, of client: ClientState, to slot: Int) {
+    var waiter = WaitingDownload(download, client: client)
+    waiter.hasJoined = true
+    client.add(download.id, slot: slot)
+    pending[slot].waiters.append(waiter)
+    if pending[slot].isWaiting { client.waiting += 1 }
+    watch(download, of: client, slot: slot)
+    updatePosition(slot)
+  }
+
+  /// Makes the waiters of the successor share `slot` after all, since the chunks that they missed are void.
+  func absorbSuccessor(of slot: Int) {
+    guard let successor = pending[slot].successor else { return }
+    pending[slot].successor = nil
+    release(successor)
+    let held = pending.remove(successor)
+    releaseHost(held.host)
+    held.waiters.forEach { waiter in
+      var waiter = waiter
+      waiter.hasJoined = true
+      waiter.client.move(waiter.id, to: slot)
+      pending[slot].waiters.append(waiter)
+    }
+    if let moved = watches.removeValue(forKey: successor) { watches[slot, default: []] += moved }
+  }
+
+  // MARK: Leaving
+
+  func cancel(_ id: UInt64, of client: ClientState, includingRunning: Bool) {
+    guard let slot = client.slots[id] else { return }
+    guard includingRunning || pending[slot].isWaiting else {
+      // A running transfer may finish, without a retry.
+      return pending[slot].waiters.update(id, of: client) { $0.mayRetry = false }
+    }
+    if pending[slot].waiters.count == 1 {
+      stop(slot)
+      let job = finish(slot)
+      job.waiters.forEach { $0.client.end(id, .cancelled(id: id, job.summary(for: $0))) }
+    } else if let waiter = pending.leave(slot, where: { $0.is(id, of: client) }).first {
+      if pending[slot].isWaiting { client.waiting -= 1 }
+      forgetWatch(waiter, slot)
+      client.end(id, .cancelled(id: id, pending[slot].summary(for: waiter)))
+      updatePosition(slot)
+    }
+  }
+
+  func cancelAll(of client: ClientState, includingRunning: Bool) {
+    // In the order of their numbers, so that events don't depend on the order of a table.
+    for id in client.slots.keys.sorted() { cancel(id, of: client, includingRunning: includingRunning) }
+  }
+
+  func close(_ number: Int) {
+    guard let client = clients[number] else { return }
+    cancelAll(of: client, includingRunning: true)
+    client.deliver()
+    clients[number] = nil
+  }
+
+  /// Stops a job, whether it waits or runs.
+  private func stop(_ slot: Int) {
+    switch pending[slot].activity {
+    case .none: break
+    case .queued:
+      queue.remove(slot: slot, host: pending[slot].host)
+      pending[slot].change(to: .none)
+    case .held: release(slot)
+    case .awaitingRobots: leaveRobots(slot)
+    case .transferring(let index):
+      pool.stop(pool[index])
+      release(pool[index], of: slot)
+    case .loading(let number): endLoad(number, of: slot)
+    }
+  }
+
+  // MARK: Positions
+
+  func setPriority(_ priority: LoadPriority, of id: UInt64, of client: ClientState) {
+    guard let slot = client.slots[id] else { return }
+    pending[slot].waiters.update(id, of: client) { $0.priority = priority }
+    updatePosition(slot)
+  }
+
+  /// Moves a waiting job to the best position of its waiters.
+  private func updatePosition(_ slot: Int) {
+    guard case .queued(let time) = pending[slot].activity, pending[slot].position != pending[slot].waiters.best else { return }
+    queue.remove(slot: slot, host: pending[slot].host)
+    addToQueue(slot, notBefore: time)
+  }
+
+  /// Queues a job for its start, or fails it if its host is down or paused for too long, or makes it wait for the host's `robots.txt`.
+  func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
+    if let failure = refusal(of: slot) { return end(slot, failure) }
+    if pending[slot].download.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
+    addToQueue(slot, notBefore: time)
+  }
+
+  private func addToQueue(_ slot: Int, notBefore time: MonotonicInstant?) {
+    pending[slot].change(to: .queued(notBefore: time))
+    let position = pending[slot].waiters.best
+    pending[slot].position = position
+    queue.insert(
+      slot: slot,
+      host: pending[slot].host,
+      priority: position.priority,
+      sequence: position.sequence,
+      notBefore: time,
+      continues: pending[slot].continues,
+      patience: pending[slot].download.options.retryAfterMaximum
+    )
+  }
+
+  /// Makes a job wait for its predecessor.
+  private func hold(_ slot: Int) {
+    pending[slot].change(to: .held)
+    heldJobs += 1
+  }
+
+  func release(_ heldSlot: Int) {
+    pending[heldSlot].change(to: .none)
+    heldJobs -= 1
+  }
+}

@@ -1,0 +1,200 @@
+import Platform
+import Base
+
+/// The transfer thread: it owns all downloads and their order, and runs the first loop.
+///
+/// An iteration: sleep until an event; run libcurl; take messages; conclude ended transfers; start waiting ones; deliver events. It sleeps
+/// indefinitely if no socket, timer or message wakes it. Separate files have its parts: sharing, requests, hosts, `robots.txt`,
+/// loaders, progress.
+final class DownloadScheduler: @unchecked Sendable {
+  // Sendable because it is created on one thread and then used by the transfer thread only.
+
+  let configuration: ImageDownloader.Configuration
+  let inbox: Inbox
+  let monitor: Monitor
+  let pool: TransferPool
+  let redirects = RedirectResolver()
+  let keptBytes = KeptBytes()
+
+  var clients: [Int: ClientState] = [:]
+  var queue: DownloadQueue
+  var pending = SingleFlight<QueuedDownload>()
+  var hosts = HostTable()
+  /// When the certificates of hosts expire, as far as responses were to be described.
+  var certificateEnds: [Int: Timestamp] = [:]
+  var loads = Loads()
+  /// By slot: reports of progress.
+  var watches: [Int: [ProgressWatch]] = [:]
+  var arrivals: Int64 = 0
+  /// Jobs that wait for another of their identity, or for a `robots.txt`.
+  var heldJobs = 0
+  var isSuspended = false
+  /// Whether the next iteration must not sleep.
+  var hasMore = false
+  /// The rules of `robots.txt`, if they are respected.
+  var robots = RobotsRegistry()
+  let robotsReceiver = RobotsReceiver()
+  /// The origins without HEAD or ranges.
+  var refusals = MethodRefusals()
+  private var limits: DownloadLimits
+  private var messages: [Inbox.Message] = []
+  /// Its storage is reused.
+  var report = CurlReport(0)
+  private var isEnding = false
+
+  init(_ configuration: ImageDownloader.Configuration, inbox: Inbox, monitor: Monitor) throws(DownloaderError) {
+    self.configuration = configuration
+    self.inbox = inbox
+    self.monitor = monitor
+    limits = DownloadLimits(concurrency: configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
+    // Until limits are set as a whole.
+    limits.threads = 1
+    pool = try TransferPool(wakeDescriptor: inbox.descriptor, time: configuration.time)
+    queue = DownloadQueue(concurrency: limits.concurrency, perHost: limits.perHost, breaker: configuration.circuitBreaker)
+    pool.limitConnections(concurrency: limits.concurrency)
+    clients[Self.robotsClient] = ClientState(robotsReceiver)
+  }
+
+  /// Runs until it is shut down.
+  func run() {
+    while !isEnding { iterate() }
+    pool.end()
+    clients.removeAll()
+    inbox.ended.set(())
+  }
+
+  private func iterate() {
+    let isWoken = pool.loop.poll(milliseconds: sleepMilliseconds) { monitor.pipeline.loopWoke(0, at: $0) }
+    if isWoken { takeMessages() }
+    takeReport()
+    pool.boundCookies()
+    checkLoadLimits()
+    let limit = startWaiting()
+    pool.flush()
+    for client in clients.values { client.deliver() }
+    if takeRobots() { hasMore = true }
+    monitor.update(
+      limit: limit,
+      running: queue.running,
+      loopRunning: pool.loop.running,
+      waiting: queue.waiting + heldJobs,
+      openedConnections: pool.openedConnectionCount
+    )
+  }
+
+  private var sleepMilliseconds: Int32 {
+    if hasMore { return 0 }
+    return pool.loop.sleepMilliseconds(until: min(queue.nextStart ?? loads.nextLimit, loads.nextLimit))
+  }
+
+  /// The time of this iteration, read once after the sleep.
+  var now: MonotonicInstant { pool.loop.record.now }
+
+  private func takeMessages() {
+    var closed: [WaitableState<Bool>] = []
+    inbox.takeAll(into: &messages)
+    for message in messages {
+      switch message {
+      case .open(let client, let receiver): clients[client] = ClientState(receiver)
+      case .close(let client, let isClosed):
+        close(client)
+        if let isClosed { closed.append(isClosed) }
+      case .submit(let client, let downloads):
+        if let client = clients[client] { for download in downloads { submit(download, of: client) } }
+      case .cancel(let client, let ids, let includingRunning):
+        if let client = clients[client] { for id in ids { cancel(id, of: client, includingRunning: includingRunning) } }
+      case .cancelAll(let client, let includingRunning):
+        for (number, state) in clients where client == nil || client == number {
+          cancelAll(of: state, includingRunning: includingRunning)
+        }
+      case .setPriority(let client, let id, let priority):
+        if let client = clients[client] { setPriority(priority, of: id, of: client) }
+      case .setConcurrency(let concurrency, let perHost):
+        (limits.concurrency, limits.perHost) = (concurrency, perHost)
+        limitsChanged()
+      case .setLimits(let limits):
+        self.limits = limits
+        limitsChanged()
+      case .setSuspended(let isSuspended): self.isSuspended = isSuspended
+      case .capacityChanged: break  // Waking up suffices.
+      case .loaded(let number, let result): concludeLoad(number, result)
+      case .report(let report): take(report)
+      case .clearCookies: pool.clearCookies()
+      case .forgetFailures:
+        queue.forgetFailures()
+        monitor.forgetFailures()
+      case .shutDown:
+        for client in clients.values { cancelAll(of: client, includingRunning: true) }
+        isEnding = true
+      }
+    }
+    messages.removeAll(keepingCapacity: true)
+    // After the messages are removed, since one may have retained the receiver.
+    for isClosed in closed { isClosed.withLock(waking: .all) { $0 = true } }
+  }
+
+  private func limitsChanged() {
+    queue.setLimits(limits, now: configuration.time.monotonic())
+    pool.setThreads(limits.threads(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) { number throws(DownloaderError) in
+      try CurlThread(number: number, inbox: inbox, meter: monitor.pipeline, time: configuration.time)
+    }
+    pool.limitConnections(concurrency: limits.concurrency)
+    monitor.forgetPeak()
+  }
+}
+
+/// Taking what loops have recorded.
+extension DownloadScheduler {
+  /// Takes the report of this thread's loop. Returns whether it may let others start.
+  @discardableResult
+  func takeReport() -> Bool {
+    pool.loop.takeReport(&report)
+    let isNews = !report.advanced.isEmpty || !report.ended.isEmpty
+    take(report)
+    // Now, since bodies are large.
+    report.removeAll()
+    return isNews
+  }
+
+  /// Takes the report of a loop, and concludes the transfers that have ended there.
+  func take(_ report: CurlReport) {
+    pool.count(report)
+    for (id, phase) in report.advanced { note(id, phase) }
+    for streamed in report.streamed { notify(streamed) }
+    for progress in report.progress { notify(progress) }
+    for (id, outcome) in report.ended { if let transfer = pool[id] { conclude(transfer, outcome) } }
+  }
+
+  /// Makes a host's other transfers start after its first has resolved or connected.
+  private func note(_ id: CurlReport.ID, _ phase: Transfer.Phase) {
+    guard let transfer = pool[id], let slot = transfer.job else { return }
+    if transfer.request.isCountedAsResolving, phase != .resolving { countAsResolved(transfer) }
+    if phase == .connected { queue.connected(host: pending[slot].host) }
+  }
+
+  private func notify(_ streamed: CurlReport.Streamed) {
+    switch streamed {
+    case .chunk(let id, let attempt, let bytes):
+      guard let slot = pool[id]?.job else { return }
+      pending[slot].hasHandedOver = true
+      pending[slot].waiters.forEach { $0.client.notify(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
+    case .restart(let id):
+      if let slot = pool[id]?.job { notifyRestarted(slot) }
+    }
+  }
+
+  /// Notifies all waiters that the chunks so far are void.
+  func notifyRestarted(_ slot: Int) {
+    pending[slot].hasHandedOver = false
+    pending[slot].waiters.forEach { $0.client.notify(.restarted(id: $0.id)) }
+  }
+
+  private func notify(_ progress: CurlReport.Progress) {
+    guard let slot = pool[progress.id]?.job else { return }
+    update(slot) { watch in
+      // A watch that was added since then gets the head with the next progress.
+      guard watch.hasNotifiedHead || progress.head != nil else { return }
+      watch.advance(to: progress.receivedBytes, of: progress.expectedBytes, now: now, head: progress.head)
+    }
+  }
+}

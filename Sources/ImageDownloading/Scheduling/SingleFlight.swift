@@ -1,0 +1,115 @@
+/// Work that is shared by all who wait for it.
+package protocol SharedWork {
+  associatedtype Identity: Hashable
+  associatedtype Waiter
+
+  /// Equal for work with the same result.
+  var identity: Identity { get }
+  var waiters: Waiters<Waiter> { get set }
+}
+
+/// The work that is underway, at most one of an identity that others join: whoever asks for it meanwhile waits for its result.
+///
+/// To cancel is to leave: the others keep waiting, and work that its last waiter leaves is to be stopped. Who asks later begins anew,
+/// instead of getting a cancellation.
+package struct SingleFlight<Work: SharedWork> {
+  @usableFromInline var slots: [Work?] = []
+  @usableFromInline var free: [Int] = []
+  /// The work that can be joined.
+  @usableFromInline var joinable: [Work.Identity: Int] = [:]
+
+  @inlinable package init() {}
+
+  @inlinable package var count: Int { slots.count - free.count }
+
+  /// The slot of the work that is added next.
+  @inlinable package var nextSlot: Int { free.last ?? slots.count }
+
+  /// The slots of all work, in no order.
+  @inlinable package var all: some Sequence<Int> { slots.indices.lazy.filter { slots[$0] != nil } }
+
+  /// Whether no work can be joined.
+  @inlinable package var isClosed: Bool { joinable.isEmpty }
+
+  /// The slot of the work of that identity that can be joined; nil if there is none.
+  @inlinable package func slot(of identity: Work.Identity) -> Int? { joinable[identity] }
+
+  /// Adds work, of which look-ups find only one of an identity. Returns its slot.
+  @inlinable package mutating func insert(_ work: Work, isJoinable: Bool = true) -> Int {
+    let slot = nextSlot
+    if free.popLast() == nil { slots.append(work) } else { slots[slot] = work }
+    if isJoinable { joinable[work.identity] = slot }
+    return slot
+  }
+
+  /// Lets others join the work in `slot` from now on.
+  @inlinable package mutating func open(_ slot: Int) { joinable[self[slot].identity] = slot }
+
+  /// Lets nobody join the work in `slot` any more.
+  @inlinable package mutating func close(_ slot: Int) {
+    guard let index = joinable.index(forKey: self[slot].identity), joinable.values[index] == slot else { return }
+    joinable.remove(at: index)
+  }
+
+  /// Lets nobody join any of the current work.
+  @inlinable package mutating func closeAll() { joinable.removeAll(keepingCapacity: true) }
+
+  /// Removes the waiters that `isLeaving` selects. If the last one has left, nobody joins the work any more.
+  @inlinable package mutating func leave(_ slot: Int, where isLeaving: (Work.Waiter) -> Bool) -> [Work.Waiter] {
+    let left = self[slot].waiters.removeAll(where: isLeaving)
+    if self[slot].waiters.isEmpty { close(slot) }
+    return left
+  }
+
+  /// Removes work that has ended; its slot may be reused at once.
+  @inlinable package mutating func remove(_ slot: Int) -> Work {
+    close(slot)
+    defer {
+      slots[slot] = nil
+      free.append(slot)
+    }
+    return self[slot]
+  }
+
+  /// Whether there is work in `slot`.
+  @inlinable package func contains(_ slot: Int) -> Bool { slot < slots.count && slots[slot] != nil }
+
+  @inlinable package subscript(slot: Int) -> Work {
+    _read { yield slots[slot]! }
+    _modify { yield &slots[slot]! }
+  }
+}
+
+/// Those who wait for one piece of work, in the order of their arrival; a single one costs no allocation.
+package struct Waiters<Element> {
+  @usableFromInline var first: Element?
+  @usableFromInline var others: [Element] = []
+
+  @inlinable package init(_ first: Element) { self.first = first }
+
+  @inlinable package mutating func append(_ waiter: Element) {
+    if first == nil { first = waiter } else { others.append(waiter) }
+  }
+
+  /// Removes and returns those that `isRemoved` selects.
+  @inlinable package mutating func removeAll(where isRemoved: (Element) -> Bool) -> [Element] {
+    let removed = filter(isRemoved)
+    guard !removed.isEmpty else { return [] }
+    others.removeAll(where: isRemoved)
+    if let last = first, isRemoved(last) { first = others.isEmpty ? nil : others.removeFirst() }
+    return removed
+  }
+}
+
+extension Waiters: RandomAccessCollection, MutableCollection {
+  @inlinable package var startIndex: Int { 0 }
+  @inlinable package var endIndex: Int { first == nil ? 0 : 1 + others.count }
+
+  @inlinable package subscript(index: Int) -> Element {
+    get { index == 0 ? first! : others[index - 1] }
+    set { if index == 0 { first = newValue } else { others[index - 1] = newValue } }
+  }
+}
+
+extension Waiters: Sendable where Element: Sendable {}
+extension SingleFlight: Sendable where Work: Sendable, Work.Identity: Sendable {}

@@ -1,0 +1,196 @@
+import Base
+import Synchronization
+
+/// The received part of a body that a further request continues: of a probe whose judge needs more, or of a response that broke off
+/// (RFC 9110, section 14.2).
+///
+/// A class, so that jobs stay small: few have one.
+final class BodyContinuation {
+  /// How many received bytes are requested again, to detect a part of another version by its bytes.
+  static let seamBytes = 4096
+
+  /// The bytes from the start or since the last chunk; empty once they have been taken.
+  private(set) var prefix: [UInt8]
+  /// The parts of a probed body after the prefix.
+  private(set) var pieces: [SparseFile.Piece] = []
+  /// The number of received bytes, including those delivered in chunks: the offset where the body continues. A probe
+  /// may omit some before it.
+  let start: Int
+  /// The last of these bytes, which the request repeats; empty for a probe.
+  private(set) var seam: [UInt8] = []
+  /// Whether the part doesn't follow the prefix.
+  private(set) var leavesGap = false
+  /// How many bytes from the start a probe wants; nil: all.
+  private(set) var wantedBytes: Int?
+  /// How many requests a probe's attempt has made for them.
+  private(set) var requests = 0
+  /// Whether chunks were delivered.
+  private(set) var hasHandedOver = false
+  /// The status of the response that began the body.
+  let status: Int
+  let fields: ResponseFields
+  let totalBytes: Int?
+  private let condition: String?
+  private var kept: KeptBytes?
+
+  private init(_ prefix: [UInt8], start: Int, totalBytes: Int?, status: Int, _ fields: ResponseFields) {
+    self.prefix = prefix
+    self.start = start
+    self.totalBytes = totalBytes
+    self.status = status
+    self.fields = fields
+    condition = fields.rangeCondition
+  }
+
+  /// Creates the continuation of a probe that has received `file` after a response with those headers.
+  convenience init(
+    _ file: SparseFile,
+    wanting range: Range<Int>,
+    after requests: Int,
+    totalBytes: Int?,
+    status: Int,
+    _ fields: ResponseFields
+  ) {
+    self.init(file.prefix, start: range.lowerBound, totalBytes: totalBytes, status: status, fields)
+    pieces = file.pieces
+    leavesGap = range.lowerBound != file.prefix.count
+    wantedBytes = range.upperBound
+    self.requests = requests
+  }
+
+  /// Creates the continuation of a body that broke off after `start` bytes, the last of which are `prefix` and `seam`. Nil if the server
+  /// can't detect another version, if too few bytes were received, or if bytes of other continuations use the memory limit.
+  convenience init?(
+    _ prefix: [UInt8],
+    endingAt start: Int,
+    seam: [UInt8],
+    hasHandedOver: Bool,
+    totalBytes: Int?,
+    status: Int,
+    _ fields: ResponseFields,
+    counting kept: KeptBytes
+  ) {
+    self.init(prefix, start: start, totalBytes: totalBytes, status: status, fields)
+    guard condition != nil, start > Self.seamBytes, seam.count == Self.seamBytes, kept.add(prefix.count) else { return nil }
+    self.kept = kept
+    self.seam = seam
+    self.hasHandedOver = hasHandedOver
+  }
+
+  deinit { kept?.remove(prefix.count) }
+
+  /// The offset where the requested part begins.
+  var partStart: Int { start - seam.count }
+
+  var request: RangeRequest { RangeRequest(from: partStart, to: wantedBytes, condition: condition) }
+
+  /// Releases its bytes, which were copied.
+  func releasePrefix() {
+    kept?.remove(prefix.count)
+    prefix = []
+  }
+
+  /// Whether a part can be appended to a body that is requested whole.
+  func canTake(_ bytes: Range<Int>, total: Int?, _ fields: ResponseFields) -> Bool {
+    guard let whole = total ?? totalBytes, bytes.upperBound > start, bytes.upperBound <= whole else { return false }
+    return isShownSame(byTotal: total, fields)
+  }
+
+  /// Whether a validator or the total length shows that a part is of the prefix's version, provided that its first bytes equal the seam.
+  func isShownSame(byTotal total: Int?, _ other: ResponseFields) -> Bool {
+    let agree = { (name: ResponseFields.Name) in
+      guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
+      return own == other
+    }
+    if let total, total == totalBytes { return true }
+    return fields.has(.etag) ? agree(.etag) : agree(.lastModified)
+  }
+
+  /// Whether a part with that total and those headers is of another version than the prefix.
+  func isContradicted(byTotal total: Int?, _ other: ResponseFields) -> Bool {
+    let differ = { (name: ResponseFields.Name) in
+      guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
+      return own != other
+    }
+    return differ(.etag) || differ(.lastModified) || totalBytes != nil && total != nil && totalBytes != total
+  }
+}
+
+/// The number of bytes in memory that wait for requests to continue them.
+///
+/// The scheduler adds; the thread that drops a continuation removes.
+final class KeptBytes: Sendable {
+  /// Bytes beyond this are fetched again instead.
+  private static let limit = 64 << 20
+
+  private let count = Atomic(0)
+
+  /// Returns false if the limit would be exceeded.
+  func add(_ bytes: Int) -> Bool {
+    guard bytes <= Self.limit - count.load(ordering: .relaxed) else { return false }
+    count.add(bytes, ordering: .relaxed)
+    return true
+  }
+
+  func remove(_ bytes: Int) { count.subtract(bytes, ordering: .relaxed) }
+}
+
+extension ResponseFields {
+  /// The `If-Range` condition for a later range request (RFC 9110, section 13.1.5): a strong entity tag or, if there is no tag at all, a
+  /// date at least a second before the response's own.
+  var rangeCondition: String? {
+    let value: String?
+    if let etag = last(.etag) {
+      value = etag.hasPrefix("\"") ? etag : nil
+    } else if let changed = bytes(.lastModified).flatMap(HTTPDate.time), let sent = bytes(.date).flatMap(HTTPDate.time),
+      changed.advanced(by: .seconds(1)) <= sent
+    {
+      value = last(.lastModified)
+    } else {
+      value = nil
+    }
+    return value.flatMap { DownloadOptions.isValidHeader(name: "If-Range", value: $0) ? $0 : nil }
+  }
+}
+
+/// When the beginning of a body is judged: a state machine over lengths only.
+struct PrefixPlan {
+  /// The maximum size of a judged prefix of a body that is requested whole. From there on, the steps of a probe grow.
+  static let maximumBytes = 1 << 20
+  /// The maximum number of requests of a probe, besides one for all that is missing.
+  static let maximumRequests = maximumBytes / DownloadOptions.probeBytes
+  /// The size of the first judged prefix of a body that is requested whole, and the minimum growth between judgements.
+  private static let stepBytes = 512
+
+  /// The number of bytes at the next judgement, which also limits a probe until then; nil if there are no more judgements.
+  private(set) var next: Int?
+  private let isProbe: Bool
+
+  /// Creates the plan for a body that is requested whole.
+  init(isJudged: Bool) {
+    next = isJudged ? Self.stepBytes : nil
+    isProbe = false
+  }
+
+  /// Creates the plan for a probe.
+  init(probing continuation: BodyContinuation?) {
+    next = continuation?.wantedBytes ?? DownloadOptions.probeBytes
+    isProbe = true
+  }
+
+  mutating func settle() { next = nil }
+
+  /// Plans the next judgement at `minimum` bytes, with `count` received; a probe grows in steps of its first size. For a body that is
+  /// requested whole, ends the judgements if that is too much.
+  mutating func extend(to minimum: Int, having count: Int) {
+    if isProbe {
+      let step = DownloadOptions.probeBytes
+      // Larger steps limit the cost of judging long headers again and again.
+      let least = count < Self.maximumBytes ? count + 1 : count + count / 2
+      next = (min(max(minimum, least), .max - step) + step - 1) / step * step
+    } else {
+      guard minimum <= Self.maximumBytes, count <= Self.maximumBytes - Self.stepBytes else { return settle() }
+      next = max(minimum, count + Self.stepBytes)
+    }
+  }
+}

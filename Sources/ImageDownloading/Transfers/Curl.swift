@@ -1,0 +1,156 @@
+import CCurl
+import Platform
+
+/// The global state of libcurl.
+enum Curl {
+  /// 7.87.0 introduced `CURLOPT_QUICK_EXIT`: without it a slow resolver blocks the scheduler for seconds.
+  private static let minimumVersion: UInt32 = 0x075700
+
+  private static let initialised = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+  /// Initialises libcurl once; throws if it lacks required features.
+  static func requireFeatures() throws(DownloaderError) {
+    guard initialised == CURLE_OK else {
+      throw DownloaderError(message: "cannot initialise libcurl: \(Curl.describe(initialised))")
+    }
+    guard let version = curl_version_info(CURLVERSION_FIRST)?.pointee else {
+      throw DownloaderError(message: "libcurl doesn't report its version; install libcurl4")
+    }
+    guard version.version_num >= minimumVersion else {
+      throw DownloaderError(message: "libcurl \(String(cString: version.version)) is too old; install 7.87 or later")
+    }
+    for (bit, name) in [(CURL_VERSION_ASYNCHDNS, "asynchronous name resolution"), (CURL_VERSION_SSL, "TLS")]
+    where version.features & bit == 0 {
+      throw DownloaderError(message: "libcurl was built without \(name); install Debian's libcurl4")
+    }
+  }
+
+  /// libcurl's description of a code.
+  static func describe(_ code: CURLcode) -> String { String(cString: curl_easy_strerror(code)) }
+}
+
+/// A list of strings for libcurl, which must outlive the handles that use it.
+final class CurlList {
+  private(set) var first: UnsafeMutablePointer<curl_slist>?
+
+  init(_ lines: some Sequence<String>) {
+    for line in lines { append(line) }
+  }
+
+  /// Creates a list of headers; those in `removed` are suppressed if libcurl would add them.
+  init(headers fields: [HeaderField], removing removed: [String]) {
+    // libcurl drops a header with an empty value unless a semicolon replaces the colon; an empty value with a colon suppresses
+    // its own header.
+    for field in fields { append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") }
+    for name in removed where !fields.contains(where: { $0.name.equalsIgnoringCase(name) }) { append("\(name):") }
+  }
+
+  deinit { curl_slist_free_all(first) }
+
+  private func append(_ line: String) {
+    guard let list = curl_slist_append(first, line) else { fatalError("libcurl: out of memory") }
+    first = list
+  }
+}
+
+/// State that the transfers of all threads share: TLS sessions, resolved names, and a cookie jar for those that want one.
+///
+/// A handle uses everything in its share, so there are two: only one has cookies. Each has its own sessions and names.
+final class CurlShares {
+  /// RFC 6265, section 6.1, requires at least 3000, and 50 per domain; browsers keep 180 (Chrome, Firefox).
+  private static let maximumCookies = 3000
+  private static let maximumDomainCookies = 180
+  /// The jar is checked after this many `Set-Cookie` headers.
+  static let checkedCookies = 256
+
+  private let plain: UnsafeMutableRawPointer
+  private let withCookies: UnsafeMutableRawPointer
+  private let locks = ShareLocks()
+
+  init() throws(DownloaderError) {
+    guard let plain = curl_share_init(), let withCookies = curl_share_init() else {
+      throw DownloaderError(message: "cannot initialise libcurl: out of memory")
+    }
+    self.plain = plain
+    self.withCookies = withCookies
+    for share in [plain, withCookies] { curl_share_set_data(share, CURL_LOCK_DATA_SSL_SESSION) }
+    curl_share_set_data(withCookies, CURL_LOCK_DATA_COOKIE)
+    for share in [plain, withCookies] {
+      curl_share_set_data(share, CURL_LOCK_DATA_DNS)
+      curl_share_set_locks(
+        share,
+        { _, data, _, context in ShareLocks.of(context).lock(data) },
+        { _, data, context in ShareLocks.of(context).unlock(data) },
+        Unmanaged.passUnretained(locks).toOpaque()
+      )
+    }
+  }
+
+  /// No handle uses them any more, since each retains this.
+  deinit {
+    curl_share_cleanup(plain)
+    curl_share_cleanup(withCookies)
+  }
+
+  /// Makes `easy` use one of them.
+  func attach(_ easy: UnsafeMutableRawPointer, cookies: Bool) {
+    curl_set_pointer(easy, CURLOPT_SHARE, cookies ? withCookies : plain)
+  }
+
+  func clearCookies() {
+    withJar { curl_set_text($0, CURLOPT_COOKIELIST, "ALL") }
+  }
+
+  /// Removes the cookies of each domain that has more than a browser would keep, and all if there are still too many.
+  func boundCookies() {
+    withJar { easy in
+      var list: UnsafeMutablePointer<curl_slist>?
+      curl_get_list(easy, CURLINFO_COOKIELIST, &list)
+      defer { curl_slist_free_all(list) }
+      let cookies = sequence(first: list, next: { $0?.pointee.next }).compactMap { $0?.pointee.data }
+      var counts: [String: Int] = [:]
+      for cookie in cookies { counts[Self.domain(of: cookie), default: 0] += 1 }
+      guard cookies.count > Self.maximumCookies || counts.values.contains(where: { $0 > Self.maximumDomainCookies }) else {
+        return
+      }
+      let kept = cookies.filter { counts[Self.domain(of: $0), default: 0] <= Self.maximumDomainCookies }
+      curl_set_text(easy, CURLOPT_COOKIELIST, "ALL")
+      if kept.count <= Self.maximumCookies { for cookie in kept { curl_set_text(easy, CURLOPT_COOKIELIST, cookie) } }
+    }
+  }
+
+  /// The domain is the first field of Netscape's cookie file format.
+  private static func domain(of cookie: UnsafePointer<CChar>) -> String {
+    String(decoding: UnsafeRawBufferPointer(start: cookie, count: strcspn(cookie, "\t")), as: UTF8.self)
+  }
+
+  private func withJar(_ body: (UnsafeMutableRawPointer) -> Void) {
+    guard let easy = curl_easy_init() else { fatalError("libcurl cannot create a handle: out of memory") }
+    attach(easy, cookies: true)
+    body(easy)
+    curl_easy_cleanup(easy)
+  }
+}
+
+/// The locks of shared data, one for each kind.
+///
+/// `@unchecked Sendable`: the mutexes stay at their addresses until deinitialisation.
+private final class ShareLocks: @unchecked Sendable {
+  private static let count = Int(CURL_LOCK_DATA_LAST.rawValue)
+  private let mutexes = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: count)
+
+  init() { for index in 0..<Self.count { pthread_mutex_init(mutexes + index, nil) } }
+
+  deinit {
+    for index in 0..<Self.count { pthread_mutex_destroy(mutexes + index) }
+    mutexes.deallocate()
+  }
+
+  static func of(_ context: UnsafeMutableRawPointer?) -> ShareLocks {
+    Unmanaged<ShareLocks>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  func lock(_ data: curl_lock_data) { pthread_mutex_lock(mutexes + Int(data.rawValue)) }
+
+  func unlock(_ data: curl_lock_data) { pthread_mutex_unlock(mutexes + Int(data.rawValue)) }
+}
