@@ -72,7 +72,7 @@ let package = Package(
     // Headers of libavif, libtiff, libheif and libjxl (Debian: libavif-dev, libtiff-dev, libheif-dev, libjxl-dev); the libraries
     // are loaded at run time, not linked.
     .target(name: "CLoading"),
-    .target(name: "CCodings", dependencies: ["CLoading"]),
+    .target(name: "CCodings", dependencies: ["CLoading"], linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CAVIF", dependencies: ["CLoading"]),
     .target(name: "CTIFF", dependencies: ["CLoading"]),
     .target(name: "CHEIF", dependencies: ["CLoading"]),
@@ -96,7 +96,7 @@ let package = Package(
       ]
     ),
     library("ImageCaching", ["Platform", "Base", "CLMDB", "CXXHash", "CCrypto"]),
-    library("ImageDownloading", ["Platform", "Base", "CCurl", "CZlib", "CCodings", heap]),
+    library("ImageDownloading", ["Platform", "Base", "CCurl", "CCodings", heap]),
     library(
       "ImageManaging",
       ["Platform", "Base", "ImageCoding", "ImageCaching", "ImageDownloading"]

@@ -1,7 +1,8 @@
 #ifndef CCODINGS_H
 #define CCODINGS_H
 
-// Decoders of brotli (RFC 7932) and Zstandard (RFC 8878), loaded with the first body that needs them.
+// Decoders of content codings: zlib's of gzip and deflate (RFC 1952, RFC 1950), and those of brotli (RFC 7932) and Zstandard (RFC 8878),
+// which are loaded with the first body that needs them.
 //
 // Debian's libcurl4 depends on both libraries, so they are usually installed. Their headers aren't needed: the few functions below have
 // kept their binary interface since version 1.0.
@@ -12,7 +13,7 @@
 
 typedef struct CCodingsDecoder CCodingsDecoder;
 
-typedef enum { CCODINGS_BROTLI, CCODINGS_ZSTD } CCodingsKind;
+typedef enum { CCODINGS_GZIP, CCODINGS_DEFLATE, CCODINGS_BROTLI, CCODINGS_ZSTD } CCodingsKind;
 
 // The results of a step.
 typedef enum { CCODINGS_MORE, CCODINGS_END, CCODINGS_INVALID } CCodingsStatus;
