@@ -11,6 +11,40 @@ struct FailureTests {
     return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
   }
 
+  private static let cut = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
+  private static let brief = DownloadOptions.forTests(timeout: .milliseconds(200), maxBytes: 1000)
+
+  @Test(
+    arguments: [
+      (.stall, .forTests(stallTimeout: .milliseconds(100)), .stalled), (.stall(afterBytes: 100, declared: 999), brief, .timeout),
+      (.reset, brief, .reset), (.close, brief, .reset), (.reset(afterBytes: 10, declared: 100), brief, .reset),
+      (.raw("SSH-2.0-OpenSSH_9.2\r\n"), brief, .reset), (.cut(afterBytes: 60, declared: 100), brief, .truncated),
+      (.raw(cut), brief, .truncated),
+      // Before the body is read.
+      (.stall(afterBytes: 1, declared: 1001), brief, .tooLarge),
+      // A coded body counts by its decoded size.
+      (
+        .body((try? gzip([UInt8](repeating: 0, count: 1 << 20))) ?? [], headers: ["Content-Encoding": "gzip"]),
+        .forTests(maxBytes: 64 << 10), .tooLarge
+      ),
+      (.body(pattern(999), headers: ["Content-Encoding": "gzip"]), brief, .contentType),
+      (.body(pattern(999), headers: ["Content-Encoding": "br"]), brief, .contentType),
+      (.body(pattern(999), headers: ["Content-Encoding": "zstd"]), brief, .contentType),
+      // A rejected status stays, however its body ends.
+      (.raw("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1000\r\n\r\nhalf"), brief, .httpStatus),
+      (.status(503, body: pattern(1 << 20)), brief, .httpStatus),
+    ] as [(Behaviour, DownloadOptions, FailureKind)]
+  )
+  func `a response that breaks off or breaks a rule fails as its kind`(
+    behaviour: Behaviour,
+    options: DownloadOptions,
+    kind: FailureKind
+  ) throws {
+    let failure = try failure(behaviour, options: options)
+    #expect(failure.kind == kind && failure.isTransient == (kind != .tooLarge && kind != .contentType))
+    if kind == .stalled || kind == .truncated || kind == .tooLarge { expectGolden(failure.message) }
+  }
+
   @Test func `a huge declared length doesn't allocate memory`() throws {
     let origin = try Origin(["/a": .wrongLength(declared: 90_000_000_000_000, actual: pattern(100))])
     let options = DownloadOptions {
@@ -38,13 +72,6 @@ struct FailureTests {
   @Test func `the message names the status`() throws {
     expectGolden(try failure(.status(404)).message)
     expectGolden(try failure(.status(599)).message)
-  }
-
-  @Test func `a rejected status stays, however its body ends`() throws {
-    let answer = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1000\r\n\r\nhalf"
-    #expect(try failure(.raw(answer)).status == 503)
-    let large = Behaviour.status(404, body: pattern(1 << 20))
-    #expect(try failure(large).status == 404)
   }
 
   @Test func `other statuses can be accepted`() throws {
@@ -99,13 +126,6 @@ struct FailureTests {
     expectGolden(run.ends.first?.failure?.message)
   }
 
-  @Test func `no response byte within the stall timeout fails as stalled`() throws {
-    let failure = try failure(.stall, options: .forTests(stallTimeout: .milliseconds(100)))
-    #expect(failure.kind == .stalled)
-    #expect(failure.isTransient)
-    expectGolden(failure.message)
-  }
-
   @Test func `a body that stops fails as stalled`() throws {
     let clock = ManualClock()
     let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
@@ -120,28 +140,11 @@ struct FailureTests {
     expectGolden(failure.message)
   }
 
-  @Test func `a transfer that exceeds the overall timeout fails as timeout`() throws {
-    let failure = try failure(.stall(afterBytes: 100, declared: 1000), options: .forTests(timeout: .milliseconds(200)))
-    #expect(failure.kind == .timeout)
-    #expect(failure.isTransient)
-  }
-
   @Test func `the overall timeout includes redirects`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"), "/c": .stall])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
     #expect(end.failure?.kind == .timeout)
     #expect(end.summary.attempts == 1)
-  }
-
-  @Test(arguments: [0, 1, 2])
-  func `a connection that is reset or closed without a response fails as reset`(which: Int) throws {
-    let failure = try failure([.reset, .close, .reset(afterBytes: 10, declared: 100)][which])
-    #expect(failure.kind == .reset)
-    #expect(failure.isTransient)
-  }
-
-  @Test func `a response that isn't HTTP fails as reset`() throws {
-    #expect(try failure(.raw("SSH-2.0-OpenSSH_9.2\r\n")).kind == .reset)
   }
 
   @Test(arguments: [" ", "\t"])
@@ -172,25 +175,6 @@ struct FailureTests {
     #expect(end.failure?.message.contains("the Content-Length headers differ") != false)
   }
 
-  @Test func `a body shorter than its Content-Length fails as truncated`() throws {
-    let failure = try failure(.cut(afterBytes: 60, declared: 100))
-    #expect(failure.kind == .truncated)
-    #expect(failure.isTransient)
-    expectGolden(failure.message)
-  }
-
-  @Test func `a truncated chunked body fails as truncated`() throws {
-    let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
-    #expect(try failure(.raw(answer)).kind == .truncated)
-  }
-
-  @Test func `a declared length above max-bytes fails as too-large before the body is read`() throws {
-    let failure = try failure(.stall(afterBytes: 1, declared: 1001), options: .forTests(maxBytes: 1000))
-    #expect(failure.kind == .tooLarge)
-    #expect(!failure.isTransient)
-    #expect(failure.message.contains("1001"))
-  }
-
   @Test(arguments: [999, 1000, 1001])
   func `a body without a length stops at the byte that exceeds max-bytes`(count: Int) throws {
     let origin = try Origin(["/a": .chunked([pattern(500), pattern(count - 500)])])
@@ -199,24 +183,12 @@ struct FailureTests {
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
-  @Test func `an encoded body counts by its decoded size`() throws {
-    let zeros = try gzip([UInt8](repeating: 0, count: 1 << 20))
-    let behaviour = Behaviour.body(zeros, headers: ["Content-Encoding": "gzip"])
-    #expect(try failure(behaviour, options: .forTests(maxBytes: 64 << 10)).kind == .tooLarge)
-  }
-
   @Test func `a body that is encoded without a request for it is decoded`() throws {
     let body = pattern(10_000)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
     let end = try Fetcher().fetch(origin.url("/a"))
     #expect(end.image?.body == body)
     #expect(origin.requests[0].headers["Accept-Encoding"] == "identity")
-  }
-
-  @Test(arguments: ["gzip", "br", "zstd"]) func `a broken encoding fails as content-type`(name: String) throws {
-    let failure = try failure(.body(pattern(1000), headers: ["Content-Encoding": name]))
-    #expect(failure.kind == .contentType)
-    #expect(!failure.isTransient)
   }
 
   @Test(
