@@ -40,11 +40,6 @@ package final class DownloadClient: Sendable {
     inbox.post(.cancel(client: number, ids, includingRunning: includingRunning))
   }
 
-  /// Cancels all waiting downloads of this client, retries included, and with `includingRunning` the running ones too.
-  package func cancelAll(includingRunning: Bool) {
-    inbox.post(.cancelAll(client: number, includingRunning: includingRunning))
-  }
-
   /// Changes the class of a waiting download, which keeps its sequence; no effect on running ones. Unknown numbers are ignored.
   package func setPriority(_ priority: LoadPriority, of id: UInt64) {
     inbox.post(.setPriority(client: number, id, priority))

@@ -146,7 +146,7 @@ public final class ImageDownloader: Sendable {
   }
 
   /// Cancels all waiting downloads of all clients, retries included, and with `includingRunning` the running ones too.
-  public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
+  public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(includingRunning: includingRunning)) }
 
   /// While true nothing new starts; running transfers continue, and downloads can be added.
   public var isSuspended: Bool {

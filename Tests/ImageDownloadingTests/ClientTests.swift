@@ -6,10 +6,6 @@ import Testing
 
 /// Several clients of one downloader.
 struct ClientTests {
-  private func download(_ id: UInt64, _ url: String, priority: LoadPriority = .normal, sequence: Int64 = 0) -> Download {
-    Download(id: id, requestURL: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
-  }
-
   @Test func `clients have their own numbers and events, and share limits`() throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.path.utf8)) })
     let gate = origin.holdAll()
@@ -17,7 +13,7 @@ struct ClientTests {
     let other = Recorder()
     let client = first.downloader.client(other)
     first.submit((1...4).map { origin.url("/first\($0)") })
-    client.submit((1...4).map { download($0, origin.url("/other\($0)"), sequence: Int64($0)) })
+    client.submit((1...4).map { Download($0, origin.url("/other\($0)"), sequence: Int64($0)) })
     try gate.waitForWaiting(3)
     gate.open()
     for (recorder, name) in [(first.recorder, "first"), (other, "other")] {
@@ -36,9 +32,9 @@ struct ClientTests {
     let other = Recorder()
     let client = first.downloader.client(other)
     first.submit((1...3).map { origin.url("/first\($0)") })
-    client.submit((1...3).map { download($0, origin.url("/other\($0)")) })
+    client.submit((1...3).map { Download($0, origin.url("/other\($0)")) })
     try gate.waitForWaiting(2)
-    if ofDownloader { first.downloader.cancelAll(includingRunning: true) } else { client.cancelAll(includingRunning: true) }
+    if ofDownloader { first.downloader.cancelAll(includingRunning: true) } else { client.cancel([1, 2, 3]) }
     #expect(try other.waitForEnds(3).allSatisfy(\.isCancelled))
     gate.open()
     #expect(try first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
@@ -53,8 +49,8 @@ struct ClientTests {
     fetcher.submit([origin.url("/1")])
     _ = try fetcher.recorder.waitForEnds(1)
 
-    client.submit([download(1, origin.url("/full"))])
-    fetcher.client.submit([download(2, origin.url("/2"))])
+    client.submit([Download(1, origin.url("/full"))])
+    fetcher.client.submit([Download(2, origin.url("/2"))])
     try fetcher.settle()
     #expect(fetcher.downloader.statistics.waiting == 2)
     #expect(origin.requests.count == 1)
@@ -70,7 +66,7 @@ struct ClientTests {
     let fetcher = try Fetcher(concurrency: 2)
     let other = Recorder()
     var client: DownloadClient? = fetcher.downloader.client(other)
-    client?.submit((1...3).map { download($0, origin.url("/other\($0)")) })
+    client?.submit((1...3).map { Download($0, origin.url("/other\($0)")) })
     try gate.waitForWaiting(2)
     if explicitly { client?.close() } else { client = nil }
     if explicitly { #expect(other.ends.count == 3) }
@@ -96,7 +92,7 @@ struct ClientTests {
   @Test func `a client can be closed after its downloader was shut down`() throws {
     let fetcher = try Fetcher()
     fetcher.downloader.shutDown()
-    fetcher.client.cancelAll(includingRunning: true)
+    fetcher.client.cancel([1])
     fetcher.client.close()
     #expect(fetcher.recorder.events.isEmpty)
   }
@@ -104,7 +100,7 @@ struct ClientTests {
   @Test func `downloads submitted after a shutdown end as cancelled`() throws {
     let fetcher = try Fetcher()
     fetcher.downloader.shutDown()
-    fetcher.client.submit([download(1, "http://127.0.0.1:1/a"), download(2, "http://127.0.0.1:1/b")])
+    fetcher.client.submit([Download(1, "http://127.0.0.1:1/a"), Download(2, "http://127.0.0.1:1/b")])
     #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 2)
     fetcher.client.close()
   }
@@ -131,7 +127,7 @@ struct ClientTests {
     fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: backoff))
     try origin.waitForRequests(1)
     try origin.waitForInFlight(0)
-    fetcher.client.submit([download(2, origin.url("/2"))])
+    fetcher.client.submit([Download(2, origin.url("/2"))])
     try fetcher.recorder.waitForEnd(of: 2)
     fetcher.client.setPriority(.veryHigh, of: 1)
     try fetcher.settle()

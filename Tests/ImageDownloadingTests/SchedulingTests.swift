@@ -58,7 +58,7 @@ struct SchedulingTests {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1, order: .lifo)
-    let downloads = (1...7).map { Download(id: $0, requestURL: Array(origin.url("/\($0)").utf8), options: .forTests()) }
+    let downloads = (1...7).map { Download($0, origin.url("/\($0)")) }
     fetcher.client.submit([downloads[0]])
     try gate.waitForWaiting(1)
     fetcher.client.submit(Array(downloads[1...]))
@@ -73,8 +73,8 @@ struct SchedulingTests {
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
     for (index, priority) in LoadPriority.allCases.reversed().enumerated() {
-      let url = Array(origin.url("/\(priority.name)").utf8)
-      fetcher.client.submit([Download(id: UInt64(index), requestURL: url, priority: priority, options: .forTests())])
+      let url = origin.url("/\(priority.name)")
+      fetcher.client.submit([Download(UInt64(index), url, priority: priority)])
     }
     fetcher.downloader.isSuspended = false
     _ = try fetcher.recorder.waitForEnds(5)
@@ -92,7 +92,7 @@ struct SchedulingTests {
     #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
     #expect(ends.map(\.summary.attempts) == [1, 0])
     gate.open()
-    fetcher.client.submit([Download(id: 2, requestURL: Array(origin.url("/2").utf8), options: .forTests())])
+    fetcher.client.submit([Download(2, origin.url("/2"))])
     let all = try fetcher.recorder.waitForEnds(4)
     #expect(all[2...].allSatisfy { $0.image != nil })
     #expect(Set(all[2...].map(\.id)) == [2, 3])
@@ -183,7 +183,7 @@ struct SchedulingTests {
     try gate.waitForWaiting(1)
     fetcher.downloader.isSuspended = true
     #expect(fetcher.downloader.isSuspended)
-    fetcher.client.submit([Download(id: 2, requestURL: Array(origin.url("/2").utf8), options: .forTests())])
+    fetcher.client.submit([Download(2, origin.url("/2"))])
     gate.open()
     try fetcher.recorder.waitForEnd(of: 1)
     try fetcher.settle()
@@ -207,7 +207,7 @@ struct SchedulingTests {
   }
 
   @Test func `downloads that fail immediately make room for the next at once`() throws {
-    let fetcher = try Fetcher(concurrency: 1, circuitBreaker: .off)
+    let fetcher = try Fetcher(concurrency: 1, circuitBreaker: CircuitBreaker(failures: .max))
     // The kernel rejects connections to the broadcast address without network traffic.
     fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })
     let ends = try fetcher.recorder.waitForEnds(50)

@@ -26,9 +26,6 @@ package struct CircuitBreaker: Sendable, Hashable {
     self.downFor = downFor
   }
 
-  /// Never stops requests to a host.
-  package static let off = CircuitBreaker(failures: .max)
-
   /// The longest pause of a host that can't be reached.
   private static let longestUnreachablePause = Duration.seconds(2)
 

@@ -151,15 +151,15 @@ extension DownloadScheduler {
       end(slot, response)
     case .redirect(let location, let setsCookie):
       pending[slot].note(setsCookie: setsCookie)
-      switch redirects.resolve(location, of: pending[slot]) {
-      case .success(let url):
+      do throws(ImageFailure) {
+        let url = try pending[slot].target(of: location, by: normalizer)
         pending[slot].follow(to: url)
         move(slot, to: url)
         enqueue(slot)
-      case .failure(let failure):
+      } catch {
         let kind = kind(of: pending[slot])
-        guard kind.isTentative else { return settle(slot, .failure(failure), requestEnd) }
-        confirm(slot, Refusal(method: kind.method, failure: failure, isLesson: true), requestEnd)
+        guard kind.isTentative else { return settle(slot, .failure(error), requestEnd) }
+        confirm(slot, Refusal(method: kind.method, failure: error, isLesson: true), requestEnd)
       }
     case .refused(let refusal): confirm(slot, refusal, requestEnd)
     case .needsMore(let continuation):

@@ -13,7 +13,7 @@ final class DownloadScheduler: @unchecked Sendable {
   let inbox: Inbox
   let monitor: Monitor
   let pool: TransferPool
-  let redirects = RedirectResolver()
+  let normalizer = URLNormalizer()
   let keptBytes = KeptBytes()
 
   var clients: [Int: ClientState] = [:]
@@ -103,10 +103,8 @@ final class DownloadScheduler: @unchecked Sendable {
         if let client = clients[client] { for download in downloads { submit(download, of: client) } }
       case .cancel(let client, let ids, let includingRunning):
         if let client = clients[client] { for id in ids { cancel(id, of: client, includingRunning: includingRunning) } }
-      case .cancelAll(let client, let includingRunning):
-        for (number, state) in clients where client == nil || client == number {
-          cancelAll(of: state, includingRunning: includingRunning)
-        }
+      case .cancelAll(let includingRunning):
+        for client in clients.values { cancelAll(of: client, includingRunning: includingRunning) }
       case .setPriority(let client, let id, let priority):
         if let client = clients[client] { setPriority(priority, of: id, of: client) }
       case .setConcurrency(let concurrency, let perHost):

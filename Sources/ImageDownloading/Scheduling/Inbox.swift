@@ -12,8 +12,7 @@ final class Inbox: Sendable {
     case close(client: Int, WaitableState<Bool>?)
     case submit(client: Int, [Download])
     case cancel(client: Int, [UInt64], includingRunning: Bool)
-    /// The downloads of one client; nil: of all.
-    case cancelAll(client: Int?, includingRunning: Bool)
+    case cancelAll(includingRunning: Bool)
     case setPriority(client: Int, UInt64, LoadPriority)
     /// The load of that number has ended.
     case loaded(number: UInt64, Result<LoaderResponse, ImageFailure>)

@@ -218,6 +218,54 @@ final class QueuedDownload: SharedWork {
   }
 }
 
+/// Redirects: http and https only, a limited number, no loop unless a cookie may end it.
+extension QueuedDownload {
+  /// The URL of the next request after a redirect to `location`.
+  ///
+  /// A redirect back to the download's own origin gets that URL's userinfo, as a browser would send the credentials again.
+  func target(of location: [UInt8], by normalizer: URLNormalizer) throws(ImageFailure) -> [UInt8] {
+    let limit = download.options.redirects
+    let failed = "cannot follow redirect \(route.visited.count + 1):"
+    guard route.visited.count < limit else {
+      throw .redirect(limit == 0 ? "the server redirects, but redirects is 0" : "more than \(limit) redirects")
+    }
+    var next: [UInt8] = []
+    do throws(InvalidURL) {
+      let parts = Self.parts(of: url)
+      _ = try location.withRawBytes { location throws(InvalidURL) in
+        try url.withRawBytes { base throws(InvalidURL) in
+          try normalizer.resolve(location, against: base, parts: parts, into: &next)
+        }
+      }
+    } catch {
+      throw .redirect("\(failed) \(error.message)")
+    }
+    addCredentials(to: &next)
+    // The credentials may have made it too long.
+    if URLOrigin(next) == nil { throw .redirect("\(failed) its URL is too long with the credentials of the first URL") }
+    guard next == url || route.visited.contains(next) else { return next }
+    if !route.hasSetCookie { throw .redirect("redirect loop") }
+    if !download.options.handlesCookies { throw ImageFailure(.cookieLoop) }
+    return next
+  }
+
+  private func addCredentials(to url: inout [UInt8]) {
+    let own = download.requestURL
+    let (ownParts, urlParts) = (Self.parts(of: own), Self.parts(of: url))
+    guard !ownParts.userInfo.isEmpty, urlParts.userInfo.isEmpty else { return }
+    guard URLOrigin(own, ownParts) == URLOrigin(url, urlParts) else { return }
+    url.insert(contentsOf: own[ownParts.userInfo] + [UInt8(ascii: "@")], at: urlParts.host.lowerBound)
+  }
+
+  private static func parts(of normalized: [UInt8]) -> URLParts {
+    normalized.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0)! }
+  }
+}
+
+extension ImageFailure {
+  fileprivate static func redirect(_ message: String) -> ImageFailure { ImageFailure(.redirects, message: message) }
+}
+
 /// Identifies a transfer: downloads of equal identity have the same result and share it.
 struct DownloadIdentity: Hashable {
   private let url: [UInt8]
