@@ -14,7 +14,7 @@ struct ConditionalTests {
     _ validators: Validators?,
     options: DownloadOptions = .forTests()
   ) throws -> End {
-    fetcher.client.submit([Download(id: id, requestURL: Array(url.utf8), options: options, validators: validators)])
+    fetcher.client.submit([Download(id, url, options: options, validators: validators)])
     try fetcher.recorder.waitForEnd(of: id)
     return try #require(fetcher.recorder.ends.last)
   }

@@ -27,43 +27,6 @@ struct DownloadQueueTests {
     return queue
   }
 
-  @Test func `with one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started`() {
-    var queue = makeQueue(concurrency: 1)
-    queue.insert(slot: 1, host: 0, priority: .normal, sequence: DownloadOrder.lifo.sequence(ofArrival: 1))
-    var started = startAll(&queue)
-    for slot in 2...7 {
-      queue.insert(slot: slot, host: 0, priority: .normal, sequence: DownloadOrder.lifo.sequence(ofArrival: Int64(slot)))
-    }
-    queue.resolved()
-    queue.connected(host: 0)
-    while queue.running > 0 {
-      queue.finished(host: 0)
-      started += startAll(&queue)
-    }
-    #expect(started == [1, 7, 6, 5, 4, 3, 2])
-  }
-
-  @Test func `FIFO starts in the order of arrival`() {
-    var queue = makeQueue(openHosts: 1)
-    for slot in 1...7 {
-      queue.insert(slot: slot, host: 0, priority: .normal, sequence: DownloadOrder.fifo.sequence(ofArrival: Int64(slot)))
-    }
-    #expect(startAll(&queue) == [1, 2, 3, 4, 5, 6, 7])
-  }
-
-  @Test func `LIFO uses the full concurrency of 8`() {
-    var queue = makeQueue(concurrency: 8, openHosts: 1)
-    for slot in 0..<100 {
-      queue.insert(slot: slot, host: 0, priority: .normal, sequence: -Int64(slot))
-    }
-    #expect(startAll(&queue) == Array((92...99).reversed()))
-    for left in stride(from: 92, to: 0, by: -1) {
-      queue.finished(host: 0)
-      #expect(startAll(&queue) == [left - 1])
-      #expect(queue.running == 8)
-    }
-  }
-
   @Test func `a higher class starts first, whatever its sequence`() {
     var queue = makeQueue(openHosts: 2)
     for (slot, priority) in LoadPriority.allCases.reversed().enumerated() {
@@ -86,21 +49,6 @@ struct DownloadQueueTests {
     var queue = makeQueue(perHost: 2, openHosts: 1)
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: now.advanced(by: .seconds(1)))
     #expect(queue.next(now: now) == .none(.notYet))
-  }
-
-  @Test func `both limits can change while transfers run`() {
-    var queue = makeQueue(concurrency: 4, perHost: 2, openHosts: 1)
-    for slot in 0..<10 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
-    #expect(startAll(&queue) == [0, 1])
-    queue.setLimits(DownloadLimits(concurrency: 4, perHost: 8), now: now)
-    #expect(startAll(&queue) == [2, 3])
-    #expect(queue.next(now: now) == .none(.concurrency))
-    queue.setLimits(DownloadLimits(concurrency: 2, perHost: 8), now: now)
-    queue.finished(host: 0)
-    queue.finished(host: 0)
-    #expect(startAll(&queue) == [])
-    queue.finished(host: 0)
-    #expect(startAll(&queue) == [4])
   }
 
   @Test func `a waiting retry holds no slot and keeps its position`() {

@@ -12,8 +12,7 @@ struct EarlyRefusalTests {
 
   @Test func `a body rejected by its first bytes stops there and fails once`() throws {
     let body = pattern(8 << 20)
-    let origin = try Origin(["/a": .body(body, type: "text/html")])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: refusing))
+    let end = try fetch(.body(body, type: "text/html"), .forTests(retries: 3, prefixJudge: refusing)).end
     #expect(end.failure == Self.html)
     #expect(end.summary.attempts == 1)
     #expect(end.summary.receivedBytes < 128 << 10)
@@ -24,17 +23,15 @@ struct EarlyRefusalTests {
   }
 
   @Test func `a rejection is final even if its failure claims to be transient`() throws {
-    let origin = try Origin(["/a": .body(pattern(100_000))])
     let judge = log.judge { _ in .refused(ImageFailure(.notAnImage, isTransient: true, message: "no")) }
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: judge))
+    let end = try fetch(.body(pattern(100_000)), .forTests(retries: 3, prefixJudge: judge)).end
     #expect(end.failure == ImageFailure(.notAnImage, message: "no"))
     #expect(end.summary.attempts == 1)
   }
 
   @Test(arguments: [0, 1, 511, 512, 5000])
   func `bodies below 512 bytes aren't judged early, and complete ones never`(count: Int) throws {
-    let origin = try Origin(["/a": .body(pattern(count))])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing))
+    let end = try fetch(.body(pattern(count)), .forTests(prefixJudge: refusing)).end
     #expect(end.image?.body == pattern(count))
     #expect(end.image?.totalBytes == count && end.image?.isPrefix == false)
     #expect(log.lengths == [])
@@ -45,7 +42,7 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/a": .paused(pattern(200_000), after: 511, gate), "/b": .stall(afterBytes: 512, declared: 200_000)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(prefixJudge: refusing)
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
     try fetcher.recorder.waitForEvent { if case .progress(_, 511, _) = $0 { true } else { false } }
     #expect(log.lengths == [])
     gate.open()
@@ -75,9 +72,8 @@ struct EarlyRefusalTests {
 
   @Test func `a judge that makes no progress gets at least 512 more bytes each time`() throws {
     // Each chunk arrives by itself.
-    let origin = try Origin(["/a": .chunked(Array(repeating: pattern(200), count: 100))])
     let judge = log.judge { _ in .needsMore(minimum: 0) }
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: judge))
+    let end = try fetch(.chunked(Array(repeating: pattern(200), count: 100)), .forTests(prefixJudge: judge)).end
     #expect(end.image?.bodyBytes == 20_000)
     #expect(log.lengths.first == 600)
     #expect(zip(log.lengths, log.lengths.dropFirst()).allSatisfy { $1 - $0 == 600 })
@@ -86,10 +82,9 @@ struct EarlyRefusalTests {
   @Test(arguments: [true, false])
   func `beyond 1 MiB or a streamed body's first chunk the judge isn't called`(isStreamed: Bool) throws {
     let body = pattern(4 << 20)
-    let origin = try Origin(["/a": .body(body)])
     let judge = log.judge { .needsMore(minimum: $0 + 1) }
     let options = DownloadOptions.forTests(streamAbove: isStreamed ? 1000 : .max, prefixJudge: judge)
-    let end = try Fetcher().fetch(origin.url("/a"), options: options)
+    let end = try fetch(.body(body), options).end
     #expect(end.image?.bodyBytes == 4 << 20 && end.image?.wasStreamed == isStreamed)
     let most = try #require(log.lengths.max())
     #expect(most <= (isStreamed ? 256 << 10 : 1 << 20) + (16 << 10) && most > 128 << 10)
@@ -125,9 +120,7 @@ struct EarlyRefusalTests {
     #expect(try Fetcher().fetch(origin.url("/moved"), options: options).image?.body == [1])
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([
-      Download(id: 1, requestURL: Array(origin.url("/unchanged").utf8), options: options, validators: validators)
-    ])
+    fetcher.client.submit([Download(1, origin.url("/unchanged"), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
     let decrypting = DownloadOptions {
       $0.prefixJudge = refusing
@@ -160,11 +153,7 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
     let fetcher = try Fetcher(concurrency: 1)
     for (index, path) in ["/small", "/next", "/large", "/next"].enumerated() {
-      let download = Download(
-        id: UInt64(index),
-        requestURL: Array(origin.url(path).utf8),
-        options: .forTests(prefixJudge: refusing)
-      )
+      let download = Download(UInt64(index), origin.url(path), options: .forTests(prefixJudge: refusing))
       fetcher.client.submit([download])
       try fetcher.recorder.waitForEnd(of: UInt64(index))
     }
@@ -173,16 +162,15 @@ struct EarlyRefusalTests {
   }
 
   @Test func `a rest that doesn't arrive delays nothing`() throws {
-    let origin = try Origin(["/a": .stall(afterBytes: 20_000, declared: 60_000)])
     let options = DownloadOptions.forTests(timeout: .seconds(600), stallTimeout: .seconds(600), prefixJudge: refusing)
-    #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure == Self.html)
+    #expect(try fetch(.stall(afterBytes: 20_000, declared: 60_000), options).end.failure == Self.html)
   }
 
   @Test func `the response head is reported before a rejection, and no progress of rejected bytes`() throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(prefixJudge: refusing)
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
     _ = try fetcher.recorder.waitForEnds(1)
     let heads = fetcher.recorder.events.compactMap { if case .response(_, let head) = $0 { head.status } else { nil } }
     #expect(heads == [200])

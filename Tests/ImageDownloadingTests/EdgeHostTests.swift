@@ -35,7 +35,7 @@ struct EdgeHostTests {
     let fetcher = try Fetcher(perHost: 1)
     fetcher.client.submit(
       zip([UInt64(1), 2], origin.ports).map { id, port in
-        Download(id: id, requestURL: Array(origin.url("/\(id)").utf8), options: options(port: port))
+        Download(id, origin.url("/\(id)"), options: options(port: port))
       }
     )
     try await origin.waitForInFlight(2)

@@ -46,13 +46,12 @@ struct FailureTests {
   }
 
   @Test func `a huge declared length doesn't allocate memory`() throws {
-    let origin = try Origin(["/a": .wrongLength(declared: 90_000_000_000_000, actual: pattern(100))])
     let options = DownloadOptions {
       $0.retries = 0
       $0.maxBytes = .max
       $0.streamAbove = .max
     }
-    let end = try Fetcher().fetch(origin.url("/a"), options: options)
+    let end = try fetch(.wrongLength(declared: 90_000_000_000_000, actual: pattern(100)), options).end
     #expect(end.failure?.kind == .truncated)
   }
 
@@ -75,8 +74,7 @@ struct FailureTests {
   }
 
   @Test func `other statuses can be accepted`() throws {
-    let origin = try Origin(["/a": .status(404, body: [1, 2, 3])])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(acceptStatus: [200, 404]))
+    let end = try fetch(.status(404, body: [1, 2, 3]), .forTests(acceptStatus: [200, 404])).end
     #expect(end.image?.status == 404)
     #expect(end.image?.body == [1, 2, 3])
   }
@@ -131,7 +129,7 @@ struct FailureTests {
     let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
     let fetcher = try Fetcher(time: clock.source)
     let options = DownloadOptions.forTests(stallTimeout: .milliseconds(100))
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
     try fetcher.recorder.waitForEvent { if case .progress(_, 100, 1000) = $0 { true } else { false } }
     clock.advance(by: .milliseconds(100))
     fetcher.client.capacityChanged()
@@ -168,8 +166,7 @@ struct FailureTests {
     throws
   {
     let body = headers.contains("chunked") ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
-    let origin = try Origin(["/a": .raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")])
-    let end = try Fetcher().fetch(origin.url("/a"))
+    let end = try fetch(.raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")).end
     #expect(end.failure?.kind == kind)
     #expect(end.image?.body == (kind == nil ? Array("hello".utf8) : nil))
     #expect(end.failure?.message.contains("the Content-Length headers differ") != false)
@@ -177,18 +174,16 @@ struct FailureTests {
 
   @Test(arguments: [999, 1000, 1001])
   func `a body without a length stops at the byte that exceeds max-bytes`(count: Int) throws {
-    let origin = try Origin(["/a": .chunked([pattern(500), pattern(count - 500)])])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(maxBytes: 1000))
+    let end = try fetch(.chunked([pattern(500), pattern(count - 500)]), .forTests(maxBytes: 1000)).end
     #expect(end.failure?.kind == (count > 1000 ? .tooLarge : nil))
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
   @Test func `a body that is encoded without a request for it is decoded`() throws {
     let body = pattern(10_000)
-    let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
-    let end = try Fetcher().fetch(origin.url("/a"))
+    let (end, requests) = try fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"]))
     #expect(end.image?.body == body)
-    #expect(origin.requests[0].headers["Accept-Encoding"] == "identity")
+    #expect(requests[0].headers["Accept-Encoding"] == "identity")
   }
 
   @Test(
@@ -217,8 +212,8 @@ struct FailureTests {
   }
 
   @Test func `an untrusted certificate fails as tls, permanently`() async throws {
-    let server = try await TLSServer()
-    let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(server.port)/a").failure)
+    let server = RawOrigin(try await Certificates()) { _ in .init("HTTP/1.1 200 OK\nContent-Length: 1", [1]) }
+    let failure = try #require(try await Fetcher().fetch(server.url("/a")).failure)
     #expect(failure.kind == .tls)
     #expect(!failure.isTransient)
     #expect(failure.message.contains("certificate"))

@@ -12,12 +12,11 @@ struct HeadTests {
   }
 
   @Test func `HEAD reports the response's fields and returns no body`() throws {
-    let origin = try Origin(["/a": .body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""])])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
+    let (end, requests) = try fetch(.body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""]), .forTests(method: .head))
     let image = try #require(end.image)
     #expect(image.status == 200 && image.contentType == "image/png" && image.validators.etag == "\"1\"")
     #expect(image.totalBytes == 5000 && image.isPrefix && image.body.isEmpty && image.bodyBytes == 0)
-    #expect(origin.requests.map(\.method) == ["HEAD"])
+    #expect(requests.map(\.method) == ["HEAD"])
     #expect(end.summary.receivedBytes == 0 && end.summary.attempts == 1)
   }
 
@@ -57,7 +56,7 @@ struct HeadTests {
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
     let options = DownloadOptions.forTests(method: .head)
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, validators: validators)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
     #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
@@ -65,14 +64,13 @@ struct HeadTests {
   @Test(arguments: [405, 501])
   func `a server that doesn't support HEAD is probed in the same attempt`(status: Int) throws {
     let body = pattern(200_000)
-    let origin = try Origin(["/a": withoutHead(body, status: status)])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
+    let (end, requests) = try fetch(withoutHead(body, status: status), .forTests(method: .head))
     let image = try #require(end.image)
     #expect(image.status == 206 && image.totalBytes == 200_000 && image.isPrefix)
     #expect(image.body == Array(body.prefix(64 << 10)))
     #expect(end.summary.attempts == 1)
-    #expect(origin.requests.map(\.method) == ["HEAD", "GET"])
-    #expect(origin.requests.map { $0.headers["Range"] } == [nil, "bytes=0-65535"])
+    #expect(requests.map(\.method) == ["HEAD", "GET"])
+    #expect(requests.map { $0.headers["Range"] } == [nil, "bytes=0-65535"])
   }
 
   @Test func `other URLs of a server without HEAD are probed directly, those of other servers aren't`() throws {
@@ -116,9 +114,8 @@ struct HeadTests {
   }
 
   @Test func `an accepted 405 triggers no fallback`() throws {
-    let origin = try Origin(["/a": .status(405, body: [1])])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, acceptStatus: [405]))
-    #expect(end.image?.status == 405 && origin.requests.count == 1)
+    let (end, requests) = try fetch(.status(405, body: [1]), .forTests(method: .head, acceptStatus: [405]))
+    #expect(end.image?.status == 405 && requests.count == 1)
   }
 
   @Test func `a 405 to another method is a rejected status`() throws {
@@ -136,8 +133,8 @@ struct HeadTests {
     let methods: [DownloadOptions.Method] = [.head, .get, .head, .probe]
     fetcher.client.submit(
       methods.enumerated().map { index, method in
-        let url = Array(origin.url("/\(index)").utf8)
-        return Download(id: UInt64(index), requestURL: url, sequence: Int64(index), options: .forTests(method: method))
+        let url = origin.url("/\(index)")
+        return Download(UInt64(index), url, sequence: Int64(index), options: .forTests(method: method))
       }
     )
     #expect(try fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])

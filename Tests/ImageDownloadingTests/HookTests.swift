@@ -9,7 +9,7 @@ import Testing
 struct HookTests {
   private func fetch(_ url: String, _ options: DownloadOptions, details: Bool = false) throws -> End {
     let fetcher = try Fetcher()
-    fetcher.client.submit([Download(id: 1, requestURL: Array(url.utf8), options: options, wantsDetails: details)])
+    fetcher.client.submit([Download(1, url, options: options, wantsDetails: details)])
     return try fetcher.recorder.waitForEnds(1)[0]
   }
 

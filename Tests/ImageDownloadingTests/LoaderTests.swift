@@ -114,7 +114,7 @@ struct LoaderTests {
     let shelf = Shelf { _ in .notModified }
     let fetcher = try Fetcher(loaders: [shelf])
     let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([Download(id: 1, requestURL: Array("shelf:a".utf8), options: .forTests(), validators: validators)])
+    fetcher.client.submit([Download(1, "shelf:a", validators: validators)])
     #expect(try await fetcher.recorder.waitForEnds(1)[0].isNotModified)
     #expect(shelf.state.value.requests[0].validators == validators)
     #expect(try await fetch("shelf:a", [shelf]).failure?.kind == .internal)
@@ -152,7 +152,7 @@ struct LoaderTests {
     fetcher.client.cancel([3])
     try await shelf.state.wait(for: "the cancellation") { $0.cancelled == ["shelf:b"] }
     // Another load can start whether or not the cancelled one stops.
-    fetcher.client.submit([Download(id: 3, requestURL: Array("shelf:b".utf8), options: .forTests())])
+    fetcher.client.submit([Download(3, "shelf:b")])
     try await shelf.waitForWaiting(3)
     for _ in 1...3 { shelf.letOnePass() }
     let ends = try await fetcher.recorder.waitForEnds(4)
@@ -176,9 +176,7 @@ struct LoaderTests {
 
   @Test func `a load reports its progress`() async throws {
     let fetcher = try Fetcher(loaders: [Shelf()])
-    fetcher.client.submit([
-      Download(id: 1, requestURL: Array("shelf:a".utf8), options: .forTests(), wantsProgress: true, wantsDetails: true)
-    ])
+    fetcher.client.submit([Download(1, "shelf:a", wantsProgress: true, wantsDetails: true)])
     let end = try await fetcher.recorder.waitForEnds(1)[0]
     #expect(end.summary.details == TransferDetails())
     let events = fetcher.recorder.events

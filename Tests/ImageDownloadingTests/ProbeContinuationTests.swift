@@ -182,7 +182,7 @@ struct ProbeContinuationTests {
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
     let validators = Validators(etag: "\"old\"")
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, validators: validators)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].image?.bodyBytes == 2 * Self.step)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"old\"", nil])
   }
@@ -235,7 +235,7 @@ struct ProbeContinuationTests {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
     _ = try fetcher.recorder.waitForEnds(1)
     var starts = 0
     var heads = 0

@@ -27,7 +27,7 @@ struct ProgressTests {
   private func download(_ id: UInt64, _ url: String, interval: Duration = .zero, options: DownloadOptions = .forTests())
     -> Download
   {
-    Download(id: id, requestURL: Array(url.utf8), options: options, wantsProgress: true, progressInterval: interval)
+    Download(id, url, options: options, wantsProgress: true, progressInterval: interval)
   }
 
   private func run(_ behaviour: Behaviour, interval: Duration = .zero, options: DownloadOptions = .forTests()) throws -> [String]
@@ -132,8 +132,7 @@ struct ProgressTests {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()
     for id in 1...2 as ClosedRange<UInt64> {
-      fetcher.client.submit([Download(id: id, requestURL: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)]
-      )
+      fetcher.client.submit([Download(id, origin.url("/a"), wantsDetails: true)])
       try fetcher.recorder.waitForEnd(of: id)
     }
     let details = try fetcher.recorder.ends.map { try #require($0.summary.details) }
@@ -149,7 +148,7 @@ struct ProgressTests {
       #expect(detail.response?.status == 200)
       #expect(detail.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
     }
-    fetcher.client.submit([Download(id: 3, requestURL: Array(origin.url("/b").utf8), options: .forTests())])
+    fetcher.client.submit([Download(3, origin.url("/b"))])
     try fetcher.recorder.waitForEnd(of: 3)
     #expect(fetcher.recorder.ends.last?.summary.details == nil)
   }
@@ -157,7 +156,7 @@ struct ProgressTests {
   @Test func `a new connection is reported as new, even if it fails`() throws {
     let origin = try Origin(["/a": .body([1])])
     let fetcher = try Fetcher()
-    let download = Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)
+    let download = Download(1, origin.url("/a"), wantsDetails: true)
     fetcher.client.submit([download])
     let metrics = try #require(try fetcher.recorder.waitForEnds(1)[0].summary.details?.metrics)
     #expect(!metrics.reusedConnection && metrics.connect > .zero)
@@ -171,7 +170,7 @@ struct ProgressTests {
   @Test func `a rejected response's failure has its status and headers`() throws {
     let origin = try Origin(["/a": .status(403, headers: ["X-Why": "no"])])
     let fetcher = try Fetcher()
-    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)])
+    fetcher.client.submit([Download(1, origin.url("/a"), wantsDetails: true)])
     let response = try #require(try fetcher.recorder.waitForEnds(1)[0].summary.details?.response)
     #expect(response.status == 403 && response.headers.value(of: "x-why") == "no")
   }

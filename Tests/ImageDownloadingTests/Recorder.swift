@@ -1,6 +1,7 @@
 import ImageDownloading
 import Base
 import Synchronization
+import TestOrigin
 import TestSupport
 
 /// A receiver that records all events, and lets a test wait for them.
@@ -130,7 +131,7 @@ struct Fetcher {
   func submit(_ urls: [String], priority: LoadPriority = .normal, options: DownloadOptions = .forTests()) {
     client.submit(
       urls.enumerated().map { index, url in
-        Download(id: UInt64(index + 1), requestURL: Array(url.utf8), priority: priority, sequence: Int64(index), options: options)
+        Download(UInt64(index + 1), url, priority: priority, sequence: Int64(index), options: options)
       }
     )
   }
@@ -140,7 +141,7 @@ struct Fetcher {
   func settle() throws {
     for id in [UInt64.max, .max] {
       let count = recorder.ends.count { $0.id == id }
-      client.submit([Download(id: id, requestURL: [], options: .forTests())])
+      client.submit([Download(id, "")])
       try recorder.waitForEnd(of: id, count: count + 1)
     }
   }
@@ -149,7 +150,7 @@ struct Fetcher {
   func settle() async throws {
     for id in [UInt64.max, .max] {
       let count = recorder.ends.count { $0.id == id }
-      client.submit([Download(id: id, requestURL: [], options: .forTests())])
+      client.submit([Download(id, "")])
       try await recorder.waitForEnd(of: id, count: count + 1)
     }
   }
@@ -159,8 +160,7 @@ struct Fetcher {
     let before = recorder.ends.count
     for (index, fetch) in fetches.enumerated() {
       let id = UInt64(before + index + 1)
-      let url = Array(fetch.url.utf8)
-      client.submit([Download(id: id, requestURL: url, options: fetch.options, wantsDetails: wantsDetails)])
+      client.submit([Download(id, fetch.url, options: fetch.options, wantsDetails: wantsDetails)])
       _ = try await recorder.waitForEnds(before + index + 1)
     }
     return Array(recorder.ends.dropFirst(before))
@@ -177,6 +177,20 @@ struct Fetcher {
     submit([url], options: options)
     return try recorder.waitForEnds(1)[0]
   }
+}
+
+/// Fetches one URL, `/a`, from an origin of its own, to its end.
+func fetch(_ behaviour: Behaviour, _ options: DownloadOptions = .forTests()) throws -> (end: End, requests: [RecordedRequest]) {
+  let origin = try Origin(["/a": behaviour])
+  return (try Fetcher().fetch(origin.url("/a"), options: options), origin.requests)
+}
+
+/// The same, suspending.
+func fetch(_ behaviour: Behaviour, _ options: DownloadOptions = .forTests()) async throws -> (
+  end: End, requests: [RecordedRequest]
+) {
+  let origin = try Origin(["/a": behaviour])
+  return (try await Fetcher().fetch(origin.url("/a"), options: options), origin.requests)
 }
 
 extension DownloadOptions.Connection {
@@ -208,13 +222,13 @@ extension End {
 }
 
 extension Download {
-  /// Creates a download with its own options.
+  /// Creates a download of a normalised URL with its own options.
   init(
-    id: UInt64,
-    requestURL: [UInt8],
+    _ id: UInt64,
+    _ url: String,
     priority: LoadPriority = .normal,
     sequence: Int64 = 0,
-    options: DownloadOptions,
+    options: DownloadOptions = .forTests(),
     validators: Validators? = nil,
     wantsProgress: Bool = false,
     progressInterval: Duration = .zero,
@@ -222,7 +236,7 @@ extension Download {
   ) {
     self.init(
       id: id,
-      requestURL: requestURL,
+      requestURL: Array(url.utf8),
       priority: priority,
       sequence: sequence,
       options: PreparedOptions(options),

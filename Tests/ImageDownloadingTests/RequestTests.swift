@@ -31,8 +31,8 @@ struct RequestTests {
     let fetcher = try Fetcher(concurrency: 1)
     for number in 1...6 {
       let options = number % 2 == 0 ? DownloadOptions.forTests() : .forTests(headers: [("X-Job", "\(number)")])
-      let url = Array(origin.url("/\(number)").utf8)
-      fetcher.client.submit([Download(id: UInt64(number), requestURL: url, sequence: Int64(number), options: options)])
+      let url = origin.url("/\(number)")
+      fetcher.client.submit([Download(UInt64(number), url, sequence: Int64(number), options: options)])
     }
     _ = try fetcher.recorder.waitForEnds(6)
     #expect(origin.requests.map { $0.headers["X-Job"] } == ["1", nil, "3", nil, "5", nil])

@@ -229,7 +229,7 @@ struct ResumeTests {
     let fetcher = try Fetcher(time: clock.source)
     let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     let options = DownloadOptions.forTests(retries: 1, backoff: backoff)
-    let download = { (id: UInt64) in Download(id: id, requestURL: Array(origin.url("/a").utf8), options: options) }
+    let download = { (id: UInt64) in Download(id, origin.url("/a"), options: options) }
     fetcher.client.submit([download(1)])
     try origin.waitForRequests(1)
     try origin.waitForInFlight(0)

@@ -7,16 +7,14 @@ import Testing
 /// Retries: which failures, how often, and how they wait.
 struct RetryTests {
   @Test(arguments: [0, 1, 3]) func `a transient failure is retried as often as allowed`(count: Int) throws {
-    let origin = try Origin(["/a": .status(503)])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: count))
+    let (end, requests) = try fetch(.status(503), .forTests(retries: count))
     #expect(end.failure?.status == 503)
     #expect(end.summary.attempts == count + 1)
-    #expect(origin.requests.count == count + 1)
+    #expect(requests.count == count + 1)
   }
 
   @Test func `a download succeeds if a retry does`() throws {
-    let origin = try Origin(["/a": .sequence([.status(500), .cut(afterBytes: 1, declared: 2), .body([1])])])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 2))
+    let end = try fetch(.sequence([.status(500), .cut(afterBytes: 1, declared: 2), .body([1])]), .forTests(retries: 2)).end
     #expect(end.image?.body == [1])
     #expect(end.summary.attempts == 3)
   }

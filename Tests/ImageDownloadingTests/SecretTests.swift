@@ -98,12 +98,11 @@ struct SecretTests {
       for headers in headers {
         for host in [0, 1] {
           id += 1
-          let (url, options) = (
-            Array(origin.url("/\(id)", host: host).utf8), DownloadOptions.forTests(headers: headers, credentials: credentials)
-          )
-          fetcher.client.submit([Download(id: id, requestURL: url, options: options)])
+          let url = origin.url("/\(id)", host: host)
+          let options = DownloadOptions.forTests(headers: headers, credentials: credentials)
+          fetcher.client.submit([Download(id, url, options: options)])
           try fetcher.recorder.waitForEnd(of: id)
-          let credential = url.withUnsafeBytes { options.credential(for: $0) }
+          let credential = Array(url.utf8).withUnsafeBytes { options.credential(for: $0) }
           let known = options.requestValue(ofHeader: "Authorization", credential: credential)
           #expect(origin.requests.last?.headers["Authorization"] == known)
         }
@@ -149,9 +148,7 @@ struct SecretTests {
     let options = DownloadOptions.forTests(credentials: .fixed(Credential(user: "alice", password: "hunter2")))
     for path in ["/a", "/b", "/c"] {
       let fetcher = try Fetcher()
-      fetcher.client.submit([
-        Download(id: 1, requestURL: Array(origin.url(path).utf8), options: options, wantsProgress: true, wantsDetails: true)
-      ])
+      fetcher.client.submit([Download(1, origin.url(path), options: options, wantsProgress: true, wantsDetails: true)])
       _ = try fetcher.recorder.waitForEnds(1)
       var dumped = ""
       dump(fetcher.recorder.events, to: &dumped)
@@ -167,7 +164,7 @@ struct SecretTests {
     var id: UInt64 = 0
     func fetch(_ path: String, _ options: DownloadOptions) throws -> String? {
       id += 1
-      fetcher.client.submit([Download(id: id, requestURL: Array(origin.url(path).utf8), options: options)])
+      fetcher.client.submit([Download(id, origin.url(path), options: options)])
       try fetcher.recorder.waitForEnd(of: id)
       return origin.requests.last?.headers["Cookie"]
     }
@@ -187,12 +184,12 @@ struct SecretTests {
   }
 
   @Test func `an invalid certificate is accepted only on request`() async throws {
-    let server = try await TLSServer()
+    let server = RawOrigin(try await Certificates()) { _ in .init("HTTP/1.1 200 OK\nContent-Length: 1", [1]) }
     let fetcher = try Fetcher()
-    let url = "https://127.0.0.1:\(server.port)/"
+    let url = server.url("/")
     for (id, allows) in [(1, true), (2, false), (3, true)] as [(UInt64, Bool)] {
-      let options = DownloadOptions.forTests(allowsInvalidTLSCertificates: allows)
-      fetcher.client.submit([Download(id: id, requestURL: Array(url.utf8), options: options)])
+      let options = DownloadOptions.forTests(allowsInvalidTLSCertificates: allows, connection: .with(.http1))
+      fetcher.client.submit([Download(id, url, options: options)])
       try await fetcher.recorder.waitForEnd(of: id)
       #expect((fetcher.recorder.ends.last?.image?.status == 200) == allows)
       #expect((fetcher.recorder.ends.last?.failure?.kind == .tls) == !allows)

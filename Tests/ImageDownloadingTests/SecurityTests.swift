@@ -23,17 +23,15 @@ struct SecurityTests {
 
   @Test(arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"])
   func `control characters in a redirect inject nothing`(location: String) throws {
-    let origin = try Origin(["/a": .redirect(to: location)], fallback: .body([1]))
-    let end = try Fetcher().fetch(origin.url("/a"))
+    let (end, requests) = try fetch(.redirect(to: location)], fallback: .body([1])
     #expect(end.image != nil || end.failure?.kind == .redirects)
-    #expect(origin.requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
+    #expect(requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
   }
 
   @Test func `endless trailers are cut off, however small the body`() throws {
     let trailers = (0..<20_000).map { "X-Trailer-\($0): aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" }.joined()
     let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n"
-    let origin = try Origin(["/a": .raw(head + "1\r\n\u{1}\r\n0\r\n" + trailers + "\r\n")])
-    let end = try Fetcher().fetch(origin.url("/a"))
+    let end = try fetch(.raw(head + "1\r\n\u{1}\r\n0\r\n" + trailers + "\r\n")).end
     #expect(end.failure?.kind == .tooLarge)
     expectGolden(end.failure?.message)
   }
@@ -108,8 +106,7 @@ struct SecurityTests {
 
   @Test func `bodies that inflate like images and texts are accepted`() throws {
     let body = pattern(5 << 20) + [UInt8](repeating: 0, count: 3 << 20)
-    let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
-    #expect(try Fetcher().fetch(origin.url("/a")).image?.bodyBytes == body.count)
+    #expect(try fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"])).end.image?.bodyBytes == body.count)
   }
 
   @Test func `the environment's proxy is used only on request, except for its excluded hosts`() async {

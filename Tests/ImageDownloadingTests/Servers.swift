@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 
 /// A TCP listener on loopback.
 private func listen(queue: Int32) -> (socket: Int32, port: Int) {
@@ -41,24 +40,4 @@ final class ClosingListener {
   }
 
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
-}
-
-/// `openssl s_server` with an untrusted certificate.
-final class TLSServer {
-  let port: Int
-  private let server: Command
-  private let directory = TemporaryDirectory()
-
-  init() async throws {
-    let (key, certificate) = (directory.file("key.pem"), directory.file("certificate.pem"))
-    let files = ["-keyout", key, "-out", certificate]
-    let request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "1"]
-    _ = try await Command("/usr/bin/openssl", request + files).wait()
-    let options = ["-accept", "127.0.0.1:0", "-key", key, "-cert", certificate, "-www"]
-    server = try Command("/usr/bin/openssl", ["s_server"] + options, input: .open)
-    // It prints "ACCEPT 127.0.0.1:PORT" once it listens.
-    try await server.waitForOutput("ACCEPT 127.0.0.1:")
-    let line = server.outputText.split(separator: "\n").first { $0.hasPrefix("ACCEPT") } ?? ""
-    port = Int(line.split(separator: ":").last ?? "") ?? 0
-  }
 }

@@ -6,34 +6,16 @@ import Testing
 
 /// Downloads with the same result share a transfer.
 struct SharingTests {
-  private func download(
-    _ id: UInt64,
-    _ url: String,
-    priority: LoadPriority = .normal,
-    sequence: Int64 = 0,
-    options: DownloadOptions = .forTests(),
-    validators: Validators? = nil
-  ) -> Download {
-    Download(
-      id: id,
-      requestURL: Array(url.utf8),
-      priority: priority,
-      sequence: sequence,
-      options: options,
-      validators: validators
-    )
-  }
-
   @Test func `equal downloads of several clients share one request, and each gets the image once`() throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
     let other = Recorder()
     let client = fetcher.downloader.client(other)
-    fetcher.client.submit([download(1, origin.url("/a")), download(2, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a")), Download(2, origin.url("/a"))])
     try gate.waitForWaiting(1)
-    fetcher.client.submit([download(3, origin.url("/a"), options: .forTests(timeout: .seconds(9), retries: 7))])
-    client.submit([download(1, origin.url("/a"))])
+    fetcher.client.submit([Download(3, origin.url("/a"), options: .forTests(timeout: .seconds(9), retries: 7))])
+    client.submit([Download(1, origin.url("/a"))])
     try fetcher.settle()
     #expect(fetcher.downloader.currentDownloadCount == 1)
     gate.open()
@@ -53,10 +35,10 @@ struct SharingTests {
       .forTests(redirects: 0), .forTests(acceptStatus: [200, 404]), .forTests(streamAbove: 1),
       DownloadOptions { $0.accept = "image/png" },
     ]
-    var downloads = variants.enumerated().map { download(UInt64($0), origin.url("/a"), options: $1) }
-    downloads.append(download(50, origin.url("/a"), validators: Validators(etag: "\"1\"")))
-    downloads.append(download(51, origin.url("/a"), validators: Validators(etag: "\"2\"")))
-    downloads.append(download(52, origin.url("/a?")))
+    var downloads = variants.enumerated().map { Download(UInt64($0), origin.url("/a"), options: $1) }
+    downloads.append(Download(50, origin.url("/a"), validators: Validators(etag: "\"1\"")))
+    downloads.append(Download(51, origin.url("/a"), validators: Validators(etag: "\"2\"")))
+    downloads.append(Download(52, origin.url("/a?")))
     downloads[downloads.count - 1].requestURL += Array("x".utf8)
     fetcher.client.submit(downloads)
     try gate.waitForWaiting(downloads.count)
@@ -71,7 +53,7 @@ struct SharingTests {
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
     fetcher.submit((1...3).map { origin.url("/\($0)") }, priority: .low)
-    fetcher.client.submit([download(9, origin.url("/3"), priority: .high)])
+    fetcher.client.submit([Download(9, origin.url("/3"), priority: .high)])
     if cancelled { fetcher.client.cancel([9]) }
     fetcher.downloader.isSuspended = false
     _ = try fetcher.recorder.waitForEnds(4)
@@ -83,7 +65,7 @@ struct SharingTests {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
-    fetcher.client.submit([download(1, origin.url("/a")), download(2, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a")), Download(2, origin.url("/a"))])
     try gate.waitForWaiting(1)
     fetcher.client.cancel([first])
     _ = try fetcher.recorder.waitForEnds(1)
@@ -96,7 +78,7 @@ struct SharingTests {
     let ends = try fetcher.recorder.waitForEnds(4).filter { $0.id != .max }
     #expect(ends.map(\.id) == [first, 3 - first] && ends.allSatisfy(\.isCancelled))
     gate.open()
-    fetcher.client.submit([download(1, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a"))])
     #expect(try fetcher.recorder.waitForEnds(5).last?.image != nil)
     #expect(origin.requests.count == 2)
   }
@@ -107,10 +89,10 @@ struct SharingTests {
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
     fetcher.downloader.isSuspended = !runs
-    fetcher.client.submit([download(1, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a"))])
     if runs { try gate.waitForWaiting(1) }
     fetcher.client.cancel([1])
-    fetcher.client.submit([download(1, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a"))])
     fetcher.downloader.isSuspended = false
     gate.open()
     let ends = try fetcher.recorder.waitForEnds(2)
@@ -122,7 +104,7 @@ struct SharingTests {
     let origin = try Origin(fallback: .status(status))
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
-    fetcher.client.submit((1...5).map { download($0, origin.url("/a")) })
+    fetcher.client.submit((1...5).map { Download($0, origin.url("/a")) })
     try gate.waitForWaiting(1)
     gate.open()
     let ends = try fetcher.recorder.waitForEnds(5)
@@ -136,7 +118,7 @@ struct SharingTests {
   @Test func `waiters share retries and redirects`() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
     let fetcher = try Fetcher()
-    fetcher.client.submit((1...3).map { download($0, origin.url("/a"), options: .forTests(retries: 1)) })
+    fetcher.client.submit((1...3).map { Download($0, origin.url("/a"), options: .forTests(retries: 1)) })
     let ends = try fetcher.recorder.waitForEnds(3)
     #expect(ends.allSatisfy { $0.image?.finalURL == Array(origin.url("/b").utf8) && $0.summary.attempts == 2 })
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
@@ -146,7 +128,7 @@ struct SharingTests {
     let origin = try Origin(["/a": .sequence([.status(503), .body([1])])])
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
-    fetcher.client.submit((1...2).map { download($0, origin.url("/a"), options: .forTests(retries: 1)) })
+    fetcher.client.submit((1...2).map { Download($0, origin.url("/a"), options: .forTests(retries: 1)) })
     try gate.waitForWaiting(1)
     fetcher.client.cancel([1], includingRunning: false)
     try fetcher.settle()
@@ -162,9 +144,9 @@ struct SharingTests {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .paused(body, after: 600_000, gate)])
     let fetcher = try Fetcher()
-    fetcher.client.submit([download(1, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a"))])
     try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
-    fetcher.client.submit([download(2, origin.url("/a")), download(3, origin.url("/a")), download(4, origin.url("/a"))])
+    fetcher.client.submit([Download(2, origin.url("/a")), Download(3, origin.url("/a")), Download(4, origin.url("/a"))])
     fetcher.client.cancel([2])
     try fetcher.settle()
     #expect(origin.requests.count == 1)
@@ -186,11 +168,11 @@ struct SharingTests {
     let gate = Gate()
     let origin = try Origin(["/a": .paused(pattern(900_000), after: 600_000, gate)])
     let fetcher = try Fetcher()
-    fetcher.client.submit([download(1, origin.url("/a"))])
+    fetcher.client.submit([Download(1, origin.url("/a"))])
     try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
-    fetcher.client.submit([download(2, origin.url("/a"))])
+    fetcher.client.submit([Download(2, origin.url("/a"))])
     fetcher.client.cancel([2])
-    fetcher.client.submit([download(2, origin.url("/a"))])
+    fetcher.client.submit([Download(2, origin.url("/a"))])
     fetcher.client.cancel([1])
     gate.open()
     let ends = try fetcher.recorder.waitForEnds(3)
@@ -205,9 +187,9 @@ struct SharingTests {
     let clock = ManualClock()
     let fetcher = try Fetcher(time: clock.source)
     let options = DownloadOptions.forTests(stallTimeout: .seconds(2), retries: 1)
-    fetcher.client.submit([download(1, origin.url("/a"), options: options)])
+    fetcher.client.submit([Download(1, origin.url("/a"), options: options)])
     try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
-    fetcher.client.submit([download(2, origin.url("/a"), options: options)])
+    fetcher.client.submit([Download(2, origin.url("/a"), options: options)])
     try fetcher.settle()
     clock.advance(by: .seconds(2))
     fetcher.client.capacityChanged()
@@ -236,7 +218,7 @@ struct SharingTests {
     for id in 1...2000 as ClosedRange<UInt64> {
       let isFirst = random.next() % 2 == 0
       let url = origin.url("/\(random.next() % 20)")
-      let download = download(id, url, options: options[Int(random.next() % 2)])
+      let download = Download(id, url, options: options[Int(random.next() % 2)])
       if isFirst { counts.first += 1 } else { counts.other += 1 }
       (isFirst ? fetcher.client : client).submit([download])
       if random.next() % 3 == 0 { (isFirst ? fetcher.client : client).cancel([id - random.next() % min(id, 5)]) }

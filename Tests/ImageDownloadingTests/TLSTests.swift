@@ -68,10 +68,9 @@ struct TLSTests {
 
   @Test func `a client certificate is sent to no other origin`() async throws {
     let nginx = try await nginx(verifiesClients: true)
-    let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))])
     let (file, key) = (certificates.client, certificates.clientKey)
     let with = options(.with(caFile: certificates.authority, clientCertificate: file, clientKey: key))
-    let end = try await Fetcher().fetch(origin.url("/a"), options: with)
+    let end = try await fetch(.redirect(to: nginx.url("/a")), with).end
     #expect(end.failure?.status == 400)
   }
 

@@ -118,18 +118,4 @@ struct CircuitBreakerTests {
     try await run.settle()
     #expect(origin.requests.count == 50)
   }
-
-  @Test func `a download waiting for a paused host can be cancelled`() async throws {
-    let run = try ManualRun(concurrency: 2, circuitBreaker: Self.breaker)
-    let origin = try Origin(fallback: .reset)
-    run.fetcher.submit((0..<40).map { origin.url("/\($0)") }, options: .forTests(retries: 20))
-    try await run.settle()
-    run.fetcher.downloader.cancelAll(includingRunning: true)
-    try await run.settle()
-    #expect(run.ends.count(where: \.isCancelled) == 40)
-    // Its failures still count.
-    run.fetcher.client.submit([Download(id: 90, requestURL: Array(origin.url("/90").utf8), options: .forTests())])
-    try await run.settle()
-    #expect(run.ends.count == 40)
-  }
 }

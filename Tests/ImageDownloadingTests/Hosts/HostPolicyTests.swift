@@ -130,17 +130,6 @@ struct HostPolicyTests {
     #expect(policy.refusal(.zero, now: now) == .down(failures: 2 + min(retries, 3), last: failure))
   }
 
-  @Test func `a body that is cut off shows that its host is up`() {
-    var policy = HostPolicy()
-    let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
-    for _ in 0..<9 {
-      #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
-      #expect(policy.record(.cut, running: 1, rules, now: now) == .none)
-    }
-    for _ in 0..<2 { _ = policy.record(.failed(failure), running: 1, rules, now: now) }
-    #expect(policy.record(.cut, running: 1, rules, now: now) == .recovered)
-  }
-
   @Test func `only state that differs from a new host's is kept`() {
     var policy = HostPolicy()
     #expect(!policy.isWorthKeeping(rules, now: now))

@@ -63,7 +63,7 @@ struct PauseTests {
       let origin = try Origin(["/a": .sequence([.status(503, headers: headers), .body([1])])], fallback: .body([2]))
       run.fetcher.submit([origin.url("/a")])
       try await run.settle()
-      run.fetcher.client.submit([Download(id: 2, requestURL: Array(origin.url("/b").utf8), options: .forTests())])
+      run.fetcher.client.submit([Download(2, origin.url("/b"))])
       try await run.advance(by: .seconds(29))
       #expect(origin.requests.count == 1)
       try await run.advance(by: .seconds(1))
@@ -111,9 +111,9 @@ struct PauseTests {
       #expect(failure.message.contains("wasn't requested") == (end.summary.attempts == 0))
     }
     // A later one isn't sent either, a more patient one waits, and after the pause the host gets requests again.
-    run.fetcher.client.submit([Download(id: 50, requestURL: Array(origin.url("/50").utf8), options: .forTests())])
+    run.fetcher.client.submit([Download(50, origin.url("/50"))])
     let patient = DownloadOptions.forTests(retryAfterMaximum: .seconds(1000))
-    run.fetcher.client.submit([Download(id: 51, requestURL: Array(origin.url("/51").utf8), options: patient)])
+    run.fetcher.client.submit([Download(51, origin.url("/51"), options: patient)])
     try await run.settle()
     #expect(run.ends.count == 11 && run.ends.last?.id == 50 && run.ends.last?.summary.attempts == 0)
     origin.setFallback(.body([1]))
@@ -146,7 +146,7 @@ struct PauseTests {
     try await run.settle()
     for id in [2, 3] as [UInt64] {
       // The host responds well to others, so that it isn't given up.
-      run.fetcher.client.submit([Download(id: id, requestURL: Array(origin.url("/b").utf8), options: .forTests())])
+      run.fetcher.client.submit([Download(id, origin.url("/b"))])
       try await run.advance(by: .seconds(50))
     }
     let end = try #require(run.ends.first { $0.id == 1 })
@@ -239,7 +239,7 @@ struct PauseTests {
 extension Fetcher {
   /// Fetches one more URL to its end.
   func fetchLast(_ url: String, id: UInt64, options: DownloadOptions = .forTests()) async throws -> End {
-    client.submit([Download(id: id, requestURL: Array(url.utf8), options: options)])
+    client.submit([Download(id, url, options: options)])
     try await recorder.waitForEnd(of: id)
     return recorder.ends.last { $0.id == id }!
   }

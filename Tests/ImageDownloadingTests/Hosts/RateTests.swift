@@ -34,7 +34,7 @@ struct RateTests {
     try await run.advance(by: .seconds(1))
     #expect(run.ends.count == 4)
     // All hosts have used their start; the next requests must wait nevertheless.
-    run.fetcher.client.submit([Download(id: 9, requestURL: Array(origin.url("/9").utf8), options: .forTests())])
+    run.fetcher.client.submit([Download(9, origin.url("/9"))])
     try await run.advance(by: .milliseconds(999))
     #expect(run.ends.count == 4)
     try await run.advance(by: .milliseconds(1))

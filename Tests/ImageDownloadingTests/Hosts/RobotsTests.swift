@@ -193,7 +193,7 @@ struct RobotsTests {
     try await run.settle()
     try await run.advance(by: .seconds(30))
     run.fetcher.client.submit(
-      (10..<14).map { Download(id: $0, requestURL: Array(origin.url("/\($0)").utf8), options: respectful) }
+      (10..<14).map { Download($0, origin.url("/\($0)"), options: respectful) }
     )
     try await run.settle()
     #expect(run.ends.count == 6)
@@ -207,7 +207,7 @@ extension Fetcher {
   fileprivate func fetchNext(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
     let id: UInt64 = 1000
     let count = recorder.ends.count { $0.id == id }
-    client.submit([Download(id: id, requestURL: Array(url.utf8), options: options)])
+    client.submit([Download(id, url, options: options)])
     try recorder.waitForEnd(of: id, count: count + 1)
     return recorder.ends.last { $0.id == id }!
   }
