@@ -42,13 +42,13 @@ enum ManifestBenchmarks {
     Benchmark(name: name, operations: lines) { workspace in
       var text = head
       for number in 0..<lines { text += line(ExampleURLs.text(number)) }
-      var manifest = Manifest(.file(try workspace.write(text + end, to: file)), name: file)
+      var manifest = URLList(.file(try workspace.write(text + end, to: file)), name: file)
       if requestsOnly {
         manifest.format = .combined
         manifest.include = [try URLPattern("*.jpg")]
       }
       return {
-        let reader = try ManifestReader([manifest], order: order, spoolDirectory: workspace.folder)
+        let reader = try ListReader([manifest], order: order, spoolDirectory: workspace.folder)
         var batch = EntryBatch()
         var good = 0
         while try reader.next(&batch, maximum: 1_024) {

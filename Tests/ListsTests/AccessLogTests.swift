@@ -13,7 +13,7 @@ import Testing
 
   private func get(_ path: String, _ status: Int = 200) -> String { line("GET \(path) HTTP/1.1", status) }
 
-  private func read(_ text: String, order: EntryOrder = .fifo, set: (inout Manifest) throws -> Void = { _ in }) throws
+  private func read(_ text: String, order: EntryOrder = .fifo, set: (inout URLList) throws -> Void = { _ in }) throws
     -> ReadResult
   {
     var manifest = directory.manifest(text, name: "access.log")
@@ -110,7 +110,7 @@ import Testing
     let text = get("/b.jpg") + get("/a.jpg") + get("/a.jpg")
     for bytes in [Array(text.utf8), try gzip(text)] {
       let pipe = TestPipe(holding: bytes)
-      var manifest = Manifest(.standardInput, name: "-")
+      var manifest = URLList(.standardInput, name: "-")
       manifest.format = .combined
       manifest.baseURL = try BaseURL("https://a.com")
       #expect(try readAll([manifest], standardInput: pipe.readEnd).urls == ["https://a.com/a.jpg", "https://a.com/b.jpg"])
@@ -126,7 +126,7 @@ import Testing
       #expect(try readAll([file]).urls == urls)
       #expect(try readAll([file], order: .lifo).urls == urls.reversed())
       let pipe = TestPipe(holding: bytes)
-      var piped = Manifest(.standardInput, name: "-")
+      var piped = URLList(.standardInput, name: "-")
       piped.baseURL = file.baseURL
       #expect(try readAll([piped], standardInput: pipe.readEnd).urls == urls)
     }
@@ -137,7 +137,7 @@ import Testing
     directory.write("/3.jpg\nhttps://b.com/4.jpg\n", to: "b")
     directory.write(get("/5.jpg"), to: "c")
     directory.write("/6.jpg\n", to: "d")
-    var manifest = Manifest(.glob("\(directory.path)/?"), name: "?")
+    var manifest = URLList(.glob("\(directory.path)/?"), name: "?")
     manifest.baseURL = try BaseURL("https://a.com")
     let paths = ["a.com/2", "a.com/1", "a.com/3", "b.com/4", "a.com/5", "a.com/6"]
     #expect(try readAll([manifest]).urls == paths.map { "https://\($0).jpg" })
@@ -145,7 +145,7 @@ import Testing
 
   @Test func `a recognized log needs a base or patterns`() throws {
     var manifest = directory.manifest(get("/a.jpg") + get("https://a.com/b.jpg"), name: "lines")
-    let error = #expect(throws: ManifestError.self) { try readAll([manifest]) }
+    let error = #expect(throws: ListError.self) { try readAll([manifest]) }
     #expect(error?.line == 1)
     expectGolden(error?.description)
     manifest.include = [try URLPattern("*")]
@@ -171,7 +171,7 @@ import Testing
       to: "log.1.gz"
     )
     _ = directory.write(get("/page") + get("/all.jpg"), to: "log.2")
-    var manifest = Manifest(.glob(directory.file("log*")), name: "log*")
+    var manifest = URLList(.glob(directory.file("log*")), name: "log*")
     manifest.format = .combined
     manifest.baseURL = try BaseURL("https://a.com")
     let other = directory.manifest("https://a.com/last.jpg\n", name: "other.txt")
@@ -189,7 +189,7 @@ import Testing
     _ = directory.write(get("/1.jpg") + get("/2.jpg"), to: "log")
     _ = directory.write(Array(try gzip(get("/2.jpg") + get("/3.jpg")).dropLast(8)), to: "log.1.gz")
     _ = directory.write(get("/4.jpg"), to: "log.2")
-    var manifest = Manifest(.glob(directory.file("log*")), name: "log*")
+    var manifest = URLList(.glob(directory.file("log*")), name: "log*")
     manifest.format = .combined
     manifest.baseURL = try BaseURL("https://a.com")
     let result = try readAll([manifest])

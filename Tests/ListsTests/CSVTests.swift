@@ -6,7 +6,7 @@ import Testing
 @Suite struct CSVTests {
   let directory = TemporaryDirectory()
 
-  private func read(_ text: String, name: String = "list.csv", columns: Manifest.Columns = .init()) throws -> ReadResult {
+  private func read(_ text: String, name: String = "list.csv", columns: URLList.Columns = .init()) throws -> ReadResult {
     var manifest = directory.manifest(text, name: name)
     manifest.columns = columns
     return try readAll([manifest])
@@ -69,7 +69,7 @@ import Testing
     ]
   )
   func `a file whose header lacks the column isn't read`(_ text: String, line: UInt64, word: String) throws {
-    let error = #expect(throws: ManifestError.self) { try read(text) }
+    let error = #expect(throws: ListError.self) { try read(text) }
     #expect(error?.line == line)
     #expect(error?.message.contains(word) == true)
     #expect(error?.description.hasPrefix("list.csv:\(line): ") == true)
@@ -87,16 +87,16 @@ import Testing
   }
 
   @Test func `a column that the job names must be there, and one with its usual name may be absent`() throws {
-    var columns = Manifest.Columns()
+    var columns = URLList.Columns()
     columns.sha256 = "checksum"
-    let error = #expect(throws: ManifestError.self) { try read("url,Checksum\nhttps://a.com/1,0\n", columns: columns) }
+    let error = #expect(throws: ListError.self) { try read("url,Checksum\nhttps://a.com/1,0\n", columns: columns) }
     expectGolden(error?.message)
     #expect(try read("url\nhttps://a.com/1\n").urls == ["https://a.com/1"])
   }
 
   @Test func `messages about rows show no credentials, and only the beginning of a long header`() throws {
     let secret = "https://user:secret@a.com/1.jpg"
-    let error = #expect(throws: ManifestError.self) { try read("\(secret)," + String(repeating: "x,", count: 5000)) }
+    let error = #expect(throws: ListError.self) { try read("\(secret)," + String(repeating: "x,", count: 5000)) }
     #expect(error?.message.contains("https://***@a.com/1.jpg") == true && error!.message.count < 600)
     let rows = try read("url,priority,width\nhttps://a.com/1,\(secret),\nhttps://a.com/2,,\(secret)\n")
     #expect(rows.problems.count == 2 && rows.problems.allSatisfy { $0?.contains("secret") == false })

@@ -4,7 +4,7 @@ import Lists
 import TestSupport
 
 /// A fetcher of texts set by a test, which arrive when the test decides.
-final class FakeFetcher: ManifestFetcher {
+final class FakeFetcher: ListFetcher {
   enum Answer {
     case text(String)
     case bytes([UInt8])
@@ -28,7 +28,7 @@ final class FakeFetcher: ManifestFetcher {
   /// If `forgets`, nothing is kept of requests.
   init(_ answers: [String: Answer], forgets: Bool = false) { (self.answers, self.forgets) = (answers, forgets) }
 
-  func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch {
+  func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ListFetch {
     let text = String(decoding: url.bytes, as: UTF8.self)
     let fetch = FakeFetch { [weak self] in self?.cancelled.append(text) }
     if !forgets {
@@ -57,8 +57,8 @@ final class FakeFetcher: ManifestFetcher {
     fetches[url]!.end(fetched(Array(text.utf8)))
   }
 
-  private func fetched(_ bytes: [UInt8], type: String? = nil) -> ManifestFetchOutcome {
-    .fetched(FetchedManifest(bytes: FakeBytes(directory.write(bytes, to: "fetched")), contentType: type))
+  private func fetched(_ bytes: [UInt8], type: String? = nil) -> ListFetchOutcome {
+    .fetched(FetchedList(bytes: FakeBytes(directory.write(bytes, to: "fetched")), contentType: type))
   }
 
   private final class FakeBytes: FetchedBytes {
@@ -71,16 +71,16 @@ final class FakeFetcher: ManifestFetcher {
   }
 }
 
-private final class FakeFetch: ManifestFetch {
+private final class FakeFetch: ListFetch {
   private let pipe = TestPipe()
   private let onCancel: () -> Void
-  private(set) var outcome: ManifestFetchOutcome?
+  private(set) var outcome: ListFetchOutcome?
 
   init(_ onCancel: @escaping () -> Void) { self.onCancel = onCancel }
 
   var descriptor: Int32 { pipe.readEnd }
 
-  func end(_ outcome: ManifestFetchOutcome) {
+  func end(_ outcome: ListFetchOutcome) {
     self.outcome = outcome
     pipe.write([1])
   }

@@ -87,7 +87,7 @@ import Testing
   @Test func `a limit covers all files of a pattern and ignores invalid entries`() throws {
     directory.write("bad\nhttps://a.com/1\nhttps://a.com/2\n", to: "a.txt")
     directory.write("https://b.com/1\nhttps://b.com/2\n", to: "b.txt")
-    var manifest = Manifest(.glob(directory.file("?.txt")), name: "?.txt")
+    var manifest = URLList(.glob(directory.file("?.txt")), name: "?.txt")
     manifest.limit = 3
     #expect(try readAll([manifest]).urls == ["", "https://a.com/1", "https://a.com/2", "https://b.com/1"])
     #expect(try readAll([manifest], order: .lifo).urls == ["https://b.com/1", "https://a.com/2", "https://a.com/1", ""])
@@ -98,7 +98,7 @@ import Testing
   @Test func `entries are counted per manifest`() throws {
     var manifest = directory.manifest("https://a.com/1.jpg\nhttps://a.com/2.png\nbad\n")
     manifest.include = [try URLPattern("*.jpg")]
-    let reader = try ManifestReader([manifest], order: .lifo, spoolDirectory: directory.path)
+    let reader = try ListReader([manifest], order: .lifo, spoolDirectory: directory.path)
     var batch = EntryBatch()
     while try reader.next(&batch, maximum: 2) {}
     #expect(reader.counts.map(\.read) == [3])

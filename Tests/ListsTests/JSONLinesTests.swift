@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONLinesTests {
   let directory = TemporaryDirectory()
 
-  private func read(_ text: String, columns: Manifest.Columns = .init()) throws -> ReadResult {
+  private func read(_ text: String, columns: URLList.Columns = .init()) throws -> ReadResult {
     var manifest = directory.manifest(text, name: "list.jsonl")
     manifest.columns = columns
     return try readAll([manifest])
@@ -44,7 +44,7 @@ import Testing
       ("list.json", "{\"products\": [\(rows)], \"count\": 1}"), ("list.jsonl", "{}\n{}\n"), ("list.json", rows),
     ]
     for (name, text) in texts {
-      let error = #expect(throws: ManifestError.self) { try readAll([directory.manifest(text, name: name)]) }
+      let error = #expect(throws: ListError.self) { try readAll([directory.manifest(text, name: name)]) }
       expectGolden(error?.description, for: text)
       guard text.contains("image") else { continue }
       var manifest = directory.manifest(text, name: name)

@@ -11,12 +11,12 @@ import Testing
     "https://a.com/1.jpg", "no url", "https://a.com/2.jpg", "HTTPS://b.com:443/c/../3.jpg", "https://a.com/1.jpg",
   ]
 
-  private func manifest(_ lines: [String], name: String = "list.txt") -> Manifest {
+  private func manifest(_ lines: [String], name: String = "list.txt") -> URLList {
     directory.manifest(lines.map { "\($0)\n" }.joined(), name: name)
   }
 
   private func fingerprint(
-    _ manifests: [Manifest],
+    _ manifests: [URLList],
     order: EntryOrder = .fifo,
     by rule: Shard.Rule = .url,
     index: Int = 1
@@ -33,7 +33,7 @@ import Testing
     #expect(expected.entries == 5)
     let packed = directory.manifest(bytes: try gzip(Self.lines.map { "\($0)\n" }.joined()), name: "list.txt")
     let pipe = TestPipe(holding: Array(Self.lines.map { "\($0)\n" }.joined().utf8))
-    let piped = Manifest(.standardInput, name: "list.txt")
+    let piped = URLList(.standardInput, name: "list.txt")
     #expect(try readAll([piped], standardInput: pipe.readEnd, shard: Shard(index: 2, count: 9, by: .url)).fingerprint == expected)
     for index in 1...3 {
       for order in [EntryOrder.fifo, .lifo] {
@@ -91,7 +91,7 @@ import Testing
 
     let shard = Shard(index: 1, count: 2, by: .url)
     let list = directory.manifest(text)
-    let reader = try ManifestReader([list], order: .fifo, spoolDirectory: directory.path, shard: shard)
+    let reader = try ListReader([list], order: .fifo, spoolDirectory: directory.path, shard: shard)
     var batch = EntryBatch()
     _ = try reader.next(&batch, maximum: 10)
     #expect(reader.listFingerprint == nil)

@@ -9,14 +9,14 @@ import Testing
 @Suite struct ListFormTests {
   let directory = TemporaryDirectory()
 
-  private func read(_ bytes: [UInt8], name: String = "list", set: (inout Manifest) -> Void = { _ in }) throws -> ReadResult {
+  private func read(_ bytes: [UInt8], name: String = "list", set: (inout URLList) -> Void = { _ in }) throws -> ReadResult {
     var manifest = directory.manifest(bytes: bytes, name: name)
     manifest.baseURL = try BaseURL("https://a.com")
     set(&manifest)
     return try readAll([manifest])
   }
 
-  private func read(_ text: String, name: String = "list", set: (inout Manifest) -> Void = { _ in }) throws -> ReadResult {
+  private func read(_ text: String, name: String = "list", set: (inout URLList) -> Void = { _ in }) throws -> ReadResult {
     try read(Array(text.utf8), name: name, set: set)
   }
 
@@ -50,7 +50,7 @@ import Testing
     do {
       result = try read(text)
     } catch {
-      result = ReadResult(failure: error as? ManifestError)
+      result = ReadResult(failure: error as? ListError)
     }
     #expect(result.urls.filter { !$0.isEmpty } == [])
     expectGolden(result.failure?.description, for: name)
@@ -77,14 +77,14 @@ import Testing
     ] as [(String, [UInt8])]
   )
   func `a binary file is named, with its conversion`(_ name: String, bytes: [UInt8]) throws {
-    let error = try #require(throws: ManifestError.self) { try read(bytes) }
+    let error = try #require(throws: ListError.self) { try read(bytes) }
     expectGolden(error.message, for: name)
     // A name or an option that says otherwise doesn't change what it is.
     guard !["jpeg", "utf-16", "other", "tar"].contains(name) else { return }
-    for format in [Manifest.Format.text, .csv, .jsonl, .sitemap, .combined] {
+    for format in [URLList.Format.text, .csv, .jsonl, .sitemap, .combined] {
       #expect(throws: error) { try read(bytes) { $0.format = format } }
     }
-    #expect(throws: ManifestError.self) { try read(bytes, name: "list.csv") }
+    #expect(throws: ListError.self) { try read(bytes, name: "list.csv") }
   }
 
   @Test func `a line of a text list is a URL or a path, with spaces only in the name of a file`() throws {
@@ -206,7 +206,7 @@ import Testing
 
   @Test func `a JSON log's field may be chosen`() throws {
     let text = #"{"msg": {"target": "/a.jpg", "referer": "/b.jpg"}}"# + "\n"
-    for format in [Manifest.Format.combined, .jsonl, .auto] {
+    for format in [URLList.Format.combined, .jsonl, .auto] {
       let result = try read(text + text) {
         $0.format = format
         $0.columns.url = "msg.target"
@@ -234,7 +234,7 @@ import Testing
       #expect(result.failure == nil)
     }
     let pipe = TestPipe(holding: Array(text.utf8))
-    var piped = Manifest(.standardInput, name: "-")
+    var piped = URLList(.standardInput, name: "-")
     piped.baseURL = try BaseURL("https://a.com")
     #expect(try readAll([piped], standardInput: pipe.readEnd).urls.count == 2)
   }
@@ -280,8 +280,8 @@ import Testing
         #expect(try read(bytes).urls == ["https://a.com/%C3%A9%F0%9F%98%80.jpg"], "\(text)")
       }
       let pipe = TestPipe()
-      let reader = try ManifestReader(
-        [Manifest(.standardInput, name: "-")],
+      let reader = try ListReader(
+        [URLList(.standardInput, name: "-")],
         order: .fifo,
         spoolDirectory: directory.path,
         standardInput: pipe.readEnd
@@ -317,7 +317,7 @@ import Testing
       let fetcher = FakeFetcher([
         "https://a.com/map": bytes == body ? .typed(type, String(decoding: body, as: UTF8.self)) : .bytes(bytes)
       ])
-      var manifest = Manifest(.url(try BaseURL("https://a.com/map")), name: "map")
+      var manifest = URLList(.url(try BaseURL("https://a.com/map")), name: "map")
       manifest.isOfAnyKind = true
       #expect(try readAll([manifest], fetcher: fetcher).urls == ["https://a.com/1.jpg"])
     }
@@ -331,12 +331,12 @@ import Testing
       "https://a.com/robots.txt": .typed("text/plain", text), "https://b.com/1.xml": .text(urlset("1")),
       "https://a.com/2.xml": .typed("text/html", urlset("2")), "https://a.com/3.xml.gz": .bytes(try gzip(urlset("3"))),
     ])
-    let result = try readAll([Manifest(.url(try BaseURL("https://a.com/robots.txt")), name: "robots.txt")], fetcher: fetcher)
+    let result = try readAll([URLList(.url(try BaseURL("https://a.com/robots.txt")), name: "robots.txt")], fetcher: fetcher)
     #expect(result.urls == (1...3).map { "https://a.com/\($0).jpg" } && result.failure == nil, "\(result)")
     #expect(fetcher.requestedAsOwn == ["https://a.com/robots.txt", "https://a.com/2.xml", "https://a.com/3.xml.gz"])
     for text in ["", "Crawl-delay: 3\n", "User-agent: *\nAllow: /\n"] {
       let fetcher = FakeFetcher(["https://a.com/robots.txt": .text(text)])
-      let none = try readAll([Manifest(.url(try BaseURL("https://a.com/robots.txt")), name: "robots.txt")], fetcher: fetcher)
+      let none = try readAll([URLList(.url(try BaseURL("https://a.com/robots.txt")), name: "robots.txt")], fetcher: fetcher)
       #expect(none.entries.isEmpty)
       expectGolden(none.failure?.message)
     }
@@ -350,7 +350,7 @@ import Testing
       directory.write("<img src=\"\(image)\"><img src=/logo.png><img src=https://i.com/1.jpg>", to: "dist/\(path)")
     }
     #expect(symlink("..", directory.file("dist/blog/loop")) == 0)
-    var manifest = Manifest(.file(directory.file("dist")), name: "dist/")
+    var manifest = URLList(.file(directory.file("dist")), name: "dist/")
     manifest.baseURL = try BaseURL("https://a.com/docs")
     let result = try readAll([manifest])
     #expect(
@@ -362,7 +362,7 @@ import Testing
     #expect(result.entries.count == 6 && result.entries.contains { $0.note?.pages == 4 })
     #expect(result.entries.first?.manifest == "dist/blog/50% #1.HTM")
     directory.write("x", to: "empty/a.txt")
-    let empty = #expect(throws: ManifestError.self) { try readAll([Manifest(.file(directory.file("empty")), name: "empty")]) }
+    let empty = #expect(throws: ListError.self) { try readAll([URLList(.file(directory.file("empty")), name: "empty")]) }
     expectGolden(empty?.description)
   }
 

@@ -24,7 +24,7 @@ import Testing
   func `the order applies to each priority, across manifests of every kind`(order: EntryOrder) throws {
     let csv = { host in "url,priority\n" + rows(host).map { "\"\($0.url)\",\($0.priority.name)\n" }.joined() }
     let json = rows("c").map { #"{"priority": "\#($0.priority.name)", "url": "\#($0.url)"}"# }.joined(separator: "\n")
-    var input = Manifest(.standardInput, name: "-")
+    var input = URLList(.standardInput, name: "-")
     input.format = .csv
     let pipe = TestPipe(holding: Array(csv("b").utf8))
     let manifests = [
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `LIFO is the exact reverse of FIFO`() throws {
-    let inline = Manifest(.inline((0..<50).map { .init(text: "https://c.com/\($0)", line: $0 + 1) }), name: "job.yaml")
+    let inline = URLList(.inline((0..<50).map { .init(text: "https://c.com/\($0)", line: $0 + 1) }), name: "job.yaml")
     let manifests = [
       directory.manifest((0..<20_000).map { "https://a.com/\($0)\n\n" }.joined(), name: "a.txt"),
       directory.manifest(bytes: try gzip((0..<20_000).map { "https://b.com/\($0)\nbad\u{1}\n" }.joined()), name: "b.gz"), inline,
@@ -58,27 +58,27 @@ import Testing
 
   @Test func `a file that changes between the passes is reported`() throws {
     let manifest = directory.manifest("https://a.com/1\nhttps://a.com/2\n")
-    let reader = try ManifestReader([manifest], order: .lifo, spoolDirectory: directory.path)
+    let reader = try ListReader([manifest], order: .lifo, spoolDirectory: directory.path)
     var batch = EntryBatch()
     while batch.entries.isEmpty, reader.expectedEntries != 2 { _ = try reader.nextAvailable(&batch, maximum: 1) }
     directory.write("https://b.com/other\nhttps://b.com/other\n", to: "list.txt")
-    let error = #expect(throws: ManifestError.self) { while try reader.next(&batch, maximum: 1) {} }
+    let error = #expect(throws: ListError.self) { while try reader.next(&batch, maximum: 1) {} }
     #expect(error?.message.contains("changed") == true)
   }
 
   @Test func `a missing spool folder is reported`() throws {
-    let reader = try ManifestReader(
+    let reader = try ListReader(
       [directory.manifest("https://a.com/1\n")],
       order: .lifo,
       spoolDirectory: directory.file("none")
     )
     var batch = EntryBatch()
-    #expect(throws: ManifestError.self) { try reader.next(&batch, maximum: 1) }
+    #expect(throws: ListError.self) { try reader.next(&batch, maximum: 1) }
   }
 
   @Test func `the spool leaves no files behind`() throws {
     let spool = TemporaryDirectory()
-    let reader = try ManifestReader([directory.manifest("https://a.com/1\n")], order: .lifo, spoolDirectory: spool.path)
+    let reader = try ListReader([directory.manifest("https://a.com/1\n")], order: .lifo, spoolDirectory: spool.path)
     var batch = EntryBatch()
     _ = try reader.next(&batch, maximum: 1)
     #expect(rmdir(spool.path) == 0)
@@ -97,7 +97,7 @@ import Testing
       let file = fopen(path, "w")!
       for number in 0..<count { fputs("https://images.example.com/catalogue/\(number)/large.jpg\n", file) }
       fclose(file)
-      let reader = try ManifestReader([Manifest(.file(path), name: "large.txt")], order: .lifo, spoolDirectory: directory.path)
+      let reader = try ListReader([URLList(.file(path), name: "large.txt")], order: .lifo, spoolDirectory: directory.path)
       var batch = EntryBatch()
       let before = anonymousKilobytes()
       var peak = before

@@ -8,7 +8,7 @@ import Testing
   let directory = TemporaryDirectory()
   private let digest = String(repeating: "0123456789abcdef", count: 4)
 
-  private func read(_ text: String, name: String, order: EntryOrder = .fifo, columns: Manifest.Columns = .init()) throws
+  private func read(_ text: String, name: String, order: EntryOrder = .fifo, columns: URLList.Columns = .init()) throws
     -> ReadResult
   {
     var manifest = directory.manifest(text, name: name)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `columns may have other names`() throws {
-    var columns = Manifest.Columns(url: "image")
+    var columns = URLList.Columns(url: "image")
     (columns.id, columns.width) = ("sku", "w")
     let result = try read("image,sku,w,width\nhttps://a.com/1.jpg,a b,10,x\n", name: "list.csv", columns: columns)
     #expect(result.entries.map(\.note) == [ReadNote(id: "a b", expectation: ImageExpectation(width: 10))])
@@ -73,7 +73,7 @@ import Testing
 /// What pages say about their images.
 @Suite struct PageNoteTests {
   private func read(_ pages: [String: String], depth: Int, order: EntryOrder = .fifo) throws -> ReadResult {
-    var manifest = Manifest(.url(try BaseURL("https://a.com/")), name: "https://a.com/")
+    var manifest = URLList(.url(try BaseURL("https://a.com/")), name: "https://a.com/")
     manifest.format = .page
     manifest.crawl.depth = depth
     let answers = pages.map { ("https://a.com/\($0)", FakeFetcher.Answer.text($1)) }

@@ -9,7 +9,7 @@ import Testing
   let directory = TemporaryDirectory()
 
   /// Manifests of every format, with bad lines, duplicates, entries of other priorities, and filtered ones.
-  private func manifests() throws -> [Manifest] {
+  private func manifests() throws -> [URLList] {
     let texts = (0..<40).map { number in
       switch number % 8 {
       case 0: "no url \(number)"
@@ -36,7 +36,7 @@ import Testing
     )
     log.format = .combined
     log.baseURL = try BaseURL("https://log.example.com")
-    let inline = Manifest(.inline(texts.enumerated().map { .init(text: $1, line: UInt64($0 + 5)) }), name: "urls")
+    let inline = URLList(.inline(texts.enumerated().map { .init(text: $1, line: UInt64($0 + 5)) }), name: "urls")
     var limited = text
     limited.limit = 11
     return [text, filtered, csv, jsonl, packed, sitemap, log, inline, limited]
@@ -71,12 +71,12 @@ import Testing
     for file in 0..<3 {
       _ = directory.manifest((0..<20).map { "https://a.com/\(file)/\($0).jpg\nno url\n" }.joined(), name: "lists/\(file).txt")
     }
-    let pattern = Manifest(.glob(directory.file("lists/*.txt")), name: directory.file("lists/*.txt"))
+    let pattern = URLList(.glob(directory.file("lists/*.txt")), name: directory.file("lists/*.txt"))
     let urlsets = (0..<3).map { file in
       "<urlset>" + (0..<20).map { "<url><loc>https://b.com/\(file)/\($0).jpg</loc></url>" }.joined() + "</urlset>"
     }
     let index = "<sitemapindex>" + (0..<3).map { "<sitemap><loc>/\($0).xml</loc></sitemap>" }.joined() + "</sitemapindex>"
-    let fetched = Manifest(.url(try BaseURL("https://b.com/index.xml")), name: "https://b.com/index.xml")
+    let fetched = URLList(.url(try BaseURL("https://b.com/index.xml")), name: "https://b.com/index.xml")
     func read(_ shard: Shard?) throws -> [ReadEntry] {
       var answers = ["https://b.com/index.xml": FakeFetcher.Answer.text(index)]
       for (number, urlset) in urlsets.enumerated() { answers["https://b.com/\(number).xml"] = .text(urlset) }
@@ -118,16 +118,16 @@ import Testing
     let entries = try (1...4).map { index in
       let pipe = TestPipe(holding: Array(text.utf8))
       let shard = Shard(index: index, count: 4, by: .url)
-      return try readAll([Manifest(.standardInput, name: "-")], standardInput: pipe.readEnd, shard: shard).urls
+      return try readAll([URLList(.standardInput, name: "-")], standardInput: pipe.readEnd, shard: shard).urls
     }
     #expect(Set(entries.joined()).count == 500 && entries.joined().count == 500)
   }
 
   @Test func `an empty shard knows that others have entries`() throws {
     let list = directory.manifest("https://img.example.com/hero.jpg\n")
-    func reader(_ index: Int, _ list: Manifest) throws -> ManifestReader {
+    func reader(_ index: Int, _ list: URLList) throws -> ListReader {
       let shard = Shard(index: index, count: 5, by: .url)
-      let reader = try ManifestReader([list], order: .fifo, spoolDirectory: directory.path, shard: shard)
+      let reader = try ListReader([list], order: .fifo, spoolDirectory: directory.path, shard: shard)
       var batch = EntryBatch()
       while try reader.next(&batch, maximum: 10) {}
       #expect(batch.entries.count == (index == 2 && list.exclude.isEmpty ? 1 : 0))
@@ -143,7 +143,7 @@ import Testing
     let list = directory.manifest((0..<1000).map { "https://a.com/\($0).jpg\n" }.joined())
     for order in [EntryOrder.fifo, .lifo] {
       let shard = Shard(index: 1, count: 4, by: .url)
-      let reader = try ManifestReader([list], order: order, spoolDirectory: directory.path, shard: shard)
+      let reader = try ListReader([list], order: order, spoolDirectory: directory.path, shard: shard)
       var batch = EntryBatch()
       _ = try reader.next(&batch, maximum: 20)
       #expect((100...400).contains(reader.expectedEntries ?? 0))

@@ -15,7 +15,7 @@ import Testing
     "<sitemapindex>\n" + urls.map { "<sitemap><loc>\($0)</loc></sitemap>\n" }.joined() + "</sitemapindex>"
   }
 
-  private func fetched(_ url: String) throws -> Manifest { Manifest(.url(try BaseURL(url)), name: maskingCredentials(url)) }
+  private func fetched(_ url: String) throws -> URLList { URLList(.url(try BaseURL(url)), name: maskingCredentials(url)) }
 
   @Test(arguments: [EntryOrder.fifo, .lifo]) func `indexes are followed depth first`(
     order: EntryOrder
@@ -81,7 +81,7 @@ import Testing
 
   @Test func `an endless index doesn't starve others`() throws {
     let known = Array(repeating: "https://a.com/index.xml", count: 5_000)
-    let reader = try ManifestReader(
+    let reader = try ListReader(
       [directory.manifest(index(known), name: "index.xml"), try fetched("https://a.com/index.xml")],
       order: .fifo,
       spoolDirectory: directory.path,
@@ -104,7 +104,7 @@ import Testing
 
     var tree = SitemapTree()
     let normalizer = URLNormalizer()
-    let parent = ManifestFile(manifest: 0, name: "i")
+    let parent = ListFile(manifest: 0, name: "i")
     let allowed = SitemapTree.maximumBytes / 2048
     for number in 0..<allowed {
       let url = Array("https://a.com/\(String(number + 10_000))/\(padding)".utf8)
@@ -162,7 +162,7 @@ import Testing
     )
     expectGolden(try readAll([manifest]).failure?.message)
     let url = try fetched("https://u:p@a.com/s.xml")
-    let error = #expect(throws: ManifestError.self) { try readAll([url]) }
+    let error = #expect(throws: ListError.self) { try readAll([url]) }
     #expect(error?.manifest == "https://***@a.com/s.xml")
   }
 
@@ -172,7 +172,7 @@ import Testing
     answers["https://a.com/i.xml"] = .text(index(children))
     answers["https://a.com/1.xml"] = .text(urlset("1"))
     let fetcher = FakeFetcher(answers)
-    let reader = try ManifestReader(
+    let reader = try ListReader(
       [try fetched("https://a.com/i.xml")],
       order: .fifo,
       spoolDirectory: directory.path,
@@ -180,7 +180,7 @@ import Testing
     )
     #expect(fetcher.requested.isEmpty)
     var batch = EntryBatch()
-    func untilStill() throws -> ManifestReader.Status {
+    func untilStill() throws -> ListReader.Status {
       while true {
         let status = try reader.nextAvailable(&batch, maximum: 100)
         if status != .more { return status }
@@ -207,7 +207,7 @@ import Testing
     var manifest = try fetched("https://a.com/i.xml")
     manifest.limit = 3
     let after = directory.manifest("https://i.com/last.jpg\n", name: "after.txt")
-    let reader = try ManifestReader([manifest, after], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
+    let reader = try ListReader([manifest, after], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
     var batch = EntryBatch()
     while try reader.next(&batch, maximum: 1) {}
     #expect(batch.entries.count == 4)
@@ -245,7 +245,7 @@ import Testing
     let gone = try readAll([try fetched("https://a.com/gone")], fetcher: fetcher)
     #expect(
       gone.failure
-        == ManifestError(manifest: "https://a.com/gone", message: "cannot fetch it: the server answered 404 Not Found")
+        == ListError(manifest: "https://a.com/gone", message: "cannot fetch it: the server answered 404 Not Found")
     )
   }
 }

@@ -15,7 +15,7 @@ private let opening = """
 
   private func urlset(_ entries: String) -> String { opening + entries + "</urlset>\n" }
 
-  private func read(_ text: String, name: String = "sitemap.xml", set: (inout Manifest) throws -> Void = { _ in }) throws
+  private func read(_ text: String, name: String = "sitemap.xml", set: (inout URLList) throws -> Void = { _ in }) throws
     -> ReadResult
   {
     var manifest = directory.manifest(text, name: name)
@@ -83,11 +83,11 @@ private let opening = """
     #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "list.gz")]).urls == ["https://a.com/1.jpg"])
     #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "s.xml.gz")]).urls == ["https://a.com/1.jpg"])
     #expect(try read("https://a.com/<x\n", name: "list").urls == ["https://a.com/%3Cx"])
-    let none = #expect(throws: ManifestError.self) { try read("https://a.com/1.jpg\n", name: "text.xml") }
+    let none = #expect(throws: ListError.self) { try read("https://a.com/1.jpg\n", name: "text.xml") }
     expectGolden(none?.message)
-    let page = #expect(throws: ManifestError.self) { try read("<html></html>", name: "page.xml") }
+    let page = #expect(throws: ListError.self) { try read("<html></html>", name: "page.xml") }
     #expect(page?.message.contains("<html>") == true)
-    let empty = #expect(throws: ManifestError.self) { try read("", name: "empty.xml") }
+    let empty = #expect(throws: ListError.self) { try read("", name: "empty.xml") }
     #expect(empty?.message.contains("empty") == true)
   }
 
@@ -135,7 +135,7 @@ private let opening = """
       #expect(result.failure?.line == 3)
       expectGolden(result.failure?.message)
     }
-    let unknown = #expect(throws: ManifestError.self) { try read("<?xml version='1.0' encoding='klingon'?><urlset/>") }
+    let unknown = #expect(throws: ListError.self) { try read("<?xml version='1.0' encoding='klingon'?><urlset/>") }
     expectGolden(unknown?.message)
   }
 
@@ -169,14 +169,14 @@ private let opening = """
   )
   func `entities are rejected`(declaration: String) throws {
     let text = "<?xml version=\"1.0\"?>\n\(declaration)\n<urlset><url><loc>https://a.com/&x;.jpg</loc></url></urlset>"
-    let error = #expect(throws: ManifestError.self) { try read(text) }
+    let error = #expect(throws: ListError.self) { try read(text) }
     #expect(error?.line == 2)
     #expect(error?.message.contains("entities") == true)
   }
 
   @Test func `declared attributes are rejected`() throws {
     let text = "<!DOCTYPE urlset [<!ATTLIST a x (y|z) \"y\">]>\n<urlset><a/><url><loc>https://a.com/1.jpg</loc></url></urlset>"
-    let error = #expect(throws: ManifestError.self) { try read(text) }
+    let error = #expect(throws: ListError.self) { try read(text) }
     expectGolden(error?.message)
   }
 
@@ -273,8 +273,8 @@ private let opening = """
   @Test func `a pipe read byte by byte gives the same entries`() throws {
     let text = urlset((1...40).map { "<url><loc>https://a.com/\($0).jpg</loc></url>" }.joined())
     let pipe = TestPipe()
-    let reader = try ManifestReader(
-      [Manifest(.standardInput, name: "-")],
+    let reader = try ListReader(
+      [URLList(.standardInput, name: "-")],
       order: .fifo,
       spoolDirectory: directory.path,
       standardInput: pipe.readEnd
@@ -307,7 +307,7 @@ private let opening = """
           + "</image:loc></image:image><lastmod>2026-11-21</lastmod></url>\n"
       }
       let manifest = directory.manifest(opening + (0..<50_000).map(entry).joined() + "</urlset>", name: "large.xml")
-      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path)
+      let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path)
       var batch = EntryBatch()
       let hasEntries = try reader.next(&batch, maximum: 4096)
       precondition(hasEntries)

@@ -11,7 +11,7 @@ import Testing
     for name in ["urls/b.txt", "urls/a.txt", "urls/C.txt", "urls/x.csv", "urls/folder.txt/y.txt"] {
       directory.write("https://a.com/\(name)\n", to: name)
     }
-    let manifest = Manifest(.glob(directory.file("urls/*.txt")), name: "urls/*.txt")
+    let manifest = URLList(.glob(directory.file("urls/*.txt")), name: "urls/*.txt")
     let result = try readAll([manifest])
     #expect(result.entries.map(\.manifest) == ["urls/C.txt", "urls/a.txt", "urls/b.txt"])
     #expect(result.urls == ["https://a.com/urls/C.txt", "https://a.com/urls/a.txt", "https://a.com/urls/b.txt"])
@@ -22,26 +22,26 @@ import Testing
     let good = directory.manifest("https://a.com/1\n", name: "good.txt")
     directory.write("", to: "folder/empty.txt")
     for source in [
-      Manifest.Source.file(directory.file("missing.txt")), .file(directory.file("folder")), .glob(directory.file("*.none")),
+      URLList.Source.file(directory.file("missing.txt")), .file(directory.file("folder")), .glob(directory.file("*.none")),
       .glob(directory.file("fol*")),
     ] {
-      let error = #expect(throws: ManifestError.self) { try readAll([good, Manifest(source, name: "bad")]) }
+      let error = #expect(throws: ListError.self) { try readAll([good, URLList(source, name: "bad")]) }
       #expect(error?.manifest == "bad")
     }
-    let input = Manifest(.standardInput, name: "-")
-    #expect(throws: ManifestError.self) { try readAll([input, input]) }
+    let input = URLList(.standardInput, name: "-")
+    #expect(throws: ListError.self) { try readAll([input, input]) }
   }
 
   @Test func `a path determines its manifest kind`() {
-    #expect(Manifest.Source(path: "-") == .standardInput)
-    #expect(Manifest.Source(path: "a/*.txt") == .glob("a/*.txt"))
-    #expect(Manifest.Source(path: "a/b.txt") == .file("a/b.txt"))
+    #expect(URLList.Source(path: "-") == .standardInput)
+    #expect(URLList.Source(path: "a/*.txt") == .glob("a/*.txt"))
+    #expect(URLList.Source(path: "a/b.txt") == .file("a/b.txt"))
   }
 
   @Test func `a pipe in FIFO order starts before its end`() throws {
     let pipe = TestPipe()
-    let reader = try ManifestReader(
-      [Manifest(.standardInput, name: "-")],
+    let reader = try ListReader(
+      [URLList(.standardInput, name: "-")],
       order: .fifo,
       spoolDirectory: directory.path,
       standardInput: pipe.readEnd
@@ -67,9 +67,9 @@ import Testing
 
   @Test(
     arguments: [EntryOrder.fifo, .lifo],
-    [Manifest.Format.text, .csv, .jsonl]
+    [URLList.Format.text, .csv, .jsonl]
   )
-  func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: Manifest.Format) throws {
+  func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: URLList.Format) throws {
     let text =
       switch format {
       case .csv: "\u{feff}x,url\r\n\"\n\"\"\",\"https://a.com/1\"\r\n,https://a.com/2\r\n"
@@ -79,11 +79,11 @@ import Testing
     for bytes in [Array(text.utf8), try gzip(text)] { try readByteByByte(bytes, order: order, format: format) }
   }
 
-  private func readByteByByte(_ bytes: [UInt8], order: EntryOrder, format: Manifest.Format) throws {
+  private func readByteByByte(_ bytes: [UInt8], order: EntryOrder, format: URLList.Format) throws {
     let pipe = TestPipe()
-    var manifest = Manifest(.standardInput, name: "-")
+    var manifest = URLList(.standardInput, name: "-")
     manifest.format = format
-    let reader = try ManifestReader([manifest], order: order, spoolDirectory: directory.path, standardInput: pipe.readEnd)
+    let reader = try ListReader([manifest], order: order, spoolDirectory: directory.path, standardInput: pipe.readEnd)
     var batch = EntryBatch()
     for byte in bytes {
       pipe.write([byte])
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Reads until reading would block.
-  private func untilStill(_ reader: ManifestReader, _ batch: inout EntryBatch) throws -> ManifestReader.Status {
+  private func untilStill(_ reader: ListReader, _ batch: inout EntryBatch) throws -> ListReader.Status {
     while true {
       let status = try reader.nextAvailable(&batch, maximum: 2)
       if status != .more { return status }
@@ -111,7 +111,7 @@ import Testing
     defer { close(file) }
     lseek(file, 16, SEEK_SET)
     #expect(
-      try readAll([Manifest(.standardInput, name: "-")], order: .lifo, standardInput: file).urls == [
+      try readAll([URLList(.standardInput, name: "-")], order: .lifo, standardInput: file).urls == [
         "https://a.com/3", "https://a.com/2",
       ]
     )
@@ -121,7 +121,7 @@ import Testing
     let text = (0..<50_000).map { "https://images.example.com/\(100_000 + $0).jpg\n" }.joined()
     let manifests = [directory.manifest(text, name: "a.txt"), directory.manifest(text, name: "b.txt")]
     for order in [EntryOrder.fifo, .lifo] {
-      let reader = try ManifestReader(manifests, order: order, spoolDirectory: directory.path)
+      let reader = try ListReader(manifests, order: order, spoolDirectory: directory.path)
       var batch = EntryBatch()
       #expect(reader.expectedEntries == nil)
       #expect(try reader.next(&batch, maximum: 100))

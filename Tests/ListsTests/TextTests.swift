@@ -37,7 +37,7 @@ import Testing
 
   @Test func `an image isn't a list`() throws {
     let manifest = directory.manifest(bytes: SampleImages.jpeg(1), name: "hero.jpg")
-    let error = #expect(throws: ManifestError.self) { try readAll([manifest]) }
+    let error = #expect(throws: ListError.self) { try readAll([manifest]) }
     #expect(error?.manifest == "hero.jpg")
     expectGolden(error?.message)
   }
@@ -69,10 +69,10 @@ import Testing
   }
 
   @Test func `an inline list has the line numbers of its job file`() throws {
-    let list = Manifest.Source.inline([
+    let list = URLList.Source.inline([
       .init(text: " https://a.com/1 ", line: 7), .init(text: "", line: 8), .init(text: "# no", line: 9),
     ])
-    let result = try readAll([Manifest(list, name: "job.yaml")], order: .lifo)
+    let result = try readAll([URLList(list, name: "job.yaml")], order: .lifo)
     #expect(result.lines == [9, 8, 7])
     #expect(result.urls.last == "https://a.com/1")
     #expect(result.problems.map { $0 != nil } == [true, true, false])

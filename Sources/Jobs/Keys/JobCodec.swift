@@ -293,7 +293,7 @@ extension JobCodec<[URLTemplate.Variable]> {
   }
 }
 
-extension JobCodec<[Lists.Manifest.InlineEntry]> {
+extension JobCodec<[URLList.InlineEntry]> {
   /// Entries with their lines.
   static var entries: JobCodec {
     JobCodec(
@@ -302,7 +302,7 @@ extension JobCodec<[Lists.Manifest.InlineEntry]> {
         guard case .list(let items) = read else { return nil }
         return items.compactMap { item in
           guard case .text(let text) = item.value else { return nil }
-          return Lists.Manifest.InlineEntry(text: text, line: UInt64(clamping: item.line))
+          return URLList.InlineEntry(text: text, line: UInt64(clamping: item.line))
         }
       },
       text: { "[\($0.map { JobOverride.quoted(maskingCredentials($0.text)) }.joined(separator: ", "))]" }

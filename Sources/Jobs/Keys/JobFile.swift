@@ -45,13 +45,13 @@ package enum JobFile {
   /// - Throws: ``JobFileErrors`` with all errors in `reading` and `overrides`, which may not name other manifests.
   package static func make(
     name: String,
-    manifests: [Job.Manifest],
+    manifests: [Job.List],
     reading: [JobOverride] = [],
     overrides: [JobOverride] = [],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
     let (all, sources) = (reading + overrides, ["path", "url", "urls", "page"])
-    try reject(overrides.filter { $0.path == "manifests" || $0.isManifestKey(sources.contains) }) { _ in
+    try reject(overrides.filter { $0.path == "manifests" || $0.isListKey(sources.contains) }) { _ in
       "the command line names the lists; set another key of them, such as manifests.limit"
     }
     // Each stands for a list; a job has at least one.
@@ -62,7 +62,7 @@ package enum JobFile {
     job.manifests = zip(manifests, job.manifests).map { $0.read(by: $1) }
     let lists = job.manifests
     if !lists.contains(where: \.mayHavePages) {
-      try reject(all.filter { $0.isManifestKey { $0 == "pages" || $0 == "crawl" } }) { override in
+      try reject(all.filter { $0.isListKey { $0 == "pages" || $0 == "crawl" } }) { override in
         "'\(override.parts.dropFirst().joined(separator: "."))' has no effect: no list is a page or a sitemap"
       }
     }

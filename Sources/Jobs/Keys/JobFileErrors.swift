@@ -7,7 +7,6 @@ package struct JobFileError: Error, Sendable, CustomStringConvertible {
     case file(YAMLLocation)
     /// In an option of the command line, as typed.
     case option(String)
-    /// The path of a file that can't be read.
     case path(String)
   }
 
@@ -93,7 +92,6 @@ final class JobFileErrorList {
       .filter { seen.insert($0.description).inserted }
   }
 
-  /// Whether an option set the node.
   func isOption(_ node: YAMLNode) -> Bool { options.contains { $0 === node.location.source } }
 
   /// Whether a node of the job file may contain a secret.
@@ -108,7 +106,6 @@ final class JobFileErrorList {
     return text.count > 60 ? "'\(text.prefix(60))…'" : "'\(text)'"
   }
 
-  /// Adds an error at a node.
   func add(_ message: String, at node: YAMLNode) { add(message, at: node.location) }
 
   /// Adds an error at a node, or at its key if the node is empty.

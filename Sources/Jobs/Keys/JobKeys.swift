@@ -8,7 +8,6 @@ package struct JobKey: Sendable {
   /// What is true of few keys.
   struct Facts: OptionSet {
     let rawValue: UInt8
-    /// A job must have the key.
     static let required = Facts(rawValue: 1)
     /// Few jobs need the key; references list it last.
     static let advanced = Facts(rawValue: 2)
@@ -26,7 +25,6 @@ package struct JobKey: Sendable {
   /// The value in examples, for keys without a default.
   package private(set) var example: String?
   private(set) var facts: Facts
-  /// Sets the value that was read.
   private(set) var set: @Sendable (inout Job, JobValue) -> Void = { _, _ in fatalError("a section has no value") }
   /// Creates the optional part of a job that the keys below set.
   private(set) var open: @Sendable (inout Job) -> Void = { _ in }
@@ -83,7 +81,7 @@ package struct JobKey: Sendable {
   /// A job with a manifest and without optional parts.
   private static let closedJob: Job = {
     var job = Job()
-    job.manifests = [Job.Manifest([])]
+    job.manifests = [Job.List([])]
     return job
   }()
 

@@ -55,13 +55,13 @@ package struct JobOverride: Sendable {
   }
 
   /// Whether it sets a key of a manifest, or a part of it, whose name fulfils a condition.
-  func isManifestKey(_ condition: (String) -> Bool) -> Bool {
+  func isListKey(_ condition: (String) -> Bool) -> Bool {
     guard parts.count > 1, parts[0] == "manifests" else { return false }
-    return (isOfEachManifest ? parts[1] : parts.dropFirst(2).first).map(condition) ?? false
+    return (isOfEachList ? parts[1] : parts.dropFirst(2).first).map(condition) ?? false
   }
 
   /// Whether it sets a key of all manifests, as `manifests.limit` does.
-  var isOfEachManifest: Bool {
+  var isOfEachList: Bool {
     path.hasPrefix("manifests.") && parts.count > 1 && Quantities.count(parts[1]) == nil
   }
 
@@ -193,7 +193,7 @@ struct JobOverrideMerge {
     case .scalar:
       problems.append(("can't set '\(name)' below a single value", value.location))
       return node ?? value
-    case .sequence(let items) where override.isOfEachManifest && parts.count + 1 == override.parts.count:
+    case .sequence(let items) where override.isOfEachList && parts.count + 1 == override.parts.count:
       return YAMLNode(
         .sequence(items.map { set(value, at: parts, of: override, in: $0) }),
         location: node?.location ?? value.location

@@ -10,7 +10,6 @@ struct JobReader {
   let errors: JobFileErrorList
   /// Whether its lists are those of a command line, whose options apply to all of them, to some without an effect.
   let isOfCommandLine: Bool
-  /// The job read so far.
   private(set) var job = Job()
   /// The nodes of the values given, by path; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]

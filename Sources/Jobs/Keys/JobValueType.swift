@@ -116,14 +116,12 @@ package indirect enum JobValueType: Sendable {
   }
 }
 
-/// The form of a text.
 package enum JobTextForm: Sendable {
   /// Any text.
   case free
   case jobName, namespace, path
   /// An absolute http or https URL.
   case webURL
-  /// The value of a header.
   case headerValue
   /// A glob over the URL's path, or `re:` and an expression over the URL.
   case pattern
@@ -131,7 +129,6 @@ package enum JobTextForm: Sendable {
   case entry
   /// The name of a query parameter.
   case parameter
-  /// The URL of a proxy.
   case proxyURL
   /// A user name in Basic credentials (RFC 7617, section 2).
   case username

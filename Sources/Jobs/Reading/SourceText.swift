@@ -78,9 +78,7 @@ final class SourceText: Sendable {
 
 /// A range of a text.
 struct YAMLLocation: Sendable {
-  /// The text.
   var source: SourceText
-  /// The range in it.
   var range: SourceRange
 
   /// The text of the range, as written.

@@ -12,7 +12,6 @@ struct YAMLNode: Sendable {
   var content: Content
   /// The explicit tag, such as `tag:yaml.org,2002:int`; nil if there is none, or that of the node's kind.
   var tag: String?
-  /// Its location.
   var location: YAMLLocation
 
   /// Creates a node at a location.
@@ -77,7 +76,6 @@ struct YAMLMapping: Sendable {
   struct Pair: Sendable {
     /// The key, which may be any node.
     var key: YAMLNode
-    /// The value.
     var value: YAMLNode
   }
 
@@ -87,7 +85,6 @@ struct YAMLMapping: Sendable {
   /// Creates a mapping from pairs.
   init(_ pairs: [Pair]) { self.pairs = pairs }
 
-  /// The value of the first pair with that text as key.
   subscript(key: String) -> YAMLNode? { pairs.first { $0.key.scalar?.text == key }?.value }
 
   /// Every repeated key of this mapping, with the first key of that name.

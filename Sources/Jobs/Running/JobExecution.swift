@@ -153,7 +153,7 @@ final class JobExecution: PrefetchDelegate {
   }
 
   private func sentence(of error: any Error) -> String {
-    (error as? ManifestError).map { "\(job.namingOptions(in: $0))" } ?? jobSentence(of: error)
+    (error as? ListError).map { "\(job.namingOptions(in: $0))" } ?? jobSentence(of: error)
   }
 
   private func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
@@ -177,9 +177,9 @@ extension JobExecution {
   }
 
   private func addManifests() {
-    while knownManifests < reader.manifestNames.count {
+    while knownManifests < reader.listNames.count {
       let file = reader.file(ofManifest: knownManifests, jobFile: jobFile)
-      report.addManifest(reader.manifestNames[knownManifests], file: file)
+      report.addManifest(reader.listNames[knownManifests], file: file)
       knownManifests += 1
     }
   }

@@ -20,10 +20,10 @@ extension Job {
   }
 
   /// The options for fetching manifests: those of images, but always the whole text, and without the rules for images.
-  var manifestDownloadOptions: DownloadOptions {
+  var listDownloadOptions: DownloadOptions {
     downloadOptions.fetchingText(
       accept: "application/xml,text/xml,*/*;q=0.8",
-      maxBytes: JobManifestFetcher.maximumBytes
+      maxBytes: JobListFetcher.maximumBytes
     )
   }
 

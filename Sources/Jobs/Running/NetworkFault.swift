@@ -15,7 +15,6 @@ struct NetworkFault {
   /// Whether that is certain, so that going on is pointless. Without name servers, a slow host may still respond.
   private(set) var isCertain = false
 
-  /// Notes the result of an entry.
   @inline(__always)
   mutating func note(_ result: EntryResult) {
     if isNetworkUp || result.attempts == 0 || result.outcome == .cancelled { return }

@@ -10,7 +10,6 @@ struct OpenFileBudget {
   /// A socket, a large body being written, and a kept connection or a name being resolved.
   private static let perTransfer = 3
 
-  /// The limit of open files.
   let limit: Int
   /// Descriptors that others keep open while the job runs.
   var reserved = 0

@@ -77,7 +77,6 @@ struct PictureMaker: Sendable {
     }
   }
 
-  /// A picture as a file.
   private struct File {
     var bytes: [UInt8]
     var format = PictureMaker.format

@@ -3,7 +3,7 @@ package import ImageCaching
 import ImageCoding
 import ImageManaging
 package import Base
-import Lists
+package import Lists
 package import Reports
 
 /// A job with all its files open, so that errors are found before the first request.
@@ -13,7 +13,7 @@ package final class PreparedJob {
   let cache: ImageCache?
   /// More caches to look in.
   let readOnlyCaches: [ReadOnlyCache]
-  let manifests: JobManifests
+  let manifests: JobLists
   let reports: JobReports
   private let lock: RunLock?
 
@@ -54,7 +54,7 @@ package final class PreparedJob {
       }
     }
     let now = time.wall()
-    manifests = try JobManifests(
+    manifests = try JobLists(
       job,
       spoolDirectory: writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
       makesRequests: job.cache.mode != .only,
@@ -90,7 +90,7 @@ package final class PreparedJob {
 
   /// The opened files, one sentence each, for logs.
   package var notes: [String] {
-    ["lists \(manifests.source.manifestNames.joined(separator: ", "))"]
+    ["lists \(manifests.source.listNames.joined(separator: ", "))"]
       + [cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(JobCodec.cacheMode.text(job.cache.mode)))"]
       + readOnlyCaches.indices.map { "read-only cache \(job.cache.readOnly[$0].absolute)" } + reports.notes
   }
@@ -154,5 +154,37 @@ extension Job {
       caches.append(try ReadOnlyCache(opening: path.absolute, namespace: cache.disk.namespace, maxAge: cache.disk.maxAge))
     }
     return caches
+  }
+}
+
+/// The reason why a job couldn't start.
+package enum JobError: Error, Sendable, CustomStringConvertible {
+  case cache(CacheError)
+  case manifest(ListError)
+  /// The entries of a plan can't be read to their end, or not be written.
+  case plan(ListError)
+  case report(ReportError)
+  /// The report of `fail-on.baseline`.
+  case baseline(ReportReadingError)
+  /// A file that a key of the job names can't be read.
+  case unreadable(key: String, path: String, reason: String)
+  /// Images can't be written in the format of `transform.format`.
+  case transformFormat(String)
+  /// The job requests several images per entry, but a file contains one.
+  case severalImages(perEntry: Int)
+
+  /// The error as one sentence.
+  package var description: String {
+    switch self {
+    case .cache(let error): error.jobSentence
+    case .manifest(let error), .plan(let error): "\(error)"
+    case .report(let error): "\(error)"
+    case .baseline(let error): "fail-on.baseline: \(error)"
+    case .unreadable(let key, let path, let reason): "\(key): cannot read \(path): \(reason)"
+    case .transformFormat(let reason): "transform.format: \(reason)"
+    case .severalImages(let count):
+      "the job requests each entry in \(count) ways (variants, edges), and a file doesn't show which one it belongs to; import with a "
+        + "job that has only one"
+    }
   }
 }

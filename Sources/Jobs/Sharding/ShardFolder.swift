@@ -22,7 +22,6 @@ package struct ShardFolder: Sendable {
 
   /// The report of a shard, whose presence means that it is done.
   package func reportPath(_ number: Int) -> String { "\(path)/done/\(number).json" }
-  /// The rows of a shard.
   package func rowsPath(_ number: Int) -> String { "\(path)/done/\(number).jsonl" }
   var jobPath: String { "\(path)/job.yaml" }
   private func entriesPath(_ number: Int) -> String { "\(path)/entries/\(number).tsv.gz" }
@@ -140,14 +139,14 @@ package struct ShardPlanner {
   ) throws(JobError) -> (plan: ShardPlan, advice: [String])? {
     try makeFolder(folder)
     let now = TimeSource.system.wall()
-    let manifests = try JobManifests(job, spoolDirectory: folder, makesRequests: true, now: now)
+    let manifests = try JobLists(job, spoolDirectory: folder, makesRequests: true, now: now)
     manager.downloader.setLimits(job.prefetch.limits)
-    do throws(ManifestError) {
+    do throws(ListError) {
       let division = try ShardDivision(by: rule, spoolDirectory: folder)
-      let isWhole = try manifests.fetching(with: manager.downloader) { () throws(ManifestError) -> Bool in
+      let isWhole = try manifests.fetching(with: manager.downloader) { () throws(ListError) -> Bool in
         var batch = EntryBatch()
         while try manifests.source.next(&batch, maximum: Self.batchEntries) {
-          try division.add(batch, lists: manifests.source.manifestNames)
+          try division.add(batch, lists: manifests.source.listNames)
           batch.removeAll()
           if isStopped() { return false }
         }
@@ -164,20 +163,20 @@ package struct ShardPlanner {
   private func finish(
     _ parts: [ShardDivision.Part],
     _ list: ListFingerprint,
-    _ manifests: JobManifests,
+    _ manifests: JobLists,
     to folder: String,
     version: String,
     at now: Timestamp
-  ) throws(ManifestError) -> ShardPlan {
+  ) throws(ListError) -> ShardPlan {
     var plan = ShardPlan()
     (plan.version, plan.createdAt, plan.rule, plan.workers) = (version, now, rule.rawValue, workers)
     plan.job = job.identity
     plan.jobHash = text.withRawBytes { checksum(of: $0) }
     plan.folder = job.absoluteFile.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } } ?? currentFolder()
     plan.list = ReportedList(entries: list.entries, fingerprint: list.sum)
-    plan.lists = manifests.source.manifestNames.indices.map { index in
+    plan.lists = manifests.source.listNames.indices.map { index in
       ShardPlan.List(
-        name: manifests.source.manifestNames[index],
+        name: manifests.source.listNames[index],
         file: manifests.source.file(ofManifest: index, jobFile: job.absoluteFile)
       )
     }
@@ -200,7 +199,7 @@ package struct ShardPlanner {
       }
       try plan.write(to: "\(folder)/plan.json")
     } catch {
-      throw ManifestError(manifest: folder, message: "cannot write the plan: \(error)")
+      throw ListError(manifest: folder, message: "cannot write the plan: \(error)")
     }
     return plan
   }
@@ -208,10 +207,10 @@ package struct ShardPlanner {
   private func makeFolder(_ folder: String) throws(JobError) {
     if access("\(folder)/plan.json", F_OK) == 0 {
       let message = "the folder has a plan already; run it, or write the new one to another folder"
-      throw .manifest(ManifestError(manifest: folder, message: message))
+      throw .manifest(ListError(manifest: folder, message: message))
     }
     for path in [folder, "\(folder)/entries"] where mkdir(path, 0o777) != 0 && errno != EEXIST {
-      throw .plan(ManifestError(manifest: folder, message: "cannot make the folder: \(errorSentence())"))
+      throw .plan(ListError(manifest: folder, message: "cannot make the folder: \(errorSentence())"))
     }
   }
 

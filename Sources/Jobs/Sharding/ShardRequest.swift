@@ -48,7 +48,7 @@ package enum ShardRequest: Sendable, Hashable {
 package struct ShardNumber: Sendable, Hashable {
   /// From 1.
   package let index: Int
-  /// The number of shards, 1 to ``Manifests/Shard/maximumCount``.
+  /// The number of shards, 1 to ``Shard/maximumCount``.
   package let count: Int
 
   /// Creates one of `count` shards.

@@ -1,7 +1,7 @@
 import CXXHash
 import Base
 
-extension Manifest {
+extension URLList {
   /// Which pages that a page links to are read, too.
   package struct Crawl: Sendable {
     /// The number of links that may lead to a page; 0, the default: only the page itself.
@@ -32,7 +32,7 @@ final class PageCrawl {
   /// The maximum memory of the URLs of pages and stylesheets.
   private static let maximumURLBytes = 16 << 20
 
-  let rules: Manifest.Crawl
+  let rules: URLList.Crawl
   /// Whether the number of pages that use an image is known only after all were read.
   let readsSeveralPages: Bool
   /// The pages that follow, by the index of their file.
@@ -58,10 +58,10 @@ final class PageCrawl {
   private var stylesheets = 0
   /// Why pages or stylesheets were skipped, each reason once.
   private var skipped: [String] = []
-  private var pageLimit: Int { rules.pages ?? Manifest.Crawl.usualPages }
+  private var pageLimit: Int { rules.pages ?? URLList.Crawl.usualPages }
   private var hasReachedPageLimit = false
 
-  init(_ manifest: Manifest) {
+  init(_ manifest: URLList) {
     rules = manifest.crawl
     readsSeveralPages = manifest.readsSeveralPages
   }
@@ -133,7 +133,7 @@ final class PageCrawl {
   }
 
   /// Records that `parent` names a stylesheet, which may have been read before.
-  private func note(sheet url: BaseURL, of parent: ManifestFile) {
+  private func note(sheet url: BaseURL, of parent: ListFile) {
     let known = sheetIndices[url]
     let index = known ?? sheets.count
     if known == nil {
@@ -147,7 +147,7 @@ final class PageCrawl {
   }
 
   /// Returns the file of a page or stylesheet that `parent` names; nil if it was named before, or if the rules exclude it.
-  func child(_ url: UnsafeRawBufferPointer, _ kind: ManifestFile.Kind, of parent: ManifestFile) -> ManifestFile? {
+  func child(_ url: UnsafeRawBufferPointer, _ kind: ListFile.Kind, of parent: ListFile) -> ListFile? {
     guard let parts = URLNormalizer.parts(ofNormalForm: url), let first = parent.site else { return nil }
     let child = BaseURL(normalized: url, parts: parts)
     if seen.isEmpty { seen.insert(first) }
@@ -166,11 +166,11 @@ final class PageCrawl {
     return file
   }
 
-  private func file(of url: BaseURL, _ kind: ManifestFile.Kind, of parent: ManifestFile, site: BaseURL) -> ManifestFile {
+  private func file(of url: BaseURL, _ kind: ListFile.Kind, of parent: ListFile, site: BaseURL) -> ListFile {
     seen.insert(url)
     seenBytes += url.bytes.count
     let name = url.bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
-    var file = ManifestFile(
+    var file = ListFile(
       manifest: parent.manifest,
       name: name,
       location: .url(url),
@@ -183,7 +183,7 @@ final class PageCrawl {
   }
 
   /// Whether a page that the rules allow has redirected to another site.
-  func hasLeft(_ page: ManifestFile) -> Bool {
+  func hasLeft(_ page: ListFile) -> Bool {
     guard rules.sameSite, let site = page.site, let url = page.base else { return false }
     return !url.hasSameOrigin(as: site)
   }
@@ -193,7 +193,7 @@ final class PageCrawl {
     return (rules.include.isEmpty || rules.include.contains(where: fits)) && !rules.exclude.contains(where: fits)
   }
 
-  private func hasRoom(for child: BaseURL, _ kind: ManifestFile.Kind, of parent: ManifestFile) -> Bool {
+  private func hasRoom(for child: BaseURL, _ kind: ListFile.Kind, of parent: ListFile) -> Bool {
     // Without a sitemap, the manifest itself is the first page.
     if kind == .page, pages + (listedPages == 0 ? 1 : 0) >= pageLimit {
       hasReachedPageLimit = true
@@ -223,7 +223,7 @@ extension PageCrawl {
   /// Whether no sitemap before has listed an image with that URL; an invalid one counts as new.
   ///
   /// Pages then don't name it again.
-  func isNew(listedImage written: UnsafeRawBufferPointer, of sitemap: ManifestFile) -> Bool {
+  func isNew(listedImage written: UnsafeRawBufferPointer, of sitemap: ListFile) -> Bool {
     listed.removeAll(keepingCapacity: true)
     do throws(InvalidURL) {
       _ = try normalizer.normalize(written, relativeTo: sitemap.base, into: &listed)
@@ -236,7 +236,7 @@ extension PageCrawl {
   /// Returns the file of a page as a sitemap writes its URL; nil if it was named before, or if the rules exclude it.
   ///
   /// Throws a sentence if the URL is invalid.
-  func page(listed written: UnsafeRawBufferPointer, of sitemap: ManifestFile) throws(InputError) -> ManifestFile? {
+  func page(listed written: UnsafeRawBufferPointer, of sitemap: ListFile) throws(InputError) -> ListFile? {
     listed.removeAll(keepingCapacity: true)
     let parts: URLParts
     do throws(InvalidURL) {

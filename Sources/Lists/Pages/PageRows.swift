@@ -3,7 +3,7 @@ import Base
 /// Rows of a page or a stylesheet: the URLs of its images, then the stylesheets and pages that it names.
 final class PageRows: RowReader {
   private let buffer: InputBuffer
-  private let kind: ManifestFile.Kind
+  private let kind: ListFile.Kind
   private let contentType: String?
   private let url: BaseURL
   /// The URL before redirects.
@@ -11,7 +11,6 @@ final class PageRows: RowReader {
   private let manifest: String
   private let rules: PageRules
   private let crawl: PageCrawl
-  /// Whether the links of this page are followed.
   private let followsLinks: Bool
   private var bytes: [UInt8] = []
   private var content: Content?
@@ -28,7 +27,7 @@ final class PageRows: RowReader {
   /// Creates the rows of a document at `url`.
   init(
     _ buffer: InputBuffer,
-    of file: ManifestFile,
+    of file: ListFile,
     at url: BaseURL?,
     contentType: String?,
     _ rules: PageRules,
@@ -47,7 +46,7 @@ final class PageRows: RowReader {
   }
 
   /// Reads and parses the whole document.
-  func readHeader() throws(ManifestError) -> Bool {
+  func readHeader() throws(ListError) -> Bool {
     if content != nil { return true }
     // One byte more than is parsed shows that the rest is missing.
     while bytes.count <= rules.limits.bytes {
@@ -65,12 +64,12 @@ final class PageRows: RowReader {
     }
     let text = bytes
     bytes = []
-    content = try text.withRawBytes { text throws(ManifestError) in
+    content = try text.withRawBytes { text throws(ListError) in
       if kind.isPart {
         let isWebManifest = kind == .webManifest
         if Self.isPage(text, contentType: contentType) {
           let what = isWebManifest ? "web app manifest" : "stylesheet"
-          throw ManifestError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
+          throw ListError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
         }
         return Content(
           PageDocument(stylesheet: text, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
@@ -83,12 +82,12 @@ final class PageRows: RowReader {
       if kind == .page {
         if isListed, let named, case .image = ContentSniff(prefix: text), named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) })
         {
-          image = InlineReader([Manifest.InlineEntry(text: String(decoding: named.bytes, as: UTF8.self), line: 0)])
+          image = InlineReader(named)
         }
         return Content()
       }
       let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
-      throw ManifestError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
+      throw ListError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
     }
     return true
   }
@@ -138,8 +137,8 @@ final class PageRows: RowReader {
   }
 
   /// The images of a part that wasn't read are unknown.
-  func checkEnd() throws(ManifestError) {
-    if let (line, sentence) = content?.remarks.loss() { throw ManifestError(manifest: manifest, line: line, message: sentence) }
+  func checkEnd() throws(ListError) {
+    if let (line, sentence) = content?.remarks.loss() { throw ListError(manifest: manifest, line: line, message: sentence) }
   }
 
   func next() -> RowStep {

@@ -250,14 +250,14 @@ struct XMLListRules {
   /// Sitemaps: whether locations without an image extension are kept.
   var takesEveryLocation: Bool
   /// Sitemaps: what becomes of locations without an image extension.
-  var pages: Manifest.SitemapPages
+  var pages: URLList.SitemapPages
   var usesPriority: Bool
   /// Sitemaps: whether cached images that are older than their entry are due.
   var usesLastModified: Bool
   /// When reading starts.
   var now: Timestamp
 
-  init(_ manifest: Manifest, of file: ManifestFile, now: Timestamp) {
+  init(_ manifest: URLList, of file: ListFile, now: Timestamp) {
     newerThan = manifest.newerThan
     takesEveryLocation = !manifest.include.isEmpty
     pages = manifest.sitemapPages

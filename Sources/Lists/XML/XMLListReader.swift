@@ -22,12 +22,12 @@ final class XMLListReader: RowReader {
   }
 
   /// Reads up to the first element, so that a file that is neither a sitemap nor a feed fails at once.
-  func readHeader() throws(ManifestError) -> Bool {
+  func readHeader() throws(ListError) -> Bool {
     while parser.content == nil {
       if hasEnded || parser.failure != nil {
         if let failure = buffer.failure { throw failure.error(in: manifest) }
         try checkEnd()
-        throw ManifestError(manifest: manifest, line: 1, message: "it is empty; \(rules.kind.beginning)")
+        throw ListError(manifest: manifest, line: 1, message: "it is empty; \(rules.kind.beginning)")
       }
       if !feed() { return false }
     }
@@ -47,8 +47,8 @@ final class XMLListReader: RowReader {
     return remarks
   }
 
-  func checkEnd() throws(ManifestError) {
-    if let (line, message) = parser.failure { throw ManifestError(manifest: manifest, line: line, message: message) }
+  func checkEnd() throws(ListError) {
+    if let (line, message) = parser.failure { throw ListError(manifest: manifest, line: line, message: message) }
   }
 
   func next() -> RowStep {
@@ -101,17 +101,14 @@ final class XMLListReader: RowReader {
   private func feed() -> Bool {
     parser.locations.discardRead()
     guard hasBegun || skipBlanks() else { return false }
-    while buffer.bytes.isEmpty {
-      switch buffer.fill() {
-      case .grown: break
-      case .wouldBlock: return false
-      case .ended:
-        hasEnded = true
-        // If reading failed, that is the error to report, not the incomplete XML.
-        if buffer.failure == nil, hasBegun || !buffer.bytes.isEmpty { parser.feed(buffer.bytes, isLast: true) }
-        buffer.consume(buffer.bytes.count)
-        return true
-      }
+    switch buffer.fill(until: { !$0.isEmpty }) {
+    case .grown: break
+    case .wouldBlock: return false
+    case .ended:
+      hasEnded = true
+      // If reading failed, that is the error to report, not the incomplete XML.
+      if buffer.failure == nil, hasBegun { parser.feed(buffer.bytes, isLast: true) }
+      return true
     }
     let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes.prefix(Self.feedBytes))
     hasBegun = true

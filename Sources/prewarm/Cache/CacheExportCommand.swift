@@ -102,7 +102,6 @@ extension CacheCommand {
       }
     }
 
-    /// The result of an export.
     private struct Outcome {
       var result = ExportResult()
       var map = ExportMap()
@@ -185,9 +184,9 @@ extension CacheCommand {
       if transformed, opened.job.transform == nil {
         throw CommandError(.misused, "--transformed: job \(opened.job.name) has no transform; leave out --transformed or --job")
       }
-      let images: ManifestImages
+      let images: ListImages
       do {
-        images = try ManifestImages(stored: opened.job, in: opened.cache)
+        images = try ListImages(stored: opened.job, in: opened.cache)
       } catch {
         throw CommandError(.couldNotFinish, "\(error)")
       }

@@ -50,7 +50,7 @@ extension CacheCommand {
 
     func run() throws {
       var target = try options.open(.readWrite, isMade: true)
-      if !urls.isEmpty { target.job.manifests = urls.map { Job.Manifest(named: $0) } }
+      if !urls.isEmpty { target.job.manifests = urls.map { Job.List(named: $0) } }
       let sources = try others.map { path in
         try ReadOnlyCache(opening: path, namespace: source.fromNamespace ?? target.cache.configuration.namespace)
       }
@@ -82,9 +82,9 @@ extension CacheCommand {
     }
 
     private func flatImport(_ folder: FlatFolder, into target: OpenedCache) throws -> ImportResult {
-      let images: ManifestImages
+      let images: ListImages
       do throws(JobError) {
-        images = try ManifestImages(target.job, for: target.cache)
+        images = try ListImages(target.job, for: target.cache)
       } catch {
         throw CommandError(.couldNotFinish, "\(error)")
       }

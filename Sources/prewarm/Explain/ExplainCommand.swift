@@ -79,8 +79,8 @@ struct ExplainCommand: ParsableCommand {
   }
 
   /// The URL alone, once for each list of the job, by whose filters it passes or not.
-  private func lists(of job: Job) -> [Job.Manifest] {
-    let list = Job.Manifest([Manifest.InlineEntry(text: url, line: 0)])
+  private func lists(of job: Job) -> [Job.List] {
+    let list = Job.List([URLList.InlineEntry(text: url, line: 0)])
     if job.manifests.isEmpty { return [list] }
     return job.manifests.map { manifest in
       var filtered = list

@@ -8,9 +8,6 @@ let rareOptions = "Rare options"
 /// Options that set keys of a job other than those of cache and blacklist.
 struct RequestOptions: ParsableArguments {
   @OptionGroup(title: "Requests")
-  var limits: LimitOptions
-
-  @OptionGroup(title: "Requests")
   var transfers: TransferOptions
 
   @OptionGroup(title: "Verification")
@@ -23,12 +20,12 @@ struct RequestOptions: ParsableArguments {
   var rare: RareRequestOptions
 
   func overrides() throws -> [JobOverride] {
-    try limits.overrides + transfers.overrides() + rare.overrides + rules.overrides() + reports.overrides()
+    try transfers.overrides() + rare.overrides + rules.overrides() + reports.overrides()
   }
 }
 
-/// Options that limit concurrent transfers; each worker may have its own.
-struct LimitOptions: ParsableArguments {
+/// Options that set how images are requested.
+struct TransferOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .long],
     help: ArgumentHelp("Limit concurrent transfers (default: 32)", valueName: "count")
@@ -38,15 +35,6 @@ struct LimitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Limit concurrent transfers per host (default: 8)", valueName: "count"))
   var perHost: String?
 
-  var overrides: [JobOverride] {
-    JobOverride.options([
-      ("--concurrency", "prefetch.concurrency", concurrency), ("--per-host", "prefetch.per-host", perHost),
-    ])
-  }
-}
-
-/// Options that set how images are requested.
-struct TransferOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Limit requests over all hosts, such as 200/s (default: none)", valueName: "rate"))
   var rate: String?
 
@@ -83,6 +71,7 @@ struct TransferOptions: ParsableArguments {
 
   func overrides() throws -> [JobOverride] {
     let plain = JobOverride.options([
+      ("--concurrency", "prefetch.concurrency", concurrency), ("--per-host", "prefetch.per-host", perHost),
       ("--order", "prefetch.order", order), ("--rate", "prefetch.rate", rate), ("--deadline", "prefetch.deadline", deadline),
       ("--method", "request.method", method), ("--timeout", "request.timeout", timeout),
       ("--retries", "request.retries", retries),
@@ -284,7 +273,6 @@ struct SettingOptions<Scope: SettingScope>: ParsableArguments {
 }
 
 extension JobOverride {
-  /// The overrides of the options that are given.
   static func options(_ all: [(option: String, key: String, value: String?)]) -> [JobOverride] {
     all.compactMap { option, key, value in value.map { JobOverride(path: key, value: $0, origin: option) } }
   }

@@ -123,7 +123,6 @@ struct JobsRun {
   let text: TextOptions
   /// Whether to print what would be fetched instead of fetching it.
   var isDryRun = false
-  /// The order of text reports.
   var order = TextReport.Order.verdictFirst
   /// Whether rows are visible during the run.
   var rowsGrowInPlace = true

@@ -8,7 +8,7 @@ enum Source {
   /// A job file: its manifests and its rules.
   case job(path: String)
   /// A list of URLs.
-  case manifest(Job.Manifest)
+  case manifest(Job.List)
   /// The URL of an image.
   case url(String)
 
@@ -20,7 +20,7 @@ enum Source {
   /// Throws if the argument is neither an http or https URL nor a readable file or folder.
   init(_ argument: String) throws(SourceError) {
     if argument == "-" {
-      self = .manifest(Job.Manifest(named: argument))
+      self = .manifest(Job.List(named: argument))
     } else if Self.hasScheme(argument) {
       self = try Self.source(ofURL: argument)
     } else if [".yaml", ".yml"].contains(where: argument.lowercased().hasSuffix) {
@@ -28,7 +28,7 @@ enum Source {
       self = .job(path: argument)
     } else {
       try Self.checkFile(argument)
-      self = .manifest(Job.Manifest(named: argument))
+      self = .manifest(Job.List(named: argument))
     }
   }
 
@@ -36,7 +36,7 @@ enum Source {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
       if url.bytes.withUnsafeBytes(ImageExtension.ends) { return .url(argument) }
-      var manifest = Job.Manifest(url)
+      var manifest = Job.List(url)
       if let format = listFormat(url) {
         manifest.list.format = format
       } else {
@@ -49,7 +49,7 @@ enum Source {
   }
 
   /// The format of the list at `url` by the end of its path; nil if the response decides what it is.
-  private static func listFormat(_ url: BaseURL) -> Manifest.Format? {
+  private static func listFormat(_ url: BaseURL) -> URLList.Format? {
     let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
     let name = path.hasSuffix(".gz") ? path.dropLast(3) : path[...]
     return [".xml", ".txt", ".csv", ".tsv", ".jsonl"].contains(where: name.hasSuffix) ? .auto : nil
@@ -83,18 +83,18 @@ enum Source {
 
 extension [Source] {
   /// The lists of the sources other than job files, in order; adjacent URLs form one list.
-  var manifests: [Job.Manifest] {
-    var manifests: [Job.Manifest] = []
-    var urls: [Manifest.InlineEntry] = []
+  var manifests: [Job.List] {
+    var manifests: [Job.List] = []
+    var urls: [URLList.InlineEntry] = []
     func endList() {
-      if !urls.isEmpty { manifests.append(Job.Manifest(urls)) }
+      if !urls.isEmpty { manifests.append(Job.List(urls)) }
       urls = []
     }
     for source in self {
       switch source {
       case .job: break
       // It has no line in a file.
-      case .url(let url): urls.append(Manifest.InlineEntry(text: url, line: 0))
+      case .url(let url): urls.append(URLList.InlineEntry(text: url, line: 0))
       case .manifest(let manifest):
         endList()
         manifests.append(manifest)

@@ -148,7 +148,7 @@ import Jobs
   }
 
   @Test func `a job doesn't need a file`() throws {
-    let manifest = Job.Manifest([Manifest.InlineEntry(text: "https://h/a.png", line: 1)])
+    let manifest = Job.List([URLList.InlineEntry(text: "https://h/a.png", line: 1)])
     let job = try JobFile.make(
       name: "check",
       manifests: [manifest],
@@ -163,7 +163,7 @@ import Jobs
 
   @Test func `a job without a file reads its lists as the command line says`() throws {
     func make(_ reading: [JobOverride], _ overrides: [JobOverride] = []) throws -> Job {
-      let lists = [Job.Manifest(named: "a.txt"), Job.Manifest(named: "b.txt")]
+      let lists = [Job.List(named: "a.txt"), Job.List(named: "b.txt")]
       return try JobFile.make(
         name: "check",
         manifests: lists,

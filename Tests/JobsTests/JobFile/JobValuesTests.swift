@@ -148,11 +148,11 @@ import Testing
     else { throw UnexpectedSource() }
     #expect(manifest.name == "urls/*.csv")
     #expect(path == "/srv/jobs/urls/*.csv")
-    #expect(urls == [Manifest.InlineEntry(text: "a.jpg", line: 14), Manifest.InlineEntry(text: "b.jpg", line: 15)])
+    #expect(urls == [URLList.InlineEntry(text: "a.jpg", line: 14), URLList.InlineEntry(text: "b.jpg", line: 15)])
     #expect(manifest.format == .csv)
     #expect(manifest.priority == .veryHigh)
     #expect(manifest.baseURL.map { String(decoding: $0.bytes, as: UTF8.self) } == "https://img.example.com/")
-    #expect(manifest.columns == Manifest.Columns(url: "image", priority: "rank"))
+    #expect(manifest.columns == URLList.Columns(url: "image", priority: "rank"))
     #expect((manifest.include.count, manifest.exclude.count) == (1, 1))
     #expect(manifest.limit == 10)
 
@@ -231,7 +231,7 @@ import Testing
     #expect(manifest.format == .auto)
     #expect(manifest.priority == .normal)
     #expect(manifest.baseURL == nil)
-    #expect(manifest.columns == Manifest.Columns())
+    #expect(manifest.columns == URLList.Columns())
     #expect(manifest.include.isEmpty && manifest.exclude.isEmpty)
     #expect(manifest.limit == nil)
     #expect(job.prefetch.order == .fifo)

@@ -20,7 +20,7 @@ import Testing
     var job = try JobsTests.job(
       "version: 1\nname: x\nmanifests: [{path: a}]\ncache: {directory: \(folder.file("cache")), mode: \(mode)}\n\(keys)"
     )
-    job.manifests = [Job.Manifest(try BaseURL(url))]
+    job.manifests = [Job.List(try BaseURL(url))]
     job.reports = []
     job.request.download.retries = 0
     let prepared = job

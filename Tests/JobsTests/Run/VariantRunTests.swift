@@ -46,7 +46,7 @@ import Testing
     var job = try runs.job(urls: [url])
     job.request.auth = Credential(user: "u", password: "p")
     let cache = try job.openCache(access: .readWrite)
-    func identities() throws -> [[UInt8]] { try ManifestImages(job, for: cache).map(\.identity) }
+    func identities() throws -> [[UInt8]] { try ListImages(job, for: cache).map(\.identity) }
     #expect(try identities() == job.identities(of: url, in: cache))
     #expect(try identities() != [Array(url.utf8)])
     job.request.variants = [formats[0]]

@@ -9,7 +9,7 @@ struct FeedImage: Equatable, CustomStringConvertible {
 }
 
 /// Reads a list and returns its images with their identifiers; throws if it can't be read to its end.
-func readImages(_ manifest: Manifest, order: EntryOrder = .fifo, fetcher: FakeFetcher? = nil) throws -> [FeedImage] {
+func readImages(_ manifest: URLList, order: EntryOrder = .fifo, fetcher: FakeFetcher? = nil) throws -> [FeedImage] {
   let result = try readAll([manifest], order: order, fetcher: fetcher)
   if let failure = result.failure { throw failure }
   return result.entries.map { FeedImage(line: $0.line, url: $0.url, id: $0.note?.id) }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MediaFeedTests {
   let directory = TemporaryDirectory()
 
-  private func images(_ text: String, set: (inout Manifest) -> Void = { _ in }) throws -> [FeedImage] {
+  private func images(_ text: String, set: (inout URLList) -> Void = { _ in }) throws -> [FeedImage] {
     var manifest = directory.manifest(text, name: "feed.xml")
     set(&manifest)
     return try readImages(manifest)
@@ -80,7 +80,7 @@ import Testing
       </feed>
       """
     let fetcher = FakeFetcher(["https://a.com/atom.xml": .text(text)])
-    let manifest = Manifest(.url(try BaseURL("https://a.com/atom.xml")), name: "atom")
+    let manifest = URLList(.url(try BaseURL("https://a.com/atom.xml")), name: "atom")
     let id = "urn:uuid:1225c695-cfb8-4ebb-aaaa-80da344efa6a"
     #expect(
       try readImages(manifest, fetcher: fetcher) == [

@@ -106,7 +106,7 @@ import Testing
     let short =
       "<rss xmlns:g='http://base.google.com/ns/1.0'><channel>"
       + "<item><g:image_link>1.jpg</g:image_link></item></channel></rss>"
-    func manifest(_ url: String) throws -> Manifest { Manifest(.url(try BaseURL(url)), name: url) }
+    func manifest(_ url: String) throws -> URLList { URLList(.url(try BaseURL(url)), name: url) }
     let fetcher = FakeFetcher([
       "https://a.com/products.xml": .text(short), "https://a.com/feed": .text(short),
       "https://a.com/rss": .typed("application/rss+xml; charset=utf-8", "<!-- made by a shop -->\n" + short),
@@ -126,12 +126,12 @@ import Testing
   @Test func `a format that is set must be that of the document`() throws {
     var feed = directory.manifest("<urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>", name: "list.xml")
     feed.format = .feed
-    expectGolden(try #require(throws: ManifestError.self) { try readAll([feed]) }.message)
+    expectGolden(try #require(throws: ListError.self) { try readAll([feed]) }.message)
     var sitemap = directory.manifest(Self.rss, name: "feed.xml")
     sitemap.format = .sitemap
-    expectGolden(try #require(throws: ManifestError.self) { try readAll([sitemap]) }.message)
+    expectGolden(try #require(throws: ListError.self) { try readAll([sitemap]) }.message)
     let other = directory.manifest("<rdf:RDF/>", name: "other.xml")
-    expectGolden(try #require(throws: ManifestError.self) { try readAll([other]) }.message)
+    expectGolden(try #require(throws: ListError.self) { try readAll([other]) }.message)
   }
 
   @Test func `an index of sitemaps may name feeds`() throws {
@@ -168,7 +168,7 @@ import Testing
       }
       let head = "<rss version=\"2.0\" xmlns:g=\"http://base.google.com/ns/1.0\"><channel>\n"
       let manifest = directory.manifest(head + (0..<50_000).map(item).joined() + "</channel></rss>", name: "large.xml")
-      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path)
+      let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path)
       var batch = EntryBatch()
       let hasEntries = try reader.next(&batch, maximum: 4096)
       precondition(hasEntries && batch.note(0)?.id == "P0")

@@ -62,9 +62,9 @@ import Testing
     manifest.columns.url = "image_link"
     #expect(try readImages(manifest).map(\.url) == ["https://a.com/2"])
     manifest.columns.url = "picture"
-    #expect(throws: ManifestError.self) { try readImages(manifest) }
+    #expect(throws: ListError.self) { try readImages(manifest) }
     let twice = directory.manifest("image_link,image link\nhttps://a.com/1,https://a.com/2\n", name: "list.csv")
-    expectGolden(try #require(throws: ManifestError.self) { try readImages(twice) }.message)
+    expectGolden(try #require(throws: ListError.self) { try readImages(twice) }.message)
   }
 
   @Test func `a row without its main image is invalid, and its further ones are entries`() throws {

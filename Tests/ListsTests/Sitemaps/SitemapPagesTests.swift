@@ -15,8 +15,8 @@ import Testing
 
   private func image(_ url: String) -> String { "<image:image><image:loc>\(url)</image:loc></image:image>" }
 
-  private func sitemap(_ url: String, _ set: (inout Manifest) throws -> Void = { _ in }) throws -> Manifest {
-    var manifest = Manifest(.url(try BaseURL(url)), name: url)
+  private func sitemap(_ url: String, _ set: (inout URLList) throws -> Void = { _ in }) throws -> URLList {
+    var manifest = URLList(.url(try BaseURL(url)), name: url)
     manifest.readsPages = true
     try set(&manifest)
     return manifest
@@ -63,7 +63,7 @@ import Testing
 
   // MARK: Undecided
 
-  private func undecided(_ url: String, _ pages: Manifest.SitemapPages = .undecided) throws -> Manifest {
+  private func undecided(_ url: String, _ pages: URLList.SitemapPages = .undecided) throws -> URLList {
     try sitemap(url) { $0.sitemapPages = pages }
   }
 
@@ -78,7 +78,7 @@ import Testing
       ),
       "https://a.com/robots.txt": .text("Sitemap: https://a.com/pages.xml\n"),
     ]
-    func read(_ name: String, _ pages: Manifest.SitemapPages) throws -> ReadResult {
+    func read(_ name: String, _ pages: URLList.SitemapPages) throws -> ReadResult {
       try readAll([try undecided("https://a.com/\(name)", pages)], fetcher: FakeFetcher(texts))
     }
     for name in ["pages.xml", "index.xml", "robots.txt"] {
@@ -87,7 +87,7 @@ import Testing
       expectGolden(result.failure?.message)
       let ignored = try read(name, .ignored)
       #expect(ignored.failure == nil && ignored.urls.count == (name == "index.xml" ? 1 : 0))
-      for kind in [Manifest.SitemapPages.read, .readWithoutImages] {
+      for kind in [URLList.SitemapPages.read, .readWithoutImages] {
         let read = try read(name, kind)
         #expect(read.failure == nil && Set(read.urls).isSuperset(of: ["https://a.com/p.jpg", "https://a.com/q.jpg"]))
       }
@@ -98,7 +98,7 @@ import Testing
     #expect(try read("mixed.xml", .ignored).warnings.isEmpty)
     // A local one is known before the run.
     var local = directory.manifest(pages, name: "sitemap.xml")
-    let error = #expect(throws: ManifestError.self) { try readAll([local]) }
+    let error = #expect(throws: ListError.self) { try readAll([local]) }
     #expect(error?.manifest == "sitemap.xml" && error?.message.contains("2 pages") == true)
     local.include = [try URLPattern("*")]
     #expect(try readAll([local]).urls == ["https://a.com/1", "https://a.com/2"])
@@ -237,11 +237,11 @@ import Testing
         "<urlset>" + pages.map { "<url><loc>\($0)</loc></url>\n" }.joined() + "</urlset>"
       )
       let directory = TemporaryDirectory()
-      var manifest = Manifest(.url(try BaseURL("https://www.example.com/s.xml")), name: "s.xml")
+      var manifest = URLList(.url(try BaseURL("https://www.example.com/s.xml")), name: "s.xml")
       manifest.readsPages = true
       manifest.crawl.pages = count
       let fetcher = FakeFetcher(texts, forgets: true)
-      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
+      let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
       var batch = EntryBatch()
       _ = try reader.nextAvailable(&batch, maximum: 1)
       let before = anonymousKilobytes()

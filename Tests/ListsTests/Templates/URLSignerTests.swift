@@ -7,7 +7,7 @@ import Testing
 /// Signatures of image services, with the vectors of their documentation and client libraries.
 @Suite struct URLSignerTests {
   private func signed(_ url: String, _ signer: URLSigner, template: String? = nil) throws -> ReadEntry {
-    var manifest = Manifest(.inline([Manifest.InlineEntry(text: url, line: 3)]), name: "urls")
+    var manifest = URLList(.inline([URLList.InlineEntry(text: url, line: 3)]), name: "urls")
     manifest.signer = signer
     manifest.template = try template.map { try URLTemplate($0) }
     return try #require(try readAll([manifest]).entries.first)

@@ -19,7 +19,7 @@ import Testing
     name: String = "list.txt",
     order: EntryOrder = .fifo,
     shard: Shard? = nil,
-    _ set: (inout Manifest) throws -> Void = { _ in }
+    _ set: (inout URLList) throws -> Void = { _ in }
   ) throws -> ReadResult {
     var manifest = directory.manifest(text, name: name)
     manifest.template = template
@@ -114,7 +114,7 @@ import Testing
 
   @Test(arguments: [EntryOrder.fifo, .lifo], [0, 1])
   func `images of pages keep their origin and their number of pages`(order: EntryOrder, depth: Int) throws {
-    var manifest = Manifest(.url(try BaseURL("https://a.com/")), name: "page")
+    var manifest = URLList(.url(try BaseURL("https://a.com/")), name: "page")
     manifest.format = .page
     manifest.crawl.depth = depth
     manifest.template = try template("https://c.com/{s}/{path}", ["s": ["1", "2"]])

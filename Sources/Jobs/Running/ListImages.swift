@@ -1,0 +1,121 @@
+package import ImageCaching
+package import ImageManaging
+package import Base
+import Lists
+import Reports
+
+/// The images of a job's manifests: URLs as written, with their identities in the cache.
+///
+/// Can be iterated once. Skips entries by `include` and `exclude`, and counts invalid URLs.
+package final class ListImages: Sequence, IteratorProtocol {
+  private static let batchEntryCount = 4096
+
+  private let job: Job
+  private let manifests: JobLists
+  private let isExport: Bool
+  /// The context that identifies images as the job's runs do.
+  private let context: LoadContext
+  private var batch = EntryBatch()
+  private var index = 0
+  /// The remaining images of the entry before ``index``, in reverse order.
+  private var waiting: [FlatImage] = []
+
+  /// The number of invalid URLs so far.
+  package private(set) var invalidLines = 0
+  /// The reason why reading the manifests failed; nil if it didn't.
+  package private(set) var failure: JobError?
+
+  /// Opens the manifests of `job` for an import from a flat folder into `cache`.
+  ///
+  /// Throws if one can't be read or must be fetched, or if the job has more than one variant or edge, since a file
+  /// doesn't show which one it belongs to.
+  package init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
+    let variants = job.loadVariants
+    if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
+    let now = time.wall()
+    manifests = try JobLists(
+      job.inOrder,
+      spoolDirectory: cache.configuration.directory,
+      makesRequests: false,
+      now: now
+    )
+    context = job.context(variants: variants, in: cache, at: now)
+    self.job = job
+    isExport = false
+  }
+
+  /// Opens the manifests of `job` for an export from `cache`: for each entry, the images that runs of the job store,
+  /// one for each variant and edge, and their transformed versions.
+  ///
+  /// Manifests with a URL are fetched, within ``fetching(with:_:)``. Throws if a manifest can't be read.
+  package init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
+    let now = time.wall()
+    manifests = try JobLists(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
+    context = job.context(variants: job.loadVariants, in: cache, at: now)
+    self.job = job
+    isExport = true
+  }
+
+  /// Lets the downloader of `manager` fetch manifests while `body` iterates over the images.
+  package func fetching<Result, Failure: Error>(
+    with manager: ImageManager,
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try manifests.fetching(with: manager.downloader, body)
+  }
+
+  /// Warnings about the manifests, one sentence each.
+  package var warnings: [String] { manifests.source.warnings }
+
+  /// Returns the next image; nil at the end, or if reading the manifests failed.
+  package func next() -> FlatImage? {
+    if let image = waiting.popLast() { return image }
+    while failure == nil, index < batch.entries.count || refill() {
+      let entry = batch.entry(index)
+      index += 1
+      switch entry.state {
+      case .good:
+        waiting = images(of: entry).reversed()
+        return waiting.popLast()
+      case .filtered: break
+      case .invalid: invalidLines += 1
+      }
+    }
+    return nil
+  }
+
+  private func refill() -> Bool {
+    batch.removeAll()
+    index = 0
+    do throws(ListError) {
+      return try manifests.source.next(&batch, maximum: Self.batchEntryCount)
+    } catch {
+      failure = .manifest(error)
+      return false
+    }
+  }
+
+  private func images(of entry: Entry) -> [FlatImage] {
+    let url = String(decoding: entry.requestURL, as: UTF8.self)
+    do {
+      // The plain one is the first, and the only one if there are no variants.
+      let identities = try ImageIdentity.identities(of: url, by: context)
+      let ways = identities.suffix(Swift.max(1, identities.count - 1))
+      return ways.map { identity in
+        let stored = isExport ? job.transformedIdentity(of: identity) : nil
+        return FlatImage(url: entry.writtenURL, identity: stored ?? identity, id: entry.note?.id)
+      }
+    } catch {
+      preconditionFailure("a URL in normal form is one: \(error.message)")
+    }
+  }
+}
+
+extension Job {
+  /// The job that reads its manifests in file order.
+  fileprivate var inOrder: Job {
+    var job = self
+    job.prefetch.order = .fifo
+    return job
+  }
+}

@@ -1,0 +1,346 @@
+import CZlib
+import Glibc
+import Base
+
+/// The text of one manifest, decompressed if it starts like gzip, and in UTF-8 if it is UTF-16 with a byte order mark.
+final class InputStream {
+  private enum Encoding {
+    /// Too few bytes have arrived to decide.
+    case unknown
+    case plain
+    case gzip(GzipInflater)
+  }
+
+  enum Reading {
+    case bytes(Int)
+    case wouldBlock
+    case end
+  }
+
+  static let blockBytes = 256 << 10
+
+  private enum Text {
+    /// Begins with these bytes, too few to decide.
+    case unknown([UInt8])
+    case unchanged
+    /// The byte order mark is kept, so that readers know the encoding whatever a declaration in the text says.
+    case utf16(TextConverter)
+  }
+
+  let input: InputDescriptor
+
+  private var encoding = Encoding.unknown
+  private var text = Text.unknown([])
+  /// Raw bytes that can't be passed on directly.
+  private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockBytes, alignment: 16)
+  private var unread: Range<Int> = 0..<0
+  private var isAtEnd = false
+  /// Bytes of the file that have been used, counted before decompression.
+  private(set) var consumedBytes: UInt64 = 0
+
+  /// The maximum number of bytes of the text; nil means no limit.
+  private let maximumTextBytes: UInt64?
+  private var textBytes: UInt64 = 0
+
+  /// Creates the text of that file; reading fails if the text exceeds the maximum.
+  init(_ input: InputDescriptor, maximumTextBytes: UInt64? = nil) {
+    self.input = input
+    self.maximumTextBytes = maximumTextBytes
+  }
+
+  deinit { block.deallocate() }
+
+  /// Whether offsets in the text are offsets in the file.
+  var isPlainFile: Bool {
+    if case .plain = encoding, case .unchanged = text { input.isRegular } else { false }
+  }
+
+  /// Reads available bytes without blocking.
+  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+    let reading = try readText(into: destination)
+    guard let maximumTextBytes, case .bytes(let count) = reading else { return reading }
+    textBytes += UInt64(count)
+    if textBytes > maximumTextBytes {
+      throw InputError("it is larger than \(maximumTextBytes >> 20) MiB uncompressed; split it")
+    }
+    return reading
+  }
+
+  private func readText(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+    while true {
+      switch text {
+      case .unchanged: return try readMore(into: destination)
+      case .unknown(let beginning):
+        // Half of it, in case the text is UTF-16.
+        let room = destination[beginning.count..<(destination.count / 2)]
+        let reading = try readMore(into: UnsafeMutableRawBufferPointer(rebasing: room))
+        destination.copyBytes(from: beginning)
+        var count = beginning.count
+        switch reading {
+        case .bytes(let more): count += more
+        case .wouldBlock: return .wouldBlock
+        case .end:
+          text = .unchanged
+          return count == 0 ? .end : .bytes(count)
+        }
+        let bytes = UnsafeRawBufferPointer(rebasing: destination[..<count])
+        guard let encoding = Self.encoding(ofText: bytes) else {
+          text = .unknown(Array(bytes))
+          continue
+        }
+        guard let converter = encoding.flatMap({ TextConverter(from: $0, replacesInvalid: true) }) else {
+          text = .unchanged
+          return .bytes(count)
+        }
+        text = .utf16(converter)
+        let converted = converter.utf8(of: bytes, isLast: false)
+        destination.copyBytes(from: converted)
+        if !converted.isEmpty { return .bytes(converted.count) }
+      case .utf16(let converter):
+        // Two bytes become three at most.
+        let room = UnsafeMutableRawBufferPointer(rebasing: destination[..<(destination.count / 2)])
+        let reading = try readMore(into: room)
+        var count = 0
+        switch reading {
+        case .wouldBlock: return .wouldBlock
+        case .bytes(let read): count = read
+        case .end: break
+        }
+        let converted = converter.utf8(of: UnsafeRawBufferPointer(rebasing: room[..<count]), isLast: count == 0)
+        destination.copyBytes(from: converted)
+        if !converted.isEmpty { return .bytes(converted.count) }
+        if count == 0 { return .end }
+      }
+    }
+  }
+
+  /// The encoding that a byte order mark of UTF-16 names, nil inside if there is none; nil if more bytes are needed.
+  private static func encoding(ofText bytes: UnsafeRawBufferPointer) -> String?? {
+    guard let first = bytes.first, first >= 0xfe else { return bytes.isEmpty ? nil : .some(nil) }
+    guard bytes.count > 1 else { return nil }
+    return .some(bytes[1] == first ^ 1 ? (first == 0xfe ? "UTF-16BE" : "UTF-16LE") : nil)
+  }
+
+  private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+    while true {
+      switch encoding {
+      case .unknown:
+        guard unread.count >= 2 || isAtEnd else {
+          guard try fillBlock() else { return .wouldBlock }
+          continue
+        }
+        let isGzip = unread.count >= 2 && block[unread.lowerBound] == 0x1f && block[unread.lowerBound + 1] == 0x8b
+        encoding = isGzip ? .gzip(GzipInflater()) : .plain
+      case .plain:
+        if !unread.isEmpty { return .bytes(copyUnread(into: destination)) }
+        if isAtEnd { return .end }
+        guard input.isReady else { return .wouldBlock }
+        let count = try input.read(into: destination)
+        consumedBytes += UInt64(count)
+        isAtEnd = count == 0
+        return isAtEnd ? .end : .bytes(count)
+      case .gzip(let inflater):
+        var source = block[unread]
+        let count = try inflater.inflate(&source, into: destination)
+        consumedBytes += UInt64(unread.count - source.count)
+        unread = source.startIndex..<source.endIndex
+        if count > 0 { return .bytes(count) }
+        if isAtEnd {
+          try inflater.finish()
+          return .end
+        }
+        guard try fillBlock() else { return .wouldBlock }
+      }
+    }
+  }
+
+  private func copyUnread(into destination: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(unread.count, destination.count)
+    destination.copyMemory(from: UnsafeRawBufferPointer(rebasing: block[unread.prefix(count)]))
+    unread = (unread.lowerBound + count)..<unread.upperBound
+    consumedBytes += UInt64(count)
+    return count
+  }
+
+  /// Appends bytes to the block; returns false if none are available yet.
+  private func fillBlock() throws(InputError) -> Bool {
+    guard input.isReady else { return false }
+    if unread.isEmpty { unread = 0..<0 }
+    let count = try input.read(into: UnsafeMutableRawBufferPointer(rebasing: block[unread.upperBound...]))
+    unread = unread.lowerBound..<(unread.upperBound + count)
+    isAtEnd = count == 0
+    return true
+  }
+}
+
+/// A descriptor that manifests are read from; `deinit` closes it if this object owns it.
+final class InputDescriptor {
+  let descriptor: Int32
+  /// Whether it is a file with a size, which can be read again from any offset.
+  let isRegular: Bool
+  /// The file's length in bytes; nil if it has none.
+  let size: UInt64?
+  /// The version of the file, to detect changes.
+  let version: FileVersion
+  private let isOwned: Bool
+
+  /// Opens the file at that path.
+  convenience init(path: String) throws(InputError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw InputError("cannot open it: \(errorSentence())") }
+    try self.init(descriptor: descriptor, isOwned: true)
+  }
+
+  init(descriptor: Int32, isOwned: Bool) throws(InputError) {
+    self.descriptor = descriptor
+    self.isOwned = isOwned
+    var status = stat()
+    let result = fstat(descriptor, &status)
+    isRegular = result == 0 && status.st_mode & S_IFMT == S_IFREG
+    size = isRegular ? UInt64(status.st_size) : nil
+    version = FileVersion(status)
+    // If this throws, `deinit` closes the descriptor.
+    guard result == 0 else { throw InputError(systemCall: "fstat") }
+    guard status.st_mode & S_IFMT != S_IFDIR else {
+      throw InputError("it is a folder; name the files in it with a pattern such as lists/*.txt")
+    }
+  }
+
+  deinit {
+    if isOwned { close(descriptor) }
+  }
+
+  /// Whether a read would return bytes or the end without blocking.
+  var isReady: Bool {
+    if isRegular { return true }
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return Glibc.poll(&poll, 1, 0) != 0
+  }
+
+  /// Reads at most the length of `destination`; returns 0 at the end.
+  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
+    let count = uninterrupted { Glibc.read(descriptor, destination.baseAddress, destination.count) }
+    guard count >= 0 else { throw InputError(systemCall: "read") }
+    return count
+  }
+
+  /// Reads from `offset` up to the length of `destination` or the end of the file.
+  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int {
+    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputError(systemCall: "read") }
+    return count
+  }
+}
+
+/// Values that change if a file is written or replaced.
+struct FileVersion: Equatable {
+  private let device: dev_t
+  private let inode: ino_t
+  private let size: off_t
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  init(_ status: stat) {
+    device = status.st_dev
+    inode = status.st_ino
+    size = status.st_size
+    seconds = status.st_mtim.tv_sec
+    nanoseconds = status.st_mtim.tv_nsec
+  }
+}
+
+/// Decompresses a gzip file of one or more members (RFC 1952 section 2.2) with zlib.
+final class GzipInflater {
+  /// Lists of URLs compress about 20:1. A large file above this ratio is a decompression bomb.
+  private static let maximumRatio: UInt64 = 500
+  private static let ratioCheckBytes: UInt64 = 64 << 20
+
+  private enum Position {
+    case betweenMembers, inMember, inPadding
+  }
+
+  // zlib keeps the address of its stream.
+  private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+  private var position = Position.betweenMembers
+  private var receivedBytes: UInt64 = 0
+  private var inflatedBytes: UInt64 = 0
+  /// An error found after good bytes, which are returned first.
+  private var failure: InputError?
+
+  init() {
+    stream.initialize(to: z_stream())
+    // 16 more than the window size means gzip only.
+    let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    guard status == Z_OK else {
+      fatalError("inflateInit2: status \(status); out of memory, or zlib differs from the one at build time")
+    }
+  }
+
+  deinit {
+    inflateEnd(stream)
+    stream.deallocate()
+  }
+
+  /// Decompresses `input`, which is advanced, into `output`, and returns the number of bytes written; 0 means that it
+  /// needs more input.
+  func inflate(
+    _ input: inout Slice<UnsafeMutableRawBufferPointer>,
+    into output: UnsafeMutableRawBufferPointer
+  ) throws(InputError) -> Int {
+    var written = 0
+    while written < output.count, !input.isEmpty, failure == nil {
+      switch position {
+      case .betweenMembers:
+        // The second byte of a member may arrive later; zlib then checks the header.
+        if input.first == 0x1f {
+          inflateReset(stream)
+          position = .inMember
+        } else {
+          position = .inPadding
+        }
+      case .inPadding:
+        // Tapes and some tools pad with zeros, which gzip(1) ignores.
+        if !input.allSatisfy({ $0 == 0 }) {
+          failure = InputError("unexpected bytes after the gzip data; compress the file again")
+        }
+        input = input[input.endIndex...]
+      case .inMember:
+        written += inflateMember(&input, into: UnsafeMutableRawBufferPointer(rebasing: output[written...]))
+      }
+    }
+    if let failure, written == 0 { throw failure }
+    return written
+  }
+
+  /// Must be called at the end of the input: throws if a member is incomplete.
+  func finish() throws(InputError) {
+    if position == .inMember { throw InputError("the gzip data is truncated; get a complete file") }
+  }
+
+  private func inflateMember(
+    _ input: inout Slice<UnsafeMutableRawBufferPointer>,
+    into output: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    let available = UnsafeMutableRawBufferPointer(rebasing: input)
+    stream.pointee.next_in = available.bindMemory(to: UInt8.self).baseAddress
+    stream.pointee.avail_in = UInt32(available.count)
+    stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
+    stream.pointee.avail_out = UInt32(output.count)
+    let status = CZlib.inflate(stream, Z_NO_FLUSH)
+    let taken = available.count - Int(stream.pointee.avail_in)
+    let written = output.count - Int(stream.pointee.avail_out)
+    input = input[(input.startIndex + taken)...]
+    receivedBytes += UInt64(taken)
+    inflatedBytes += UInt64(written)
+    switch status {
+    case Z_STREAM_END: position = .betweenMembers
+    case Z_OK, Z_BUF_ERROR: break
+    default:
+      let detail = stream.pointee.msg.map { String(cString: $0) } ?? "status \(status)"
+      failure = InputError("the gzip data is corrupt: \(detail)")
+    }
+    if inflatedBytes > Self.ratioCheckBytes, inflatedBytes / Self.maximumRatio > receivedBytes {
+      failure = InputError("the gzip data expands more than \(Self.maximumRatio)-fold, which suggests a decompression bomb")
+    }
+    return written
+  }
+}

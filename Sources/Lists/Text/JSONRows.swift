@@ -1,0 +1,182 @@
+import Base
+
+/// Makes rows of JSON values: a string is a URL, an object has the chosen fields.
+///
+/// A name with dots, such as `image.src`, is that of a field in nested objects.
+final class JSONRows {
+  private let columns: URLList.Columns
+  private let scratch = ScratchBytes()
+  private let urlName: [UInt8]
+  private let names: [(name: [UInt8], field: RowFields.Field)]
+  /// The beginnings of names with dots, up to each dot.
+  private let parents: Set<[UInt8]>
+
+  /// Whether any row so far had the field with the URL, or was a string.
+  private(set) var hasFoundURL = false
+  /// The first row without it, and the names of the fields that such rows had.
+  private(set) var firstLineWithoutURL: UInt64?
+  private(set) var otherNames: [String] = []
+  /// The maximum number of names.
+  private static let maximumNames = 30
+  private static let maximumNameBytes = 64
+
+  private struct Fields {
+    var url: JSONCursor.Text?
+    var priority: JSONCursor.Text?
+    var others = RowFields()
+  }
+
+  init(_ columns: URLList.Columns) {
+    self.columns = columns
+    urlName = Array(columns.url.utf8)
+    names = RowFields.Field.allCases.map { (Array(columns.name(of: $0).utf8), $0) }
+    var parents: Set<[UInt8]> = []
+    for name in names.map(\.name) + [urlName, Array(columns.priority.utf8)] {
+      for dot in name.indices where name[dot] == UInt8(ascii: ".") { parents.insert(Array(name[...dot])) }
+    }
+    self.parents = parents
+  }
+
+  /// The row of a value, whose first byte is at `offset` of the text.
+  func row(of value: UnsafeRawBufferPointer, line: UInt64, offset: UInt64) -> Row {
+    do throws(JSONError) {
+      return try read(value, line: line, offset: offset)
+    } catch {
+      return .broken(value.trimmed(), line: line, problem: error.message)
+    }
+  }
+
+  /// Whether an object has the field with the URL, and the names of its fields; nil if it isn't a valid object.
+  func fields(of value: UnsafeRawBufferPointer) -> (hasURL: Bool, names: [String])? {
+    scratch.removeAll()
+    var cursor = JSONCursor(value, scratch: scratch)
+    var names: [String] = []
+    var fields = Fields()
+    do throws(JSONError) {
+      let isObject = try cursor.fields { name, _ throws(JSONError) in names.append(String(decoding: name, as: UTF8.self)) }
+      scratch.removeAll()
+      cursor = JSONCursor(value, scratch: scratch)
+      if isObject { try readObject(&cursor, path: [], &fields) }
+      return isObject ? (fields.url != nil, names) : nil
+    } catch {
+      return names.isEmpty ? nil : (fields.url != nil, names)
+    }
+  }
+
+  private func read(_ value: UnsafeRawBufferPointer, line: UInt64, offset: UInt64) throws(JSONError) -> Row {
+    scratch.removeAll()
+    var cursor = JSONCursor(value, scratch: scratch)
+    var fields = Fields()
+    if let text = try cursor.string() {
+      fields.url = text
+    } else {
+      cursor.skipBlanks()
+      guard cursor.current == UInt8(ascii: "{") else { throw cursor.problem("the row is neither an object nor a string") }
+      try readObject(&cursor, path: [], &fields)
+    }
+    cursor.skipBlanks()
+    guard cursor.index == value.count else { throw cursor.problem("unexpected text after the row's value") }
+    guard let url = fields.url else {
+      try noteNames(of: value, line: line)
+      throw JSONError("the row has no field '\(columns.url)'")
+    }
+    hasFoundURL = true
+    let trimmed = url.bytes.trimmed()
+    if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
+    return Row(
+      url: trimmed,
+      priority: fields.priority?.bytes.trimmed(),
+      line: line,
+      offset: url.isVerbatim ? offset + UInt64(value.offset(of: trimmed)) : nil,
+      problem: fields.others.problem,
+      note: fields.others.note
+    )
+  }
+
+  private func noteNames(of value: UnsafeRawBufferPointer, line: UInt64) throws(JSONError) {
+    if hasFoundURL { return }
+    firstLineWithoutURL = firstLineWithoutURL ?? line
+    scratch.removeAll()
+    var cursor = JSONCursor(value, scratch: scratch)
+    try noteNames(&cursor, path: "")
+  }
+
+  /// Notes the names of an object's fields, with dots those of objects in it.
+  private func noteNames(_ cursor: inout JSONCursor, path: String) throws(JSONError) {
+    _ = try cursor.fields { name, cursor throws(JSONError) in
+      let name = path + String(decoding: name.prefix(Self.maximumNameBytes), as: UTF8.self)
+      if cursor.current == UInt8(ascii: "{"), name.utf8.count <= 4 * Self.maximumNameBytes {
+        try noteNames(&cursor, path: "\(name).")
+      } else if otherNames.count < Self.maximumNames, !otherNames.contains(name) {
+        otherNames.append(name)
+      }
+    }
+  }
+
+  private func readObject(_ cursor: inout JSONCursor, path: [UInt8], _ fields: inout Fields) throws(JSONError) {
+    _ = try cursor.fields { name, cursor throws(JSONError) in
+      if path.isEmpty {
+        try readField(name, &cursor, &fields)
+      } else {
+        try (path + name).withRawBytes { name throws(JSONError) in try readField(name, &cursor, &fields) }
+      }
+      if !parents.isEmpty, cursor.current == UInt8(ascii: "{") {
+        let child = path + name + [UInt8(ascii: ".")]
+        if parents.contains(child) { try readObject(&cursor, path: child, &fields) }
+      }
+    }
+  }
+
+  private func readField(_ name: UnsafeRawBufferPointer, _ cursor: inout JSONCursor, _ fields: inout Fields) throws(JSONError) {
+    if name.equals(urlName) {
+      if fields.url != nil { throw cursor.problem("field '\(columns.url)' occurs twice") }
+      guard let text = try cursor.string() else { throw cursor.problem("field '\(columns.url)' isn't a string") }
+      fields.url = text
+    } else if name.elementsEqual(columns.priority.utf8) {
+      if fields.priority != nil { throw cursor.problem("field '\(columns.priority)' occurs twice") }
+      fields.priority = try cursor.string()
+      if fields.priority == nil, cursor.current != UInt8(ascii: "n") {
+        throw cursor.problem("field '\(columns.priority)' isn't a string")
+      }
+    } else if let field = names.first(where: { name.equals($0.name) })?.field {
+      // An identifier of another form is that of another program.
+      if let text = try cursor.scalar(skipsOthers: field == .id) {
+        fields.others.set(field, text, column: columns.name(of: field))
+      }
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether both have the same bytes; most names already differ in their length.
+  fileprivate func equals(_ other: [UInt8]) -> Bool { count == other.count && elementsEqual(other) }
+}
+
+/// Rows of a JSON Lines manifest: a value on each line. Blank lines are skipped.
+final class JSONLinesReader: RowReader {
+  private let lines: LineReader
+  private let rows: JSONRows
+
+  init(_ buffer: InputBuffer, _ rows: JSONRows) {
+    lines = LineReader(buffer)
+    self.rows = rows
+  }
+
+  func readHeader() -> Bool { true }
+
+  var mayNamePriority: Bool { true }
+
+  func next() -> RowStep {
+    while true {
+      switch lines.next() {
+      case .line(let line):
+        let text = line.bytes.trimmed()
+        if text.isEmpty { continue }
+        if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
+        return .row(rows.row(of: line.bytes, line: line.number, offset: line.offset))
+      case .wouldBlock: return .wouldBlock
+      case .end: return .end
+      }
+    }
+  }
+}

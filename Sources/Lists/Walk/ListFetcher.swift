@@ -1,0 +1,185 @@
+package import Base
+
+/// Fetches manifests that are named by URL, so that the reader doesn't depend on the network.
+///
+/// Called on the thread that reads the manifests; must never block.
+package protocol ListFetcher: AnyObject {
+  /// Starts fetching a manifest.
+  ///
+  /// Credentials and other values for the user's own server are sent only if `isOwnOrigin`. For a sitemap from an
+  /// index, that is whether it has the same scheme, host and port as the URL that the user named.
+  func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ListFetch
+}
+
+/// A manifest that is being fetched.
+package protocol ListFetch: AnyObject {
+  /// The outcome; nil until the fetch ends.
+  var outcome: ListFetchOutcome? { get }
+  /// A descriptor that becomes readable when ``outcome`` is set; it lives as long as this object. Isn't used if the
+  /// outcome is there from the start.
+  var descriptor: Int32 { get }
+  /// Cancels the fetch; its outcome is no longer needed.
+  func cancel()
+}
+
+/// The outcome of fetching a manifest.
+package enum ListFetchOutcome: Sendable {
+  case fetched(FetchedList)
+  /// The reason why it can't be fetched: one sentence, without the URL.
+  case failed(String)
+}
+
+/// A manifest's bytes, in a file that isn't shared.
+package protocol FetchedBytes: AnyObject, Sendable {
+  /// A regular file, positioned at its start; open as long as this object lives.
+  var descriptor: Int32 { get }
+}
+
+extension UnnamedFile: FetchedBytes {}
+
+/// A list that was fetched.
+package struct FetchedList: Sendable {
+  /// The bytes as the server sent them; those of a `.gz` file are still compressed.
+  package var bytes: any FetchedBytes
+  /// The `Content-Type` header, if any.
+  package var contentType: String?
+  /// The URL that responded, against which relative entries are resolved; nil if it is the requested URL.
+  package var finalURL: BaseURL?
+
+  package init(bytes: any FetchedBytes, contentType: String? = nil, finalURL: BaseURL? = nil) {
+    self.bytes = bytes
+    self.contentType = contentType
+    self.finalURL = finalURL
+  }
+}
+
+/// Opens the files of manifests and keeps track of fetches.
+final class ListOpener {
+  /// The number of simultaneous fetches, including the one that the reader is waiting for.
+  static let fetchesAhead = 4
+
+  /// The outcome of opening a fetched file.
+  enum Opening {
+    /// The file, and the URL that responded.
+    case open(OpenList, BaseURL)
+    /// The fetch isn't done; the descriptor becomes readable when it is.
+    case wouldBlock(Int32)
+  }
+
+  private let spoolDirectory: String
+  private let standardInput: Int32
+  private let fetcher: (any ListFetcher)?
+  private let time: TimeSource
+  private var fetches: [Int: any ListFetch] = [:]
+  /// For each manifest of access logs, by index, the counter that all its files share.
+  private var counters: [Int: RequestCounter] = [:]
+  /// For each manifest, by index, the pages that it has led to.
+  private var crawls: [Int: PageCrawl] = [:]
+
+  init(spoolDirectory: String, standardInput: Int32, fetcher: (any ListFetcher)?, time: TimeSource) {
+    self.spoolDirectory = spoolDirectory
+    self.standardInput = standardInput
+    self.fetcher = fetcher
+    self.time = time
+  }
+
+  deinit {
+    for fetch in fetches.values { fetch.cancel() }
+  }
+
+  func isStandardInput(_ input: InputDescriptor) -> Bool { input.descriptor == standardInput }
+
+  /// Opens a local file.
+  func open(_ index: Int, _ file: ListFile, of manifest: URLList) throws(ListError) -> OpenList {
+    do throws(InputError) {
+      let input: InputDescriptor? =
+        switch file.location {
+        case .path(let path): try InputDescriptor(path: path)
+        case .standardInput: try InputDescriptor(descriptor: standardInput, isOwned: false)
+        case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
+        case nil: nil
+        }
+      return OpenList(index, file, of: manifest, input: input, context: context(of: file, of: manifest))
+    } catch {
+      throw error.error(in: file.name)
+    }
+  }
+
+  /// Throws if the file must be fetched but there is no fetcher.
+  func checkCanFetch(_ file: ListFile) throws(ListError) {
+    guard fetcher == nil else { return }
+    throw ListError(
+      manifest: file.name,
+      message: "this command makes no requests; download the list to a file first"
+    )
+  }
+
+  /// Starts fetching a file, unless it is local or the fetch has started.
+  func beginFetch(_ index: Int, _ file: ListFile) {
+    guard case .url(let url)? = file.location, fetches[index] == nil, let fetcher else { return }
+    fetches[index] = fetcher.fetch(url, isOwnOrigin: file.isOfOwnOrigin)
+  }
+
+  func openFetched(_ index: Int, _ file: ListFile, of manifest: URLList) throws(ListError) -> Opening {
+    beginFetch(index, file)
+    guard case .url(let url)? = file.location, let fetch = fetches[index] else { preconditionFailure("only URLs are fetched") }
+    switch fetch.outcome {
+    case nil: return .wouldBlock(fetch.descriptor)
+    case .failed(let sentence):
+      fetches[index] = nil
+      throw ListError(manifest: file.name, message: "cannot fetch it: \(sentence)")
+    case .fetched(let fetched):
+      fetches[index] = nil
+      do throws(InputError) {
+        let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
+        var context = self.context(of: file, of: manifest, fetched: fetched)
+        let own = fetched.finalURL ?? url
+        context.url = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
+        return .open(OpenList(index, file, of: manifest, input: input, context: context), fetched.finalURL ?? url)
+      } catch {
+        throw error.error(in: file.name)
+      }
+    }
+  }
+
+  /// Drops the counts and pages of that manifest, after all its files have been read.
+  func endList(_ manifest: Int) {
+    counters[manifest] = nil
+    crawls[manifest]?.end()
+  }
+
+  private func context(
+    of file: ListFile,
+    of manifest: URLList,
+    fetched: FetchedList? = nil
+  ) -> OpenList.Context {
+    OpenList.Context(
+      counter: { self.counter(of: file.manifest) },
+      ownCounter: { [spoolDirectory] in RequestCounter(spoolDirectory: spoolDirectory) },
+      crawl: { self.crawl(of: file.manifest, manifest) },
+      fetched: fetched,
+      url: file.base,
+      isImage: manifest.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false,
+      now: time.wall()
+    )
+  }
+
+  /// The pages that a manifest has led to.
+  func crawl(of index: Int, _ manifest: URLList) -> PageCrawl {
+    if let crawl = crawls[index] { return crawl }
+    let crawl = PageCrawl(manifest)
+    crawls[index] = crawl
+    return crawl
+  }
+
+  private func counter(of manifest: Int) -> RequestCounter {
+    if let counter = counters[manifest] { return counter }
+    let counter = RequestCounter(spoolDirectory: spoolDirectory)
+    counters[manifest] = counter
+    return counter
+  }
+
+  func cancelFetches(of files: [Int]) {
+    for file in files { fetches.removeValue(forKey: file)?.cancel() }
+  }
+}

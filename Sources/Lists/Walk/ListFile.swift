@@ -1,0 +1,234 @@
+import Glibc
+import Base
+
+/// One list that is read from start to end: a manifest, or a file that its pattern matches.
+struct ListFile {
+  /// The index of its manifest.
+  var manifest: Int
+  /// Its name in reports.
+  var name: String
+  /// The location of its bytes; nil for an inline list.
+  var location: Location?
+  /// The URL against which its relative entries are resolved.
+  var base: BaseURL?
+  var kind = Kind.listed
+  /// The number of indexes or links that lead to it; 0 for a file that the manifest names itself.
+  var depth = 0
+  /// Stylesheets: the number of stylesheets that lead to it, including itself.
+  var imports = 0
+  /// The first page of those that led to it, or that its sitemaps list.
+  var site: BaseURL?
+  var isLast = true
+  /// The URL that the user named among those that lead to it: the manifest's own, or the first one in a local index.
+  var trusted: BaseURL?
+
+  enum Kind {
+    /// Named by the manifest.
+    case listed
+    /// Named by an index.
+    case sitemap
+    /// Named by a page; a stylesheet also by another one.
+    case page, stylesheet, webManifest
+
+    /// Whether pages that name it use its images.
+    var isPart: Bool { self == .stylesheet || self == .webManifest }
+  }
+
+  enum Location {
+    case path(String)
+    case standardInput
+    case url(BaseURL)
+  }
+
+  /// Whether it is a page that a sitemap lists.
+  var isListedPage: Bool { kind == .page && depth == 0 }
+
+  /// The URL that it is fetched from; nil if it isn't.
+  var url: BaseURL? { if case .url(let url)? = location { url } else { nil } }
+
+  /// Whether it is at the URL of a site's robots.txt (RFC 9309, section 2.3).
+  var isRobots: Bool { url.map { kind == .listed && $0.bytes[$0.parts.path].elementsEqual("/robots.txt".utf8) } ?? false }
+
+  /// Whether it is fetched from an origin that the user named, not only a server.
+  var isOfOwnOrigin: Bool {
+    guard case .url(let url)? = location, let trusted else { return false }
+    return url.parts.isSecure == trusted.parts.isSecure
+      && url.bytes[url.parts.hostAndPort] == trusted.bytes[trusted.parts.hostAndPort]
+  }
+
+  /// The files of all manifests, in order.
+  static func all(of manifests: [URLList]) throws(ListError) -> [ListFile] {
+    var files: [ListFile] = []
+    for (index, manifest) in manifests.enumerated() {
+      switch manifest.source {
+      case .file(let path) where LocalPages.isFolder(path): files += try LocalPages.files(in: path, of: manifest, index: index)
+      case .file(let path): files.append(ListFile(manifest: index, name: manifest.name, location: .path(path)))
+      case .glob(let pattern):
+        for path in try paths(matching: pattern, in: manifest) {
+          files.append(ListFile(manifest: index, name: name(of: path, pattern: pattern, in: manifest), location: .path(path)))
+        }
+      case .standardInput:
+        if files.contains(where: { if case .standardInput = $0.location { true } else { false } }) {
+          throw ListError(manifest: manifest.name, message: "standard input is used twice, but can be read only once")
+        }
+        files.append(ListFile(manifest: index, name: manifest.name, location: .standardInput))
+      case .inline: files.append(ListFile(manifest: index, name: manifest.name))
+      case .url(let url):
+        files.append(ListFile(manifest: index, name: manifest.name, location: .url(url), trusted: url))
+      }
+    }
+    for index in files.indices {
+      files[index].base = files[index].base ?? manifests[files[index].manifest].baseURL
+      files[index].isLast = index + 1 == files.count || files[index + 1].manifest != files[index].manifest
+    }
+    return files
+  }
+
+  /// Folders are skipped: a pattern matches files.
+  fileprivate static func paths(matching pattern: String, in manifest: URLList) throws(ListError) -> [String] {
+    var matches = glob_t()
+    defer { globfree(&matches) }
+    // Sorted here, since glob(3) sorts by the locale.
+    switch glob(pattern, GLOB_NOSORT | GLOB_MARK | GLOB_ERR, nil, &matches) {
+    case 0: break
+    case GLOB_NOMATCH: throw ListError(manifest: manifest.name, message: "no file matches this pattern")
+    case GLOB_ABORTED:
+      throw ListError(
+        manifest: manifest.name,
+        message: errno == ENOENT
+          ? "no file matches this pattern, whose folder doesn't exist"
+          : "cannot read the folder of this pattern: \(errorSentence())"
+      )
+    default: fatalError("glob: out of memory")
+    }
+    let paths = (0..<Int(matches.gl_pathc)).map { String(cString: matches.gl_pathv[$0]!) }.filter { !$0.hasSuffix("/") }
+    guard !paths.isEmpty else {
+      throw ListError(
+        manifest: manifest.name,
+        message: "only folders match this pattern; make it match files, as in lists/*.txt"
+      )
+    }
+    return paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// The path, relative if the pattern as written is.
+  private static func name(of path: String, pattern: String, in manifest: URLList) -> String {
+    guard pattern.hasSuffix(manifest.name) else { return path }
+    let folder = pattern.dropLast(manifest.name.count)
+    return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+  }
+}
+
+extension URLList {
+  /// The paths of the files with its entries; empty if they aren't in files, or the files can't be found.
+  package var files: [String] {
+    switch source {
+    case .file(let path) where LocalPages.isFolder(path): (try? LocalPages.paths(in: path, of: self)) ?? []
+    case .file(let path): [path]
+    case .glob(let pattern): (try? ListFile.paths(matching: pattern, in: self)) ?? []
+    case .standardInput, .inline, .url: []
+    }
+  }
+}
+
+/// A manifest's file while it is being read.
+final class OpenList {
+  /// The maximum size of a sitemap or a feed, uncompressed: five times the limit of sitemaps.org.
+  private static let maximumXMLBytes: UInt64 = 256 << 20
+
+  /// The index of its file.
+  let file: Int
+  let rows: any RowReader
+  let input: InputDescriptor?
+  /// The files that it has named as an index and that aren't read yet.
+  var children: [Int] = []
+  /// Whether its pages are read, if it is a sitemap.
+  private let readsPages: Bool
+  /// Whether pages may name its images again.
+  var listsPages: Bool { readsPages && rows.isSitemap }
+  /// Whether it has no more rows.
+  private(set) var hasEnded = false
+  /// Whether its beginning could be read.
+  private(set) var wasRead = true
+  /// The reason why its rows ended early.
+  private(set) var failure: ListError?
+  private let buffer: InputBuffer?
+  private let name: String
+  /// Kept as long as the input, since it owns the descriptor.
+  private let fetched: (any FetchedBytes)?
+
+  /// The input is nil only for an inline list.
+  init(_ index: Int, _ file: ListFile, of manifest: URLList, input: InputDescriptor?, context: Context) {
+    self.file = index
+    self.input = input
+    name = file.name
+    readsPages = manifest.readsPages && (file.kind == .listed || file.kind == .sitemap)
+    fetched = context.fetched?.bytes
+    if case .inline(let entries) = manifest.source, file.kind == .listed {
+      buffer = nil
+      rows = Self.rewriting(InlineReader(entries), by: manifest, base: context.url)
+      return
+    }
+    guard let input, !context.isImage else {
+      guard let url = file.url else { preconditionFailure("a file must be opened before it is read") }
+      buffer = nil
+      rows = Self.rewriting(InlineReader(url), by: manifest, base: context.url)
+      return
+    }
+    let format = manifest.format(of: file, contentType: context.fetched?.contentType)
+    let isXML = format == .sitemap || format == .feed || file.kind == .sitemap
+    let buffer = InputBuffer(InputStream(input, maximumTextBytes: isXML ? Self.maximumXMLBytes : nil))
+    self.buffer = buffer
+    let readers = RowReaders(buffer: buffer, file: file, index: index, manifest: manifest, format: format, context: context)
+    let reader: any RowReader = format == .page ? readers.page() : DetectingReader(readers)
+    // A log's paths aren't resolved against the log's own URL.
+    rows = Self.rewriting(reader, by: manifest, base: format == .combined ? manifest.baseURL : context.url)
+  }
+
+  /// The rows of a file as the template and the signer of its manifest change them.
+  private static func rewriting(_ reader: any RowReader, by manifest: URLList, base: BaseURL?) -> any RowReader {
+    if manifest.template == nil, manifest.signer == nil { return reader }
+    return TemplateRows(reader, template: manifest.template, signer: manifest.signer, base: base)
+  }
+
+  /// The resources for opening a file.
+  struct Context {
+    /// Counts the requests of all files of its manifest.
+    var counter: () -> RequestCounter
+    /// Counts the requests of one file.
+    var ownCounter: () -> RequestCounter
+    var crawl: () -> PageCrawl
+    /// The bytes, if the file was fetched.
+    var fetched: FetchedList?
+    /// The URL against which the URLs of a page are resolved.
+    var url: BaseURL?
+    /// Whether it is an image, and so the only entry.
+    var isImage = false
+    /// When it is opened.
+    var now: Timestamp
+  }
+
+  /// Whether the offsets of rows are offsets in the file, so that rows can be read again.
+  var isPlainFile: Bool { buffer?.isPlainFile ?? false }
+
+  /// The approximate number of bytes of the file that have been used.
+  var consumedBytes: UInt64 { buffer?.consumedBytes ?? 0 }
+
+  /// Records that there are no more rows, and the reason if the text ended early.
+  func end() {
+    hasEnded = true
+    do throws(ListError) {
+      if let failure = buffer?.failure { throw failure.error(in: name) }
+      try rows.checkEnd()
+    } catch {
+      failure = error
+    }
+  }
+
+  /// Records that there are no rows because of `error`.
+  func fail(_ error: ListError) {
+    hasEnded = true
+    wasRead = false
+    failure = failure ?? error
+  }
+}

@@ -1,0 +1,104 @@
+import Base
+
+/// One row of a manifest, as its format describes it.
+///
+/// Its texts point into the reader's buffers and are valid until the next row is read.
+struct Row {
+  /// The URL as written, unescaped; if there is a problem, the part of the row that shows it best.
+  var url: UnsafeRawBufferPointer
+  /// The name of its priority, if it has one.
+  var priority: UnsafeRawBufferPointer?
+  /// The line on which it starts, from 1.
+  var line: UInt64
+  /// The offset of the URL in the manifest's text; nil if it was unescaped.
+  var offset: UInt64?
+  /// The reason why the row is invalid.
+  var problem: String?
+  /// The index of its file, if it isn't the one being read.
+  var file: Int?
+  /// What it says besides its URL.
+  var note: EntryNote?
+  /// The URL of the list, in normal form, if a template or a signature changed it.
+  var original: UnsafeRawBufferPointer?
+}
+
+/// A row that is only a URL, as most are.
+///
+/// Its text points into the reader's buffer and is valid until the reader's next call.
+struct PlainRow {
+  /// The URL as written.
+  var url: UnsafeRawBufferPointer
+  /// The line on which it starts, from 1.
+  var line: UInt64
+  /// The offset of the URL in the manifest's text.
+  var offset: UInt64
+
+  var row: Row { Row(url: url, line: line, offset: offset) }
+}
+
+enum RowStep {
+  case row(Row)
+  /// A file whose rows follow: a sitemap as an index writes its URL, or a page or stylesheet with its normalised URL.
+  case child(UnsafeRawBufferPointer, line: UInt64, ListFile.Kind)
+  /// A page whose rows follow, as a sitemap writes its URL.
+  case page(UnsafeRawBufferPointer, line: UInt64)
+  /// Other work may get a turn before the next call.
+  case nothingYet
+  case wouldBlock
+  case end
+}
+
+/// Parses rows from a manifest's text by the rules of its format.
+///
+/// A row that breaks the rules is returned with a problem, and reading continues after it. If reading fails, an
+/// incomplete last row is dropped.
+protocol RowReader: AnyObject {
+  /// Reads what precedes the first row, such as a header; returns false if it would block.
+  func readHeader() throws(ListError) -> Bool
+  /// Whether rows may set their own priority; known once the header is read.
+  var mayNamePriority: Bool { get }
+  func next() -> RowStep
+  /// Appends the next rows while they are plain and complete, until `rows` has `maximum`; appends none if ``next()``
+  /// must be called.
+  func takePlainRows(into rows: inout [PlainRow], maximum: Int)
+  /// Throws if the rest of the text couldn't be parsed; must be called after the rows have ended.
+  func checkEnd() throws(ListError)
+  /// Whether rows are produced as bytes are read, so that their number can be estimated; known once the header is read.
+  var hasRowsByBytes: Bool { get }
+  /// Whether it is a sitemap, which may list only pages; known once the header is read.
+  var isSitemap: Bool { get }
+  var remarks: ReadingRemarks { get }
+}
+
+extension RowReader {
+  func readHeader() -> Bool { true }
+  var mayNamePriority: Bool { false }
+  func checkEnd() {}
+  func takePlainRows(into rows: inout [PlainRow], maximum: Int) {}
+  var hasRowsByBytes: Bool { true }
+  var isSitemap: Bool { false }
+  var remarks: ReadingRemarks { ReadingRemarks() }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Returns the bytes without surrounding spaces, tabs and carriage returns.
+  @inline(__always)
+  func trimmed() -> UnsafeRawBufferPointer {
+    var start = 0
+    var end = count
+    while start < end, Self.isBlank(self[start]) { start += 1 }
+    while start < end, Self.isBlank(self[end - 1]) { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: self[start..<end])
+  }
+
+  @inline(__always)
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+  }
+
+  /// The offset of `part`, which must lie within.
+  func offset(of part: UnsafeRawBufferPointer) -> Int {
+    guard let base = baseAddress, let start = part.baseAddress else { return 0 }
+    return start - base
+  }
+}

@@ -1,0 +1,70 @@
+import Base
+
+/// The sitemaps that a manifest's indexes have named. Each is read once; depth, number and bytes are limited.
+struct SitemapTree {
+  /// The maximum number of indexes that lead to a sitemap; sitemaps.org allows one.
+  static let maximumDepth = 3
+  /// The maximum number of sitemaps of a manifest; sitemaps.org allows one index this many.
+  static let maximumCount = 50_000
+
+  /// The maximum length of a sitemap's URL; the limit of sitemaps.org is lower.
+  static let maximumURLBytes = 2048
+  /// The maximum memory of all URLs, since each is kept for the report.
+  static let maximumBytes = 16 << 20
+
+  private static let shownBytes = 256
+
+  private var seen: Set<BaseURL> = []
+  private var seenBytes = 0
+
+  /// Returns a file for a sitemap that `parent` names; nil if it was named before.
+  ///
+  /// Throws a sentence if it must not be followed.
+  mutating func child(_ written: UnsafeRawBufferPointer, of parent: ListFile, by normalizer: URLNormalizer)
+    throws(InputError) -> ListFile?
+  {
+    if seen.isEmpty, case .url(let url)? = parent.location { seen.insert(url) }
+    guard written.count <= Self.maximumURLBytes else {
+      throw InputError(
+        "the index names a sitemap with a URL longer than \(Self.maximumURLBytes) bytes, '\(Self.shown(written))…'; skipped"
+      )
+    }
+    var bytes: [UInt8] = []
+    let parts: URLParts
+    do throws(InvalidURL) {
+      parts = try normalizer.normalize(written, relativeTo: parent.base, into: &bytes)
+    } catch {
+      throw InputError("the index names a sitemap with an invalid URL, '\(Self.shown(written))': \(error.message)")
+    }
+    let url = bytes.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
+    guard !seen.contains(url) else { return nil }
+    let name = bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
+    guard parent.depth < Self.maximumDepth else {
+      throw InputError("indexes are nested more than \(Self.maximumDepth) levels deep; sitemap \(name) skipped")
+    }
+    guard seen.count < Self.maximumCount else {
+      throw InputError("the indexes name more than \(Self.maximumCount) sitemaps; \(name) and all later ones skipped")
+    }
+    guard seenBytes + bytes.count <= Self.maximumBytes else {
+      throw InputError(
+        "the URLs of sitemaps exceed \(Self.maximumBytes >> 20) MiB in total; \(name) and all later ones skipped"
+      )
+    }
+    seenBytes += bytes.count
+    seen.insert(url)
+    return ListFile(
+      manifest: parent.manifest,
+      name: name,
+      location: .url(url),
+      base: url,
+      kind: .sitemap,
+      depth: parent.depth + 1,
+      trusted: parent.trusted ?? url
+    )
+  }
+
+  /// The beginning of a URL, for messages.
+  static func shown(_ written: UnsafeRawBufferPointer) -> String {
+    String(decoding: maskingCredentials(written).prefix(shownBytes), as: UTF8.self)
+  }
+}
