@@ -177,32 +177,3 @@ struct SpoolRecord {
     lengthAndFlags = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasTrailer ? 1 << 30 : 0)
   }
 }
-
-/// An unlinked file; its storage is freed with its descriptor.
-package final class UnnamedFile: FetchedBytes {
-  /// The descriptor for reading and writing.
-  package let descriptor: Int32
-
-  /// Creates an empty file in that folder.
-  package init(in directory: String) throws(UnnamedFileError) {
-    var template = Array("\(directory)/.prewarm-spool-XXXXXX".utf8CString)
-    descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw UnnamedFileError() }
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    unlink(template)
-  }
-
-  deinit {
-    if descriptor >= 0 { close(descriptor) }
-  }
-
-  /// Appends `bytes`.
-  package func append(_ bytes: [UInt8]) throws(UnnamedFileError) {
-    guard bytes.withUnsafeBytes({ writeAll($0, to: descriptor) }) else { throw UnnamedFileError() }
-  }
-}
-
-/// The system's reason why the file couldn't be created or written.
-package struct UnnamedFileError: Error {
-  package let reason = errorSentence()
-}
