@@ -14,40 +14,34 @@ package struct SystemThread: @unchecked Sendable {
   // Sendable since the system's calls take a handle on any thread; on macOS it is a pointer.
   private let handle: pthread_t
 
-  /// Starts a thread that calls `body` with `argument`; fails with the system's error number.
-  package static func start(_ argument: UnsafeMutableRawPointer, _ body: @escaping Body) -> Result<SystemThread, SystemError> {
-    let call = UnsafeMutablePointer<Call>.allocate(capacity: 1)
-    call.initialize(to: Call(argument: argument, body: body))
+  /// Starts a thread that calls `body`; nil if the system can't, with the error in `errno`.
+  package static func start(_ body: @escaping @Sendable () -> Void) -> SystemThread? {
+    let call = Unmanaged.passRetained(Call(body))
     #if canImport(Darwin)
     var thread: pthread_t?
-    let status = pthread_create(&thread, nil, { SystemThread.run($0) }, call)
     #else
     var thread = pthread_t()
-    let status = pthread_create(&thread, nil, { SystemThread.run($0) }, call)
     #endif
+    let status = pthread_create(&thread, nil, { SystemThread.run($0) }, call.toOpaque())
     guard status == 0 else {
-      call.deinitialize(count: 1).deallocate()
-      return .failure(SystemError(number: status))
+      call.release()
+      errno = status
+      return nil
     }
     #if canImport(Darwin)
-    return .success(SystemThread(handle: thread!))
+    return SystemThread(handle: thread!)
     #else
-    return .success(SystemThread(handle: thread))
+    return SystemThread(handle: thread)
     #endif
   }
 
-  package typealias Body = @convention(c) (UnsafeMutableRawPointer) -> Void
-
-  private struct Call {
-    let argument: UnsafeMutableRawPointer
-    let body: Body
+  private final class Call {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
   private static func run(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let pointer else { return nil }
-    let call = pointer.assumingMemoryBound(to: Call.self).move()
-    pointer.deallocate()
-    call.body(call.argument)
+    if let pointer { Unmanaged<Call>.fromOpaque(pointer).takeRetainedValue().body() }
     return nil
   }
 
@@ -65,9 +59,4 @@ package struct SystemThread: @unchecked Sendable {
     UInt(pthread_self())
     #endif
   }
-}
-
-/// An error number of the system.
-package struct SystemError: Error, Sendable, Hashable {
-  package let number: Int32
 }

@@ -18,41 +18,24 @@ package final class WorkerThread: Sendable {
     let hasEnded = Atomic(false)
   }
 
-  /// The argument that is passed to the new thread through a C pointer.
-  private final class Start {
-    let name: String
-    let life: Life
-    let body: @Sendable () -> Void
-    init(name: String, life: Life, body: @escaping @Sendable () -> Void) {
-      self.name = name
-      self.life = life
-      self.body = body
-    }
-  }
-
   /// Starts `body` on a new thread called `name`, of which the system shows 15 bytes.
   ///
   /// Signals are blocked on the new thread and left to the threads that handle them. Throws if the system can't create a thread.
   package init(name: String, body: @escaping @Sendable () -> Void) throws(ThreadError) {
     let life = Life()
-    let start = Unmanaged.passRetained(Start(name: name, life: life, body: body))
     var signals = sigset_t()
     var before = sigset_t()
     sigfillset(&signals)
     pthread_sigmask(SIG_SETMASK, &signals, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    let thread = SystemThread.start(start.toOpaque()) { argument in
-      let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-      system_name_thread(start.name)
-      start.body()
-      start.life.hasEnded.store(true, ordering: .relaxed)
+    let thread = SystemThread.start {
+      system_name_thread(name)
+      body()
+      life.hasEnded.store(true, ordering: .relaxed)
     }
-    switch thread {
-    case .success(let thread): handle = thread
-    case .failure(let error):
-      start.release()
-      throw ThreadError(task: "start thread '\(name)'", code: error.number)
-    }
+    let code = errno
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    guard let thread else { throw ThreadError(task: "start thread '\(name)'", code: code) }
+    handle = thread
     self.life = life
   }
 

@@ -2,9 +2,23 @@ import Platform
 
 /// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
 package func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {
+  var secrets = CredentialMask.secrets(in: text)
+  if let decoded = PercentDecoded(text) {
+    let encoded = decoded.bytes.withUnsafeBytes(CredentialMask.secrets).map {
+      decoded.offsets[$0.lowerBound]..<decoded.offsets[$0.upperBound]
+    }
+    secrets = (secrets + encoded).sorted { $0.lowerBound < $1.lowerBound }
+  }
   var masked: [UInt8] = []
-  appendMaskingCredentials(text, to: &masked)
-  return masked
+  var start = 0
+  for secret in secrets where secret.upperBound > start {
+    if secret.lowerBound >= start {
+      masked += text[start..<secret.lowerBound]
+      masked += "***".utf8
+    }
+    start = secret.upperBound
+  }
+  return masked + text[start...]
 }
 
 /// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
@@ -18,26 +32,6 @@ package func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool {
     return true
   }
   return CredentialMask.nextSecret(in: text, from: 0) != nil
-}
-
-/// Appends the result of ``maskingCredentials(_:)->[UInt8]``, for rows that are written without an intermediate copy.
-package func appendMaskingCredentials(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-  var secrets = CredentialMask.secrets(in: text)
-  if let decoded = PercentDecoded(text) {
-    let encoded = decoded.bytes.withUnsafeBytes(CredentialMask.secrets).map {
-      decoded.offsets[$0.lowerBound]..<decoded.offsets[$0.upperBound]
-    }
-    secrets = (secrets + encoded).sorted { $0.lowerBound < $1.lowerBound }
-  }
-  var start = 0
-  for secret in secrets where secret.upperBound > start {
-    if secret.lowerBound >= start {
-      bytes.append(contentsOf: text[start..<secret.lowerBound])
-      bytes.append(contentsOf: "***".utf8)
-    }
-    start = secret.upperBound
-  }
-  bytes.append(contentsOf: text[start...])
 }
 
 /// A percent-decoded text, in which a URL inside another URL's query becomes readable.
