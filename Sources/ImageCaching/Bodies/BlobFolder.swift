@@ -122,7 +122,7 @@ package final class StagedBlob: Sendable {
   /// The number of bytes.
   package let size: UInt64
   package let checksum: Checksum
-  private let file: TemporaryBlob
+  let file: TemporaryBlob
 
   init(file: TemporaryBlob, size: UInt64, checksum: Checksum) {
     self.file = file
@@ -140,18 +140,12 @@ package final class StagedBlob: Sendable {
     return read(UnsafeRawBufferPointer(start: address, count: count))
   }
 
-  /// Moves the body to its final path, which becomes visible when the write transaction commits.
-  func move(to name: String) throws(CacheError) { try file.move(to: name) }
-
   func synchronize() throws(CacheError) {
     guard system_sync_data(file.descriptor.number) == 0 else {
       throw isDiskFull(errno)
         ? .diskFull(path: file.folder.path) : .storingStopped(path: file.folder.path, reason: errorSentence())
     }
   }
-
-  /// Keeps the file after the transaction has committed.
-  func didCommit() { file.keep() }
 }
 
 /// A file that is removed on deinitialisation unless it is kept; it is locked until then, so that sweeps skip it.
@@ -174,6 +168,7 @@ final class TemporaryBlob: Sendable {
     }
   }
 
+  /// Moves it to its final path, which becomes visible when the write transaction commits.
   func move(to newName: String) throws(CacheError) {
     try name.withLock { (name) throws(CacheError) in
       guard let oldName = name else { preconditionFailure("a staged body was stored twice") }
@@ -182,6 +177,7 @@ final class TemporaryBlob: Sendable {
     }
   }
 
+  /// Keeps the file after the transaction has committed.
   func keep() { name.withLock { $0 = nil } }
 
   deinit {

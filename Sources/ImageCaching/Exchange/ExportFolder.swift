@@ -26,10 +26,9 @@ struct ExportFolder: ~Copyable {
   }
 
   /// The length of a written file; 0 if it doesn't exist.
-  mutating func byteCount(of folders: [String], _ file: String) -> Int {
+  mutating func byteCount(of folders: [String], _ file: String) throws(CacheError) -> Int {
     var status = stat()
-    guard let folder = try? open(folders), fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
-    return Int(status.st_size)
+    return fstatat(try open(folders), file, &status, AT_SYMLINK_NOFOLLOW) == 0 ? Int(status.st_size) : 0
   }
 
   /// Writes a file, replacing one with the same name; its modification time is the time when the image was stored. A file that has

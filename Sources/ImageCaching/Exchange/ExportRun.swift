@@ -122,9 +122,7 @@ private struct ExportRun: ~Copyable {
     var owner = owners[path]
     if owner?.entry == record.key { return }
     if let names {
-      let isRenamed =
-        try owner.map { owner throws(CacheError) in try cache.shownURL(of: owner.entry) != url } ?? false
-      if isRenamed {
+      if let other = owner, try cache.shownURL(of: other.entry) != url {
         name = name.unique(url)
         path = CacheKey(path: name.path)
         owner = owners[path]
@@ -144,7 +142,7 @@ private struct ExportRun: ~Copyable {
       let other = try cache.shownURL(of: owner.entry)
       return emit(Self.event(of: url, behind: other, name), onEntry)
     }
-    let replaced = owner == nil ? 0 : folder.byteCount(of: name.folders, name.file)
+    let replaced = owner == nil ? 0 : try folder.byteCount(of: name.folders, name.file)
     try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
     owners[path] = Owner(entry: record.key, storedAt: storedAt)
     emit(.exported(url: url, id: id, file: name.path, bytes: bytes.count), onEntry)

@@ -89,42 +89,34 @@ extension ImageCache {
     let now = configuration.time.wall()
     var run = ImportRun(into: self)
     for image in images {
-      switch try flatImport(of: image, in: folder, storedAt: storedAt, now: now, maximumBytes: maximumBytes, probe) {
-      case .take(let fields, let bytes): try run.take(fields, bytes, onEntry)
-      case .skip(let reason): run.skip(image.url, reason, onEntry)
+      if image.url.withUnsafeBytes(hasCredentials) {
+        run.skip(image.url, .foreignCredentials, onEntry)
+        continue
       }
-    }
-    try run.commit(onEntry)
-    return run.result
-  }
-
-  private enum FlatImport {
-    case take(EntryFields, [UInt8])
-    case skip(ImportEvent.SkipReason)
-  }
-
-  private func flatImport(
-    of image: FlatImage,
-    in folder: FlatFolder,
-    storedAt: Timestamp?,
-    now: Timestamp,
-    maximumBytes: Int,
-    _ probe: ([UInt8]) throws -> NewProof
-  ) throws(CacheError) -> FlatImport {
-    if image.url.withUnsafeBytes(hasCredentials) { return .skip(.foreignCredentials) }
-    let file: (bytes: [UInt8], modifiedAt: Timestamp)?
-    var unreadable: CacheError?
-    do throws(CacheError) {
-      file = try folder.file(ofURL: image.url, maximumBytes: maximumBytes) { unreadable = unreadable ?? $0 }
-    } catch {
-      return .skip(.unreadable("\(error)"))
-    }
-    guard let (bytes, modifiedAt) = file else { return .skip(unreadable.map { .unreadable("\($0)") } ?? .notFound) }
-    let key = CacheKey(identity: image.identity)
-    let storedAt = storedAt ?? min(modifiedAt, now)
-    if try hasAsNew(key, image.identity, storedAt: storedAt) { return .skip(.notNewer) }
-    do {
-      let proof = try probe(bytes)
+      let file: (bytes: [UInt8], modifiedAt: Timestamp)?
+      var unreadable: CacheError?
+      do throws(CacheError) {
+        file = try folder.file(ofURL: image.url, maximumBytes: maximumBytes) { unreadable = unreadable ?? $0 }
+      } catch {
+        file = nil
+        unreadable = error
+      }
+      guard let (bytes, modifiedAt) = file else {
+        run.skip(image.url, unreadable.map { .unreadable("\($0)") } ?? .notFound, onEntry)
+        continue
+      }
+      let (key, storedAt) = (CacheKey(identity: image.identity), storedAt ?? min(modifiedAt, now))
+      if try hasAsNew(key, image.identity, storedAt: storedAt) {
+        run.skip(image.url, .notNewer, onEntry)
+        continue
+      }
+      let proof: NewProof
+      do {
+        proof = try probe(bytes)
+      } catch {
+        run.skip(image.url, .notAnImage("\(error)"), onEntry)
+        continue
+      }
       let head = EntryHead(
         storedAt: storedAt,
         image: proof.image,
@@ -133,10 +125,10 @@ extension ImageCache {
         contentTypeMatch: .absent,
         checksum: bytes.withUnsafeBytes(checksum(of:))
       )
-      return .take(EntryFields(key: key, head: head, identity: image.identity, shownURL: image.url), bytes)
-    } catch {
-      return .skip(.notAnImage("\(error)"))
+      try run.take(EntryFields(key: key, head: head, identity: image.identity, shownURL: image.url), bytes, onEntry)
     }
+    try run.commit(onEntry)
+    return run.result
   }
 
   /// Whether the identity is cached and was stored at that time or later.

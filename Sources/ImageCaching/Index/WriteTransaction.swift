@@ -129,7 +129,7 @@ final class WriteTransaction {
   private func move(_ blob: StagedBlob, to fields: inout EntryFields) throws(CacheError) {
     (fields.head.bodySize, fields.head.isBlob, fields.head.blobFolder) = (blob.size, true, blobFolder)
     if movedBlobs.isEmpty { try BlobFolder(folder).makeFolder(blobFolder) }
-    try blob.move(to: BlobFolder.fileName(fields.key, fields.head))
+    try blob.file.move(to: BlobFolder.fileName(fields.key, fields.head))
     movedBlobs.append(blob)
   }
 
@@ -146,7 +146,7 @@ final class WriteTransaction {
 
   /// After the commit, keeps new blobs and removes replaced ones. Sweeps remove those that can't be removed now.
   func didCommit() {
-    for blob in movedBlobs { blob.didCommit() }
+    for blob in movedBlobs { blob.file.keep() }
     for name in replacedBlobs { unlinkat(folder.descriptor.number, name, 0) }
   }
 }
