@@ -36,11 +36,12 @@ struct ExampleCache {
           contentTypeMatch: .exact,
           checksum: checksum
         )
+        let bytes = Array(url)
         let fields = EntryFields(
           key: CacheKey(identity: url),
           head: head,
-          identity: Array(url),
-          shownURL: Array(url),
+          identity: bytes,
+          shownURL: bytes,
           validators: Validators(etag: "\"5f2b-1a\""),
           contentType: "image/jpeg"
         )

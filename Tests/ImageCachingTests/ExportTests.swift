@@ -13,8 +13,20 @@ import Testing
   private func digits(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
 
   private func find(_ url: String) throws -> [UInt8]? {
-    let folder = try FlatFolder(path: target)
-    return try folder.file(ofURL: Array(url.utf8), maximumBytes: 1 << 20)?.bytes
+    try FlatFolder(path: target).file(ofURL: Array(url.utf8), maximumBytes: 1 << 20)?.bytes
+  }
+
+  /// Exports and removes others; returns the totals, and the events of skipped images and removed files.
+  private func update(_ cache: ImageCache, _ layout: ExportLayout = .urlPath, of images: [FlatImage]? = nil) throws -> (
+    result: ExportResult, events: [ExportEvent]
+  ) {
+    var events: [ExportEvent] = []
+    func note(_ event: ExportEvent) { if case .exported = event { return } else { events.append(event) } }
+    let result =
+      if let images {
+        try cache.export(images, to: target, layout: layout, onEntry: note, removesOthers: { _ in true })
+      } else { try cache.export(to: target, layout: layout, onEntry: note, removesOthers: { _ in true }) }
+    return (result, events)
   }
 
   @Test(arguments: [false, true])
@@ -69,25 +81,20 @@ import Testing
     return stat(path, &status) == 0 ? status : nil
   }
 
-  @Test(
-    arguments: [ImageCache.Access.readOnly, .readWrite]
-  )
+  @Test(arguments: [ImageCache.Access.readOnly, .readWrite])
   func `an export skips and reports damaged images`(access: ImageCache.Access) throws {
     try makeCache(directory).put("https://h/bad.png", body(400_000))
     directory.damageBlob()
     try makeCache(directory).put("https://h/good.png", body(400_000))
     let cache = try makeCache(directory, access: access)
-    var skipped: [ExportEvent] = []
-    let result = try cache.export(to: target, layout: .urlPath) { if case .skipped = $0 { skipped.append($0) } }
+    let (result, events) = try update(cache)
     #expect(result.exported == 1 && result.damaged == 1)
-    #expect(skipped == [.skipped(url: Array("https://h/bad.png".utf8), reason: .damaged(.wrongChecksum))])
+    #expect(events == [.skipped(url: Array("https://h/bad.png".utf8), reason: .damaged(.wrongChecksum))])
     #expect(files(below: target) == ["h/good.png"])
     #expect(try cache.isFresh("https://h/bad.png"), "an export changes nothing in the cache")
   }
 
-  @Test(
-    arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
-  )
+  @Test(arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath])
   func `an export skips and counts images of URLs with credentials`(layout: ExportLayout) throws {
     let cache = try makeCache(directory)
     try cache.put("1", body(10), url: "https://***@h/1.png")
@@ -97,9 +104,7 @@ import Testing
     #expect(files(below: target).count == 1)
   }
 
-  @Test(
-    arguments: [10, 400_000]
-  )
+  @Test(arguments: [10, 400_000])
   func `an export contains images replaced during it, and not those removed`(size: Int) throws {
     let cache = try makeCache(directory)
     let urls = (0..<4).map { "https://h/\($0).png" }
@@ -137,9 +142,7 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
-  )
+  @Test(arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath])
   func `a transformed image isn't exported as the image of its URL`(layout: ExportLayout) throws {
     let cache = try makeCache(directory, clock: clock)
     // Several, since the order of their keys must not matter.
@@ -209,13 +212,7 @@ import Testing
     try cache.export(to: target, layout: .urlPath)
     directory.write(png(seed: 2), to: "out/h/2.webp")
     for url in urls.dropFirst() { _ = try cache.remove(url) }
-    let result = try cache.export(
-      images(Array(urls.prefix(2))),
-      to: target,
-      layout: .urlPath,
-      onEntry: { _ in },
-      removesOthers: { _ in true }
-    )
+    let (result, _) = try update(cache, of: images(Array(urls.prefix(2))))
     #expect(result.exported == 1 && result.missing == 1 && result.removed == 1)
     #expect(files(below: target) == ["h/1.png", "h/2.png", "h/2.webp"])
   }
@@ -264,18 +261,15 @@ import Testing
       to: target,
       layout: .urlPath,
       onEntry: { _ in },
-      removesOthers: { _ in
+      removesOthers: {
         asked += 1
+        #expect($0.exported == 1)
         return false
       }
     )
     #expect(asked == 1 && spared.removed == 0)
-    var removed: [String] = []
-    let result = try cache.export(to: target, layout: .urlPath) { event in
-      if case .removed(let file) = event { removed.append(file) }
-    } removesOthers: {
-      $0.exported == 1
-    }
+    let (result, events) = try update(cache)
+    let removed = events.compactMap { if case .removed(let file) = $0 { file } else { nil } }
     #expect(result.removed == 3 && result.exported == 1)
     #expect(removed.sorted() == ["h/5~\(digits("https://h/5"))", "h/old/2.png", "img.example.com/a/3.png"].sorted())
     #expect(files(below: target).filter { !$0.contains("6.png") && !$0.contains("link") } == (kept + ["h/1.png"]).sorted())
@@ -288,7 +282,7 @@ import Testing
     try makeCache(directory).export(to: target, layout: .urlPath)
     directory.damageBlob()
     try makeCache(directory).put("https://h/good.png", body(10))
-    let result = try makeCache(directory).export(to: target, layout: .urlPath, onEntry: { _ in }, removesOthers: { _ in true })
+    let (result, _) = try update(makeCache(directory))
     #expect(result.damaged == 1 && result.removed == 0)
     #expect(files(below: target) == ["h/bad.png", "h/good.png"])
   }
@@ -299,13 +293,7 @@ import Testing
     try cache.export(to: target, layout: .sdwebimage(withExtension: false))
     _ = try cache.remove("https://h/2.png")
     directory.write(png(seed: 2), to: "out/logo.png")
-    let result = try cache.export(
-      to: target,
-      layout: .sdwebimage(withExtension: false),
-      onEntry: { _ in },
-      removesOthers: { _ in true }
-    )
-    #expect(result.removed == 1)
+    #expect(try update(cache, .sdwebimage(withExtension: false)).result.removed == 1)
     #expect(files(below: target) == [digits("https://h/1.png"), "logo.png"].sorted())
   }
 

@@ -182,9 +182,7 @@ struct BlockedQueries {
     #expect(try cache.contains(identity: a))
   }
 
-  @Test(
-    arguments: [ImageCache.Access.readOnly, .readWrite]
-  )
+  @Test(arguments: [ImageCache.Access.readOnly, .readWrite])
   func `a damaged image is a miss and is removed if the cache is writable`(access: ImageCache.Access) throws {
     try makeCache(directory).storeData(body(400_000), identity: a, url: a)
     directory.damageBlob()

@@ -6,7 +6,6 @@ import Testing
 @Suite struct TrimTests {
   let directory = TemporaryDirectory()
   let clock = ManualClock()
-  let megabyte = 1_000_000
 
   /// Stores bodies of the same size, one second apart.
   func fill(_ cache: ImageCache, _ names: [String], size: Int) throws {
@@ -16,40 +15,50 @@ import Testing
     }
   }
 
-  @Test func `four entries of 1 MB with a limit of 3 MB and a target of 50 % leave one`() throws {
-    let cache = try makeCache(directory, maxSize: 3 * megabyte, trimTo: 0.5, clock: clock)
-    try fill(cache, ["a", "b", "c", "d"], size: megabyte)
+  /// Entries of one size, stored a second apart or later, and what a trim leaves of them.
+  struct Case {
+    var maxAge: Duration?
+    var maxSize: Int?
+    var trimTo = 0.5
+    let size: Int
+    /// The seconds at which entries are stored: a, b, and so on.
+    let stored: [Int]
+    var trimmed = 0
+    var expired = 0
+    let left: String
+  }
+
+  @Test(
+    arguments: [
+      ("the limit leaves half of it", Case(maxSize: 3_000_000, size: 1_000_000, stored: [0, 1, 2, 3], trimmed: 3, left: "d")),
+      ("at the limit nothing goes", Case(maxSize: 40_000, size: 10_000, stored: [0, 1, 2, 3], left: "abcd")),
+      ("the rest may equal the target", Case(maxSize: 40_000, size: 10_000, stored: [0, 1, 2, 3, 4], trimmed: 3, left: "de")),
+      ("so it is with blobs", Case(maxSize: 1_600_000, size: 400_000, stored: [0, 1, 2, 3, 4], trimmed: 3, left: "de")),
+      ("without limits nothing goes", Case(size: 1_000_000, stored: [0, 1], left: "ab")),
+      (
+        "expired entries go first and may suffice",
+        Case(maxAge: .seconds(100), maxSize: 3000, trimTo: 1, size: 1000, stored: [0, 1, 100, 101, 102], expired: 2, left: "cde")
+      ),
+      (
+        "without a size limit only expired entries go",
+        Case(maxAge: .seconds(10), size: 10, stored: [0, 3, 9], expired: 1, left: "bc")
+      ),
+    ]
+  )
+  func `a trim removes the oldest`(name: String, row: Case) throws {
+    let cache = try makeCache(directory, maxAge: row.maxAge, maxSize: row.maxSize, trimTo: row.trimTo, clock: clock)
+    var now = 0
+    for (entry, second) in zip("abcde", row.stored) {
+      clock.advance(by: .seconds(second - now))
+      now = second
+      try cache.put("\(entry)", body(row.size))
+    }
+    clock.advance(by: .seconds(1))
     let result = try cache.trim()
-    #expect(result.trimmed == 3 && result.expired == 0 && result.evictedProtected == 0)
-    #expect(result.bytesRemoved == 3 * megabyte)
-    #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
-    #expect(blobs(directory).count == 1)
-  }
-
-  @Test(arguments: [10_000, 400_000])
-  func `nothing is evicted at the limit, and the rest may equal the target`(size: Int) throws {
-    let cache = try makeCache(directory, maxSize: 4 * size, trimTo: 0.5, clock: clock)
-    try fill(cache, ["a", "b", "c", "d"], size: size)
-    #expect(try cache.trim() == TrimResult())
-    try fill(cache, ["e"], size: size)
-    #expect(try cache.trim().trimmed == 3)
-    #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["d", "e"])
-  }
-
-  @Test func `without a limit size doesn't matter`() throws {
-    let cache = try makeCache(directory, clock: clock)
-    try fill(cache, ["a", "b"], size: megabyte)
-    #expect(try cache.trim() == TrimResult())
-  }
-
-  @Test func `expired entries are evicted first and may suffice`() throws {
-    let cache = try makeCache(directory, maxAge: .seconds(100), maxSize: 3000, trimTo: 1, clock: clock)
-    try fill(cache, ["a", "b"], size: 1000)
-    clock.advance(by: .seconds(98))
-    try fill(cache, ["c", "d", "e"], size: 1000)
-    let result = try cache.trim()
-    #expect(result.expired == 2 && result.trimmed == 0)
-    #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["c", "d", "e"])
+    #expect(result.trimmed == row.trimmed && result.expired == row.expired && result.evictedProtected == 0)
+    #expect(result.bytesRemoved == (row.trimmed + row.expired) * row.size)
+    #expect(try cache.present("abcde".map { "\($0)" }).joined() == row.left)
+    #expect(blobs(directory).count == (row.size > ImageCache.maximumInlineBytes ? row.left.count : 0))
   }
 
   @Test func `all expired entries are evicted first, by any lifetime`() throws {
@@ -148,16 +157,6 @@ import Testing
     #expect(try cache.totals().bodyBytes == 10_000)
     #expect(try cache.counted() == (100, 10_000))
     #expect(try cache.present(["0/1", "3/1"]) == [])
-  }
-
-  @Test func `without a size limit only expired entries are evicted, oldest first`() throws {
-    let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
-    try fill(cache, ["a", "b"], size: 10)
-    clock.advance(by: .seconds(7))
-    try cache.put("a", body(10))
-    clock.advance(by: .seconds(2))
-    #expect(try cache.trim().expired == 1)
-    #expect(try cache.present(["a", "b"]) == ["a"])
   }
 
   @Test func `exceeding the limit by a fraction is detected without a trim`() throws {

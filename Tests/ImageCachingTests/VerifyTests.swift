@@ -41,9 +41,7 @@ import Testing
     #expect(try cache.verify().damaged == 0)
   }
 
-  @Test(
-    arguments: [ImageCache.Access.readOnly, .readWrite]
-  )
+  @Test(arguments: [ImageCache.Access.readOnly, .readWrite])
   func `without repair a verification reports damage and removes nothing`(access: ImageCache.Access) throws {
     let names = try damage()
     let cache = try makeCache(directory, access: access)

@@ -113,4 +113,18 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), context).outcome == .hitDisk)
     #expect(origin.requests.count == 2)
   }
+
+  @Test func `the first of several read-only caches that has an image serves it`() async throws {
+    let (loader, one, two, origin) = (try Loader(), try Loader(), try Loader(), try Origin())
+    for (number, filled) in [one, two].enumerated() {
+      origin.set("/a", Album.versioned(SampleImages.jpeg(number), etag: "\"\(number)\""))
+      _ = try await filled.load(origin.url("/a"))
+    }
+    for stores in [[one, two], [two, one]] {
+      let context = loader.context(LoadOptions(readOnly: stores.map { ReadOnlyCache($0.cache) }))
+      let result = try await loader.load(origin.url("/a"), context)
+      #expect(try result.outcome == .hitDisk && result.checksum == stores[0].cache.entries(limit: 1).first?.checksum)
+    }
+    #expect(try loader.cache.totals().entries == 0 && origin.requests.count == 2)
+  }
 }
