@@ -63,7 +63,7 @@ public struct AsyncImageCache: Sendable {
     }
   }
 
-  /// See ``ImageCache/remove(identity:)-([UInt8])``.
+  /// See ``ImageCache/remove(identity:)``.
   @discardableResult
   public func remove(identity: [UInt8]) async throws -> Bool { try await perform { try $0.remove(identity: identity) } }
 
