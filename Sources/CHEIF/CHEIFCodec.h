@@ -55,6 +55,3 @@ extern HostFunctions cheif_host;
 // The decoder that libheif uses instead of its own, on threads that are in `cheif_decode`.
 extern const struct heif_decoder_plugin cheif_decoder;
 extern _Thread_local CHEIFDecoding *cheif_decoding;
-
-// Whether libde265 accepts the sizes in a sequence parameter set, a NAL unit.
-bool cheif_accepts_sps(const uint8_t *unit, size_t size);

@@ -16,7 +16,7 @@ HostFunctions cheif_host;
 _Thread_local CHEIFDecoding *cheif_decoding;
 
 // Rec. ITU-T H.265, table 7-1: numbers of NAL unit types.
-enum { BLA_W_LP = 16, IDR_W_RADL = 19, IDR_N_LP = 20, CRA = 21, FIRST_NON_VCL = 32, SPS = 33 };
+enum { BLA_W_LP = 16, IDR_W_RADL = 19, IDR_N_LP = 20, CRA = 21, FIRST_NON_VCL = 32 };
 
 // A picture has at most 600 slice segments (Rec. ITU-T H.265, table A.8); libde265's time is quadratic in their number.
 static const int most_units = 2000;
@@ -271,7 +271,6 @@ static struct heif_error push_data(void *decoder, const void *data, size_t size)
     if (count > rest - 4 || count > INT32_MAX) return fail(CHEIF_INCOMPLETE);
     const int type = count > 0 ? unit[4] >> 1 & 0x3F : FIRST_NON_VCL;
     if (++units > most_units || (type < BLA_W_LP) || (type > CRA && type < FIRST_NON_VCL)) return fail(CHEIF_NOT_STILL);
-    if (type == SPS && !cheif_accepts_sps(unit + 4, count)) return damaged(DE265_WARNING_SPS_HEADER_INVALID);
     if (type < FIRST_NON_VCL) has_picture = true;
     if (type < FIRST_NON_VCL && type != IDR_W_RADL && type != IDR_N_LP) picture->may_refer = true;
     at += 4 + count;

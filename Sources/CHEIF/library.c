@@ -25,6 +25,8 @@ static bool load_functions(void) {
 
 static void load(void) {
   if (!load_functions()) return;
+  // libde265 before version 1.1 prints if it doesn't accept the sizes of blocks in a sequence parameter set.
+  cloading_silence("libde265.so.");
   struct heif_error error = cheif_host.register_decoder(&cheif_decoder);
   is_loaded = error.code == heif_error_Ok;
   if (!is_loaded) snprintf(error_message, sizeof error_message, CHEIF_LIBRARY ": %s", error.message);

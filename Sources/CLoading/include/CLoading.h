@@ -18,10 +18,21 @@
 // Loads a library and the addresses of `count` of its functions. If it fails, `error` has the reason, and nothing stays loaded.
 bool cloading_load(const char *library, const char *const *names, size_t count, void **functions, char error[CLOADING_ERROR_SIZE]);
 
-// Suppresses what the loaded libraries whose file names start with `prefix` print to standard error through `vfprintf`.
+// A function, and the name of the imported one that it replaces.
+typedef struct {
+  const char *name;
+  void *function;
+} CLoadingReplacement;
+
+// Makes the loaded libraries whose file names start with `prefix` call other functions than those that they import. Only their own
+// calls are redirected; if they can't be found, nothing changes.
+void cloading_replace(const char *prefix, const CLoadingReplacement *replacements, size_t count);
+
+// Suppresses what the loaded libraries whose file names start with `prefix` print to standard error through `fprintf` and
+// `vfprintf`.
 //
 // Some decoders log every corrupt image there, with no setting against it: a program's log would be open to anyone who can send it
-// images. Only the libraries' own calls are redirected; if they can't be found, nothing changes.
+// images.
 void cloading_silence(const char *prefix);
 
 #endif

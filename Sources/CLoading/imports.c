@@ -1,13 +1,13 @@
 #define _GNU_SOURCE
 #include "CLoading.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 // Other C libraries and processors have other tables.
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
 
 #include <link.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,17 +21,13 @@
 #define ADDRESS R_AARCH64_GLOB_DAT
 #endif
 
-static int print(FILE *file, const char *format, va_list arguments) {
-  return file == stderr ? 0 : vfprintf(file, format, arguments);
-}
-
-// What compilers call instead of `vfprintf` with _FORTIFY_SOURCE.
-static int print_checked(FILE *file, int flag, const char *format, va_list arguments) {
-  (void)flag;
-  return print(file, format, arguments);
-}
-
 static uintptr_t page_start(uintptr_t address) { return address & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1); }
+
+typedef struct {
+  const char *prefix;
+  const CLoadingReplacement *all;
+  size_t count;
+} Replacements;
 
 // A library's table of the functions that it imports.
 typedef struct {
@@ -51,7 +47,7 @@ static void replace(const Imports *imports, void **slot, void *function) {
   if (is_read_only) mprotect((void *)page, page_bytes, PROT_READ);
 }
 
-static void replace_printing(const Imports *imports, const ElfW(Rela) *relocations, size_t bytes) {
+static void replace_listed(const Imports *imports, const ElfW(Rela) *relocations, size_t bytes, const Replacements *wanted) {
   if (relocations == NULL) return;
   for (size_t index = 0; index < bytes / sizeof *relocations; index++) {
     const ElfW(Rela) *relocation = &relocations[index];
@@ -59,15 +55,16 @@ static void replace_printing(const Imports *imports, const ElfW(Rela) *relocatio
     if (type != CALL && type != ADDRESS) continue;
     const char *name = imports->names + imports->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
     void **slot = (void **)(imports->base + relocation->r_offset);
-    if (strcmp(name, "vfprintf") == 0) replace(imports, slot, (void *)print);
-    if (strcmp(name, "__vfprintf_chk") == 0) replace(imports, slot, (void *)print_checked);
+    for (size_t number = 0; number < wanted->count; number++) {
+      if (strcmp(name, wanted->all[number].name) == 0) replace(imports, slot, wanted->all[number].function);
+    }
   }
 }
 
 // glibc replaces offsets in the dynamic section by addresses, unless the section is read-only.
 static const void *address(uintptr_t base, ElfW(Addr) value) { return (const void *)(value < base ? base + value : value); }
 
-static void silence(const struct dl_phdr_info *library) {
+static void replace_in(const struct dl_phdr_info *library, const Replacements *wanted) {
   Imports imports = {.base = library->dlpi_addr};
   const ElfW(Dyn) *entry = NULL;
   for (size_t index = 0; index < library->dlpi_phnum; index++) {
@@ -93,22 +90,62 @@ static void silence(const struct dl_phdr_info *library) {
     }
   }
   if (imports.names == NULL || imports.symbols == NULL) return;
-  replace_printing(&imports, calls, call_bytes);
-  replace_printing(&imports, others, other_bytes);
+  replace_listed(&imports, calls, call_bytes, wanted);
+  replace_listed(&imports, others, other_bytes, wanted);
 }
 
-static int silence_if_named(struct dl_phdr_info *library, size_t size, void *prefix) {
+static int replace_if_named(struct dl_phdr_info *library, size_t size, void *context) {
   (void)size;
+  const Replacements *wanted = context;
   const char *slash = strrchr(library->dlpi_name, '/');
   const char *file = slash == NULL ? library->dlpi_name : slash + 1;
-  if (strncmp(file, prefix, strlen(prefix)) == 0) silence(library);
+  if (strncmp(file, wanted->prefix, strlen(wanted->prefix)) == 0) replace_in(library, wanted);
   return 0;
 }
 
-void cloading_silence(const char *prefix) { dl_iterate_phdr(silence_if_named, (void *)prefix); }
+void cloading_replace(const char *prefix, const CLoadingReplacement *replacements, size_t count) {
+  Replacements wanted = {.prefix = prefix, .all = replacements, .count = count};
+  dl_iterate_phdr(replace_if_named, &wanted);
+}
 
 #else
 
-void cloading_silence(const char *prefix) { (void)prefix; }
+void cloading_replace(const char *prefix, const CLoadingReplacement *replacements, size_t count) {
+  (void)prefix, (void)replacements, (void)count;
+}
 
 #endif
+
+static int print(FILE *file, const char *format, va_list arguments) {
+  return file == stderr ? 0 : vfprintf(file, format, arguments);
+}
+
+// What compilers call instead of `vfprintf` with _FORTIFY_SOURCE.
+static int print_checked(FILE *file, int flag, const char *format, va_list arguments) {
+  (void)flag;
+  return print(file, format, arguments);
+}
+
+static int print_all(FILE *file, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = print(file, format, arguments);
+  va_end(arguments);
+  return count;
+}
+
+static int print_all_checked(FILE *file, int flag, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = print_checked(file, flag, format, arguments);
+  va_end(arguments);
+  return count;
+}
+
+void cloading_silence(const char *prefix) {
+  const CLoadingReplacement replacements[] = {
+      {"vfprintf", (void *)print}, {"__vfprintf_chk", (void *)print_checked},
+      {"fprintf", (void *)print_all}, {"__fprintf_chk", (void *)print_all_checked},
+  };
+  cloading_replace(prefix, replacements, sizeof replacements / sizeof *replacements);
+}
