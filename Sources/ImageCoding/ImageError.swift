@@ -37,6 +37,18 @@ public struct ImageError: Error, Sendable, Hashable {
 extension ImageError {
   package static func undecodable(_ message: String) -> ImageError { ImageError(.undecodable, message) }
 
+  /// The error for an image whose library isn't installed or is too old. The advice comes first, since some reports truncate long
+  /// messages.
+  static func missingLibrary(
+    _ name: String,
+    package: String,
+    for purpose: String,
+    reason: UnsafePointer<CChar>
+  ) -> ImageError {
+    let reason = String(cString: reason)
+    return ImageError(.unavailable, "\(purpose); install \(name) (Debian: \(package)), which can't be loaded: \(reason)")
+  }
+
   /// The error for a header that ends with its prefix: more bytes are needed, or the file is truncated if there are none.
   ///
   /// - Parameter start: the offset before which no further bytes are needed; nil if all are.

@@ -94,8 +94,19 @@ struct AVIFDecoder: ~Copyable {
     return DecodedImage.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
   }
 
+  /// Decodes the next frame; throws if it has another size than the container says.
   func next() throws(ImageError) {
+    let stated = header.size
     try check(avif.decoderNextImage(decoder))
+    let decoded = decodedSize
+    guard decoded != stated else { return }
+    throw .undecodable(
+      "the AVIF container says \(stated.width) x \(stated.height) pixels, its picture \(decoded.width) x \(decoded.height)"
+    )
+  }
+
+  private var decodedSize: ImageSize {
+    ImageSize(width: Int(decoder.pointee.image.pointee.width), height: Int(decoder.pointee.image.pointee.height))
   }
 
   /// The pixels of the next frame, upright and reduced to `size`.
@@ -103,13 +114,6 @@ struct AVIFDecoder: ~Copyable {
     let header = header
     try next()
     let image = decoder.pointee.image!
-    let decodedSize = ImageSize(width: Int(image.pointee.width), height: Int(image.pointee.height))
-    guard decodedSize == header.size else {
-      throw .undecodable(
-        "the AVIF container says \(header.size.width) x \(header.size.height) pixels, "
-          + "its picture \(decodedSize.width) x \(decodedSize.height)"
-      )
-    }
     let pixels = try PixelBuffer(size: decodedSize) { pixels throws(ImageError) in
       try check(UnsafePointer(image).convert(into: pixels, by: avif))
     }
@@ -199,12 +203,7 @@ extension CAVIFFunctions {
   /// libavif, loaded on first use for `purpose`; throws ``ImageError/Kind/unavailable`` if it isn't installed.
   static func loaded(for purpose: String = "the image is AVIF") throws(ImageError) -> CAVIFFunctions {
     guard let functions = cavif_functions() else {
-      let reason = String(cString: cavif_error())
-      // The advice comes first, since some reports truncate long messages.
-      throw ImageError(
-        .unavailable,
-        "\(purpose); install libavif (Debian: \(CAVIF_PACKAGE)), which can't be loaded: \(reason)"
-      )
+      throw .missingLibrary("libavif", package: CAVIF_PACKAGE, for: purpose, reason: cavif_error())
     }
     return functions.pointee
   }

@@ -119,11 +119,8 @@ extension CHEIFFunctions {
   /// libheif and libde265, loaded on first use; throws ``ImageError/Kind/unavailable`` if one isn't installed.
   static func loaded() throws(ImageError) -> CHEIFFunctions {
     guard let functions = cheif_functions() else {
-      let reason = String(cString: cheif_error())
-      throw ImageError(
-        .unavailable,
-        "the image is HEIC; install libheif and libde265 (Debian: \(CHEIF_PACKAGE)), which can't be loaded: \(reason)"
-      )
+      let purpose = "the image is HEIC"
+      throw .missingLibrary("libheif and libde265", package: CHEIF_PACKAGE, for: purpose, reason: cheif_error())
     }
     return functions.pointee
   }

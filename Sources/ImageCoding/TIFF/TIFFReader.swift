@@ -21,11 +21,7 @@ struct TIFFReader: ~Copyable {
     deadline: DecodingDeadline
   ) throws(ImageError) -> TIFFReader {
     guard ctiff_is_loaded() else {
-      // The advice comes first, since some reports truncate long messages.
-      throw ImageError(
-        .unavailable,
-        "the image is TIFF; install libtiff (Debian: \(CTIFF_PACKAGE)), which can't be loaded: \(String(cString: ctiff_error()))"
-      )
+      throw .missingLibrary("libtiff", package: CTIFF_PACKAGE, for: "the image is TIFF", reason: ctiff_error())
     }
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     guard let reader = ctiff_reader_create(start, bytes.count, UInt64(maximumBytes), deadline.nanoseconds) else {
