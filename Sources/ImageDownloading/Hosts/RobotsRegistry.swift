@@ -1,5 +1,4 @@
 import Base
-import Synchronization
 
 /// The rules of `robots.txt` files, and the downloads that wait for them.
 ///
@@ -103,42 +102,5 @@ struct RobotsRegistry {
     let key = Key(origin: URLOrigin(copying: key.origin), server: URLOrigin(copying: key.server), token: key.token)
     known[key] = (policy, now.advanced(by: policy.lasts))
     knownBytes += bytes
-  }
-}
-
-/// Collects the results of downloads of `robots.txt` for the scheduler.
-final class RobotsReceiver: DownloadReceiver {
-  enum Ending {
-    /// The file, or as much of it as is read.
-    case file([UInt8])
-    case failed(ImageFailure)
-    case cancelled
-  }
-
-  // Used on the transfer thread only, which a receiver's type can't express.
-  private let endings = Mutex<[(number: UInt64, ending: Ending)]>([])
-
-  var mayStart: Bool { true }
-
-  func receive(_ events: [DownloadEvent]) {
-    for event in events {
-      switch event {
-      case .finished(let id, let image) where !image.wasStreamed: note(id, .file(image.body))
-      case .chunk(let id, _, let bytes): note(id, .file(bytes))
-      case .failed(let id, let failure, _): note(id, .failed(failure))
-      case .cancelled(let id, _): note(id, .cancelled)
-      case .finished, .notModified, .restarted, .started, .response, .progress, .retrying: break
-      }
-    }
-  }
-
-  private func note(_ number: UInt64, _ ending: Ending) { endings.withLock { $0.append((number, ending)) } }
-
-  /// Returns the results since the last call.
-  func takeAll() -> [(number: UInt64, ending: Ending)] {
-    endings.withLock { endings in
-      defer { endings = [] }
-      return endings
-    }
   }
 }

@@ -7,6 +7,8 @@ struct WaitingDownload {
   var priority: LoadPriority
   let sequence: Int64
   let wantsDetails: Bool
+  /// Nil unless it wants progress.
+  let watch: ProgressWatch?
   /// Whether it joined the transfer of another download.
   var hasJoined = false
   /// Whether transient failures are retried for it.
@@ -18,6 +20,7 @@ struct WaitingDownload {
     priority = download.priority
     sequence = download.sequence
     wantsDetails = download.wantsDetails
+    watch = download.wantsProgress ? ProgressWatch(download, client: client) : nil
   }
 
   var position: QueuePosition { QueuePosition(priority: priority, sequence: sequence) }
@@ -50,17 +53,18 @@ extension Waiters<WaitingDownload> {
 
 /// The transfer thread's state of a client.
 final class ClientState {
-  private let receiver: any DownloadReceiver
+  /// Nil for the downloads of the scheduler itself.
+  private let receiver: (any DownloadReceiver)?
   /// The slots of transfers, by download.
   private(set) var slots: [UInt64: Int] = [:]
   /// Its downloads that wait for their start or a retry.
   var waiting = 0
   private var events: [DownloadEvent] = []
 
-  init(_ receiver: any DownloadReceiver) { self.receiver = receiver }
+  init(_ receiver: (any DownloadReceiver)?) { self.receiver = receiver }
 
   /// Whether it keeps new transfers from starting.
-  var holdsBack: Bool { waiting > 0 && !receiver.mayStart }
+  var holdsBack: Bool { waiting > 0 && receiver?.mayStart == false }
 
   /// Adds a download; traps if one with that number has not ended.
   func add(_ id: UInt64, slot: Int) {
@@ -80,16 +84,22 @@ final class ClientState {
   }
 
   func deliver() {
-    guard !events.isEmpty else { return }
+    guard let receiver, !events.isEmpty else { return }
     receiver.receive(events)
     events.removeAll(keepingCapacity: true)
+  }
+
+  /// Returns the events since the last call, if there is no receiver.
+  func takeEvents() -> [DownloadEvent] {
+    defer { events.removeAll() }
+    return events
   }
 }
 
 /// Reports the progress of a download to its client.
-struct ProgressWatch {
-  let client: ClientState
-  let id: UInt64
+final class ProgressWatch {
+  private let client: ClientState
+  private let id: UInt64
   private let interval: Duration
   private var hasNotifiedStart = false
   private(set) var hasNotifiedHead = false
@@ -103,7 +113,7 @@ struct ProgressWatch {
   }
 
   /// Reports the start once, not again after a retry. Unless `isContinued`, the body starts over.
-  mutating func start(isContinued: Bool = false) {
+  func start(isContinued: Bool = false) {
     if !isContinued {
       hasNotifiedHead = false
       last = nil
@@ -114,7 +124,7 @@ struct ProgressWatch {
   }
 
   /// Reports that `received` bytes were received; the first call reports the head and 0 bytes before.
-  mutating func advance(to received: Int, of expected: Int?, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
+  func advance(to received: Int, of expected: Int?, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
     if !hasNotifiedHead {
       hasNotifiedHead = true
       if let head = head() { client.notify(.response(id: id, head)) }
@@ -125,7 +135,7 @@ struct ProgressWatch {
   }
 
   /// Reports that the whole body was received.
-  mutating func finish(_ received: Int, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
+  func finish(_ received: Int, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
     advance(to: 0, of: received, now: now, head: head())
     if last?.received != received || last?.expected != received { notify(received, received, now) }
   }
@@ -133,7 +143,7 @@ struct ProgressWatch {
   /// Reports that the attempt failed and another follows.
   func retry(after failure: ImageFailure, in delay: Duration) { client.notify(.retrying(id: id, failure, after: delay)) }
 
-  private mutating func notify(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
+  private func notify(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
     last = (received, expected)
     lastNotified = now
     client.notify(.progress(id: id, received: received, expected: expected))
@@ -141,35 +151,14 @@ struct ProgressWatch {
 }
 
 extension DownloadScheduler {
-  func watch(_ download: Download, of client: ClientState, slot: Int) {
-    guard download.wantsProgress else { return }
-    var watch = ProgressWatch(download, client: client)
-    switch pending[slot].activity {
-    case .transferring(let index):
-      watch.start()
-      pool.observe(pool[index])
-    case .loading: watch.start()
-    case .none, .queued, .held, .awaitingRobots: break
-    }
-    watches[slot, default: []].append(watch)
-  }
-
-  func forgetWatch(_ waiter: WaitingDownload, _ slot: Int) {
-    watches[slot]?.removeAll { $0.id == waiter.id && $0.client === waiter.client }
-  }
-
   func notifyStarted(_ slot: Int) {
     let isContinued = pending[slot].continuation != nil || pending[slot].accepted != nil
-    update(slot) { $0.start(isContinued: isContinued) }
-  }
-
-  func notifyRetry(_ slot: Int, after failure: ImageFailure, in delay: Duration) {
-    update(slot) { $0.retry(after: failure, in: delay) }
+    for watch in pending[slot].watches { watch.start(isContinued: isContinued) }
   }
 
   /// Reports the last progress of a transfer, before its end.
   func notifyEnd(of transfer: Transfer, _ slot: Int, _ outcome: TransferOutcome) {
-    update(slot) { watch in
+    for watch in pending[slot].watches {
       switch outcome {
       case .response(let response) where !response.isNotModified:
         watch.finish(transfer.body.count, now: now, head: transfer.responseHead)
@@ -179,18 +168,5 @@ extension DownloadScheduler {
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.response.declaredBytes, now: now, head: head) }
       }
     }
-  }
-
-  /// Reports the last progress of a load.
-  func notifyLoaded(_ slot: Int, _ response: LoaderResponse) {
-    update(slot) { watch in
-      if !response.isNotModified { watch.finish(response.body.count, now: now, head: nil) }
-    }
-  }
-
-  func update(_ slot: Int, _ change: (inout ProgressWatch) -> Void) {
-    guard !watches.isEmpty, var list = watches[slot] else { return }
-    for index in list.indices { change(&list[index]) }
-    watches[slot] = list
   }
 }

@@ -52,9 +52,11 @@ extension DownloadScheduler {
     guard let load = loads.running[number] else { return }
     let slot = load.slot
     let outcome = TransferOutcome(result, for: pending[slot].download)
-    if case .success(let response) = result { notifyLoaded(slot, response) }
     var bytes = 0
-    if case .success(let response) = result { bytes = response.body.count }
+    if case .success(let response) = result {
+      bytes = response.body.count
+      if !response.isNotModified { for watch in pending[slot].watches { watch.finish(bytes, now: now, head: nil) } }
+    }
     if case .failure(let failure) = result, let status = failure.status, HTTPStatus.asksForPause(status) {
       recordBusy(slot, status: status, begun: load.started, asked: nil)
     }

@@ -41,7 +41,7 @@ extension DownloadScheduler {
     let transfer = pool.transfer(for: pending[slot].host, kind.prepared, mayUseHTTP2: pending[slot].mayUseHTTP2)
     pending[slot].begin(.transferring(index: transfer.index), now: now)
     transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: configuration.headers, resolves: resolves, now: now)
-    transfer.isObserved = !watches.isEmpty && watches[slot] != nil
+    transfer.isObserved = pending[slot].waiters.contains { $0.watch != nil }
     pool.start(transfer)
     notifyStarted(slot)
   }
@@ -210,19 +210,18 @@ extension DownloadScheduler {
     if case .end(let last) = step { return end(slot, last) }
     guard mayRetry else { return end(slot, failure) }
     for waiter in pending.leave(slot, where: { !$0.mayRetry }) {
-      forgetWatch(waiter, slot)
       fail(waiter, failure, pending[slot])
     }
     let continuation = requestEnd.continuation
     if requestEnd.hasHandedOver, continuation == nil { notifyRestarted(slot) }
     switch step {
     case .wait(let duration):
-      notifyRetry(slot, after: failure, in: duration)
+      for watch in pending[slot].watches { watch.retry(after: failure, in: duration) }
       pending[slot].excuse(waiting: duration)
       // After a redirect from another host the job waits by itself; otherwise with its host, in its position.
       retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? now.advanced(by: duration) : nil)
     case .retry(let time):
-      notifyRetry(slot, after: failure, in: time.since(now))
+      for watch in pending[slot].watches { watch.retry(after: failure, in: time.since(now)) }
       retry(slot, from: continuation, notBefore: time)
     case .end: break
     }
@@ -272,7 +271,6 @@ extension DownloadScheduler {
 
   /// Removes a job that neither waits nor runs; its successor may start.
   func finish(_ slot: Int) -> QueuedDownload {
-    if !watches.isEmpty { watches[slot] = nil }
     let job = pending.remove(slot)
     releaseHost(job.host)
     // If look-ups find another, the job waited for that.

@@ -5,9 +5,6 @@ import Base
 /// The scheduler fetches the files by downloads of its own, within all limits; jobs wait for them outside the queue, and enter it once
 /// they are allowed.
 extension DownloadScheduler {
-  /// The client whose downloads are the `robots.txt` files.
-  static let robotsClient = 0
-
   /// Whether a job may be queued now. If not, it waits for its host's rules or was ended by them.
   func admitsByRobots(_ slot: Int) -> Bool {
     let key = robotsKey(of: slot)
@@ -39,10 +36,9 @@ extension DownloadScheduler {
   private func awaitRobots(_ slot: Int, _ key: RobotsRegistry.Key) {
     pending[slot].change(to: .awaitingRobots)
     heldJobs += 1
-    guard let client = clients[Self.robotsClient] else { return }
     let job = pending[slot]
     let best = job.waiters.best
-    guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority, of: client) }
+    guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority) }
     let isOwnOrigin = URLOrigin(job.download.requestURL) == key.origin
     let url = "\(key.origin.isSecure ? "https" : "http")://\(key.origin.written)/robots.txt"
     submit(
@@ -53,14 +49,14 @@ extension DownloadScheduler {
         sequence: best.sequence,
         options: PreparedOptions(job.download.options.forRobots(isOwnOrigin: isOwnOrigin))
       ),
-      of: client
+      of: robotsClient
     )
   }
 
   /// Raises the priority of a file's download to that of the most urgent waiting job.
-  private func promote(_ key: RobotsRegistry.Key, _ priority: LoadPriority, of client: ClientState) {
-    guard let number = robots.number(of: key), let slot = client.slots[number] else { return }
-    if pending[slot].waiters.best.priority < priority { setPriority(priority, of: number, of: client) }
+  private func promote(_ key: RobotsRegistry.Key, _ priority: LoadPriority) {
+    guard let number = robots.number(of: key), let slot = robotsClient.slots[number] else { return }
+    if pending[slot].waiters.best.priority < priority { setPriority(priority, of: number, of: robotsClient) }
   }
 
   /// Ends a job's waiting for rules; a file that isn't needed any more isn't fetched.
@@ -68,40 +64,43 @@ extension DownloadScheduler {
     heldJobs -= 1
     let unwanted = robots.leave(slot, robotsKey(of: slot))
     pending[slot].change(to: .none)
-    if let unwanted, let client = clients[Self.robotsClient] {
-      cancel(unwanted, of: client, includingRunning: true)
-    }
+    if let unwanted { cancel(unwanted, of: robotsClient, includingRunning: true) }
   }
 
   /// Handles the fetched files and resumes the jobs that waited for them; returns true if there were any.
   func takeRobots() -> Bool {
-    let endings = robotsReceiver.takeAll()
-    for (number, ending) in endings {
-      guard let key = robots.key(of: number) else { continue }
-      for slot in robots.conclude(number, RobotsRegistry.Policy(ending, for: key), now: now) {
+    var hasEnded = false
+    for event in robotsClient.takeEvents() {
+      guard let key = robots.key(of: event.id) else { continue }
+      let policy: RobotsRegistry.Policy?
+      switch event {
+      case .finished(_, let response) where !response.wasStreamed: policy = .rules(RobotsRules(response.body, for: key.token))
+      // The first chunk is as much as is read.
+      case .chunk(_, _, let bytes): policy = .rules(RobotsRules(bytes, for: key.token))
+      case .failed(_, let failure, _): policy = RobotsRegistry.Policy(failure)
+      case .cancelled: policy = nil
+      case .finished, .notModified, .restarted, .started, .response, .progress, .retrying: continue
+      }
+      hasEnded = true
+      for slot in robots.conclude(event.id, policy, now: now) {
         heldJobs -= 1
         pending[slot].change(to: .none)
         enqueue(slot)
       }
       // Only needed if the file is larger than the part that is read.
-      if let client = clients[Self.robotsClient] { cancel(number, of: client, includingRunning: true) }
+      cancel(event.id, of: robotsClient, includingRunning: true)
     }
-    return !endings.isEmpty
+    return hasEnded
   }
 }
 
 extension RobotsRegistry.Policy {
-  /// The policy after the outcome of a download (RFC 9309, section 2.3.1); nil if it was cancelled.
-  init?(_ ending: RobotsReceiver.Ending, for key: RobotsRegistry.Key) {
-    switch ending {
-    case .file(let bytes): self = .rules(RobotsRules(bytes, for: key.token))
-    case .cancelled: return nil
-    case .failed(let failure):
-      switch failure.kind {
-      case .redirects: self = .rules(RobotsRules())
-      case .httpStatus where !(500...599).contains(failure.status ?? 0): self = .rules(RobotsRules())
-      default: self = .unreachable(failure)
-      }
+  /// The policy after a failed download (RFC 9309, section 2.3.1).
+  init(_ failure: ImageFailure) {
+    switch failure.kind {
+    case .redirects: self = .rules(RobotsRules())
+    case .httpStatus where !(500...599).contains(failure.status ?? 0): self = .rules(RobotsRules())
+    default: self = .unreachable(failure)
     }
   }
 }

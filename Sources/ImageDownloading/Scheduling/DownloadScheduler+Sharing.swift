@@ -22,10 +22,7 @@ extension DownloadScheduler {
 
   private func insert(_ job: QueuedDownload, isJoinable: Bool = true) -> Int {
     let slot = pending.insert(job, isJoinable: isJoinable)
-    job.waiters.forEach {
-      $0.client.add($0.id, slot: slot)
-      watch(job.download, of: $0.client, slot: slot)
-    }
+    job.waiters.forEach { $0.client.add($0.id, slot: slot) }
     return slot
   }
 
@@ -47,8 +44,19 @@ extension DownloadScheduler {
     client.add(download.id, slot: slot)
     pending[slot].waiters.append(waiter)
     if pending[slot].isWaiting { client.waiting += 1 }
-    watch(download, of: client, slot: slot)
+    if let watch = waiter.watch { start(watch, slot) }
     updatePosition(slot)
+  }
+
+  /// Makes the progress of a running job be reported to one that has joined it.
+  private func start(_ watch: ProgressWatch, _ slot: Int) {
+    switch pending[slot].activity {
+    case .transferring(let index):
+      watch.start()
+      pool.observe(pool[index])
+    case .loading: watch.start()
+    case .none, .queued, .held, .awaitingRobots: break
+    }
   }
 
   /// Makes the waiters of the successor share `slot` after all, since the chunks that they missed are void.
@@ -64,7 +72,6 @@ extension DownloadScheduler {
       waiter.client.move(waiter.id, to: slot)
       pending[slot].waiters.append(waiter)
     }
-    if let moved = watches.removeValue(forKey: successor) { watches[slot, default: []] += moved }
   }
 
   // MARK: Leaving
@@ -81,7 +88,6 @@ extension DownloadScheduler {
       job.waiters.forEach { $0.client.end(id, .cancelled(id: id, job.summary(for: $0))) }
     } else if let waiter = pending.leave(slot, where: { $0.is(id, of: client) }).first {
       if pending[slot].isWaiting { client.waiting -= 1 }
-      forgetWatch(waiter, slot)
       client.end(id, .cancelled(id: id, pending[slot].summary(for: waiter)))
       updatePosition(slot)
     }

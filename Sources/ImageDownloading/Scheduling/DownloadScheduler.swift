@@ -23,8 +23,6 @@ final class DownloadScheduler: @unchecked Sendable {
   /// When the certificates of hosts expire, as far as responses were to be described.
   var certificateEnds: [Int: Timestamp] = [:]
   var loads = Loads()
-  /// By slot: reports of progress.
-  var watches: [Int: [ProgressWatch]] = [:]
   var arrivals: Int64 = 0
   /// Jobs that wait for another of their identity, or for a `robots.txt`.
   var heldJobs = 0
@@ -33,7 +31,8 @@ final class DownloadScheduler: @unchecked Sendable {
   var hasMore = false
   /// The rules of `robots.txt`, if they are respected.
   var robots = RobotsRegistry()
-  let robotsReceiver = RobotsReceiver()
+  /// The client whose downloads are the `robots.txt` files.
+  let robotsClient = ClientState(nil)
   /// The origins without HEAD or ranges.
   var refusals = MethodRefusals()
   private var limits: DownloadLimits
@@ -52,7 +51,8 @@ final class DownloadScheduler: @unchecked Sendable {
     pool = try TransferPool(wakeDescriptor: inbox.descriptor, time: configuration.time)
     queue = DownloadQueue(concurrency: limits.concurrency, perHost: limits.perHost, breaker: configuration.circuitBreaker)
     pool.limitConnections(concurrency: limits.concurrency)
-    clients[Self.robotsClient] = ClientState(robotsReceiver)
+    // Clients of others have numbers from 1 on.
+    clients[0] = robotsClient
   }
 
   /// Runs until it is shut down.
@@ -189,9 +189,8 @@ extension DownloadScheduler {
 
   private func notify(_ progress: CurlReport.Progress) {
     guard let slot = pool[progress.id]?.job else { return }
-    update(slot) { watch in
-      // A watch that was added since then gets the head with the next progress.
-      guard watch.hasNotifiedHead || progress.head != nil else { return }
+    // A watch that was added since then gets the head with the next progress.
+    for watch in pending[slot].watches where watch.hasNotifiedHead || progress.head != nil {
       watch.advance(to: progress.receivedBytes, of: progress.expectedBytes, now: now, head: progress.head)
     }
   }

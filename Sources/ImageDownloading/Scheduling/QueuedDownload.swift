@@ -74,6 +74,9 @@ final class QueuedDownload: SharedWork {
 
   var url: [UInt8] { route.url }
 
+  /// The reports of progress of its waiters.
+  var watches: some Sequence<ProgressWatch> { waiters.lazy.compactMap(\.watch) }
+
   /// Whether its current request follows a redirect.
   var isRedirected: Bool { !route.visited.isEmpty }
 
