@@ -156,24 +156,6 @@ import Testing
     }
     #expect(try album.cache.totals().blacklistEntries == 0)
   }
-
-  @Test func `hooks run without a lock and may call the manager`() async throws {
-    let box = ManagerBox()
-    let album = try Album {
-      $0.hooks.shouldDownload = { url in
-        if url.hasSuffix("from=hook") { return true }
-        box.manager?.load(ImageRequest(url: url + "?from=hook")).cancel()
-        return (try? box.manager?.isCached(url)) == false
-      }
-      $0.hooks.cacheSerializer = { url, _, data in
-        _ = try? box.manager?.isCached(url)
-        return data
-      }
-    }
-    box.manager = album.manager
-    #expect(try await album.source("/a.jpg") == .network)
-    box.manager = nil
-  }
 }
 
 /// A switch that hooks read.

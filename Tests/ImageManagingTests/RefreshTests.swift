@@ -151,19 +151,6 @@ import Testing
     while let event = await events.next() { if case .preview = event { Issue.record("it was shown twice") } }
   }
 
-  @Test func `a new body follows the cached image`() async throws {
-    let album = try Album()
-    album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
-    _ = try await album.source("/v.jpg")
-    album.origin.set("/v.jpg", Album.versioned(Fixtures.bytes("images/good/photo.jpg"), etag: "\"2\""))
-    let task = album.manager.load(album.request("/v.jpg", mode: .refresh))
-    let response = try await task.value
-    #expect(response.source == .network && response.image?.header.size.width != 32)
-    var previews: [ImageResponse] = []
-    for await event in task.events { if case .preview(let preview) = event { previews.append(preview) } }
-    #expect(previews.map { $0.image?.header.size.width } == [32])
-  }
-
   @Test func `a stale-while-revalidate image is served at once and renewed in the background`() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=30"]
