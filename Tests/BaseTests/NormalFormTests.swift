@@ -85,9 +85,7 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     #expect(try normalForm(pair.0) == pair.1)
   }
 
-  @Test(arguments: pairs) func `the scan accepts exactly the normalised URLs`(
-    _ pair: (String, String)
-  ) throws {
+  @Test(arguments: pairs) func `the scan accepts exactly the normalised URLs`(_ pair: (String, String)) throws {
     let isNormal = Array(pair.0.utf8).withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) } != nil
     #expect(isNormal == (pair.0 == pair.1))
     #expect(Array(pair.1.utf8).withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) } != nil)

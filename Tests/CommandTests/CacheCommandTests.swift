@@ -248,9 +248,7 @@ import Testing
     }
   }
 
-  @Test(
-    .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
-  )
+  @Test(.enabled(if: TemporaryMount.isAllowed, "needs the right to mount"))
   func `a read-only folder is read, and every change is rejected with a message`() async throws {
     let mount = try TemporaryMount(byteCount: 8 << 20)
     let urls = imageURLs(origin, 0..<5)

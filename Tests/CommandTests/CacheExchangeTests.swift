@@ -120,10 +120,7 @@ import Testing
     ]
     let ids = ["1", "1", "3", "4", "../5", "", "7", "8"]
     let job = JobFolder("manifests: [{path: urls.csv, columns: {url: image, id: id}}]")
-    job.folder.write(
-      "id,image\n" + zip(ids, paths).map { "\($0),\(origin.url($1))\n" }.joined(),
-      to: "urls.csv"
-    )
+    job.folder.write("id,image\n" + zip(ids, paths).map { "\($0),\(origin.url($1))\n" }.joined(), to: "urls.csv")
     #expect(try await job.runJob().status == 0)
     for (folder, name) in [("named", "{id}.{ext}"), ("paths", "{host}/{path}")] {
       let options = ["--name", name, "--map", "\(folder).jsonl", "--nginx-map", "\(folder).map"]

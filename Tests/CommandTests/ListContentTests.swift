@@ -106,9 +106,7 @@ import Testing
     return .body(Array("<urlset>\(entries.joined())</urlset>".utf8), type: "application/xml")
   }
 
-  @Test(
-    arguments: [false, true]
-  )
+  @Test(arguments: [false, true])
   func `an image that was cached before its lastmod is requested again, unless the date is in the future`(isSpooled: Bool)
     async throws
   {

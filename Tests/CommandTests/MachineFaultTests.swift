@@ -8,9 +8,7 @@ import Testing
 @Suite struct MachineFaultTests {
   private let origin = makeImageOrigin()
 
-  @Test(
-    .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
-  )
+  @Test(.enabled(if: TemporaryMount.isAllowed, "needs the right to mount"))
   func `on a full disk each night exits with 1 and says so first, whatever the baseline, and requests no more than it began`()
     async throws
   {
@@ -49,9 +47,7 @@ import Testing
     }
   }
 
-  @Test(
-    .enabled(if: isolates, "needs the right to unshare")
-  )
+  @Test(.enabled(if: isolates, "needs the right to unshare"))
   func `without a network the run stops, says so first, and exits with 1`() async throws {
     let job = JobFolder(urls: (0..<500).map { "http://shop\($0).example/\($0).jpg" })
     for arguments in [["check", "urls.txt"], ["run", "job.yaml"]] {

@@ -91,9 +91,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test(
-    arguments: ["json", "jsonl", "csv"]
-  )
+  @Test(arguments: ["json", "jsonl", "csv"])
   func `if two runs write the same report, the second exits with 1 before it fetches anything, since the job is right`(
     form: String
   ) async throws {

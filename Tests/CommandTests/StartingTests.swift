@@ -25,9 +25,7 @@ import Testing
     return libraries.filter { library in names.contains { library.hasPrefix($0) } }.sorted()
   }
 
-  @Test(
-    arguments: [["--version"], ["--help"], ["schema"], ["validate", "job.yaml"], ["run", "job.yaml", "--dry-run"]]
-  )
+  @Test(arguments: [["--version"], ["--help"], ["schema"], ["validate", "job.yaml"], ["run", "job.yaml", "--dry-run"]])
   func `libraries that only some images need aren't loaded`(arguments: [String]) async throws {
     let (libraries, result) = try await librariesLoaded(arguments)
     #expect(result.status == 0, "\(result.errorText)")

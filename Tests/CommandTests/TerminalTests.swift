@@ -133,9 +133,7 @@ import Testing
 
   // MARK: Closed standard output
 
-  @Test(
-    arguments: [0, 100]
-  )
+  @Test(arguments: [0, 100])
   func `a closed pipe ends a listing silently; a run whose report it gets ends silently, too, with its own status`(bytes: Int)
     async throws
   {

@@ -17,7 +17,7 @@ struct ClientTests {
     // The guide's examples, too: here they can't use what only this package sees.
     for example in try Guide.examples() where !example.hasSuffix("InAServer.swift") {
       let name = URL(fileURLWithPath: example).lastPathComponent
-      folder.write(try #require(readFile("\(Guide.root)/\(example)")), to: "client/Sources/client/\(name)")
+      folder.write(try #require(readFile("\(Repository.path)/\(example)")), to: "client/Sources/client/\(name)")
     }
     let client = try await built("client", "main.swift", Self.clientDependencies)
 
@@ -54,7 +54,7 @@ struct ClientTests {
     folder.write(manifest(name, dependencies), to: "\(name)/Package.swift")
     let source = try #require(readFile(Fixtures.path("\(name)/\(file)")))
     folder.write(source, to: "\(name)/Sources/\(name)/\(file)")
-    let how = ["build", "--package-path", package, "--scratch-path", "\(Guide.root)/.build/\(name)", "--product", name]
+    let how = ["build", "--package-path", package, "--scratch-path", "\(Repository.path)/.build/\(name)", "--product", name]
     let build = try await Command.run("/usr/bin/env", ["swift"] + how, timeout: .seconds(1800))
     try #require(build.status == 0, "\(build.outputText)\(build.errorText)")
     let place = try await Command.run("/usr/bin/env", ["swift"] + how + ["--show-bin-path"])
@@ -87,7 +87,7 @@ struct ClientTests {
       let package = Package(
         name: "\(name)",
         dependencies: [
-          .package(name: "prewarm", path: "\(Guide.root)", traits: [.defaults, "Observing", "FoundationURLs"]),
+          .package(name: "prewarm", path: "\(Repository.path)", traits: [.defaults, "Observing", "FoundationURLs"]),
           \(packages.joined(separator: "\n    "))
         ],
         targets: [

@@ -35,25 +35,22 @@ import Testing
     for package in library { #expect(guide.contains(package), "\(package) is missing") }
   }
 
-  private func text(of path: String) throws -> String { try String(contentsOfFile: "\(Guide.root)/\(path)", encoding: .utf8) }
+  private func text(of path: String) throws -> String {
+    try String(contentsOfFile: "\(Repository.path)/\(path)", encoding: .utf8)
+  }
 }
 
 /// The guide's articles and their examples.
 enum Guide {
-  /// The folder of the whole package.
-  static let root = String(
-    URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().path.dropLast("/Tests/GuideTests/GuideTextTests.swift".count)
-  )
-
   /// Every article and landing page of the catalogues, by path below the root.
   static func articles() throws -> [String] {
-    let sources = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/Sources")
+    let sources = try FileManager.default.subpathsOfDirectory(atPath: "\(Repository.path)/Sources")
     return sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.map { "Sources/\($0)" }.sorted()
   }
 
   /// The example files, each named like its article, by path below the root; the last is a program of its own.
   static func examples() throws -> [String] {
-    let names = try FileManager.default.contentsOfDirectory(atPath: "\(root)/Tests/GuideTests/Examples").sorted()
+    let names = try FileManager.default.contentsOfDirectory(atPath: "\(Repository.path)/Tests/GuideTests/Examples").sorted()
     return names.map { "Tests/GuideTests/Examples/\($0)" } + ["Tests/Fixtures/server/InAServer.swift"]
   }
 
@@ -85,7 +82,7 @@ enum Guide {
   private enum Mark { case begin, continued, end }
 
   private static func scan(_ path: String, mark: (String) -> Mark?) throws -> [String] {
-    let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+    let text = try String(contentsOfFile: "\(Repository.path)/\(path)", encoding: .utf8)
     var blocks: [[Substring]] = []
     var indentation: Int?
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

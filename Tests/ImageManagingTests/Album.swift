@@ -57,12 +57,7 @@ final class Album: Sendable {
   }
 
   /// A versioned response, or a 304 to a request with that version.
-  static func versioned(
-    _ body: [UInt8],
-    etag: String,
-    type: String = "image/jpeg",
-    headers: HeaderFields = [:]
-  ) -> Behaviour {
+  static func versioned(_ body: [UInt8], etag: String, type: String = "image/jpeg", headers: HeaderFields = [:]) -> Behaviour {
     .computed { request in
       var headers = headers
       headers.fields.append(("ETag", etag))

@@ -125,9 +125,7 @@ import Testing
     #expect(!pressure.subtract(BackPressure.Held(entries: 1)))
   }
 
-  @Test(
-    arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)]
-  )
+  @Test(arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)])
   func `entries, bytes and open files are each limited`(held: BackPressure.Held) {
     let pressure = BackPressure(limit: BackPressure.Held(entries: 10, bytes: 10, blobs: 10))
     pressure.add(held)

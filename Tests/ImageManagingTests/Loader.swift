@@ -50,12 +50,7 @@ final class Loader: LoadReceiver {
   }
 
   func context(_ options: LoadOptions, headers: [(name: String, value: String?)] = []) -> LoadContext {
-    LoadContext(
-      cache: cache,
-      download: .patient(headers: headers),
-      options: options,
-      startedAt: clock.source.wall()
-    )
+    LoadContext(cache: cache, download: .patient(headers: headers), options: options, startedAt: clock.source.wall())
   }
 
   /// Another receiver of a loader's requests.

@@ -30,10 +30,7 @@ import Testing
     ImageRequest(url: url, decoding: ImageRequest.Decoding(isProgressive: true))
   }
 
-  @Test(
-    .timeLimit(.minutes(5)),
-    arguments: [true, false]
-  )
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func `partial images arrive during the download, each better than the last, then the final one`(cache: Bool) async throws {
     let (manager, origin, folder) = try gallery(cache)
     defer { withExtendedLifetime(folder) {} }

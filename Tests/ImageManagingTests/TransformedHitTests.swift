@@ -178,9 +178,7 @@ import Testing
     loader.context(LoadOptions(transformer: transformer, encoding: TransformEncoding(format: format)))
   }
 
-  @Test(
-    arguments: [(ImageFormat.webp, 16_384), (.jpeg, 65_501)]
-  )
+  @Test(arguments: [(ImageFormat.webp, 16_384), (.jpeg, 65_501)])
   func `a result too large for its format fails as dimensions, and nothing is blacklisted`(format: ImageFormat, width: Int)
     async throws
   {

@@ -44,12 +44,7 @@ public struct Behaviour: Sendable {
 /// Valid responses.
 extension Behaviour {
   /// A whole body with its Content-Length, and a Content-Type if `type` is given.
-  public static func body(
-    _ bytes: [UInt8],
-    type: String? = nil,
-    status: Int = 200,
-    headers: HeaderFields = [:]
-  ) -> Behaviour {
+  public static func body(_ bytes: [UInt8], type: String? = nil, status: Int = 200, headers: HeaderFields = [:]) -> Behaviour {
     Behaviour(.head(responseHead(status, type: type, length: bytes.count, headers)), .body(bytes))
   }
 

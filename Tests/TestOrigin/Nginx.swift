@@ -10,7 +10,6 @@ public final class Nginx: Sendable {
 
   private let command: Command
   private let folder: TemporaryDirectory
-  private let root: String
   private let tls: TLS?
 
   /// nginx's TLS settings.
@@ -56,7 +55,6 @@ public final class Nginx: Sendable {
     logsRequests: Bool = true,
     tls: TLS? = nil
   ) async throws {
-    self.root = root
     self.tls = tls
     folder = TemporaryDirectory()
     (port, command) = try await Self.start(in: folder) { port in
@@ -90,17 +88,6 @@ public final class Nginx: Sendable {
   /// Suspends until at least `count` requests have been served.
   public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
     try await command.waitForOutputLines(count, timeout: timeout)
-  }
-
-  /// Reloads the configuration with other directives, and waits until the old worker accepts no more connections.
-  public func reload(directives: String = "", logsRequests: Bool = true) async throws {
-    folder.write(
-      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests, tls: tls),
-      to: "nginx.conf"
-    )
-    let reloads = command.errorText.split(separator: "gracefully shutting down", omittingEmptySubsequences: false).count
-    command.send(SIGHUP)
-    try await command.waitForError("gracefully shutting down", times: reloads)
   }
 
   /// Stops at once and waits for the end; a second call does nothing.
@@ -139,7 +126,7 @@ public final class Nginx: Sendable {
     port: Int,
     root: String,
     directives: String,
-    httpDirectives: String = "",
+    httpDirectives: String,
     logsRequests: Bool,
     tls: TLS?
   ) -> String {

@@ -26,11 +26,7 @@ public final class Origin: Sendable {
   /// Listens on an ephemeral port for each of `addresses`: each is a host, as clients count hosts.
   ///
   /// - Throws: The error of `bind`.
-  public init(
-    _ routes: [String: Behaviour] = [:],
-    fallback: Behaviour = .status(404),
-    addresses: [Address] = [.ipv4]
-  ) throws {
+  public init(_ routes: [String: Behaviour] = [:], fallback: Behaviour = .status(404), addresses: [Address] = [.ipv4]) throws {
     let ledger = OriginLedger(OriginState(routes: routes.mapValues { .init(behaviour: $0) }, fallback: fallback))
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let bootstrap = ServerBootstrap(group: loop)

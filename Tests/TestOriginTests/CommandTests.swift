@@ -4,43 +4,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RunningCommandTests {
-  @Test func `a command gets arguments, environment, folder and input, and its output is captured`() async throws {
-    let folder = TemporaryDirectory()
-    let result = try await Command.run(
-      "/bin/sh",
-      ["-c", "echo \"$1 $VALUE $PWD\"; cat; echo problem >&2; exit 3", "sh", "two words"],
-      environment: ["VALUE": "äöü"],
-      workingDirectory: folder.path,
-      input: .bytes([UInt8](repeating: 120, count: 1_000_000))
-    )
-    #expect(result.ending == .exited(3))
-    #expect(result.status == 3)
-    #expect(result.outputText == "two words äöü \(folder.path)\n" + String(repeating: "x", count: 1_000_000))
-    #expect(result.errorText == "problem\n")
-  }
-
-  @Test func `a signal ends a command that reads an open pipe`() async throws {
-    let command = try Command("/bin/sh", ["-c", "trap 'echo stopping; exit 9' TERM; echo ready; read line"], input: .open)
-    try await command.waitForOutput("ready")
-    command.send(SIGTERM)
-    // A signal just before the shell reads doesn't interrupt that; the end of the pipe does.
-    command.closeInput()
-    #expect(try await command.wait().ending == .exited(9))
-    let killed = try Command("/bin/cat", input: .open)
-    killed.kill()
-    #expect(try await killed.wait().ending == .signalled(SIGKILL))
-    killed.kill()
-  }
-
-  @Test func `input can be written in parts`() async throws {
-    let command = try Command("/bin/cat", input: .open)
-    command.write("one\n")
-    try await command.waitForOutput("one")
-    command.write("two\n")
-    command.closeInput()
-    #expect(try await command.wait().outputText == "one\ntwo\n")
-  }
-
   @Test func `a command inherits no descriptors and no ignored signals`() async throws {
     let result = try await Command.run("/bin/sh", ["-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"])
     // The two bits on the left, signals 32 and 33, belong to the C library.
@@ -56,40 +19,6 @@ struct RunningCommandTests {
     #expect(full.status == 1)
     #expect(full.errorText.contains("No space left on device"))
   }
-
-  @Test func `a terminal is a terminal`() async throws {
-    let script =
-      "trap 'stty size; exit 5' WINCH; test -t 0 && test -t 1 && test -t 2 && stty size </dev/tty; read x; echo $x; read y"
-    let command = try Command("/bin/sh", ["-c", script], terminal: .init(columns: 71, rows: 13))
-    try await command.waitForOutput("13 71\r\n")
-    command.write("typed\n")
-    try await command.waitForOutput("typed", times: 2)
-    command.resizeTerminal(columns: 99, rows: 9)
-    command.write("\n")
-    let result = try await command.wait()
-    // The echo of the line may precede or follow the trap's output.
-    #expect(result.outputText.contains("9 99\r\n"))
-    #expect(result.status == 5)
-  }
-
-  @Test func `a terminal can leave standard output a pipe`() async throws {
-    let result = try await Command.run(
-      "/bin/sh",
-      ["-c", "test -t 1 || echo pipe; test -t 2 && echo terminal >&2"],
-      terminal: .init(takesOutput: false)
-    )
-    #expect(result.outputText == "pipe\n")
-    #expect(result.errorText == "terminal\r\n")
-  }
-
-  @Test func `a missing executable is an error`() {
-    #expect(throws: SpawnFailure.self) { try Command("/nowhere/at/all") }
-  }
-
-  @Test func `waiting for missing text fails once the command ends`() async throws {
-    let command = try Command("/bin/echo", ["other"])
-    await #expect(throws: WaitTimeout.self) { try await command.waitForOutput("never") }
-  }
 }
 
 @Suite struct GoldenSentencesTests {
@@ -98,8 +27,7 @@ struct RunningCommandTests {
     expectGolden("two lines,\nthe second behind an escape: \u{1B}[31m", for: "a label")
   }
 
-  @Test(.disabled(if: Golden.isUpdating, "they would be recorded"))
-  func `other sentences, other labels and silence fail`() {
+  @Test(.disabled(if: Golden.isUpdating, "they would be recorded")) func `other sentences, other labels and silence fail`() {
     withKnownIssue { expectGolden("nobody says this") }
     withKnownIssue { expectGolden(nil) }
     withKnownIssue { expectGolden("") }

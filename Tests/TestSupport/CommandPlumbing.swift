@@ -121,10 +121,7 @@ enum Spawn {
 
   /// Sets the child's working folder.
   static func addChangeOfFolder(_ actions: Actions, _ folder: String) {
-    let call = symbol(
-      "posix_spawn_file_actions_addchdir_np",
-      as: (@convention(c) (Actions, UnsafePointer<CChar>) -> Int32).self
-    )
+    let call = symbol("posix_spawn_file_actions_addchdir_np", as: (@convention(c) (Actions, UnsafePointer<CChar>) -> Int32).self)
     precondition(call(actions, folder) == 0)
   }
 
@@ -142,12 +139,7 @@ enum Spawn {
 }
 
 /// Starts `executable` in a new session with all signals at their default and unblocked, after `actions`.
-func spawn(
-  _ executable: String,
-  _ arguments: [String],
-  environment: [String: String],
-  actions: Spawn.Actions
-) throws -> pid_t {
+func spawn(_ executable: String, _ arguments: [String], environment: [String: String], actions: Spawn.Actions) throws -> pid_t {
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
   defer { posix_spawnattr_destroy(&attributes) }

@@ -45,11 +45,7 @@ public final class Watched<State: Sendable>: Sendable {
   /// Blocks the calling thread until `condition` holds; it is called under the lock.
   ///
   /// - Throws: ``WaitTimeout`` after `timeout`.
-  public func wait(
-    for what: String,
-    timeout: Duration = .patience,
-    until condition: @escaping @Sendable (State) -> Bool
-  ) throws {
+  public func wait(for what: String, timeout: Duration = .patience, until condition: @escaping @Sendable (State) -> Bool) throws {
     let semaphore = DispatchSemaphore(value: 0)
     guard let id = watch(Watcher(condition: condition, wake: { _ in semaphore.signal() })) else { return }
     guard semaphore.wait(timeout: .now() + .nanoseconds(timeout.nanoseconds)) == .timedOut, forget(id) != nil else { return }

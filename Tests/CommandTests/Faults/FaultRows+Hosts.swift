@@ -78,11 +78,7 @@ extension FaultRow {
 
   /// nginx with rate limits by `limit_req`.
   static let limitedByNginx: [FaultRow] = [
-    limited(
-      "nginx limits requests without Retry-After",
-      keys: "request: {retries: 100, \(hasty)}",
-      rate: "rate=20r/s"
-    ),
+    limited("nginx limits requests without Retry-After", keys: "request: {retries: 100, \(hasty)}", rate: "rate=20r/s"),
     limited(
       "nginx limits requests with Retry-After",
       keys: "request: {retries: 0}",

@@ -72,12 +72,7 @@ extension FaultRow {
       kind: "invalid-url",
       says: "neither http nor https"
     ) { $0.urls.append("ftp://alice:\(secret)@127.0.0.1/a.jpg") },
-    .withSecret(
-      "a proxy with a password that is down",
-      outcome: "failed",
-      kind: "connect",
-      says: "through the proxy"
-    ) { scene in
+    .withSecret("a proxy with a password that is down", outcome: "failed", kind: "connect", says: "through the proxy") { scene in
       let port = RefusedPort()
       scene.kept.append(port)
       scene.add(.good)

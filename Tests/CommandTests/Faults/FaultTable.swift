@@ -108,13 +108,7 @@ struct FaultRow: Sendable {
 
 extension FaultRow {
   /// A server's fault.
-  static func server(
-    _ fault: String,
-    _ kind: String,
-    _ says: String,
-    keys: String = "",
-    _ behaviour: Behaviour
-  ) -> FaultRow {
+  static func server(_ fault: String, _ kind: String, _ says: String, keys: String = "", _ behaviour: Behaviour) -> FaultRow {
     FaultRow("server", fault, keys: keys, outcome: "failed", kind: kind, exit: 2, says: says) { $0.add(behaviour) }
   }
 
@@ -179,9 +173,7 @@ enum FaultTable {
 
 /// Every kind of fault ends as the table says, and loses nothing that was stored.
 @Suite struct FaultTableTests {
-  @Test(
-    arguments: FaultTable.rows.indices
-  )
+  @Test(arguments: FaultTable.rows.indices)
   func `each fault has its outcome, kind, status and message, and stored images stay`(index: Int) async throws {
     let row = FaultTable.rows[index]
     let scene = try await FaultScene(keys: row.keys)

@@ -30,9 +30,7 @@ import Testing
     try images.play(steps, on: &disk, in: job, sure: isWarm ? images.stored : [], stride: Self.stride, variants: Self.variants)
   }
 
-  @Test(
-    arguments: ["compact", "trim"]
-  )
+  @Test(arguments: ["compact", "trim"])
   func `after a power loss during compact or trim the images are there`(command: String) async throws {
     let images = try RecordedImages()
     let job = images.makeJob()

@@ -81,9 +81,7 @@ import Testing
     return checkout
   }
 
-  @Test(
-    arguments: ["github", "gitlab", "github-shards", "gitlab-shards"]
-  )
+  @Test(arguments: ["github", "gitlab", "github-shards", "gitlab-shards"])
   func `each push checks the current images`(platform: String) async throws {
     let checkout = try checkout(origin)
     let good = Behaviour.body(SampleImages.jpeg(3), type: "image/jpeg")
@@ -126,9 +124,7 @@ import Testing
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
   }
 
-  @Test(
-    arguments: [(0, true), (1, false), (2, true), (143, false)]
-  )
+  @Test(arguments: [(0, true), (1, false), (2, true), (143, false)])
   func `the next pod keeps the rows of a complete run as the baseline`(status: Int, isKept: Bool) async throws {
     folder.write("{\n  \"exit_status\": \(status),\n}\n", to: "state/nightly.json")
     // The second time is after a run that was killed before it wrote its JSON report.
