@@ -16,11 +16,10 @@ import Testing
   private func read(_ text: String, order: EntryOrder = .fifo, set: (inout URLList) throws -> Void = { _ in }) throws
     -> ReadResult
   {
-    var manifest = directory.manifest(text, name: "access.log")
-    manifest.format = .combined
-    manifest.baseURL = try BaseURL("https://a.com")
-    try set(&manifest)
-    return try readAll([manifest], order: order)
+    try directory.read(text, name: "access.log", order: order) { list in
+      (list.format, list.baseURL) = (.combined, try BaseURL("https://a.com"))
+      try set(&list)
+    }
   }
 
   @Test func `the most requested URL comes first`() throws {

@@ -7,9 +7,7 @@ import Testing
   let directory = TemporaryDirectory()
 
   private func read(_ text: String, name: String = "list.csv", columns: URLList.Columns = .init()) throws -> ReadResult {
-    var manifest = directory.manifest(text, name: name)
-    manifest.columns = columns
-    return try readAll([manifest])
+    try directory.read(text, name: name) { $0.columns = columns }
   }
 
   @Test func `fields may contain quotes, delimiters and newlines`() throws {

@@ -7,9 +7,7 @@ import Testing
   let directory = TemporaryDirectory()
 
   private func read(_ text: String, columns: URLList.Columns = .init()) throws -> ReadResult {
-    var manifest = directory.manifest(text, name: "list.jsonl")
-    manifest.columns = columns
-    return try readAll([manifest])
+    try directory.read(text, name: "list.jsonl") { $0.columns = columns }
   }
 
   @Test func `objects and strings are read`() throws {

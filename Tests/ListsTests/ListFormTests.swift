@@ -279,21 +279,7 @@ import Testing
       for bytes in [units, try gzip(units)] {
         #expect(try read(bytes).urls == ["https://a.com/%C3%A9%F0%9F%98%80.jpg"], "\(text)")
       }
-      let pipe = TestPipe()
-      let reader = try ListReader(
-        [URLList(.standardInput, name: "-")],
-        order: .fifo,
-        spoolDirectory: directory.path,
-        standardInput: pipe.readEnd
-      )
-      var batch = EntryBatch()
-      for byte in units {
-        pipe.write([byte])
-        while try reader.nextAvailable(&batch, maximum: 2) == .more {}
-      }
-      pipe.finish()
-      while try reader.next(&batch, maximum: 10) {}
-      #expect(batch.entries(of: reader).map(\.url) == ["https://a.com/%C3%A9%F0%9F%98%80.jpg"], "\(text)")
+      #expect(try readByteByByte(units).map(\.url) == ["https://a.com/%C3%A9%F0%9F%98%80.jpg"], "\(text)")
     }
   }
 

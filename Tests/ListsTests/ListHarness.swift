@@ -107,6 +107,32 @@ func readAll(
   return result
 }
 
+/// Reads all entries of a pipe into which `bytes` come one by one, each only when reading waits for it.
+func readByteByByte(_ bytes: [UInt8], order: EntryOrder = .fifo, format: URLList.Format = .auto) throws -> [ReadEntry] {
+  let (directory, pipe) = (TemporaryDirectory(), TestPipe())
+  var list = URLList(.standardInput, name: "-")
+  list.format = format
+  let reader = try ListReader([list], order: order, spoolDirectory: directory.path, standardInput: pipe.readEnd)
+  var batch = EntryBatch()
+  for byte in bytes {
+    pipe.write([byte])
+    let status = try untilStill(reader, &batch)
+    precondition(status == .waiting)
+  }
+  pipe.finish()
+  // A process that another test is starting may hold the other end for a moment, so wait for the end.
+  while try reader.next(&batch, maximum: 10) {}
+  return batch.entries(of: reader)
+}
+
+/// Reads until reading would block.
+func untilStill(_ reader: ListReader, _ batch: inout EntryBatch) throws -> ListReader.Status {
+  while true {
+    let status = try reader.nextAvailable(&batch, maximum: 2)
+    if status != .more { return status }
+  }
+}
+
 extension TemporaryDirectory {
   /// A manifest over a new file with that text.
   func manifest(_ text: String, name: String = "list.txt") -> URLList {
@@ -116,6 +142,18 @@ extension TemporaryDirectory {
   /// A manifest over a new file with these bytes.
   func manifest(bytes: [UInt8], name: String) -> URLList {
     URLList(.file(write(bytes, to: name)), name: name)
+  }
+
+  /// What a new file with that text gives when it is read as a list.
+  func read(
+    _ text: String,
+    name: String,
+    order: EntryOrder = .fifo,
+    set: (inout URLList) throws -> Void = { _ in }
+  ) throws -> ReadResult {
+    var list = manifest(text, name: name)
+    try set(&list)
+    return try readAll([list], order: order)
   }
 }
 

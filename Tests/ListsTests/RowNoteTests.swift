@@ -11,9 +11,7 @@ import Testing
   private func read(_ text: String, name: String, order: EntryOrder = .fifo, columns: URLList.Columns = .init()) throws
     -> ReadResult
   {
-    var manifest = directory.manifest(text, name: name)
-    manifest.columns = columns
-    return try readAll([manifest], order: order)
+    try directory.read(text, name: name, order: order) { $0.columns = columns }
   }
 
   private var expected: ReadNote {

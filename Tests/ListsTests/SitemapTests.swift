@@ -18,9 +18,7 @@ private let opening = """
   private func read(_ text: String, name: String = "sitemap.xml", set: (inout URLList) throws -> Void = { _ in }) throws
     -> ReadResult
   {
-    var manifest = directory.manifest(text, name: name)
-    try set(&manifest)
-    return try readAll([manifest])
+    try directory.read(text, name: name, set: set)
   }
 
   @Test func `images are read with their lines, and pages are ignored`() throws {
@@ -268,34 +266,6 @@ private let opening = """
     let base = try BaseURL("https://a.com/x/")
     #expect(try read(text).problems.first??.contains("base-url") == true)
     #expect(try read(text) { $0.baseURL = base }.urls == ["https://a.com/1.jpg"])
-  }
-
-  @Test func `a pipe read byte by byte gives the same entries`() throws {
-    let text = urlset((1...40).map { "<url><loc>https://a.com/\($0).jpg</loc></url>" }.joined())
-    let pipe = TestPipe()
-    let reader = try ListReader(
-      [URLList(.standardInput, name: "-")],
-      order: .fifo,
-      spoolDirectory: directory.path,
-      standardInput: pipe.readEnd
-    )
-    var batch = EntryBatch()
-    for byte in text.utf8 {
-      pipe.write([byte])
-      while try reader.nextAvailable(&batch, maximum: 10) == .more {}
-    }
-    #expect(batch.entries.count == 40)
-    pipe.finish()
-    while try reader.next(&batch, maximum: 10) {}
-    #expect(batch.entries.count == 40)
-  }
-
-  @Test func `LIFO is the exact reverse`() throws {
-    let text = urlset((1...5000).map { "<url><loc>https://a.com/\($0).jpg</loc><loc>bad\u{7f} \($0).png</loc></url>\n" }.joined())
-    let manifests = [directory.manifest(text, name: "s.xml"), directory.manifest("https://b.com/1\n", name: "b.txt")]
-    let fifo = try readAll(manifests, maximum: 100)
-    #expect(fifo.entries.count == 10_001)
-    #expect(try readAll(manifests, order: .lifo, maximum: 100).entries == fifo.entries.reversed())
   }
 
   /// In its own process, since the memory of other tests would count, too.

@@ -67,41 +67,21 @@ import Testing
 
   @Test(
     arguments: [EntryOrder.fifo, .lifo],
-    [URLList.Format.text, .csv, .jsonl]
+    [URLList.Format.text, .csv, .jsonl, .sitemap]
   )
   func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: URLList.Format) throws {
     let text =
       switch format {
       case .csv: "\u{feff}x,url\r\n\"\n\"\"\",\"https://a.com/1\"\r\n,https://a.com/2\r\n"
       case .jsonl: "{\"url\": \"https://a.com/1\"}\n\"https://a.com/2\""
+      case .sitemap: "<urlset><url><loc>https://a.com/1</loc></url><url><loc>https://a.com/2</loc></url></urlset>"
       default: "\u{feff}\r\nhttps://a.com/1\r\n  https://a.com/2"
       }
-    for bytes in [Array(text.utf8), try gzip(text)] { try readByteByByte(bytes, order: order, format: format) }
-  }
-
-  private func readByteByByte(_ bytes: [UInt8], order: EntryOrder, format: URLList.Format) throws {
-    let pipe = TestPipe()
-    var manifest = URLList(.standardInput, name: "-")
-    manifest.format = format
-    let reader = try ListReader([manifest], order: order, spoolDirectory: directory.path, standardInput: pipe.readEnd)
-    var batch = EntryBatch()
-    for byte in bytes {
-      pipe.write([byte])
-      #expect(try untilStill(reader, &batch) == .waiting)
-    }
-    pipe.finish()
-    // A process that another test is starting may hold the other end for a moment, so wait for the end.
-    while try reader.next(&batch, maximum: 10) {}
-    let urls = batch.entries(of: reader).map(\.url)
-    #expect(urls == (order == .fifo ? ["https://a.com/1", "https://a.com/2"] : ["https://a.com/2", "https://a.com/1"]))
-    #expect(batch.messages.isEmpty)
-  }
-
-  /// Reads until reading would block.
-  private func untilStill(_ reader: ListReader, _ batch: inout EntryBatch) throws -> ListReader.Status {
-    while true {
-      let status = try reader.nextAvailable(&batch, maximum: 2)
-      if status != .more { return status }
+    let urls = ["https://a.com/1", "https://a.com/2"]
+    for bytes in [Array(text.utf8), try gzip(text)] {
+      let entries = try readByteByByte(bytes, order: order, format: format)
+      #expect(entries.map(\.url) == (order == .fifo ? urls : urls.reversed()))
+      #expect(entries.allSatisfy { $0.problem == nil })
     }
   }
 

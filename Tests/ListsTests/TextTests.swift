@@ -35,13 +35,6 @@ import Testing
     #expect(result.entries[1].written.count == 256)
   }
 
-  @Test func `an image isn't a list`() throws {
-    let manifest = directory.manifest(bytes: SampleImages.jpeg(1), name: "hero.jpg")
-    let error = #expect(throws: ListError.self) { try readAll([manifest]) }
-    #expect(error?.manifest == "hero.jpg")
-    expectGolden(error?.message)
-  }
-
   @Test func `an empty file has no entries`() throws {
     #expect(try readAll([directory.manifest("")]).entries.isEmpty)
     #expect(try readAll([directory.manifest("\u{feff}")]).entries.isEmpty)
