@@ -127,8 +127,8 @@ package struct URLList: Sendable {
   package var format = Format.auto
   /// The priority of entries that don't name one. Default: normal.
   package var priority = LoadPriority.normal
-  /// The URL against which relative entries are resolved. Default: nil, which means the URL that the manifest was
-  /// fetched from; relative entries of other manifests are invalid. The paths of an access log are never resolved
+  /// The URL against which relative entries are resolved. Default: nil, which means the URL that the list was
+  /// fetched from; relative entries of other lists are invalid. The paths of an access log are never resolved
   /// against the log's own URL.
   package var baseURL: BaseURL?
   /// Whether the response decides what the URL leads to: a page, an image, or a list. An image, or a URL that can't be
@@ -162,7 +162,7 @@ package struct URLList: Sendable {
   /// Sitemaps: whether an image that was cached before the `lastmod` of its entry is requested again. Default: false.
   package var usesLastModified = false
 
-  /// Creates a manifest with default settings.
+  /// Creates a list with default settings.
   package init(_ source: Source, name: String) {
     self.source = source
     self.name = name
@@ -170,7 +170,7 @@ package struct URLList: Sendable {
 }
 
 extension URLList {
-  /// The format of a file of this manifest, from the settings and the file's name; ``Format/auto`` if its first bytes
+  /// The format of a file of this list, from the settings and the file's name; ``Format/auto`` if its first bytes
   /// decide.
   ///
   /// If the settings don't say it, ``Format/sitemap`` may be a feed, too, by the root element.
@@ -224,7 +224,7 @@ extension URLList {
     return Self.format(ofPath: path.lowercased()) == .sitemap || path == "/robots.txt"
   }
 
-  /// The format of a fetched file of this manifest: by its name, else by its `Content-Type`.
+  /// The format of a fetched file of this list: by its name, else by its `Content-Type`.
   func format(of file: ListFile, contentType: String?) -> Format {
     let format = format(of: file)
     guard format == .auto, file.kind == .listed, let contentType else { return format }
@@ -267,7 +267,7 @@ extension URLList {
   }
 }
 
-/// The location of a manifest's entries, for messages that point at a line.
+/// The location of a list's entries, for messages that point at a line.
 package enum ListLocation: Sendable, Hashable {
   /// In the file at that path.
   case file(String)
@@ -277,16 +277,16 @@ package enum ListLocation: Sendable, Hashable {
   case elsewhere
 }
 
-/// The reason why a manifest can't be read, or not to its end.
+/// The reason why a list can't be read, or not to its end.
 package struct ListError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The manifest's name, as in reports.
+  /// The list's name, as in reports.
   package let manifest: String
   /// The line, from 1, if the error is in one.
   package let line: UInt64?
   /// The problem and what to do, as a clause without the location.
   package let message: String
 
-  /// Creates an error of the manifest with that name.
+  /// Creates an error of the list with that name.
   package init(manifest: String, line: UInt64? = nil, message: String) {
     self.manifest = manifest
     self.line = line
@@ -297,7 +297,7 @@ package struct ListError: Error, Sendable, Hashable, CustomStringConvertible {
   package var description: String { line.map { "\(manifest):\($0): \(message)" } ?? "\(manifest): \(message)" }
 }
 
-/// The reason why bytes couldn't be read or written; the caller adds the manifest's name to make a ``ListError``.
+/// The reason why bytes couldn't be read or written; the caller adds the list's name to make a ``ListError``.
 struct InputError: Error {
   let message: String
 

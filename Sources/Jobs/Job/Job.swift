@@ -57,7 +57,7 @@ package struct Job: Sendable {
     return limits
   }
 
-  /// Creates a job without a name and manifests, with the defaults of the job file.
+  /// Creates a job without a name and lists, with the defaults of the job file.
   init() {}
 }
 

@@ -38,7 +38,7 @@ extension Job {
     /// Creates a list of entries in the job itself.
     package init(_ entries: [URLList.InlineEntry]) { list = URLList(.inline(entries), name: "urls") }
 
-    /// Creates the manifest that a command line names: a path or a glob, relative to the current folder, or `-` for
+    /// Creates the list that a command line names: a path or a glob, relative to the current folder, or `-` for
     /// standard input.
     package init(named name: String) { self.init(JobPath(name, in: currentFolder())) }
 

@@ -9,7 +9,7 @@ package import Lists
 extension Job {
   /// The order, concurrency and rates of requests.
   package struct Prefetch: Sendable {
-    /// The order for each priority; LIFO reverses across manifests, too.
+    /// The order for each priority; LIFO reverses across lists, too.
     package var order = EntryOrder.fifo
     /// The limits of concurrency and rates.
     package var limits = DownloadLimits(concurrency: 32)
@@ -47,7 +47,7 @@ extension Job {
     /// soft 404s.
     ///
     /// An intentionally shared image, such as a spacer or a logo, counts as well: hosts also return a single pixel for
-    /// missing images, and the bytes don't show the difference. Skip its URLs (a manifest's `exclude`), or check them
+    /// missing images, and the bytes don't show the difference. Skip its URLs (a list's `exclude`), or check them
     /// in a separate job that ignores placeholders. HEAD requests have no bytes to compare; probes compare small images
     /// whole, and larger ones by their first bytes and their length. With `transform`, a report counts fetched and
     /// cached images separately, since cached ones are only known transformed; `fail` doesn't.

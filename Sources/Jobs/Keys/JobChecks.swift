@@ -273,7 +273,7 @@ extension JobReader {
     }
   }
 
-  /// Whether a key of a manifest was reported as invalid.
+  /// Whether a key of a list was reported as invalid.
   private func isInvalid(_ name: String, _ index: Int) -> Bool {
     guard given["manifests[\(index)].\(name)"] == nil, let items = given["manifests"]?.sequence else { return false }
     return items.indices.contains(index) && items[index].mapping?[name] != nil

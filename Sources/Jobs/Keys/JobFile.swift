@@ -37,7 +37,7 @@ package enum JobFile {
     return try job(document.root, file: path, folder: absolute, overrides: overrides, environment: environment)
   }
 
-  /// Makes a job without a file, from manifests, overrides and defaults.
+  /// Makes a job without a file, from lists, overrides and defaults.
   ///
   /// - Parameters:
   ///   - manifests: the job's manifests.

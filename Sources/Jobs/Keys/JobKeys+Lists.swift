@@ -118,7 +118,7 @@ extension Job {
     set {}
   }
 
-  /// The last manifest, whose keys are being read.
+  /// The last list, whose keys are being read.
   fileprivate var manifest: List {
     get { manifests[manifests.count - 1] }
     set { manifests[manifests.count - 1] = newValue }

@@ -78,7 +78,7 @@ package struct JobKey: Sendable {
     return key
   }
 
-  /// A job with a manifest and without optional parts.
+  /// A job with a list and without optional parts.
   private static let closedJob: Job = {
     var job = Job()
     job.manifests = [Job.List([])]

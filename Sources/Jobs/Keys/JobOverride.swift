@@ -54,7 +54,7 @@ package struct JobOverride: Sendable {
     typed = nil
   }
 
-  /// Whether it sets a key of a manifest, or a part of it, whose name fulfils a condition.
+  /// Whether it sets a key of a list, or a part of it, whose name fulfils a condition.
   func isListKey(_ condition: (String) -> Bool) -> Bool {
     guard parts.count > 1, parts[0] == "manifests" else { return false }
     return (isOfEachList ? parts[1] : parts.dropFirst(2).first).map(condition) ?? false

@@ -125,7 +125,7 @@ package enum JobTextForm: Sendable {
   case headerValue
   /// A glob over the URL's path, or `re:` and an expression over the URL.
   case pattern
-  /// An entry of a manifest.
+  /// An entry of a list.
   case entry
   /// The name of a query parameter.
   case parameter

@@ -29,7 +29,7 @@ final class JobExecution: PrefetchDelegate {
   private let variants: Int
   /// The absolute path of the job file; nil if there is none.
   private let jobFile: String?
-  /// The number of manifests that the report knows; sitemaps of an index are added as they are named.
+  /// The number of lists that the report knows; sitemaps of an index are added as they are named.
   private var knownManifests = 0
   /// Whether any entry passed include and exclude; bad lines count.
   private var hasEntries = false

@@ -5,14 +5,14 @@ import Base
 import Lists
 import Synchronization
 
-/// Fetches a job's manifests through the downloader of its images, with the job's own connection options.
+/// Fetches a job's lists through the downloader of its images, with the job's own connection options.
 ///
 /// Bodies are written to unlinked files on this object's own thread: neither the transfer thread nor the one that reads
 /// the manifests waits for a disk or a server. With ``ListCopies``, a list that hasn't changed isn't sent again.
 final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
   private struct State {
     var downloader: ImageDownloader?
-    /// Created with the first manifest.
+    /// Created with the first list.
     var client: DownloadClient?
     var writer: WorkerThread?
     var fetches: [UInt64: Fetch] = [:]
@@ -37,7 +37,7 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
     case events([DownloadEvent])
   }
 
-  /// The maximum size of a manifest, measured after decoding its Content-Encoding.
+  /// The maximum size of a list, measured after decoding its Content-Encoding.
   static let maximumBytes = 256 << 20
 
   private let options: PreparedOptions
@@ -95,7 +95,7 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
     return fetch
   }
 
-  /// Creates the client with the first manifest, since most jobs fetch none.
+  /// Creates the client with the first list, since most jobs fetch none.
   private func makeClient() throws(ThreadError) {
     try state.withLock { state throws(ThreadError) in
       if state.client != nil { return }
@@ -181,7 +181,7 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
   }
 }
 
-/// A manifest that is being written to an unlinked file.
+/// A list that is being written to an unlinked file.
 final class SpooledFetch: ListFetch, Sendable {
   private struct State {
     var file: UnnamedFile?
@@ -262,7 +262,7 @@ final class SpooledFetch: ListFetch, Sendable {
   }
 }
 
-/// A manifest that couldn't be requested.
+/// A list that couldn't be requested.
 final class FailedFetch: ListFetch {
   let outcome: ListFetchOutcome?
 

@@ -5,19 +5,19 @@ import Lists
 import ImageManaging
 import Reports
 
-/// A job's open manifests, to be read in the job's order.
+/// A job's open lists, to be read in the job's order.
 final class JobLists {
   let source: any EntrySource
-  /// Fetches manifests by URL; nil if no requests are made.
+  /// Fetches lists by URL; nil if no requests are made.
   private let fetcher: JobListFetcher?
   private let copies: ListCopies?
   private let isOfCommandLine: Bool
 
-  /// Opens the manifests of `job`; those with a URL are fetched when they are read.
+  /// Opens the lists of `job`; those with a URL are fetched when they are read.
   ///
   /// - Parameters:
   /// - spoolDirectory: the folder for rows that aren't read in the order of the lists.
-  ///   - makesRequests: if false, a manifest with a URL throws.
+  ///   - makesRequests: if false, a list with a URL throws.
   ///   - now: the time from which `newer-than` counts.
   ///   - cache: keeps copies of fetched lists; nil: none are kept.
   init(
@@ -64,7 +64,7 @@ final class JobLists {
     }
   }
 
-  /// Warnings about the manifests so far, one sentence each.
+  /// Warnings about the lists so far, one sentence each.
   var warnings: [String] {
     let warnings = isOfCommandLine ? source.warnings.map(Job.namingOptions) : source.warnings
     return warnings + [copies?.failure].compactMap(\.self)
@@ -99,7 +99,7 @@ extension Job {
 }
 
 extension EntrySource {
-  /// The absolute path of the file with the entries of a manifest, which is `jobFile` for inline ones; nil if they
+  /// The absolute path of the file with the entries of a list, which is `jobFile` for inline ones; nil if they
   /// aren't in a file.
   func file(ofManifest index: Int, jobFile: String?) -> String? {
     switch location(ofManifest: index) {

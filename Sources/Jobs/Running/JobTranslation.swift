@@ -19,7 +19,7 @@ extension Job {
     }
   }
 
-  /// The options for fetching manifests: those of images, but always the whole text, and without the rules for images.
+  /// The options for fetching lists: those of images, but always the whole text, and without the rules for images.
   var listDownloadOptions: DownloadOptions {
     downloadOptions.fetchingText(
       accept: "application/xml,text/xml,*/*;q=0.8",

@@ -4,7 +4,7 @@ package import Base
 import Lists
 import Reports
 
-/// The images of a job's manifests: URLs as written, with their identities in the cache.
+/// The images of a job's lists: URLs as written, with their identities in the cache.
 ///
 /// Can be iterated once. Skips entries by `include` and `exclude`, and counts invalid URLs.
 package final class ListImages: Sequence, IteratorProtocol {
@@ -22,10 +22,10 @@ package final class ListImages: Sequence, IteratorProtocol {
 
   /// The number of invalid URLs so far.
   package private(set) var invalidLines = 0
-  /// The reason why reading the manifests failed; nil if it didn't.
+  /// The reason why reading the lists failed; nil if it didn't.
   package private(set) var failure: JobError?
 
-  /// Opens the manifests of `job` for an import from a flat folder into `cache`.
+  /// Opens the lists of `job` for an import from a flat folder into `cache`.
   ///
   /// Throws if one can't be read or must be fetched, or if the job has more than one variant or edge, since a file
   /// doesn't show which one it belongs to.
@@ -44,7 +44,7 @@ package final class ListImages: Sequence, IteratorProtocol {
     isExport = false
   }
 
-  /// Opens the manifests of `job` for an export from `cache`: for each entry, the images that runs of the job store,
+  /// Opens the lists of `job` for an export from `cache`: for each entry, the images that runs of the job store,
   /// one for each variant and edge, and their transformed versions.
   ///
   /// Manifests with a URL are fetched, within ``fetching(with:_:)``. Throws if a manifest can't be read.
@@ -64,10 +64,10 @@ package final class ListImages: Sequence, IteratorProtocol {
     try manifests.fetching(with: manager.downloader, body)
   }
 
-  /// Warnings about the manifests, one sentence each.
+  /// Warnings about the lists, one sentence each.
   package var warnings: [String] { manifests.source.warnings }
 
-  /// Returns the next image; nil at the end, or if reading the manifests failed.
+  /// Returns the next image; nil at the end, or if reading the lists failed.
   package func next() -> FlatImage? {
     if let image = waiting.popLast() { return image }
     while failure == nil, index < batch.entries.count || refill() {
@@ -112,7 +112,7 @@ package final class ListImages: Sequence, IteratorProtocol {
 }
 
 extension Job {
-  /// The job that reads its manifests in file order.
+  /// The job that reads its lists in file order.
   fileprivate var inOrder: Job {
     var job = self
     job.prefetch.order = .fifo

@@ -5,7 +5,7 @@ import Glibc
 /// A job with a higher concurrency runs with fewer transfers and a warning: failures for lack of a descriptor would say
 /// nothing about the images.
 struct OpenFileBudget {
-  /// Reports, manifests, the cache, epoll and other files that are opened once, with some reserve.
+  /// Reports, lists, the cache, epoll and other files that are opened once, with some reserve.
   private static let fixed = 40
   /// A socket, a large body being written, and a kept connection or a name being resolved.
   private static let perTransfer = 3

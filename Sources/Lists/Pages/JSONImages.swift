@@ -6,7 +6,7 @@ struct JSONImages {
   enum Terms {
     /// Values of `image`, `logo` and `thumbnailUrl`, and the content of each ImageObject of schema.org, as in JSON-LD.
     case schemaOrg
-    /// Icons and screenshots of a web app manifest, also of its shortcuts (Web Application URLList, section 1).
+    /// Icons and screenshots of a web app manifest, also of its shortcuts (Web Application Manifest, section 1).
     case webManifest
 
     fileprivate var images: Set<String> {

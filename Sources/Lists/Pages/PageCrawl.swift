@@ -21,7 +21,7 @@ extension URLList {
   }
 }
 
-/// The pages, stylesheets and images that the pages of one manifest have named. Each is read once.
+/// The pages, stylesheets and images that the pages of one list have named. Each is read once.
 ///
 /// Pages are read in the order of their distance from the first.
 final class PageCrawl {
@@ -194,7 +194,7 @@ final class PageCrawl {
   }
 
   private func hasRoom(for child: BaseURL, _ kind: ListFile.Kind, of parent: ListFile) -> Bool {
-    // Without a sitemap, the manifest itself is the first page.
+    // Without a sitemap, the list itself is the first page.
     if kind == .page, pages + (listedPages == 0 ? 1 : 0) >= pageLimit {
       hasReachedPageLimit = true
       return false

@@ -1,6 +1,6 @@
 /// Rows of access logs: the requested targets, most requested first. All files are read before the first row.
 ///
-/// The files of one manifest are counted together, as one rotated log. Each has its own reader; the last one returns
+/// The files of one list are counted together, as one rotated log. Each has its own reader; the last one returns
 /// the rows of all, as far as they could be read.
 final class AccessLogReader: RowReader {
   /// Lines that are read before other work gets a turn.

@@ -1,7 +1,7 @@
 import Glibc
 import Base
 
-/// Rows of a CSV or TSV manifest, whose first record names the columns.
+/// Rows of a CSV or TSV list, whose first record names the columns.
 ///
 /// Every record must have as many fields as the header; otherwise an unquoted comma would silently truncate a URL. A
 /// record that is broken, or whose quote isn't closed within ``InputBuffer/maximumRowBytes``, is one bad row; reading

@@ -1,4 +1,4 @@
-/// Rows of a manifest whose first bytes decide its format; see ``ListBeginning``.
+/// Rows of a list whose first bytes decide its format; see ``ListBeginning``.
 ///
 /// A file that isn't a list is refused before anything is requested; if the format is given, one that is known to be binary.
 final class DetectingReader: RowReader {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The part of a manifest's text that is being parsed: bytes are appended at its end and consumed at its start.
+/// The part of a list's text that is being parsed: bytes are appended at its end and consumed at its start.
 final class InputBuffer {
   /// The maximum length of a row.
   static let maximumRowBytes = 64 << 10

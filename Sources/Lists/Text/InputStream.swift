@@ -2,7 +2,7 @@ import CZlib
 import Glibc
 import Base
 
-/// The text of one manifest, decompressed if it starts like gzip, and in UTF-8 if it is UTF-16 with a byte order mark.
+/// The text of one list, decompressed if it starts like gzip, and in UTF-8 if it is UTF-16 with a byte order mark.
 final class InputStream {
   private enum Encoding {
     /// Too few bytes have arrived to decide.
@@ -173,7 +173,7 @@ final class InputStream {
   }
 }
 
-/// A descriptor that manifests are read from; `deinit` closes it if this object owns it.
+/// A descriptor that lists are read from; `deinit` closes it if this object owns it.
 final class InputDescriptor {
   let descriptor: Int32
   /// Whether it is a file with a size, which can be read again from any offset.

@@ -152,7 +152,7 @@ extension UnsafeRawBufferPointer {
   fileprivate func equals(_ other: [UInt8]) -> Bool { count == other.count && elementsEqual(other) }
 }
 
-/// Rows of a JSON Lines manifest: a value on each line. Blank lines are skipped.
+/// Rows of a JSON Lines list: a value on each line. Blank lines are skipped.
 final class JSONLinesReader: RowReader {
   private let lines: LineReader
   private let rows: JSONRows

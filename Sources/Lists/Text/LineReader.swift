@@ -1,6 +1,6 @@
 import Glibc
 
-/// The lines of a manifest. They end in LF or CRLF, or at the end of the text. A lone CR is an ordinary character.
+/// The lines of a list. They end in LF or CRLF, or at the end of the text. A lone CR is an ordinary character.
 final class LineReader {
   /// A line without its LF.
   struct Line {

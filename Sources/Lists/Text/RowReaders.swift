@@ -1,6 +1,6 @@
 import Base
 
-/// Makes the readers of one file, by the settings of its manifest and by what its server says.
+/// Makes the readers of one file, by the settings of its list and by what its server says.
 struct RowReaders {
   let buffer: InputBuffer
   let file: ListFile

@@ -1,6 +1,6 @@
 import Base
 
-/// Rows of a text manifest: one URL per line.
+/// Rows of a text list: one URL per line.
 ///
 /// A line that can't be a URL is a row with a problem; see ``TextLine``.
 final class TextReader: RowReader {

@@ -1,6 +1,6 @@
 import Base
 
-/// Turns rows into entries: resolves, normalises and filters them by the settings of their manifest.
+/// Turns rows into entries: resolves, normalises and filters them by the settings of their list.
 final class EntryAssembler {
   private let manifests: [URLList]
   private let normalizer = URLNormalizer()
@@ -80,7 +80,7 @@ final class EntryAssembler {
     return entry.state
   }
 
-  /// Returns the parts of the row's URL if it is in normal form and the manifest has no filter, so that it is valid as
+  /// Returns the parts of the row's URL if it is in normal form and the list has no filter, so that it is valid as
   /// it is; else nil.
   @inline(__always)
   func partsOfGoodEntry(_ row: Row, manifest index: Int) -> URLParts? {

@@ -1,10 +1,10 @@
 import Glibc
 import Base
 
-/// The rows of all manifests, sorted by priority, on disk, so that LIFO and several priorities need constant memory.
+/// The rows of all lists, sorted by priority, on disk, so that LIFO and several priorities need constant memory.
 ///
 /// One forward pass writes it: for each priority a list of fixed-size records, which are then read forwards or
-/// backwards in blocks. A record refers to the text in the manifest's file if that can be read again. Rows of pipes and
+/// backwards in blocks. A record refers to the text in the list's file if that can be read again. Rows of pipes and
 /// compressed files, unescaped texts and problems are copied beside the lists. All files are unlinked, and created when
 /// first needed.
 final class EntrySpool {
@@ -162,7 +162,7 @@ struct SpoolRecord {
   /// The text's length in bytes, and flags.
   private var lengthAndFlags: UInt32
 
-  /// Whether the text is in the spool instead of the manifest's own file.
+  /// Whether the text is in the spool instead of the list's own file.
   var isSpooled: Bool { lengthAndFlags & 1 << 31 != 0 }
   /// Whether the text is followed by a ``RowTrailer``: its length in two bytes, and its encoded form.
   var hasTrailer: Bool { lengthAndFlags & 1 << 30 != 0 }

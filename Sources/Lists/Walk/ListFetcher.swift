@@ -1,17 +1,17 @@
 package import Base
 
-/// Fetches manifests that are named by URL, so that the reader doesn't depend on the network.
+/// Fetches lists that are named by URL, so that the reader doesn't depend on the network.
 ///
-/// Called on the thread that reads the manifests; must never block.
+/// Called on the thread that reads the lists; must never block.
 package protocol ListFetcher: AnyObject {
-  /// Starts fetching a manifest.
+  /// Starts fetching a list.
   ///
   /// Credentials and other values for the user's own server are sent only if `isOwnOrigin`. For a sitemap from an
   /// index, that is whether it has the same scheme, host and port as the URL that the user named.
   func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ListFetch
 }
 
-/// A manifest that is being fetched.
+/// A list that is being fetched.
 package protocol ListFetch: AnyObject {
   /// The outcome; nil until the fetch ends.
   var outcome: ListFetchOutcome? { get }
@@ -22,14 +22,14 @@ package protocol ListFetch: AnyObject {
   func cancel()
 }
 
-/// The outcome of fetching a manifest.
+/// The outcome of fetching a list.
 package enum ListFetchOutcome: Sendable {
   case fetched(FetchedList)
   /// The reason why it can't be fetched: one sentence, without the URL.
   case failed(String)
 }
 
-/// A manifest's bytes, in a file that isn't shared.
+/// A list's bytes, in a file that isn't shared.
 package protocol FetchedBytes: AnyObject, Sendable {
   /// A regular file, positioned at its start; open as long as this object lives.
   var descriptor: Int32 { get }
@@ -53,7 +53,7 @@ package struct FetchedList: Sendable {
   }
 }
 
-/// Opens the files of manifests and keeps track of fetches.
+/// Opens the files of lists and keeps track of fetches.
 final class ListOpener {
   /// The number of simultaneous fetches, including the one that the reader is waiting for.
   static let fetchesAhead = 4
@@ -71,9 +71,9 @@ final class ListOpener {
   private let fetcher: (any ListFetcher)?
   private let time: TimeSource
   private var fetches: [Int: any ListFetch] = [:]
-  /// For each manifest of access logs, by index, the counter that all its files share.
+  /// For each list of access logs, by index, the counter that all its files share.
   private var counters: [Int: RequestCounter] = [:]
-  /// For each manifest, by index, the pages that it has led to.
+  /// For each list, by index, the pages that it has led to.
   private var crawls: [Int: PageCrawl] = [:]
 
   init(spoolDirectory: String, standardInput: Int32, fetcher: (any ListFetcher)?, time: TimeSource) {
@@ -142,7 +142,7 @@ final class ListOpener {
     }
   }
 
-  /// Drops the counts and pages of that manifest, after all its files have been read.
+  /// Drops the counts and pages of that list, after all its files have been read.
   func endList(_ manifest: Int) {
     counters[manifest] = nil
     crawls[manifest]?.end()
@@ -164,7 +164,7 @@ final class ListOpener {
     )
   }
 
-  /// The pages that a manifest has led to.
+  /// The pages that a list has led to.
   func crawl(of index: Int, _ manifest: URLList) -> PageCrawl {
     if let crawl = crawls[index] { return crawl }
     let crawl = PageCrawl(manifest)

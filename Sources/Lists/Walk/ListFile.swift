@@ -3,7 +3,7 @@ import Base
 
 /// One list that is read from start to end: a manifest, or a file that its pattern matches.
 struct ListFile {
-  /// The index of its manifest.
+  /// The index of its list.
   var manifest: Int
   /// Its name in reports.
   var name: String
@@ -12,18 +12,18 @@ struct ListFile {
   /// The URL against which its relative entries are resolved.
   var base: BaseURL?
   var kind = Kind.listed
-  /// The number of indexes or links that lead to it; 0 for a file that the manifest names itself.
+  /// The number of indexes or links that lead to it; 0 for a file that the list names itself.
   var depth = 0
   /// Stylesheets: the number of stylesheets that lead to it, including itself.
   var imports = 0
   /// The first page of those that led to it, or that its sitemaps list.
   var site: BaseURL?
   var isLast = true
-  /// The URL that the user named among those that lead to it: the manifest's own, or the first one in a local index.
+  /// The URL that the user named among those that lead to it: the list's own, or the first one in a local index.
   var trusted: BaseURL?
 
   enum Kind {
-    /// Named by the manifest.
+    /// Named by the list.
     case listed
     /// Named by an index.
     case sitemap
@@ -56,7 +56,7 @@ struct ListFile {
       && url.bytes[url.parts.hostAndPort] == trusted.bytes[trusted.parts.hostAndPort]
   }
 
-  /// The files of all manifests, in order.
+  /// The files of all lists, in order.
   static func all(of manifests: [URLList]) throws(ListError) -> [ListFile] {
     var files: [ListFile] = []
     for (index, manifest) in manifests.enumerated() {
@@ -131,7 +131,7 @@ extension URLList {
   }
 }
 
-/// A manifest's file while it is being read.
+/// A list's file while it is being read.
 final class OpenList {
   /// The maximum size of a sitemap or a feed, uncompressed: five times the limit of sitemaps.org.
   private static let maximumXMLBytes: UInt64 = 256 << 20
@@ -185,7 +185,7 @@ final class OpenList {
     rows = Self.rewriting(reader, by: manifest, base: format == .combined ? manifest.baseURL : context.url)
   }
 
-  /// The rows of a file as the template and the signer of its manifest change them.
+  /// The rows of a file as the template and the signer of its list change them.
   private static func rewriting(_ reader: any RowReader, by manifest: URLList, base: BaseURL?) -> any RowReader {
     if manifest.template == nil, manifest.signer == nil { return reader }
     return TemplateRows(reader, template: manifest.template, signer: manifest.signer, base: base)
@@ -193,7 +193,7 @@ final class OpenList {
 
   /// The resources for opening a file.
   struct Context {
-    /// Counts the requests of all files of its manifest.
+    /// Counts the requests of all files of its list.
     var counter: () -> RequestCounter
     /// Counts the requests of one file.
     var ownCounter: () -> RequestCounter

@@ -1,7 +1,7 @@
 import Glibc
 package import Base
 
-/// The entries of many manifests, in fetching order: by priority, then FIFO or LIFO.
+/// The entries of many lists, in fetching order: by priority, then FIFO or LIFO.
 ///
 /// FIFO with one priority streams: entries are returned as they are read, even from a pipe. Any other order first makes
 /// one forward pass, which writes an ``EntrySpool``. In both cases memory doesn't grow with the number of entries. It
@@ -23,7 +23,7 @@ package final class ListReader {
     case end
   }
 
-  /// Entries of one manifest that were returned.
+  /// Entries of one list that were returned.
   package struct Counts: Sendable, Hashable {
     package var read = 0
     /// Those skipped by `include` and `exclude`.
@@ -58,11 +58,11 @@ package final class ListReader {
   /// The maximum number of rows that are read before the caller gets a turn, whether or not any of them is returned.
   private static let sliceRows = 65_536
 
-  /// The names of the manifests in reports; each file of a pattern counts as one.
+  /// The names of the lists in reports; each file of a pattern counts as one.
   ///
   /// Sitemaps of an index are added with their URLs, credentials masked.
   package private(set) var listNames: [String]
-  /// The counts so far, by the index of the manifest.
+  /// The counts so far, by the index of the list.
   package private(set) var counts: [Counts]
 
   private let pass: ListWalk
@@ -74,13 +74,13 @@ package final class ListReader {
   private var failure: ListError?
   private var hasReadAll = false
 
-  /// Opens all manifests, so that an unreadable one throws before anything is fetched.
+  /// Opens all lists, so that an unreadable one throws before anything is fetched.
   ///
   /// `spoolDirectory` must exist; no files remain in it. `standardInput` is the descriptor that `-` means. Throws if a
   /// file can't be opened, a pattern has no matches, a CSV file lacks its column, or standard input is used twice.
   ///
-  /// Manifests that are named by URL are fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on.
-  /// Without a fetcher, such a manifest throws here, and a sitemap of an index counts as unreadable.
+  /// Lists that are named by URL are fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on.
+  /// Without a fetcher, such a list throws here, and a sitemap of an index counts as unreadable.
   ///
   /// With a `shard`, only its entries are returned and counted; ``URLList/limit`` counts those of all shards. `time` is the
   /// clock against which the dates of sitemaps are checked.
@@ -105,7 +105,7 @@ package final class ListReader {
 
   /// Appends at most `maximum` entries without waiting for a pipe or the network.
   ///
-  /// If manifests, or sitemaps of an index, can't be read, or not to their end, the first such error is thrown after the entries of all
+  /// If lists, or sitemaps of an index, can't be read, or not to their end, the first such error is thrown after the entries of all
   /// others were returned; the ``warnings`` have the others.
   package func nextAvailable(_ batch: inout EntryBatch, maximum: Int) throws(ListError) -> Status {
     defer { addNames() }
@@ -148,13 +148,13 @@ package final class ListReader {
   /// their end.
   package var listFingerprint: ListFingerprint? { filter.isDivided && hasReadAll ? filter.list : nil }
 
-  /// Warnings so far, such as malformed lines of a log: one sentence each, with the manifest's name.
+  /// Warnings so far, such as malformed lines of a log: one sentence each, with the list's name.
   package var warnings: [String] { pass.warnings }
 
   /// How many pages of sitemaps were read so far, one sentence each.
   package var notes: [String] { pass.notes }
 
-  /// The location of the entries of the manifest with that index in ``listNames``.
+  /// The location of the entries of the list with that index in ``listNames``.
   package func location(ofManifest index: Int) -> ListLocation {
     switch pass.files[index].location {
     case .path(let path): .file(path)
@@ -266,7 +266,7 @@ package final class ListReader {
     }
   }
 
-  /// Counts a new row towards the limit of its manifest, drops it if it belongs to another shard, and else gives it out.
+  /// Counts a new row towards the limit of its list, drops it if it belongs to another shard, and else gives it out.
   private func accept(
     _ row: Row,
     _ priority: LoadPriority,

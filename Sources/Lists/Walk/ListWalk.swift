@@ -1,14 +1,14 @@
 import Base
 
-/// The rows of all manifests, one after another, without blocking.
+/// The rows of all lists, one after another, without blocking.
 ///
-/// Open files form a stack: a manifest, and above it the sitemaps named by indexes. Each sitemap is read when its index
+/// Open files form a stack: a list, and above it the sitemaps named by indexes. Each sitemap is read when its index
 /// names it.
 final class ListWalk: RowSource {
   static let areNew = true
 
   let manifests: [URLList]
-  /// The files of the manifests, followed by those that indexes have named so far.
+  /// The files of the lists, followed by those that indexes have named so far.
   private(set) var files: [ListFile]
   private(set) var progress = ReadingProgress()
   /// The version of each regular file when it was read.
@@ -42,7 +42,7 @@ final class ListWalk: RowSource {
   private var unreadable: Set<Int> = []
   private let normalizer = URLNormalizer()
 
-  /// Opens every manifest, so that an unreadable one is reported before anything is fetched.
+  /// Opens every list, so that an unreadable one is reported before anything is fetched.
   ///
   /// Regular files are closed again, since a pattern may match more files than can be open. Remote files aren't
   /// requested yet.
@@ -119,7 +119,7 @@ final class ListWalk: RowSource {
     return false
   }
 
-  /// Throws at the end if a manifest failed, after all rows of the others.
+  /// Throws at the end if a list failed, after all rows of the others.
   func next() throws(ListError) -> RowSourceStep {
     for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
@@ -158,7 +158,7 @@ final class ListWalk: RowSource {
 
   func hasLimit(file: Int) -> Bool { goodEntriesLeft[files[file].manifest] != nil }
 
-  /// Counts the last rows, all good entries, towards the limit of their manifest.
+  /// Counts the last rows, all good entries, towards the limit of their list.
   func countGoodEntries(_ count: Int = 1, file: Int) {
     let manifest = files[file].manifest
     if let left = goodEntriesLeft[manifest] { goodEntriesLeft[manifest] = left - count }

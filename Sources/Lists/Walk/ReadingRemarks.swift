@@ -1,4 +1,4 @@
-/// Remarks of a manifest's readers, reported once per manifest instead of once per line.
+/// Remarks of a list's readers, reported once per list instead of once per line.
 struct ReadingRemarks {
   /// Lines or elements of one kind: their number, and the first of them.
   struct Oddity {
@@ -159,7 +159,7 @@ struct ReadingProgress {
   }
 }
 
-/// Manifests and sitemaps of indexes that couldn't be read, or not to their end.
+/// Lists and sitemaps of indexes that couldn't be read, or not to their end.
 struct LostLists {
   static let maximumWarnings = 100
 

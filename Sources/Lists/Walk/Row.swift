@@ -1,6 +1,6 @@
 import Base
 
-/// One row of a manifest, as its format describes it.
+/// One row of a list, as its format describes it.
 ///
 /// Its texts point into the reader's buffers and are valid until the next row is read.
 struct Row {
@@ -10,7 +10,7 @@ struct Row {
   var priority: UnsafeRawBufferPointer?
   /// The line on which it starts, from 1.
   var line: UInt64
-  /// The offset of the URL in the manifest's text; nil if it was unescaped.
+  /// The offset of the URL in the list's text; nil if it was unescaped.
   var offset: UInt64?
   /// The reason why the row is invalid.
   var problem: String?
@@ -30,7 +30,7 @@ struct PlainRow {
   var url: UnsafeRawBufferPointer
   /// The line on which it starts, from 1.
   var line: UInt64
-  /// The offset of the URL in the manifest's text.
+  /// The offset of the URL in the list's text.
   var offset: UInt64
 
   var row: Row { Row(url: url, line: line, offset: offset) }
@@ -48,7 +48,7 @@ enum RowStep {
   case end
 }
 
-/// Parses rows from a manifest's text by the rules of its format.
+/// Parses rows from a list's text by the rules of its format.
 ///
 /// A row that breaks the rules is returned with a problem, and reading continues after it. If reading fails, an
 /// incomplete last row is dropped.

@@ -11,7 +11,7 @@ package import Base
 ///
 /// - its URL in normal form, or with ``Rule/host`` the URL's host, with the port if it isn't the default of the scheme:
 ///   `a.example:8080`;
-/// - if the entry isn't a valid URL, the manifest's name in reports (of an absolute path, the part after the last
+/// - if the entry isn't a valid URL, the list's name in reports (of an absolute path, the part after the last
 ///   slash), a colon and the line: `urls/hero.txt:17`.
 ///
 /// The weight of shard `i`, counted from 1, is `mix(h + i × 0x9E3779B97F4A7C15)`. `mix` is the output function of
@@ -104,7 +104,7 @@ package struct Shard: Sendable, Hashable {
 ///
 /// Valid entries, entries skipped by `include` and `exclude`, and bad lines all count, each time they occur; entries
 /// beyond a `limit` don't. The sum is that of `mix(h)` over all of them, modulo 2⁶⁴, in any order. `h` is the hash of
-/// the entry's URL in normal form, or of its manifest's name and line if it isn't a valid URL; `mix` is defined at
+/// the entry's URL in normal form, or of its list's name and line if it isn't a valid URL; `mix` is defined at
 /// ``Shard``. The URLs count even if shards are divided by host.
 package struct ListFingerprint: Sendable, Hashable {
   /// The number of entries of all shards.

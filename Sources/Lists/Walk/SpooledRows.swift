@@ -112,9 +112,9 @@ final class SpooledRows: RowSource {
 
 /// The order of entries of the same priority.
 package enum EntryOrder: Sendable, Hashable {
-  /// The order of the manifests.
+  /// The order of the lists.
   case fifo
-  /// The last entry of the last manifest first.
+  /// The last entry of the last list first.
   case lifo
 }
 

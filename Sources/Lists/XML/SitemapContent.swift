@@ -154,7 +154,7 @@ private enum SitemapElement {
 
 /// The priority that a sitemap's `<priority>` means.
 enum SitemapPriority {
-  /// The name of the priority for a number from 0.0 to 1.0; nil for other texts, so that the manifest's priority
+  /// The name of the priority for a number from 0.0 to 1.0; nil for other texts, so that the list's priority
   /// applies.
   static func name(of text: [UInt8]) -> StaticString? {
     guard let value = Double(String(decoding: text, as: UTF8.self).trimming()), value.isFinite else { return nil }

@@ -1,10 +1,10 @@
 import Base
 
-/// The sitemaps that a manifest's indexes have named. Each is read once; depth, number and bytes are limited.
+/// The sitemaps that a list's indexes have named. Each is read once; depth, number and bytes are limited.
 struct SitemapTree {
   /// The maximum number of indexes that lead to a sitemap; sitemaps.org allows one.
   static let maximumDepth = 3
-  /// The maximum number of sitemaps of a manifest; sitemaps.org allows one index this many.
+  /// The maximum number of sitemaps of a list; sitemaps.org allows one index this many.
   static let maximumCount = 50_000
 
   /// The maximum length of a sitemap's URL; the limit of sitemaps.org is lower.

@@ -5,7 +5,7 @@ import Jobs
 
 /// The meaning of a SOURCE on the command line.
 enum Source {
-  /// A job file: its manifests and its rules.
+  /// A job file: its lists and its rules.
   case job(path: String)
   /// A list of URLs.
   case manifest(Job.List)
