@@ -112,22 +112,22 @@ struct ListChecks {
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   func run() {
-    for format in [Manifest.Format.auto, .csv, .tsv, .jsonl, .feed] {
+    for format in [URLList.Format.auto, .csv, .tsv, .jsonl, .feed] {
       let whole = read(format, portion: 512)
       demand(whole == read(format, portion: 3), "\(format): other entries in small portions")
     }
   }
 
-  private func read(_ format: Manifest.Format, portion: Int) -> Read {
+  private func read(_ format: URLList.Format, portion: Int) -> Read {
     var read = Read()
     let file = Self.file
     demand(ftruncate(file, 0) == 0 && pwrite(file, bytes.baseAddress, bytes.count, 0) == bytes.count, "cannot write the list")
     demand(lseek(file, 0, SEEK_SET) == 0, "cannot rewind the list")
-    var manifest = Manifest(.standardInput, name: "list")
-    (manifest.format, manifest.usesLastModified, manifest.usesSitemapPriority) = (format, true, true)
-    manifest.limit = Self.entryLimit
-    do throws(ManifestError) {
-      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: "/tmp", standardInput: file)
+    var list = URLList(.standardInput, name: "list")
+    (list.format, list.usesLastModified, list.usesSitemapPriority) = (format, true, true)
+    list.limit = Self.entryLimit
+    do throws(ListError) {
+      let reader = try ListReader([list], order: .fifo, spoolDirectory: "/tmp", standardInput: file)
       var batch = EntryBatch()
       while try reader.next(&batch, maximum: portion) {
         for index in batch.entries.indices { read.entries.append(entry(index, batch)) }
