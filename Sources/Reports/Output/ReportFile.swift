@@ -1,5 +1,6 @@
-import Glibc
 import Base
+internal import CXXHash
+import Glibc
 
 /// The file of a report: opened before the run, so that an invalid path fails early, and renamed to its path when it is complete.
 ///
@@ -9,7 +10,7 @@ import Base
 package final class ReportFile {
   /// The path as the job names it; `-` is standard output.
   let path: String
-  private let descriptor: OutputDescriptor
+  private let descriptor: FileDescriptor
   /// The name that it gets when it is committed; nil if it is written directly, or has its name already.
   private var target: String?
   /// The name until then; nil if it has none.
@@ -25,7 +26,7 @@ package final class ReportFile {
     self.path = path
     self.growsInPlace = growsInPlace
     if path == "-" {
-      descriptor = OutputDescriptor()
+      descriptor = FileDescriptor(owning: fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0))
       lock = nil
       return
     }
@@ -39,15 +40,15 @@ package final class ReportFile {
     lock = isSpecial ? nil : try ReportLock(target: target, path: path)
     do {
       if growsInPlace {
-        descriptor = try OutputDescriptor(opening: path, flags: O_CREAT)
+        descriptor = try FileDescriptor(writing: path, flags: O_CREAT)
       } else if isSpecial {
-        descriptor = try OutputDescriptor(opening: path, flags: 0)
+        descriptor = try FileDescriptor(writing: path, flags: 0)
       } else {
-        if let unnamed = OutputDescriptor(unnamedIn: folder(of: target)) {
+        if let unnamed = FileDescriptor.unnamed(in: folder(of: target)) {
           descriptor = unnamed
         } else {
           let temporary = makeTemporaryName(beside: target)
-          descriptor = try OutputDescriptor(opening: temporary, flags: O_CREAT | O_EXCL)
+          descriptor = try FileDescriptor(writing: temporary, flags: O_CREAT | O_EXCL)
           temporaryName = temporary
         }
         self.target = target
@@ -137,65 +138,45 @@ private func makeTemporaryName(beside path: String) -> String {
 /// O_TMPFILE of Linux (asm-generic/fcntl.h), which Swift does not import.
 private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
 
-/// A file descriptor for writing, closed with its owner.
-struct OutputDescriptor: ~Copyable {
-  private let descriptor: Int32
-  private let isOwned: Bool
-
-  /// Standard output, which stays open.
-  init() {
-    descriptor = STDOUT_FILENO
-    isOwned = false
-  }
-
+extension FileDescriptor {
   /// Opens `path` for writing with `flags` of open(2); a new file gets the mode that the umask leaves.
   ///
   /// Throws the error number, since only the caller knows the path's purpose.
-  init(opening path: String, flags: Int32) throws(SystemError) {
+  init(writing path: String, flags: Int32) throws(SystemError) {
     // A pipe without a reader fails with ENXIO instead of blocking.
     let result = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0o666)
     guard result >= 0 else { throw SystemError(code: errno) }
     _ = fcntl(result, F_SETFL, fcntl(result, F_GETFL) & ~O_NONBLOCK)
-    descriptor = result
-    isOwned = true
+    self.init(owning: result)
   }
 
   /// Creates an unnamed file in `folder`, which disappears with its descriptor unless ``link(to:)`` names it.
   ///
   /// Nil if the file system has no unnamed files (open(2), O_TMPFILE), or they can't be named.
-  init?(unnamedIn folder: String) {
+  static func unnamed(in folder: String) -> FileDescriptor? {
     let result = open(folder, unnamedFile | O_WRONLY | O_CLOEXEC, 0o666)
     guard result >= 0 else { return nil }
+    let file = FileDescriptor(owning: result)
     // Naming it needs /proc.
-    guard access(Self.linkPath(of: result), F_OK) == 0 else {
-      close(result)
-      return nil
-    }
-    descriptor = result
-    isOwned = true
+    guard access(file.linkPath, F_OK) == 0 else { return nil }
+    return consume file
   }
 
-  deinit {
-    if isOwned { close(descriptor) }
-  }
+  private var linkPath: String { "/proc/self/fd/\(number)" }
 
-  /// Names the file of ``init(unnamedIn:)``; throws `EEXIST` if the name is taken.
+  /// Names the file of ``unnamed(in:)``; throws `EEXIST` if the name is taken.
   borrowing func link(to path: String) throws(SystemError) {
-    guard linkat(AT_FDCWD, Self.linkPath(of: descriptor), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
-      throw SystemError(code: errno)
-    }
+    guard linkat(AT_FDCWD, linkPath, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else { throw SystemError(code: errno) }
   }
-
-  private static func linkPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
   /// Empties a regular file; does nothing for others, such as a pipe.
   borrowing func truncate() throws(SystemError) {
-    guard ftruncate(descriptor, 0) != 0, errno != EINVAL else { return }
+    guard ftruncate(number, 0) != 0, errno != EINVAL else { return }
     throw SystemError(code: errno)
   }
 
   borrowing func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    guard writeAll(bytes, to: descriptor) else { throw SystemError(code: errno) }
+    guard writeAll(bytes, to: number) else { throw SystemError(code: errno) }
   }
 }
 
@@ -214,6 +195,98 @@ func makeParentFolders(of path: String) throws(SystemError) {
       let code = errno
       // A read-only or forbidden parent is reported before the fact that the folder exists.
       guard access(folder, F_OK) == 0 else { throw SystemError(code: code) }
+    }
+  }
+}
+
+/// Prevents other runs from writing the same report until it is released or its process ends in any way.
+///
+/// The lock (flock(2)) is on an empty hidden file beside the report, and releasing it removes the file. The file of a killed run
+/// stays, and the next run uses it. A file system without such locks gives no protection.
+final class ReportLock {
+  private let name: String
+  private let descriptor: Int32
+
+  /// Locks the report at `target`, which the job calls `path`; nil if the file system doesn't allow it.
+  ///
+  /// - Throws: ``ReportError`` if another run has the lock.
+  init?(target: String, path: String) throws(ReportError) {
+    var file = target.utf8.split(separator: UInt8(ascii: "/")).last.map { Array($0) } ?? []
+    let hash = file.withUnsafeMutableBytes { XXH3_64bits($0.baseAddress, $0.count) }
+    // Short, since the report's own name may have the maximum length.
+    name = "\(folder(of: target)).prewarm-lock-\(String(hash, radix: 36))"
+    while true {
+      // The file of another user can be locked even if it isn't writable.
+      let existing = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+      let opened = existing >= 0 ? existing : open(name, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      guard opened >= 0 else { return nil }
+      guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+        let code = errno
+        close(opened)
+        if code == EINTR { continue }
+        guard code == EWOULDBLOCK else { return nil }
+        throw ReportError(.lock, path: path, code: code)
+      }
+      // Its owner may have removed it meanwhile.
+      var (held, named) = (stat(), stat())
+      if fstat(opened, &held) == 0, stat(name, &named) == 0, held.st_ino == named.st_ino, held.st_dev == named.st_dev {
+        descriptor = opened
+        return
+      }
+      close(opened)
+    }
+  }
+
+  deinit {
+    unlink(name)
+    close(descriptor)
+  }
+}
+
+/// A report can't be written; the description names the file.
+package struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Step: Sendable, Hashable {
+    case makeFolder, open, write, commit
+    /// Locking it: another run is writing it.
+    case lock
+    /// Storing parts of it in the folder for temporary files.
+    case spool
+  }
+
+  package var step: Step
+  /// The path as the job names it; `-` is standard output. For ``Step/spool`` the folder for temporary files.
+  package var path: String
+  package var code: Int32
+
+  package init(_ step: Step, path: String, code: Int32) {
+    self.step = step
+    self.path = path
+    self.code = code
+  }
+
+  /// Whether the reader of standard output has ended, as in `| head`: it wanted no more, so nothing failed.
+  package var isReaderGone: Bool { path == "-" && code == EPIPE }
+
+  package var description: String {
+    let place = path == "-" ? "standard output" : path
+    let reason = errorSentence(code)
+    let advice =
+      switch code {
+      case ENOSPC, EDQUOT: "; free some space and run again"
+      case EACCES, EPERM, EROFS: "; choose a path that this user may write"
+      case ENXIO: "; first start the program that reads this pipe"
+      case EISDIR: "; name a file in it"
+      case ENOTDIR: "; a part of the path is a file"
+      default: ""
+      }
+    return switch step {
+    case .makeFolder: "cannot create the folder of report \(place): \(reason)\(advice)"
+    case .lock: "cannot open report \(place): another run is writing it; wait for that run, or name another file"
+    case .open: "cannot open report \(place): \(reason)\(advice)"
+    case .write: "cannot write report \(place): \(reason)\(advice)"
+    case .spool:
+      "cannot store parts of a report in \(place): \(reason); set TMPDIR to a writable folder with free space"
+    case .commit: "cannot move the finished report to \(place): \(reason)\(advice)"
     }
   }
 }
