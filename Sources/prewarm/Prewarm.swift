@@ -55,6 +55,14 @@ import Jobs
       Glibc.exit(ExitStatus.couldNotFinish.rawValue)
     } catch let status as ExitCode {
       Glibc.exit(status.rawValue)
+    } catch let error as ReportReadingError {
+      Note.error(error.description)
+      Glibc.exit(ExitStatus.couldNotFinish.rawValue)
+    } catch let error as ReportError {
+      // The reader of standard output wanted no more, as in `| head`.
+      if error.isReaderGone { Glibc.exit(128 + SIGPIPE) }
+      Note.error(error.description)
+      Glibc.exit(ExitStatus.couldNotFinish.rawValue)
     } catch {
       finish(with: error)
     }

@@ -95,7 +95,7 @@ struct ReadCommand: Equatable {
     report.baseline = BaselineDifference(path: "known.jsonl", failures: 9, stillBad: 2, fixed: 4)
     func notices() throws -> [String] { try commands(report).filter { $0.name == "notice" }.map(\.message) }
     #expect(try notices().first == report.differencePhrase)
-    report.baseline?.fixedEntries = ["a", "b"].map { FixedEntry(url: "https://img.example.com/\($0).jpg") }
+    report.baseline?.fixedEntries = ["a", "b"].map { ListedEntry(url: "https://img.example.com/\($0).jpg") }
     expectGolden(try notices().joined(separator: "\n\n"), for: "listed")
     #expect(try notices()[0].split(separator: "\n").count == 4)
     let lines = MarkdownReport().text(report).split(separator: "\n").filter { $0.hasPrefix("Baseline:") }

@@ -192,7 +192,7 @@ extension BaselineDifference: JSONSection {
   }
 }
 
-extension FixedEntry: JSONSection {
+extension ListedEntry: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONError) {
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)

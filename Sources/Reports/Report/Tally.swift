@@ -30,7 +30,7 @@ struct Tally {
   /// When the first of the good entries expires; nil if none of them expires.
   private(set) var freshUntil: Timestamp?
   /// The first entries that failed in the earlier run and are good now, each with its position.
-  private var fixed: [EntryKey: (position: UInt64, entry: FixedEntry)] = [:]
+  private var fixed: [EntryKey: (position: UInt64, entry: ListedEntry)] = [:]
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
 
   /// Downloaded and checked entries by format, the most frequent first.
@@ -146,7 +146,7 @@ struct Tally {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
       let key = EntryKey(url: entry.url, variant: variants[entry.variant])
       if judge.noteGood(key), fixed.count < BaselineDifference.fixedEntryLimit {
-        let item = FixedEntry(
+        let item = ListedEntry(
           url: String(decoding: entry.url, as: UTF8.self),
           variant: variants[entry.variant],
           manifest: manifests[entry.manifest].path,

@@ -18,7 +18,7 @@ extension FinishedReport {
 
 extension BaselineDifference {
   /// The first fixed entries, 10 by default, and the number of all others.
-  func fixedEntries(atMost limit: Int = 10) -> (shown: ArraySlice<FixedEntry>, more: UInt64) {
+  func fixedEntries(atMost limit: Int = 10) -> (shown: ArraySlice<ListedEntry>, more: UInt64) {
     let shown = fixedEntries.prefix(limit)
     return (shown, fixed - min(fixed, UInt64(shown.count)))
   }

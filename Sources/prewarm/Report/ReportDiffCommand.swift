@@ -47,9 +47,7 @@ extension ReportCommand {
 
     private func printText() throws -> ReportComparison {
       var page = ComparisonText(limit: limit, width: pageWidth(of: STDOUT_FILENO))
-      let comparison = try withReadingErrors { () throws(ReportReadingError) in
-        try ReportComparison(from: before, to: after) { page.add($0) }
-      }
+      let comparison = try ReportComparison(from: before, to: after) { page.add($0) }
       try printData(page.text(comparison, from: before, to: after))
       return comparison
     }
@@ -57,9 +55,7 @@ extension ReportCommand {
     private func printRows() throws -> ReportComparison {
       let output = LineOutput(STDOUT_FILENO)
       func append(_ row: JSONTree) { Array(row.line.utf8).withUnsafeBytes { output.append($0) } }
-      let comparison = try withReadingErrors { () throws(ReportReadingError) in
-        try ReportComparison(from: before, to: after) { append($0.json) }
-      }
+      let comparison = try ReportComparison(from: before, to: after) { append($0.json) }
       append(comparison.json)
       try output.finish()
       return comparison
@@ -72,19 +68,19 @@ extension ReportDifference {
   fileprivate var json: JSONTree {
     .sorted([
       "difference": change.rawValue,
-      "aspects": aspects.isEmpty ? nil : aspects.names,
-      "url": url,
-      "variant": variant.name,
-      "edge": variant.edge,
-      "manifest": manifest,
-      "line": line > 0 ? line : nil,
+      "aspects": aspects.isEmpty ? nil : aspects.map(\.rawValue),
+      "url": entry.url,
+      "variant": entry.variant.name,
+      "edge": entry.variant.edge,
+      "manifest": entry.manifest,
+      "line": entry.line > 0 ? entry.line : nil,
       "before": before.json,
       "after": after.json,
     ])
   }
 }
 
-extension ReportDifference.End {
+extension EntryFacts {
   fileprivate var json: JSONTree {
     .sorted([
       "kind": kind?.name,

@@ -51,17 +51,17 @@ extension ReportCommand {
       for input in inputs {
         switch input {
         case .rows(let input): rows.append(input)
-        case .part(let part): reports.append(try part.readReport())
+        case .part(let part): reports.append(try part.content.get())
         }
       }
       let writers = try ReportOutputs.open(targets, text, display)
       if !rows.isEmpty {
-        let replay = makeReplay(name(of: reports, rows), writers.compactMap(\.journal))
+        let replay = RowReplay(name(of: reports, rows), writers.compactMap(\.journal), text)
         for input in rows {
           noteRows(input.path, display)
-          try withReadingErrors { () throws(ReportReadingError) in try replay.add(input) }
+          try replay.add(input)
         }
-        reports.append(try replay.finished())
+        reports.append(try replay.finish())
       }
       let merged = reports.count == 1 ? reports[0] : FinishedReport(merging: reports)
       try ReportOutputs.finish(writers, merged)
@@ -71,20 +71,20 @@ extension ReportCommand {
     private func isOfShard(_ input: Input) throws -> Bool {
       switch input {
       case .part(let part): if case .success(let report) = part.content { report.job.shard != nil } else { false }
-      case .rows(let input): try withReadingErrors { () throws(ReportReadingError) in try input.namesShard() }
+      case .rows(let input): try input.namesShard()
       }
     }
 
     private func mergeShards(_ inputs: [Input], _ targets: [ReportOutputs.Target]) throws {
       let writers = try ReportOutputs.open(targets, text, display)
       let journals = writers.compactMap(\.journal)
-      let copies = journals.isEmpty ? nil : makeReplay("merged", journals)
+      let copies = journals.isEmpty ? nil : RowReplay("merged", journals, text)
       let parts = inputs.flatMap { input -> [ReportPart] in
         switch input {
         case .part(let part): return [part]
         case .rows(let input):
           do throws(ReportReadingError) {
-            return try RowReplay.reports(ofShardsIn: input, copies: copies) { makeReplay("merged", []) }
+            return try RowReplay.reports(ofShardsIn: input, copies: copies) { RowReplay("merged", [], text) }
               .map { ReportPart(path: input.path, content: .success($0)) }
           } catch {
             return [ReportPart(path: input.path, content: .failure(error))]
@@ -92,9 +92,9 @@ extension ReportCommand {
         }
       }
       // Completes the rows that the copies have written.
-      _ = try copies?.finished()
+      _ = try copies?.finish()
       guard let merged = FinishedReport(mergingShards: parts) else {
-        for part in parts { _ = try part.readReport() }
+        for part in parts { _ = try part.content.get() }
         throw CommandError(.couldNotFinish, "no report names its shard")
       }
       try ReportOutputs.finish(writers, merged)
@@ -116,16 +116,6 @@ extension ReportCommand {
       }
     }
 
-    private func makeReplay(_ name: String, _ journals: [any ReportJournal]) -> RowReplay {
-      RowReplay(
-        version: PrewarmVersion.current,
-        job: JobIdentity(name: name, file: nil),
-        words: .reading,
-        journals: journals,
-        listedFailures: text.failures.limit
-      )
-    }
-
     /// The name of the job, which rows lack: that of the other reports.
     private func name(of reports: [FinishedReport], _ rows: [ReportInput]) -> String {
       if let first = reports.first {
@@ -133,12 +123,5 @@ extension ReportCommand {
       }
       return rows.count == 1 ? RowReplay.name(ofFile: rows[0].path) : "merged"
     }
-  }
-}
-
-extension ReportPart {
-  /// Its report; an unreadable one ends the command with status 1.
-  fileprivate func readReport() throws -> FinishedReport {
-    do { return try content.get() } catch { throw CommandError(.couldNotFinish, "\(error)") }
   }
 }

@@ -91,13 +91,7 @@ struct ReportOutputs: ParsableArguments {
 
   /// Opens the reports; an error ends the command with status 1.
   static func open(_ targets: [Target], _ text: TextOptions, _ display: Display) throws -> [any ReportWriter] {
-    try targets.map { target in
-      do throws(ReportError) {
-        return try target.format.open(target.path, options: display.reportOptions(text))
-      } catch {
-        throw CommandError(.couldNotFinish, "\(error)")
-      }
-    }
+    try targets.map { try $0.format.open($0.path, options: display.reportOptions(text)) }
   }
 
   /// Writes all reports; an error ends the command with status 1 afterwards.
@@ -110,9 +104,7 @@ struct ReportOutputs: ParsableArguments {
         failure = failure ?? error
       }
     }
-    guard let failure else { return }
-    if failure.isReaderGone { throw outputError(EPIPE) }
-    throw CommandError(.couldNotFinish, "\(failure)")
+    if let failure { throw failure }
   }
 }
 
@@ -122,18 +114,6 @@ extension ReportFormat {
     switch self {
     case .jsonl, .csv, .junit: true
     case .text, .json, .markdown, .github, .html, .prometheus: false
-    }
-  }
-}
-
-extension RowReplay {
-  /// The report of all rows; a journal that can't be written ends the command with status 1.
-  func finished() throws -> FinishedReport {
-    do throws(ReportError) {
-      return try finish()
-    } catch {
-      if error.isReaderGone { throw outputError(EPIPE) }
-      throw CommandError(.couldNotFinish, "\(error)")
     }
   }
 }

@@ -15,12 +15,16 @@ struct ReportCommand: ParsableCommand {
   }
 }
 
-/// Calls `body`; a report that can't be read ends the command with status 1.
-func withReadingErrors<Result>(_ body: () throws(ReportReadingError) -> Result) throws -> Result {
-  do throws(ReportReadingError) {
-    return try body()
-  } catch {
-    throw CommandError(.couldNotFinish, "\(error)")
+extension RowReplay {
+  /// Counts rows for reports of a job of that name.
+  convenience init(_ name: String, _ journals: [any ReportJournal], _ text: TextOptions) {
+    self.init(
+      version: PrewarmVersion.current,
+      job: JobIdentity(name: name, file: nil),
+      words: .reading,
+      journals: journals,
+      listedFailures: text.failures.limit
+    )
   }
 }
 
@@ -64,24 +68,18 @@ extension ReportCommand {
     func run() throws {
       let targets = try outputs.targets()
       try ReportOutputs.check(targets, against: file)
-      let input = try withReadingErrors { () throws(ReportReadingError) in try ReportInput(path: file) }
+      let input = try ReportInput(path: file)
       try ReportOutputs.check(targets, against: input)
       switch input.kind {
       case .report:
-        let report = try withReadingErrors { () throws(ReportReadingError) in try input.report(words: .reading) }
+        let report = try input.report(words: .reading)
         try ReportOutputs.finish(try ReportOutputs.open(targets, text, display), report)
       case .rows:
-        if try !withReadingErrors({ () throws(ReportReadingError) in try input.namesShard() }) { noteRows(file, display) }
+        if try !input.namesShard() { noteRows(file, display) }
         let writers = try ReportOutputs.open(targets, text, display)
-        let replay = RowReplay(
-          version: PrewarmVersion.current,
-          job: JobIdentity(name: RowReplay.name(ofFile: file), file: nil),
-          words: .reading,
-          journals: writers.compactMap(\.journal),
-          listedFailures: text.failures.limit
-        )
-        try withReadingErrors { () throws(ReportReadingError) in try replay.add(input) }
-        try ReportOutputs.finish(writers, try replay.finished())
+        let replay = RowReplay(RowReplay.name(ofFile: file), writers.compactMap(\.journal), text)
+        try replay.add(input)
+        try ReportOutputs.finish(writers, try replay.finish())
       }
     }
   }

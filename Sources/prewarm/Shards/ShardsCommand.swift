@@ -329,18 +329,11 @@ extension ShardsCommand {
 
     /// Writes the rows of all shards that are done.
     private func copyRows(of folder: ShardFolder, to journals: [any ReportJournal]) throws {
-      let job = JobIdentity(name: folder.plan.job.name, file: nil)
-      let replay = RowReplay(
-        version: PrewarmVersion.current,
-        job: job,
-        words: .reading,
-        journals: journals,
-        listedFailures: text.failures.limit
-      )
+      let replay = RowReplay(folder.plan.job.name, journals, text)
       for number in 1...folder.plan.shards.count where folder.isDone(number) {
-        try withReadingErrors { () throws(ReportReadingError) in try replay.add(try ReportInput(path: folder.rowsPath(number))) }
+        try replay.add(try ReportInput(path: folder.rowsPath(number)))
       }
-      _ = try replay.finished()
+      _ = try replay.finish()
     }
   }
 }

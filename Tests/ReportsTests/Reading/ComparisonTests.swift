@@ -30,7 +30,7 @@ import Testing
     var differences: [String] = []
     let comparison = try ReportComparison(from: folder.file(old), to: folder.file(new)) {
       differences.append(
-        "\($0.change.rawValue) \($0.url.split(separator: "/").last ?? "") \($0.aspects.names.joined(separator: ","))"
+        "\($0.change.rawValue) \($0.entry.url.split(separator: "/").last ?? "") \($0.aspects.map(\.rawValue).joined(separator: ","))"
       )
     }
     return (comparison, differences)
@@ -121,7 +121,7 @@ import Testing
     try folder.writeRows(new, to: "new.jsonl")
     var broken: [ReportDifference] = []
     let comparison = try ReportComparison(from: folder.file("old.jsonl"), to: folder.file("new.jsonl")) { broken.append($0) }
-    #expect(comparison.compared == 2 && broken.map(\.variant) == [sampleVariants[0]])
+    #expect(comparison.compared == 2 && broken.map(\.entry.variant) == [sampleVariants[0]])
   }
 
   @Test func `the text shows counts first, then groups with their first examples, escaped`() throws {

@@ -131,7 +131,7 @@ import Testing
     let report = makeRun(samples, judge: baseline).finish(makeEnd())
     var expected = BaselineDifference(path: folder.file("rows.jsonl"), failures: 4, stillBad: 2, fixed: 1)
     let url = "https://a.example/fixed"
-    expected.fixedEntries = [FixedEntry(url: url, manifest: report.manifests[0].path, line: 1)]
+    expected.fixedEntries = [ListedEntry(url: url, manifest: report.manifests[0].path, line: 1)]
     #expect(report.baseline == expected && expected.unseen == 1)
     let page = HTMLReport().text(report)
     #expect(page.contains(">1 new</b>, 3 known, <b class=\"good\">1 fixed</b>, 1 not seen in this run</p>"))

@@ -1,4 +1,4 @@
-import Base
+package import Base
 
 /// An earlier or later report, entry by entry: rows, or the failures that a JSON report lists.
 struct ComparedSide {
@@ -10,14 +10,7 @@ struct ComparedSide {
     var failure: ImageFailure?
     var standing = FailureStanding.counts
     var facts: () throws(JSONError) -> EntryFacts
-    var describe: () throws(JSONError) -> Description
-  }
-
-  struct Description {
-    var url: String
-    var variant: RequestVariant
-    var manifest: String
-    var line: UInt64
+    var describe: () throws(JSONError) -> ListedEntry
   }
 
   let path: String
@@ -69,9 +62,7 @@ extension ComparedSide.Entry {
     key = record.key
     (outcome, failure, standing) = (record.outcome, record.failure, record.standing)
     facts = { EntryFacts(record.failure) }
-    describe = {
-      ComparedSide.Description(url: record.url, variant: record.variant, manifest: record.manifest, line: record.line)
-    }
+    describe = { ListedEntry(url: record.url, variant: record.variant, manifest: record.manifest, line: record.line) }
   }
 
   fileprivate init(_ row: ReportRow) throws(JSONError) {
@@ -80,7 +71,7 @@ extension ComparedSide.Entry {
     (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
     facts = { () throws(JSONError) in EntryFacts(try row.result()) }
     describe = { () throws(JSONError) in
-      ComparedSide.Description(
+      ListedEntry(
         url: String(decoding: try row.url(), as: UTF8.self),
         variant: try row.variant(),
         manifest: String(decoding: try row.manifest(), as: UTF8.self),
@@ -91,7 +82,7 @@ extension ComparedSide.Entry {
 }
 
 /// The result of an entry in one of two reports, in 32 bytes.
-struct EntryFacts: BitwiseCopyable {
+package struct EntryFacts: BitwiseCopyable, Sendable, Equatable {
   enum State: UInt8 {
     /// The report doesn't have it.
     case absent
@@ -103,13 +94,16 @@ struct EntryFacts: BitwiseCopyable {
 
   private static let none = UInt8.max
 
-  private(set) var bytes: UInt64 = 0
+  /// 0 if unknown.
+  package private(set) var bytes: UInt64 = 0
   /// The lower half of the body's hash; 0 if unknown.
   private(set) var hash: UInt64 = 0
-  private(set) var width: UInt32 = 0
-  private(set) var height: UInt32 = 0
+  /// In pixels; 0 if unknown.
+  package private(set) var width: UInt32 = 0
+  /// In pixels; 0 if unknown.
+  package private(set) var height: UInt32 = 0
   /// 0 if there is none.
-  private(set) var status: UInt16 = 0
+  private var statusNumber: UInt16 = 0
   private(set) var state = State.absent
   private var kindNumber = none
   private var formatNumber = none
@@ -145,9 +139,13 @@ struct EntryFacts: BitwiseCopyable {
     state = .bad
     kindNumber = failure?.kind.rawValue ?? Self.none
     // An invalid status would make an unbounded number of groups.
-    status = failure?.status.flatMap { (100...999).contains($0) ? UInt16($0) : nil } ?? 0
+    statusNumber = failure?.status.flatMap { (100...999).contains($0) ? UInt16($0) : nil } ?? 0
   }
 
-  var kind: FailureKind? { FailureKind(rawValue: kindNumber) }
-  var format: ImageFormat? { ImageFormat(rawValue: formatNumber) }
+  /// Why it was bad; nil if it was good, or that is unknown.
+  package var kind: FailureKind? { FailureKind(rawValue: kindNumber) }
+  /// The HTTP status of a bad entry; nil if the server sent none.
+  package var status: Int? { statusNumber > 0 ? Int(statusNumber) : nil }
+  /// The image's format, if it was good.
+  package var format: ImageFormat? { ImageFormat(rawValue: formatNumber) }
 }

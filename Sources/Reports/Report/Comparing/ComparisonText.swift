@@ -75,13 +75,13 @@ package struct ComparisonText {
     }
     let countWidth = max(9, rows.map { grouped($0.1).count }.max() ?? 0)
     return rows.map { name, count, detail in
-      let line = "  \(name.padded(to: 12))\(aligned(count, countWidth))"
+      let line = "  \(name.padded(to: 12))\(grouped(count).rightAligned(to: countWidth))"
       return detail.isEmpty ? line : "\(line)   \(detail)"
     }
   }
 
   private func lines(_ group: Group) -> [String] {
-    var lines = ["  \(escapedForTerminal(group.title.text).padded(to: 28)) \(aligned(group.count, 8))"]
+    var lines = ["  \(escapedForTerminal(group.title.text).padded(to: 28)) \(grouped(group.count).rightAligned(to: 8))"]
     for example in group.examples { lines += self.lines(example) }
     let more = group.count - UInt64(group.examples.count)
     if more > 0, limit > 0 { lines.append("    … \(grouped(more)) more") }
@@ -90,18 +90,13 @@ package struct ComparisonText {
 
   /// URL and location on one line if both fit.
   private func lines(_ difference: ReportDifference) -> [String] {
-    let names = [difference.variant.name, difference.variant.edge].compactMap { $0 }.joined(separator: ", ")
-    let url = escapedForTerminal(difference.url) + (names.isEmpty ? "" : " (\(escapedForTerminal(names)))")
-    let place = escapedForTerminal(difference.manifest) + (difference.line > 0 ? ":\(difference.line)" : "")
+    let entry = difference.entry
+    let url = escapedForTerminal(entry.title)
+    let place = escapedForTerminal(entry.manifest) + (entry.line > 0 ? ":\(entry.line)" : "")
     let line = "    \(url.padded(to: 54))  \(place)"
     let first = line.count <= width ? [line] : ["    \(url)", "      \(place)"]
     guard difference.change == .changed else { return first }
     return first + ["      \(difference.before.imageText) → \(difference.after.imageText)"]
-  }
-
-  private func aligned(_ count: UInt64, _ width: Int) -> String {
-    let text = grouped(count)
-    return String(repeating: " ", count: max(0, width - text.count)) + text
   }
 }
 
@@ -123,12 +118,12 @@ extension ReportDifference {
     case .healed: return "was \(before.reason)"
     case .changed:
       if aspects.contains(.format), let old = before.format, let new = after.format { return "\(old.name) → \(new.name)" }
-      return aspects == .content ? "same length, other bytes" : aspects.names.joined(separator: " and ")
+      return aspects == [.content] ? "same length, other bytes" : aspects.map(\.rawValue).joined(separator: " and ")
     }
   }
 }
 
-extension ReportDifference.End {
+extension EntryFacts {
   fileprivate var reason: String {
     guard let kind else { return "bad for an unknown reason" }
     return FailureGroup.Key(kind: kind, status: kind == .httpStatus ? status : nil).title

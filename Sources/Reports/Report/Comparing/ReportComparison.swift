@@ -1,4 +1,4 @@
-import Base
+package import Base
 
 /// The differences between an earlier report and a later one, entry by entry: entries that broke, were fixed, or are other images.
 ///
@@ -116,19 +116,8 @@ package struct ReportComparison: Sendable, Equatable {
     case .healed: healed += 1
     case .changed: changed += 1
     }
-    let description = try entry.describe()
-    each(
-      ReportDifference(
-        change: change,
-        aspects: change == .changed ? after.aspects(differingFrom: before) : [],
-        url: description.url,
-        variant: description.variant,
-        manifest: description.manifest,
-        line: description.line,
-        before: ReportDifference.End(before),
-        after: ReportDifference.End(after)
-      )
-    )
+    let aspects = change == .changed ? after.aspects(differingFrom: before) : []
+    each(ReportDifference(change: change, aspects: aspects, entry: try entry.describe(), before: before, after: after))
   }
 
   private mutating func explain(_ old: ComparedSide, _ new: ComparedSide) {
@@ -140,5 +129,47 @@ package struct ReportComparison: Sendable, Equatable {
       notes.append("\(name(new)) lists failures only: fixed URLs may also be gone from the lists, or weren't requested")
     }
     if !notes.isEmpty { notes.append("changed images are found only by comparing two JSON Lines reports") }
+  }
+}
+
+/// An entry whose result differs from that in the earlier report.
+package struct ReportDifference: Sendable, Equatable {
+  package enum Change: String, Sendable, CaseIterable {
+    /// It was good and is bad.
+    case broke
+    /// It was bad and is good.
+    case healed
+    /// It was good and still is, but is another image.
+    case changed
+  }
+
+  /// A property of an image; `content` if other bytes have the same length.
+  package enum Aspect: String, Sendable {
+    case format, size, bytes, content
+  }
+
+  package var change: Change
+  /// The differing properties of the image; empty unless it ``Change/changed``.
+  package var aspects: [Aspect]
+  package var entry: ListedEntry
+  package var before: EntryFacts
+  package var after: EntryFacts
+}
+
+extension EntryFacts {
+  /// The properties in which two good results differ, as far as both are known; none for an original and a transformed image.
+  func aspects(differingFrom other: EntryFacts) -> [ReportDifference.Aspect] {
+    var aspects: [ReportDifference.Aspect] = []
+    guard isTransformed == other.isTransformed else { return aspects }
+    if let format, let otherFormat = other.format, format != otherFormat { aspects.append(.format) }
+    if width > 0, other.width > 0, (width, height) != (other.width, other.height) { aspects.append(.size) }
+    if bytes > 0, other.bytes > 0 {
+      if bytes != other.bytes {
+        aspects.append(.bytes)
+      } else if hash != 0, other.hash != 0, hash != other.hash {
+        aspects.append(.content)
+      }
+    }
+    return aspects
   }
 }

@@ -29,7 +29,7 @@ package struct BaselineDifference: Sendable, Equatable {
   /// Entries that failed then and are good now.
   package var fixed: UInt64
   /// The first of these, at most ``fixedEntryLimit``.
-  package var fixedEntries: [FixedEntry] = []
+  package var fixedEntries: [ListedEntry] = []
   /// Entries that failed then and did not finish, were skipped, or aren't in the lists now.
   package var unseen: UInt64 { failures - stillBad - fixed }
 
@@ -37,8 +37,8 @@ package struct BaselineDifference: Sendable, Equatable {
   static let fixedEntryLimit = 100
 }
 
-/// An entry that failed in an earlier run and is good now.
-package struct FixedEntry: Sendable, Equatable {
+/// An entry as reports list it.
+package struct ListedEntry: Sendable, Equatable {
   /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
   package var url = ""
   package var variant = RequestVariant.plain
