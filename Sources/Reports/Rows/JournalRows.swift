@@ -67,12 +67,15 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.finalURL, result.finalURL)
     append(.contentType, result.contentType)
     append(.bodyHash, isOriginal ? result.checksum : nil)
-    appendWarnings(result.warnings)
+    append(.warnings, result.warnings)
     append(.transient, failure?.isTransient ?? false)
     append(.known, standing == .known)
     append(isOriginal ? result.metadata : ImageMetadata())
-    append(entry.note)
-    appendBroken(entry.broken)
+    append(.id, entry.note?.id)
+    append(.element, entry.note?.origin?.element)
+    append(.attribute, entry.note?.origin?.attribute)
+    append(.pages, entry.note?.pages ?? 0)
+    if entry.broken.isEmpty { Syntax.skip(.lint, in: &buffer) } else { append(.lint, entry.broken.names) }
     append(result.transformed)
     shards.append(shard == nil ? nil : 0, to: &buffer)
     append(.repeated, entry.isRepeated)
@@ -124,18 +127,10 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func append(_ note: EntryNote?) {
-    append(.id, note?.id)
-    append(.element, note?.origin?.element)
-    append(.attribute, note?.origin?.attribute)
-    append(.pages, note?.pages ?? 0)
-  }
-
-  @inline(__always)
-  private mutating func appendBroken(_ rules: LintRuleSet) {
-    guard !rules.isEmpty else { return Syntax.skip(.lint, in: &buffer) }
-    Syntax.begin(.lint, in: &buffer)
-    Syntax.append(list: rules.names, to: &buffer)
+  private mutating func append(_ column: RowColumn, _ list: [String]) {
+    guard !list.isEmpty else { return Syntax.skip(column, in: &buffer) }
+    Syntax.begin(column, in: &buffer)
+    Syntax.append(list: list, to: &buffer)
   }
 
   @inline(__always)
@@ -155,13 +150,6 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     buffer.append(hexadecimal: checksum.high)
     buffer.append(hexadecimal: checksum.low)
     buffer.appendLiteral(Syntax.quote)
-  }
-
-  @inline(__always)
-  private mutating func appendWarnings(_ warnings: [String]) {
-    guard !warnings.isEmpty else { return Syntax.skip(.warnings, in: &buffer) }
-    Syntax.begin(.warnings, in: &buffer)
-    Syntax.append(list: warnings, to: &buffer)
   }
 }
 

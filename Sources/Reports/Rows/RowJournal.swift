@@ -37,61 +37,77 @@ extension ReportJournal {
 /// that a run is still writing. A complete file without rows has only the line feed. After an error, nothing more is written: the file may
 /// end with a cut row, but never has a gap.
 final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
-  private var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
-  private var pieces = RowPieces()
-  private let file: ReportFile
+  /// One value, so that a row takes one exclusive access to its owner.
+  private struct Output: ~Copyable {
+    var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
+    var pieces = RowPieces()
+    let file: ReportFile
+
+    mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+      guard pieces.error == nil else { return }
+      rows.append(result, of: entry, standing: standing)
+      if rows.buffer.count >= RowPieces.bytes { writeOut() }
+    }
+
+    /// Writes all but the last line feed.
+    mutating func writeOut() {
+      guard rows.buffer.count > 1 else { return }
+      rows.buffer.removeLast(1)
+      pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
+      rows.buffer.append(UInt8(ascii: "\n"))
+    }
+
+    /// Writes the last line feed, unless standard output has no rows.
+    mutating func end() {
+      guard !rows.buffer.isEmpty || file.path != "-" else { return }
+      rows.buffer.removeAll()
+      rows.buffer.append(UInt8(ascii: "\n"))
+      pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
+    }
+  }
+
+  private var output: Output
   private var hasEnd = false
 
   init(file: ReportFile) {
-    self.file = file
-    Syntax.appendHeader(to: &rows.buffer)
+    output = Output(file: file)
+    Syntax.appendHeader(to: &output.rows.buffer)
   }
 
   var journal: (any ReportJournal)? { self }
 
-  func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
+  func begin() {
+    let file = output.file
+    output.pieces.attempt { () throws(ReportError) in try file.empty() }
+  }
 
-  func addManifest(_ path: String, file: String?) { rows.addManifest(path) }
+  func addManifest(_ path: String, file: String?) { output.rows.addManifest(path) }
 
-  func addVariant(_ variant: RequestVariant) { rows.addVariant(variant) }
+  func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
 
-  func setShard(_ label: String?) { rows.shard = label }
+  func setShard(_ label: String?) { output.rows.shard = label }
 
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
-    guard pieces.error == nil else { return }
-    rows.append(result, of: entry, standing: standing)
-    if rows.buffer.count >= RowPieces.bytes { writeOut() }
+    output.append(result, of: entry, standing: standing)
   }
 
   func append(_ end: RowsEnd) {
-    guard Syntax.namesEnds, pieces.error == nil else { return }
-    end.append(to: &rows.buffer)
+    guard Syntax.namesEnds, output.pieces.error == nil else { return }
+    end.append(to: &output.rows.buffer)
     hasEnd = true
   }
 
   func flush() throws(ReportError) {
-    writeOut()
-    try pieces.check()
+    output.writeOut()
+    try output.pieces.check()
   }
 
   func finish(_ report: FinishedReport) throws(ReportError) {
     if report.job.shard != nil, !hasEnd { append(RowsEnd(report)) }
     try flush()
-    if !rows.buffer.isEmpty || file.path != "-" {
-      rows.buffer.removeAll()
-      rows.buffer.append(UInt8(ascii: "\n"))
-      pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
-      try pieces.check()
-    }
-    try file.commit()
-  }
-
-  /// Writes all but the last line feed.
-  private func writeOut() {
-    guard rows.buffer.count > 1 else { return }
-    rows.buffer.removeLast(1)
-    pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
-    rows.buffer.append(UInt8(ascii: "\n"))
+    output.end()
+    try output.pieces.check()
+    try output.file.commit()
   }
 }
 
