@@ -86,10 +86,8 @@ private struct MarkdownPage {
   private func row(_ group: FailureGroup) -> String {
     let message = group.message.flatMap { group.kind == .httpStatus ? nil : ": \(code($0))" } ?? ""
     let known = report.knownPhrase(of: group).map { group.counting > 0 ? " (**\($0)**)" : " (\($0))" } ?? ""
-    var hosts = group.hosts.prefix(Self.groupHostLimit).map { "\(code($0.host)) \(grouped($0.count))" }
-    let elsewhere = group.elsewhere + group.hosts.dropFirst(Self.groupHostLimit).reduce(0) { $0 + $1.count }
-    if elsewhere > 0 { hosts.append("elsewhere \(grouped(elsewhere))") }
-    return "| \(group.title)\(message) | \(grouped(group.count))\(known) | \(hosts.joined(separator: ", ")) |\n"
+    let hosts = group.hostPhrase(limit: Self.groupHostLimit) { code($0) }
+    return "| \(group.title)\(message) | \(grouped(group.count))\(known) | \(hosts) |\n"
   }
 
   /// The first failures of each kind, collapsed.

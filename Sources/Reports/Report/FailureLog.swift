@@ -24,11 +24,6 @@ struct FailureLog {
         summary.elsewhere += 1
       }
     }
-
-    mutating func note(_ other: MessagePattern) {
-      guard let pattern, pattern != other else { return }
-      if pattern.words == other.words { self.pattern!.keepCommonParts(with: other) } else { self.pattern = nil }
-    }
   }
 
   /// The failure before, since failures with one message mostly follow each other.
@@ -148,7 +143,7 @@ struct FailureLog {
     let pattern = MessagePattern(failure?.message ?? "", host: name)
     let group = indices[key] ?? groups.count
     if group < groups.count {
-      groups[group].note(pattern)
+      groups[group].pattern.keepCommonParts(with: pattern)
     } else {
       indices[key] = group
       groups.append(Group(key: key, summary: FailureGroup(kind: key.kind, status: key.status), pattern: pattern))

@@ -35,6 +35,14 @@ struct MessagePattern: Equatable {
   }
 }
 
+extension MessagePattern? {
+  /// Keeps what another message has in common with those so far; nil if nothing.
+  mutating func keepCommonParts(with other: MessagePattern) {
+    guard let pattern = self, pattern != other else { return }
+    if pattern.words == other.words { self!.keepCommonParts(with: other) } else { self = nil }
+  }
+}
+
 /// Finds the parts of a message that may differ from failure to failure.
 private struct PartScanner {
   private let bytes: [UInt8]

@@ -64,15 +64,9 @@ extension TextPage {
   /// As many hosts as fit, and the number of failures elsewhere; a single name that is too long is cut on a terminal.
   private func hostList(_ group: FailureGroup, room: Int) -> String {
     var count = min(Self.hostLimit, group.hosts.count)
-    while count > 1, columns(of: hostList(group, count: count)) > room { count -= 1 }
-    return fitted(hostList(group, count: count), to: room)
-  }
-
-  private func hostList(_ group: FailureGroup, count: Int) -> String {
-    let elsewhere = group.elsewhere + group.hosts.dropFirst(count).reduce(0) { $0 + $1.count }
-    var parts = group.hosts.prefix(count).map { "\(escapedForTerminal($0.host)) \(grouped($0.count))" }
-    if elsewhere > 0 { parts.append("elsewhere \(grouped(elsewhere))") }
-    return parts.joined(separator: ", ")
+    func list() -> String { group.hostPhrase(limit: count, escapedForTerminal) }
+    while count > 1, columns(of: list()) > room { count -= 1 }
+    return fitted(list(), to: room)
   }
 }
 

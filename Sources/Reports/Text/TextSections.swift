@@ -47,20 +47,7 @@ extension TextPage {
     guard !report.hosts.isEmpty else { return }
     let shown = report.hostsByFailures.prefix(Self.hostRowLimit)
     let titles = ["urls", report.totals.revalidated > 0 ? "hits+304" : "hits", "new", "bad", "median", "p99"]
-    let rows = shown.map(cells)
-    let widths = titles.indices.map { index in max(7, columns(of: titles[index]), rows.map { columns(of: $0[index]) }.max() ?? 0)
-    }
-    let numbers = widths.reduce(0) { $0 + $1 + 2 }
-    let names = shown.map { "  " + escapedForTerminal($0.host) }
-    let nameWidth = min(max(names.map { columns(of: $0) }.max() ?? 0, 10), max(20, width - numbers))
-    func join(_ cells: [String], _ style: (Int) -> Style) -> String {
-      cells.indices.map { "  " + styled(cells[$0].rightAligned(to: widths[$0]), style($0)) }.joined()
-    }
-    line()
-    line("Hosts".padded(to: nameWidth) + join(titles) { _ in .plain })
-    for (name, row) in zip(names, rows) {
-      line(fitted(name, to: nameWidth).padded(to: nameWidth) + join(row) { $0 == 3 && row[3] != "–" ? .failure : .plain })
-    }
+    writeTable("Hosts", titles, least: 10, shown.map { ($0.host, cells($0)) })
     let others = UInt64(report.hosts.count - shown.count) + report.hostsOmitted
     if others > 0 { line(styled("  … \(counted(others, "more host"))", .detail)) }
   }
@@ -70,15 +57,28 @@ extension TextPage {
     let bad = report.manifestsByFailures.filter { $0.totals.bad > 0 }
     guard report.manifests.count > 1, !bad.isEmpty else { return }
     let shown = bad.prefix(Self.hostRowLimit)
-    let names = shown.map { "  " + escapedForTerminal($0.path) }
-    let nameWidth = min(max(names.map { columns(of: $0) }.max() ?? 0, 20), max(20, width - 18))
-    line()
-    line("Lists with failures".padded(to: nameWidth) + "     urls      bad")
-    for (name, list) in zip(names, shown) {
-      let counts = [list.totals.urls, list.totals.bad].map { "  " + grouped($0).rightAligned(to: 7) }
-      line(fitted(name, to: nameWidth).padded(to: nameWidth) + counts[0] + styled(counts[1], .failure))
-    }
+    let rows = shown.map { ($0.path, [$0.totals.urls, $0.totals.bad].map(grouped)) }
+    writeTable("Lists with failures", ["urls", "bad"], least: 20, rows)
     if bad.count > shown.count { line(styled("  … \(counted(UInt64(bad.count - shown.count), "more list"))", .detail)) }
+  }
+
+  /// Writes names, at least `least` columns wide, and their figures below titles; those of bad entries are emphasised.
+  private mutating func writeTable(_ title: String, _ titles: [String], least: Int, _ rows: [(name: String, cells: [String])]) {
+    let widths = titles.indices.map { index in
+      max(7, columns(of: titles[index]), rows.map { columns(of: $0.cells[index]) }.max() ?? 0)
+    }
+    let numbers = widths.reduce(0) { $0 + $1 + 2 }
+    let names = rows.map { "  " + escapedForTerminal($0.name) }
+    let nameWidth = min(max(names.map { columns(of: $0) }.max() ?? 0, least), max(20, width - numbers))
+    func join(_ cells: [String], _ style: (Int) -> Style) -> String {
+      cells.indices.map { "  " + styled(cells[$0].rightAligned(to: widths[$0]), style($0)) }.joined()
+    }
+    line()
+    line(title.padded(to: nameWidth) + join(titles) { _ in .plain })
+    for (name, row) in zip(names, rows) {
+      let figures = join(row.cells) { titles[$0] == "bad" && row.cells[$0] != "–" ? .failure : .plain }
+      line(fitted(name, to: nameWidth).padded(to: nameWidth) + figures)
+    }
   }
 
   private func cells(_ host: HostSummary) -> [String] {

@@ -144,9 +144,8 @@ struct LintLog {
     known.summary.count += 1
     // The first of the lists, whichever was received first.
     if place < known.place { (known.place, known.summary.firstURL) = (place, String(decoding: entry.url, as: UTF8.self)) }
-    if known.lastMessage != finding.message, let pattern = known.pattern {
-      let other = MessagePattern(finding.message)
-      if pattern.words == other.words { known.pattern!.keepCommonParts(with: other) } else { known.pattern = nil }
+    if known.lastMessage != finding.message {
+      known.pattern.keepCommonParts(with: MessagePattern(finding.message))
       known.lastMessage = finding.message
     }
     ofHosts[finding.rule]![host] = known

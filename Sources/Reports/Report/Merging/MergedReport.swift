@@ -293,11 +293,9 @@ extension FailureGroup {
   private static func common(_ group: FailureGroup, _ other: FailureGroup) -> String? {
     guard let message = group.message, let otherMessage = other.message else { return nil }
     if message == otherMessage { return message }
-    var pattern = MessagePattern(message, host: group.hosts.count == 1 ? group.hosts[0].host : nil)
-    let otherPattern = MessagePattern(otherMessage, host: other.hosts.count == 1 ? other.hosts[0].host : nil)
-    guard pattern.words == otherPattern.words else { return nil }
-    pattern.keepCommonParts(with: otherPattern)
-    return pattern.text
+    var pattern: MessagePattern? = MessagePattern(message, host: group.onlyHost)
+    pattern.keepCommonParts(with: MessagePattern(otherMessage, host: other.onlyHost))
+    return pattern?.text
   }
 }
 

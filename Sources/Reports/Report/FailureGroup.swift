@@ -102,7 +102,17 @@ package struct FailureGroup: Sendable, Equatable {
 
   package var count: UInt64 { failed + blacklisted }
 
-  var key: Key { Key(kind, status, message: message ?? "", host: hosts.count == 1 ? hosts[0].host : nil) }
+  var key: Key { Key(kind, status, message: message ?? "", host: onlyHost) }
+
+  /// Nil if it has several.
+  var onlyHost: String? { hosts.count == 1 ? hosts[0].host : nil }
+
+  /// The first hosts with their counts, and the count of the others: `img.example.com 7, elsewhere 3`. `name` formats names.
+  func hostPhrase(limit: Int, _ name: (String) -> String) -> String {
+    let others = hosts.dropFirst(limit).reduce(elsewhere) { $0 + $1.count }
+    let listed = hosts.prefix(limit).map { "\(name($0.host)) \(grouped($0.count))" }
+    return (listed + (others > 0 ? ["elsewhere \(grouped(others))"] : [])).joined(separator: ", ")
+  }
 
   /// The order of reports: failures that count come before known ones, hosts that are down before other kinds, then the largest groups,
   /// then by name.
