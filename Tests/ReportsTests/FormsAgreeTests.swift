@@ -71,11 +71,6 @@ import Testing
     expect(rows: rows)
   }
 
-  @Test func `the CSV report has the run's figures`() async throws {
-    let rows = try await Readers.csv(Array(text(.csv).utf8))
-    expect(rows: rows.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(rows[0], $0)) })
-  }
-
   @Test func `the JUnit report has the run's figures`() throws {
     let nodes = try XMLNodes(Array(text(.junit).utf8))
     let cases = nodes.elements.indices.filter { nodes.elements[$0].name == "testcase" }
@@ -111,47 +106,6 @@ import Testing
     for (host, counts) in hosts {
       #expect(rows.contains { $0.count == 7 && $0[0] == host && $0[1] == "\(counts[0])" && $0[4] == "\(counts[1])" })
     }
-  }
-
-  private struct Page: Decodable {
-    var outcomes: [[String]]
-    var kinds: [[String]]
-    var hosts: [[String]]
-    var failures: Int
-    var variants: Int
-  }
-
-  @Test func `the HTML report has the run's figures`() async throws {
-    let page: Page = try await Chromium().open(
-      text(.html),
-      """
-      const texts = (root, selector) => [...root.querySelectorAll(selector)].map(element => element.textContent.trim());
-      return {
-        outcomes: all(".legend li").map(item => [item.childNodes[1].textContent.trim(), ...texts(item, "b")]),
-        kinds: all("details.kind > summary").map(kind => [".title", "b"].map(part => texts(kind, part)[0])),
-        hosts: all("#hosts tbody tr").map(row => [0, 1, 2].map(cell => row.cells[cell].textContent)),
-        failures: all("#failures li:has(.url)").length,
-        variants: texts(page, "#failures .facts").filter(text => text.includes("webp, east")).length,
-      };
-      """
-    )
-    let names = ["hits in memory": "hit-memory", "hits on disk": "hit-disk"]
-    let shown = page.outcomes.map { (names[$0[0]] ?? $0[0], UInt64($0[1]) ?? 0) }
-    #expect(Dictionary(uniqueKeysWithValues: shown) == outcomes)
-    #expect(page.kinds == [["http-status 404", "15"], ["not-an-image", "2"], ["timeout", "2"], ["invalid-url", "1"]])
-    #expect(Dictionary(uniqueKeysWithValues: page.hosts.map { ($0[0], [UInt64($0[1]), UInt64($0[2])]) }) == hosts)
-    #expect(page.failures == 20 && page.variants == 1)
-  }
-
-  @Test func `the GitHub annotations have the run's figures`() throws {
-    let commands = try text(.github).split(separator: "\n").map { try #require(ReadCommand($0)) }
-    // The others are known.
-    for (title, count) in [("http-status 404", 15), ("timeout", 1), ("not-an-image", 1), ("invalid-url", 1)] {
-      let own = commands.filter { $0.properties["title"] == title }
-      let more = own.compactMap { $0.message.wholeMatch(of: /(\d+) more; \d+ URLs in total/).flatMap { Int($0.1) } }
-      #expect(own.count - more.count + more.reduce(0, +) == count)
-    }
-    #expect(commands[0].message.contains("20 of 39 URLs are bad"))
   }
 
   @Test func `the Prometheus metrics have the run's figures`() throws {
