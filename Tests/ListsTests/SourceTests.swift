@@ -72,12 +72,12 @@ import Testing
   func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: URLList.Format) throws {
     let text =
       switch format {
-      case .csv: "\u{feff}x,url\r\n\"\n\"\"\",\"https://a.com/1\"\r\n,https://a.com/2\r\n"
-      case .jsonl: "{\"url\": \"https://a.com/1\"}\n\"https://a.com/2\""
-      case .sitemap: "<urlset><url><loc>https://a.com/1</loc></url><url><loc>https://a.com/2</loc></url></urlset>"
-      default: "\u{feff}\r\nhttps://a.com/1\r\n  https://a.com/2"
+      case .csv: "\u{feff}x,url\r\n\"\n\"\"\",\"https://a.com/1.jpg\"\r\n,https://a.com/2.jpg\r\n"
+      case .jsonl: "{\"url\": \"https://a.com/1.jpg\"}\n\"https://a.com/2.jpg\""
+      case .sitemap: "<urlset><url><loc>https://a.com/1.jpg</loc></url><url><loc>https://a.com/2.jpg</loc></url></urlset>"
+      default: "\u{feff}\r\nhttps://a.com/1.jpg\r\n  https://a.com/2.jpg"
       }
-    let urls = ["https://a.com/1", "https://a.com/2"]
+    let urls = ["https://a.com/1.jpg", "https://a.com/2.jpg"]
     for bytes in [Array(text.utf8), try gzip(text)] {
       let entries = try readByteByByte(bytes, order: order, format: format)
       #expect(entries.map(\.url) == (order == .fifo ? urls : urls.reversed()))
