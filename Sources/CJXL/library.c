@@ -11,6 +11,9 @@
 #define VERSION(major, minor) TEXT(major) "." TEXT(minor)
 #define LIBRARY CLOADING_FILE("jxl", VERSION(JPEGXL_MAJOR_VERSION, JPEGXL_MINOR_VERSION))
 
+// Makes the loaded library's allocations count against the limit of the decoder that is working on the thread.
+void cjxl_count_memory(const char *library);
+
 static CJXLFunctions functions;
 static bool is_loaded;
 static char error_message[CLOADING_ERROR_SIZE];
@@ -25,6 +28,7 @@ static void load(void) {
   if (is_loaded) {
     // Debian's libjxl 0.7 prints messages about each corrupt image, and has no setting against them.
     cloading_silence(LIBRARY);
+    cjxl_count_memory(LIBRARY);
     return;
   }
   snprintf(error_message, sizeof error_message, LIBRARY " has version %u.%u, but %d.%d is required", version / 1000000,

@@ -4,51 +4,6 @@ import TestSupport
 import Testing
 
 @Suite("broken images") struct BrokenImageTests {
-  @Test(
-    arguments: [
-      ("cut.jpg", "the JPEG is cut off: up to 45 % of its pixels are missing"),
-      ("cut-between-scans.jpg", "the JPEG is cut off at scan 4: its pixels lack detail or colour"),
-      ("lying-height.jpg", "the JPEG's data ends early: up to 90 % of its pixels are missing"),
-      ("cut.png", "the PNG file is truncated: "),
-      ("bad-crc.png", "libpng: IDAT: CRC error"),
-      ("cut.webp", "the WebP file is truncated: "),
-    ]
-  )
-  func `each broken image is undecodable with a message`(name: String, sentence: String) throws {
-    let bytes = Fixtures.bytes("images/broken/\(name)")
-    for error in [imageError { try Standard.decode(bytes) }, imageError { try Standard.prove(bytes) }] {
-      #expect(error?.kind == .undecodable)
-      #expect(error?.message.hasPrefix(sentence) == true, "\(error?.message ?? "no error")")
-    }
-  }
-
-  @Test(
-    arguments: ["gif-inside.jpg", "page.jpg", "text.png", "empty.jpg"]
-  )
-  func `a file of another type isn't an image to the coders its name suggests`(name: String) {
-    Fixtures.bytes("images/broken/\(name)").withUnsafeBytes { bytes in
-      for coder in [JPEGCoder(), PNGCoder(), WebPCoder()] as [any ImageCoder] {
-        #expect(imageError { try coder.header(of: bytes, isComplete: true) }?.kind == .notAnImage)
-        #expect(imageError { try coder.proveDecodable(bytes, limits: DecodingLimits()) }?.kind == .notAnImage)
-      }
-    }
-  }
-
-  @Test func `the header of a small file that claims many pixels is rejected`() throws {
-    let bytes = Fixtures.bytes("images/broken/huge.png")
-    #expect(bytes.count < 1024)
-    #expect(try Standard.header(bytes).size == ImageSize(width: 60_000, height: 60_000))
-    #expect(imageError { try Standard.decode(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
-    #expect(imageError { try Standard.prove(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
-  }
-
-  @Test(arguments: FixtureImage.all) func `the pixel limit is exact`(_ image: FixtureImage) throws {
-    let pixels = image.size.pixels
-    _ = try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
-    let error = imageError { try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1)) }
-    #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
-  }
-
   @Test func `a JPEG cut anywhere says how much is missing, at most what it lacks, and only without its end marker it decodes`()
     throws
   {

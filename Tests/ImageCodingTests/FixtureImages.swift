@@ -4,34 +4,54 @@ import Base
 import TestSupport
 import Testing
 
-/// A file of `images/good` and the pixels that Pillow decodes.
+/// A good file and the pixels that another decoder, mostly Pillow, gives.
 struct FixtureImage: CustomTestStringConvertible, Sendable {
+  /// In `images`.
+  let folder: String
   let name: String
+  /// The displayed size.
   let size: ImageSize
   /// Rows of x, y, red, green, blue, alpha.
   let samples: [[Int]]
 
-  var bytes: [UInt8] { Fixtures.bytes("images/good/\(name)") }
+  var bytes: [UInt8] { Fixtures.bytes("images/\(folder)/\(name)") }
   var testDescription: String { name }
   /// The warnings about a file that browsers don't show.
   var warnings: [String] {
     name == "arithmetic.jpg" ? ["the JPEG is arithmetic-coded (SOF9), so browsers don't show it"] : []
   }
 
-  /// All decodable files in alphabetical order.
-  static let all: [FixtureImage] = {
+  /// JPEG, PNG and WebP in alphabetical order.
+  static let all = images(in: "good", "images/reference.json")
+  /// Those of the formats that this build decodes.
+  static let ofEveryFormat = all + folders.flatMap { images(in: $0, "images/\($0)/reference.json") }
+
+  private static let folders: [String] = {
+    var folders = ["bmp", "ico"]
+    #if AVIF
+    folders.append("avif")
+    #endif
+    #if RareFormats
+    folders += ["tiff", "heic", "jxl"]
+    #endif
+    return folders
+  }()
+
+  private static func images(in folder: String, _ path: String) -> [FixtureImage] {
     struct Reference: Decodable {
       let width, height: Int
       let samples: [[Int]]
     }
-    let json = Data(Fixtures.bytes("images/reference.json"))
-    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
-    return references.sorted { $0.key < $1.key }.map { name, reference in
-      FixtureImage(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
+    guard let references = try? JSONDecoder().decode([String: Reference].self, from: Data(Fixtures.bytes(path))) else {
+      fatalError(path)
     }
-  }()
+    return references.sorted { $0.key < $1.key }.map { name, reference in
+      let size = ImageSize(width: reference.width, height: reference.height)
+      return FixtureImage(folder: folder, name: name, size: size, samples: reference.samples)
+    }
+  }
 
-  static func named(_ name: String) -> FixtureImage { all.first { $0.name == name }! }
+  static func named(_ name: String) -> FixtureImage { ofEveryFormat.first { $0.name == name }! }
 }
 
 /// Calls the standard coders with complete files.
@@ -59,6 +79,19 @@ enum Standard {
 
   static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
     try ImageCoderRegistry.standard.proveDecodable(bytes, limits: limits)
+  }
+}
+
+extension PixelBuffer {
+  /// Red, green, blue and alpha of a pixel.
+  func pixel(_ x: Int, _ y: Int) -> [UInt8] {
+    let offset = (y * size.width + x) * 4
+    return Array(bytes[offset..<offset + 4])
+  }
+
+  /// The pixel in a corner such as `top left`.
+  func pixel(_ corner: String) -> [UInt8] {
+    pixel(corner.hasSuffix("left") ? 0 : size.width - 1, corner.hasPrefix("top") ? 0 : size.height - 1)
   }
 }
 

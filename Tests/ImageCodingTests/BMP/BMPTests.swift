@@ -4,6 +4,32 @@ import TestSupport
 import Testing
 
 @Suite("BMP variants") struct BMPTests {
+  @Test func `headers have the properties of the files`() throws {
+    func header(_ name: String) throws -> ImageHeader { try Standard.header(FixtureImage.named(name).bytes) }
+    let photo = try header("photo.bmp")
+    #expect(photo.format == .bmp && photo.colorSpace == .rgb && !photo.hasAlpha && photo.frames == 1)
+    #expect(photo.metadata.dpi == 300)
+    #expect(try header("palette.bmp").colorSpace == .indexed)
+    #expect(try header("os2.bmp").dpi == nil)
+    #expect(try header("alpha.bmp").hasAlpha)
+    #expect(try !header("unused-alpha.bmp").hasAlpha)
+    #expect(try header("profile.bmp").profile == ICCProfile(name: "sRGB built-in"))
+    #expect(try Standard.header(FixtureImage.named("profile.bmp").bytes, prefix: 138).profile == ICCProfile(name: nil))
+    let mixed = try header("mixed.ico")
+    #expect(mixed.format == .ico && mixed.frames == 4 && !mixed.isAnimated && mixed.size == ImageSize(width: 256, height: 256))
+    #expect(try header("large.ico").size == ImageSize(width: 512, height: 512))
+    #expect(try header("cursor.cur").hasAlpha)
+  }
+
+  @Test func `a complete file of a few bytes that claims many pixels has an undecodable header`() {
+    let huge = Fixtures.bytes("images/bmp/broken/huge.bmp")
+    #expect(imageError { try Standard.header(huge) }?.kind == .undecodable)
+    for side in [Int(Int32.max), 1] {
+      let largest = BMPMaker(width: Int(Int32.max), height: side, bits: 32).file
+      #expect(imageError { try Standard.header(largest) }?.kind == .undecodable)
+    }
+  }
+
   /// The error of decoding, which must equal that of verifying.
   private func rejection(_ bytes: [UInt8]) -> ImageError? {
     let error = imageError { try Standard.decode(bytes) }
@@ -120,9 +146,9 @@ import Testing
 
   @Test func `the time limit is checked between rows`() {
     let limits = DecodingLimits(maximumTime: .nanoseconds(1))
-    expectGolden(imageError { try Standard.decode(BitmapImage.named("photo.bmp").bytes, limits: limits) }?.message)
-    expectGolden(imageError { try Standard.prove(BitmapImage.named("runs.bmp").bytes, limits: limits) }?.message)
-    expectGolden(imageError { try Standard.prove(BitmapImage.named("mixed.ico").bytes, limits: limits) }?.message)
+    expectGolden(imageError { try Standard.decode(FixtureImage.named("photo.bmp").bytes, limits: limits) }?.message)
+    expectGolden(imageError { try Standard.prove(FixtureImage.named("runs.bmp").bytes, limits: limits) }?.message)
+    expectGolden(imageError { try Standard.prove(FixtureImage.named("mixed.ico").bytes, limits: limits) }?.message)
   }
 }
 

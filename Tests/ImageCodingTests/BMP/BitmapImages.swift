@@ -4,36 +4,6 @@ import Base
 import TestSupport
 import Testing
 
-/// A file of `images/bmp` or `images/ico` and the pixels that Pillow decodes.
-struct BitmapImage: CustomTestStringConvertible, Sendable {
-  let folder: String
-  let name: String
-  let size: ImageSize
-  /// Rows of x, y, red, green, blue, alpha.
-  let samples: [[Int]]
-
-  var bytes: [UInt8] { Fixtures.bytes("images/\(folder)/\(name)") }
-  var testDescription: String { name }
-
-  /// All of them, in alphabetical order.
-  static let all = images(in: "bmp") + images(in: "ico")
-
-  private static func images(in folder: String) -> [BitmapImage] {
-    struct Reference: Decodable {
-      let width, height: Int
-      let samples: [[Int]]
-    }
-    let json = Data(Fixtures.bytes("images/\(folder)/reference.json"))
-    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
-    return references.sorted { $0.key < $1.key }.map { name, reference in
-      let size = ImageSize(width: reference.width, height: reference.height)
-      return BitmapImage(folder: folder, name: name, size: size, samples: reference.samples)
-    }
-  }
-
-  static func named(_ name: String) -> BitmapImage { all.first { $0.name == name }! }
-}
-
 /// Builds a BMP file, or the bitmap of an icon, part by part.
 struct BMPMaker {
   var width = 2
@@ -100,12 +70,4 @@ enum ICOMaker {
   }
 
   static func png(side: Int) -> [UInt8] { PNGBuilder(width: side, height: side).file(grey: 7) }
-}
-
-extension PixelBuffer {
-  /// Red, green, blue and alpha of a pixel.
-  func pixel(_ x: Int, _ y: Int) -> [UInt8] {
-    let offset = (y * size.width + x) * 4
-    return Array(bytes[offset..<offset + 4])
-  }
 }

@@ -1,58 +1,6 @@
 #if RareFormats
-import Foundation
 import ImageCoding
 import Base
-import TestSupport
-import Testing
-
-/// A file of `images/jxl` and the pixels that djxl decodes.
-struct JPEGXLImage: CustomTestStringConvertible, Sendable {
-  let name: String
-  /// The displayed size.
-  let size: ImageSize
-  /// Rows of x, y, red, green, blue, alpha.
-  let samples: [[Int]]
-
-  var bytes: [UInt8] { Fixtures.bytes("images/jxl/\(name)") }
-  var testDescription: String { name }
-
-  /// All of them, in alphabetical order.
-  static let all: [JPEGXLImage] = {
-    struct Reference: Decodable {
-      let width, height: Int
-      let samples: [[Int]]
-    }
-    let json = Data(Fixtures.bytes("images/jxl/reference.json"))
-    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
-    return references.sorted { $0.key < $1.key }.map { name, reference in
-      JPEGXLImage(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
-    }
-  }()
-
-  static func named(_ name: String) -> JPEGXLImage { all.first { $0.name == name }! }
-}
-
-/// Calls the coder with bytes.
-enum JPEGXL {
-  static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
-    try bytes.withUnsafeBytes { bytes in
-      let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
-      return try JPEGXLCoder().header(of: prefix, isComplete: length == nil)
-    }
-  }
-
-  static func decode(
-    _ bytes: [UInt8],
-    options: DecodingOptions = DecodingOptions(),
-    limits: DecodingLimits = DecodingLimits()
-  ) throws -> DecodedImage {
-    try bytes.withUnsafeBytes { try JPEGXLCoder().decode($0, options: options, limits: limits) }
-  }
-
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
-    try bytes.withUnsafeBytes { try JPEGXLCoder().proveDecodable($0, limits: limits) }
-  }
-}
 
 /// Writes the fields of a codestream (ISO/IEC 18181-1, annex B).
 struct JPEGXLWriter {
@@ -141,13 +89,8 @@ struct JPEGXLWriter {
 }
 
 extension [UInt8] {
-  /// The bytes as the content of a box.
-  func inBox(_ type: String) -> [UInt8] {
-    Swift.withUnsafeBytes(of: UInt32(count + 8).bigEndian, Array.init) + type.utf8 + self
-  }
-
   static var containerStart: [UInt8] {
-    [0x0D, 0x0A, 0x87, 0x0A].inBox("JXL ") + Array("jxl \0\0\0\0jxl ".utf8).inBox("ftyp")
+    [0x0D, 0x0A, 0x87, 0x0A].boxed("JXL ") + Array("jxl \0\0\0\0jxl ".utf8).boxed("ftyp")
   }
 }
 #endif

@@ -4,50 +4,8 @@ import Base
 import Testing
 
 @Suite("good TIFF images") struct GoodTIFFTests {
-  @Test(arguments: TIFFImage.all) func `each good TIFF decodes to Pillow's pixels`(_ image: TIFFImage) throws {
-    let decoded = try TIFF.decode(image.bytes)
-    #expect(decoded.pixels.size == image.size)
-    #expect(decoded.warnings == [])
-    #expect(decoded.animation == nil)
-    for sample in image.samples {
-      let offset = (sample[1] * image.size.width + sample[0]) * 4
-      let pixel = decoded.pixels.bytes[offset..<offset + 4].map(Int.init)
-      // Transparent pixels may have any colour.
-      if sample[5] == 0, pixel[3] == 0 { continue }
-      #expect(zip(pixel, sample[2...]).allSatisfy { abs($0 - $1) <= 2 }, "\(pixel) at \(sample)")
-    }
-  }
-
-  @Test(arguments: TIFFImage.all) func `verifying returns the same header as parsing`(_ image: TIFFImage) throws {
-    let proof = try TIFF.prove(image.bytes)
-    #expect(proof.header == (try TIFF.decode(image.bytes).header))
-    #expect(proof.header == (try TIFF.header(image.bytes)))
-    #expect(proof.header.displaySize == image.size)
-    #expect(proof.warnings == [])
-  }
-
-  @Test(arguments: TIFFImage.all)
-  func `a header says how many bytes it needs, and that many suffice`(_ image: TIFFImage) throws {
-    let bytes = image.bytes
-    var length = 4
-    var looks = 0
-    while true {
-      do {
-        #expect(try TIFF.header(bytes, prefix: length).size == TIFF.header(bytes).size)
-        #expect(looks > 0 && looks < 5, "\(looks) looks")
-        #expect(imageError { try TIFF.header(bytes, prefix: length - 1) } != nil, "more bytes than needed")
-        return
-      } catch let error as ImageError {
-        guard case .needsMoreBytes(let minimum) = error.kind else { throw error }
-        try #require(minimum > length && minimum <= bytes.count)
-        length = minimum
-        looks += 1
-      }
-    }
-  }
-
   @Test func `a header has the file's properties`() throws {
-    func header(_ name: String) throws -> ImageHeader { try TIFF.header(TIFFImage.named(name).bytes) }
+    func header(_ name: String) throws -> ImageHeader { try Standard.header(FixtureImage.named(name).bytes) }
     let size = ImageSize(width: 60, height: 41)
     for name in ["raw.tif", "strips.tif", "big-endian.tif", "big.tif", "webp.tif"] {
       #expect(try header(name) == ImageHeader(format: .tiff, size: size, colorSpace: .rgb))
@@ -65,17 +23,17 @@ import Testing
     #expect(turned.dpi == 300)
     // A GPS directory with a latitude, which serves as the picture too.
     let positions: [UInt8] = [1, 0, 2, 0, 5, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]
-    #expect(try TIFF.header(TIFFFile(TIFFFile.Page(width: 6, height: 3, positions, [34_853: [8]])).bytes).hasPosition)
+    #expect(try Standard.header(TIFFFile(TIFFFile.Page(width: 6, height: 3, positions, [34_853: [8]])).bytes).hasPosition)
   }
 
   @Test func `pages are counted as frames, but aren't an animation`() throws {
-    let bytes = TIFFImage.named("pages.tif").bytes
-    let image = try TIFF.decode(bytes)
+    let bytes = FixtureImage.named("pages.tif").bytes
+    let image = try Standard.decode(bytes)
     #expect(image.header.frames == 3)
     #expect(!image.header.isAnimated)
     #expect(image.animation == nil)
-    #expect(try TIFF.header(bytes, prefix: 1386).frames == 1)
-    let first = try TIFF.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
+    #expect(try Standard.header(bytes, prefix: 1386).frames == 1)
+    let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
     #expect(first == image)
   }
 
@@ -86,12 +44,12 @@ import Testing
     let bytes = TIFFFile(page, damaged).bytes
     #expect(TIFF.error(bytes)?.kind == .undecodable)
     #expect(TIFF.error(bytes)?.message.hasSuffix(", on page 2 of 2") == true)
-    #expect(try TIFF.decode(bytes, options: DecodingOptions(firstFrameOnly: true)).header.frames == 2)
+    #expect(try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true)).header.frames == 2)
   }
 
   @Test(arguments: 1...8) func `all orientations put the corners in the right places`(_ orientation: Int) throws {
     let page = TIFFFile.Page(width: 3, height: 2, [10, 20, 30, 40, 50, 60], [274: [orientation]])
-    let image = try TIFF.decode(TIFFFile(page).bytes)
+    let image = try Standard.decode(TIFFFile(page).bytes)
     #expect(image.header.orientation == orientation)
     let grey = stride(from: 0, to: 24, by: 4).map { Int(image.pixels.bytes[$0]) }
     let expected = [
@@ -100,15 +58,6 @@ import Testing
     ]
     #expect(grey == expected[orientation - 1])
     #expect(image.pixels.size == ImageSize(width: orientation < 5 ? 3 : 2, height: orientation < 5 ? 2 : 3))
-  }
-
-  @Test(arguments: TIFFImage.all) func `a thumbnail fits its box and has the full image's colours`(_ image: TIFFImage) throws {
-    let options = DecodingOptions(thumbnail: ImageSize(width: 13, height: 13))
-    let thumbnail = try TIFF.decode(image.bytes, options: options)
-    #expect(thumbnail.pixels.size == options.decodedSize(of: image.size))
-    #expect(thumbnail.header == (try TIFF.header(image.bytes)))
-    guard thumbnail.header.orientation == 1 else { return }
-    #expect(thumbnail.pixels == (try TIFF.decode(image.bytes).pixels.reduced(to: thumbnail.pixels.size)))
   }
 }
 #endif

@@ -5,57 +5,13 @@ import Base
 import TestSupport
 import Testing
 
-/// A file of `images/tiff` and the pixels that Pillow decodes.
-struct TIFFImage: CustomTestStringConvertible, Sendable {
-  let name: String
-  /// The displayed size.
-  let size: ImageSize
-  /// Rows of x, y, red, green, blue, alpha.
-  let samples: [[Int]]
-
-  var bytes: [UInt8] { Fixtures.bytes("images/tiff/\(name)") }
-  var testDescription: String { name }
-
-  /// All of them, in alphabetical order.
-  static let all: [TIFFImage] = {
-    struct Reference: Decodable {
-      let width, height: Int
-      let samples: [[Int]]
-    }
-    let json = Data(Fixtures.bytes("images/tiff/reference.json"))
-    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
-    return references.sorted { $0.key < $1.key }.map { name, reference in
-      TIFFImage(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
-    }
-  }()
-
-  static func named(_ name: String) -> TIFFImage { all.first { $0.name == name }! }
-}
-
 /// Calls the coder with bytes.
 enum TIFF {
-  static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
-    try bytes.withUnsafeBytes { bytes in
-      let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
-      return try TIFFCoder().header(of: prefix, isComplete: length == nil)
-    }
-  }
-
-  static func decode(
-    _ bytes: [UInt8],
-    options: DecodingOptions = DecodingOptions(),
-    limits: DecodingLimits = DecodingLimits()
-  ) throws -> DecodedImage {
-    try bytes.withUnsafeBytes { try TIFFCoder().decode($0, options: options, limits: limits) }
-  }
-
-  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> ImageProof {
-    try bytes.withUnsafeBytes { try TIFFCoder().proveDecodable($0, limits: limits) }
-  }
-
   /// The error of verifying, which must equal that of decoding, except that they need different amounts of memory.
   static func error(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
-    let (proof, decoding) = (imageError { try prove(bytes, limits: limits) }, imageError { try decode(bytes, limits: limits) })
+    let (proof, decoding) = (
+      imageError { try Standard.prove(bytes, limits: limits) }, imageError { try Standard.decode(bytes, limits: limits) }
+    )
     guard case .memory = decoding?.kind else {
       #expect(proof == decoding)
       return proof
