@@ -3,15 +3,15 @@
 /// A plain hit needs no allocation.
 @dynamicMemberLookup
 public struct EntryResult: Sendable {
-  public var outcome: LoadOutcome
+  /// Requests made for it, including retries but not redirects; 0 for a hit.
+  public var attempts: UInt32 = 0
   /// What is known of the image, whose properties are also the result's: `result.width`.
   public var image = ImageProperties()
+  public var outcome: LoadOutcome
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
   public var isShared = false
   /// The status of CDN caches; nil if they weren't checked.
   package var remoteCache: RemoteCacheStatus?
-  /// Requests made for it, including retries but not redirects; 0 for a hit.
-  public var attempts: UInt32 = 0
   /// The HTTP status of the response of this run that brought or confirmed a good image; 0 if there was none.
   package var status: UInt16 = 0
   /// Whether format, size, bytes and checksum are those of a transformed image, since its original is unknown, as for a hit.

@@ -1,17 +1,19 @@
 /// What a header says about an image.
+///
+/// The largest members come first, since batches copy results and heads: in another order, padding makes each 8 bytes longer.
 public struct ImageProperties: Sendable, Hashable {
-  /// Nil if the bytes weren't recognised.
-  public var format: ImageFormat?
   /// In pixels; 0 if unknown.
   public var width: UInt32
   /// In pixels; 0 if unknown.
   public var height: UInt32
   /// Frames of an animation, pages of a TIFF or sizes of an icon; 1 for other images, 0 if unknown.
   public var frames: UInt32
-  /// Whether it is an animation; one whose end wasn't read may count only one frame.
-  public var isAnimated: Bool
   /// Properties besides the picture.
   public var metadata: ImageMetadata
+  /// Nil if the bytes weren't recognised.
+  public var format: ImageFormat?
+  /// Whether it is an animation; one whose end wasn't read may count only one frame.
+  public var isAnimated: Bool
 
   /// Creates the properties of an image, by default of one whose header wasn't read; by default, several frames of a format with
   /// animations are one.
@@ -40,14 +42,14 @@ public struct ImageProperties: Sendable, Hashable {
 ///
 /// They are read with the header, so those that a file states after its picture may be missing.
 public struct ImageMetadata: Sendable, Hashable {
+  /// The horizontal resolution in dots per inch, rounded; 0 if unknown. Larger ones are ``highestDPI``.
+  public var dpi: UInt16
   /// Whether a colour profile is embedded.
   public var hasProfile: Bool
   /// The EXIF orientation, 1…8; 1 if there is none.
   public var orientation: UInt8
   /// Whether the EXIF metadata has a GPS position (CIPA DC-008, section 4.6.6): latitude or longitude.
   public var hasPosition: Bool
-  /// The horizontal resolution in dots per inch, rounded; 0 if unknown. Larger ones are ``highestDPI``.
-  public var dpi: UInt16
   /// Whether the EXIF metadata has a picture of its own (section 4.5.8): a thumbnail.
   package var hasThumbnail = false
   /// Whether the EXIF metadata has more than 16 KiB.
