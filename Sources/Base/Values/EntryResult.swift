@@ -31,11 +31,12 @@ public struct EntryResult: Sendable {
   public var freshUntil: Timestamp?
   /// The body's hash, if the body is known.
   public var checksum: Checksum?
-  private var box: Box?
+  /// For those who read several details of many results: nil costs one comparison.
+  package private(set) var rare: Rare?
   /// Rarer fields; each change allocates.
   package var details: Details {
-    get { box?.details ?? Details() }
-    set { box = Box(newValue) }
+    get { rare?.details ?? Details() }
+    set { rare = Rare(newValue) }
   }
 
   /// Fields that few entries have.
@@ -63,15 +64,20 @@ public struct EntryResult: Sendable {
   }
 
   /// An object, so that results without details stay small.
-  private final class Box: Sendable {
-    let details: Details
-    init(_ details: Details) { self.details = details }
+  package final class Rare: Sendable {
+    package let details: Details
+    fileprivate init(_ details: Details) { self.details = details }
   }
 
-  /// A result with only an outcome, and the reason of a failure.
-  package init(_ outcome: LoadOutcome, failure: ImageFailure? = nil, isBlacklisted: Bool = false) {
-    self.outcome = outcome
-    if failure != nil { (details.failure, details.isBlacklisted) = (failure, isBlacklisted) }
+  /// A result with only an outcome.
+  package init(_ outcome: LoadOutcome) { self.outcome = outcome }
+
+  /// A result with the reason of a failure.
+  package init(_ outcome: LoadOutcome, failure: ImageFailure, isBlacklisted: Bool = false) {
+    self.init(outcome)
+    var details = Details()
+    (details.failure, details.isBlacklisted) = (failure, isBlacklisted)
+    self.details = details
   }
 
   @inlinable
@@ -81,24 +87,24 @@ public struct EntryResult: Sendable {
   }
 
   /// Why it failed, for `failed` and `blacklisted`.
-  public var failure: ImageFailure? { box?.details.failure }
+  public var failure: ImageFailure? { rare?.details.failure }
   /// Whether its URL is on the blacklist, because of this failure or an earlier one.
-  public var isBlacklisted: Bool { box?.details.isBlacklisted ?? false }
+  public var isBlacklisted: Bool { rare?.details.isBlacklisted ?? false }
   /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
-  public var finalURL: String? { box?.details.finalURL }
+  public var finalURL: String? { rare?.details.finalURL }
   /// The `Content-Type` that the server sent, if it is known.
-  public var contentType: String? { box?.details.contentType }
+  public var contentType: String? { rare?.details.contentType }
   /// Sentences about oddities that aren't failures.
-  public var warnings: [String] { box?.details.warnings ?? [] }
+  public var warnings: [String] { rare?.details.warnings ?? [] }
   /// Nil unless the response of this run was to be judged.
-  package var delivery: DeliveryFacts? { box?.details.delivery }
+  package var delivery: DeliveryFacts? { rare?.details.delivery }
   /// The SHA-256 of the body, if its list states one.
-  package var sha256: [UInt8]? { box?.details.sha256 }
+  package var sha256: [UInt8]? { rare?.details.sha256 }
 
   /// The transformed image that is stored; nil if there is none.
   package var transformed: TransformedImage? {
     get {
-      guard isTransformed else { return box?.details.transformed }
+      guard isTransformed else { return rare?.details.transformed }
       return TransformedImage(format: image.format, width: image.width, height: image.height, bytes: bytes, checksum: checksum)
     }
     set { details.transformed = newValue }
@@ -106,7 +112,7 @@ public struct EntryResult: Sendable {
 
   /// The checksum that identifies equal bodies; nil if too little of the body is known.
   public var bodyIdentity: Checksum? {
-    guard let checksum else { return box?.details.prefixChecksum }
+    guard let checksum else { return rare?.details.prefixChecksum }
     // A body that wasn't hashed has a checksum of zero.
     return checksum == Checksum(high: 0, low: 0) ? nil : checksum
   }

@@ -97,8 +97,9 @@ package struct CacheWriter {
   package let now: Timestamp
 
   /// Stores an image and replaces the one cached under its key. If a run stores it, its age counts from the run's start, `runStart`.
-  package func store(_ fields: EntryFields, body: NewBody, runStart: Timestamp? = nil) throws(CacheError) {
-    try transaction.store(fields, body: body, at: storingTime(runStart, fields.head), accessedAt: now)
+  package func store(_ fields: consuming EntryFields, body: NewBody, runStart: Timestamp? = nil) throws(CacheError) {
+    let storedAt = storingTime(runStart, fields.head)
+    try transaction.store(fields, body: body, at: storedAt, accessedAt: now)
   }
 
   /// The moment from which the age of an image that a run stores counts: the run's start, or now if the server's freshness applies.

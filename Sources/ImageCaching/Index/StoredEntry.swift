@@ -151,11 +151,16 @@ struct StoredEntry {
     write(fields.head, to: record)
     record.setLittleEndian(UInt32(fields.identity.count), at: 76)
     record.setLittleEndian(UInt32(fields.shownURL.count), at: 80)
-    let last = fields.head.storedFreshness.field(vary: fields.vary)
-    let short = [fields.etag, fields.lastModified, fields.contentType, last]
-    for (index, field) in short.enumerated() { record.setLittleEndian(UInt16(field.count), at: 84 + 2 * index) }
     var offset = record.copy(fields.identity, at: headByteCount)
-    for field in (sharesURL ? [] : [fields.shownURL]) + short { offset = record.copy(field, at: offset) }
+    if !sharesURL { offset = record.copy(fields.shownURL, at: offset) }
+    func add(_ field: [UInt8], lengthAt place: Int) {
+      record.setLittleEndian(UInt16(field.count), at: place)
+      offset = record.copy(field, at: offset)
+    }
+    add(fields.etag, lengthAt: 84)
+    add(fields.lastModified, lengthAt: 86)
+    add(fields.contentType, lengthAt: 88)
+    add(fields.head.storedFreshness.field(vary: fields.vary), lengthAt: 90)
   }
 }
 
@@ -218,11 +223,8 @@ extension ImageMetadata {
 
   /// Everything but the resolution.
   var storedByte: UInt8 {
-    let flags = [
-      (hasProfile, Self.profileBit), (hasPosition, Self.positionBit), (hasThumbnail, Self.thumbnailBit),
-      (isEXIFLarge, Self.largeEXIFBit),
-    ]
-    return flags.reduce((orientation &- 1) & 7) { $1.0 ? $0 | $1.1 : $0 }
+    (orientation &- 1) & 7 | (hasProfile ? Self.profileBit : 0) | (hasPosition ? Self.positionBit : 0)
+      | (hasThumbnail ? Self.thumbnailBit : 0) | (isEXIFLarge ? Self.largeEXIFBit : 0)
   }
 }
 

@@ -34,9 +34,8 @@ final class WriteTransaction {
   // MARK: Changing entries
 
   /// Stores an entry, replacing any other with its key.
-  func store(_ fields: EntryFields, body: NewBody, at storedAt: Timestamp, accessedAt: Timestamp) throws(CacheError) {
+  func store(_ fields: consuming EntryFields, body: NewBody, at storedAt: Timestamp, accessedAt: Timestamp) throws(CacheError) {
     totals.lastRevision &+= 1
-    var fields = fields
     fields.head.revision = totals.lastRevision
     (fields.head.storedAt, fields.head.accessedAt) = (storedAt, accessedAt)
     if let old = try entry(fields.key)?.head { try removeAllButRecord(old, of: fields.key) }

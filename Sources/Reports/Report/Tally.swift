@@ -69,9 +69,9 @@ struct Tally {
       if !result.isShared { traffic.cachedBytes += result.bytes }
     case .downloaded, .checked:
       duplicate = sameImages.record(result, of: entry, host: host)
-      if !isRepeat, let format = result.format { formats[Int(format.rawValue)] += 1 }
+      if !isRepeat, let format = result.image.format { formats[Int(format.rawValue)] += 1 }
     case .failed, .blacklisted:
-      if let failure = result.failure, outcome == .failed {
+      if let failure = result.rare?.details.failure, outcome == .failed {
         if failure.isTransient, !isRepeat { traffic.transientFailures += 1 }
         if failure.kind == .placeholder { sameImages.record(result, of: entry, host: host) }
       }
@@ -87,7 +87,7 @@ struct Tally {
           standing: standing
         )
       }
-    case .cancelled: if let failure = result.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
+    case .cancelled: if let failure = result.rare?.details.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
     case .skipped: break
     }
     if let stored = result.newBytes, !result.isShared {
@@ -105,8 +105,8 @@ struct Tally {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
     if lint != nil { judgeDelivery(result, of: entry, host: host, duplicate) }
-    if !result.warnings.isEmpty {
-      warnings.record(result.warnings, of: entry, manifest: manifests[entry.manifest].path)
+    if let details = result.rare?.details, !details.warnings.isEmpty {
+      warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }
     return standing
   }

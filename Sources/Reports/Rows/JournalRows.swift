@@ -42,7 +42,8 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
 
   /// Appends the row of an entry, its columns in the order of ``RowColumn``.
   mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
-    let failure = result.failure
+    let (rare, image) = (result.rare, result.image)
+    let failure = rare?.details.failure
     Syntax.begin(.url, in: &buffer)
     Syntax.append(text: entry.url, to: &buffer)
     manifests.append(entry.manifest, to: &buffer)
@@ -53,9 +54,9 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.status, UInt64(clamping: failure.map { $0.status ?? 0 } ?? Int(result.status)))
     let isOriginal = !result.isTransformed
     append(.bytes, isOriginal ? result.bytes : 0)
-    formats.append(isOriginal ? (result.format?.rawValue).map(Int.init) : nil, to: &buffer)
-    append(.width, isOriginal ? UInt64(result.width) : 0)
-    append(.height, isOriginal ? UInt64(result.height) : 0)
+    formats.append(isOriginal ? (image.format?.rawValue).map(Int.init) : nil, to: &buffer)
+    append(.width, isOriginal ? UInt64(image.width) : 0)
+    append(.height, isOriginal ? UInt64(image.height) : 0)
     append(.attempts, UInt64(result.attempts))
     appendDuration(result.durationNanoseconds)
     remoteCaches.append(result.remoteCache?.number, to: &buffer)
@@ -64,13 +65,13 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.storedBytes, known: result.newBytes.flatMap { $0 > 0 || result.bytes > 0 ? $0 : nil })
     append(.shared, result.isShared)
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
-    append(.finalURL, result.finalURL)
-    append(.contentType, result.contentType)
+    append(.finalURL, rare?.details.finalURL)
+    append(.contentType, rare?.details.contentType)
     append(.bodyHash, isOriginal ? result.checksum : nil)
-    append(.warnings, result.warnings)
+    append(.warnings, rare?.details.warnings ?? [])
     append(.transient, failure?.isTransient ?? false)
     append(.known, standing == .known)
-    append(isOriginal ? result.metadata : ImageMetadata())
+    append(isOriginal ? image.metadata : ImageMetadata())
     append(.id, entry.note?.id)
     append(.element, entry.note?.origin?.element)
     append(.attribute, entry.note?.origin?.attribute)
