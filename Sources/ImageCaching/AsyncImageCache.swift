@@ -25,9 +25,7 @@ public struct AsyncImageCache: Sendable {
   }
 
   /// Performs any other work with the cache, such as a batch of look-ups in one transaction.
-  public func perform<Result: Sendable>(
-    _ work: @escaping @Sendable (ImageCache) throws -> Result
-  ) async throws -> Result {
+  public func perform<Result: Sendable>(_ work: @escaping @Sendable (ImageCache) throws -> Result) async throws -> Result {
     let cache = cache
     return try await queries.perform { try work(cache) }
   }
@@ -89,10 +87,7 @@ public struct AsyncImageCache: Sendable {
 
   /// See ``ImageCache/export(to:layout:)``.
   @discardableResult
-  public func export(
-    to directory: String,
-    layout: ExportLayout
-  ) async throws -> ExportResult {
+  public func export(to directory: String, layout: ExportLayout) async throws -> ExportResult {
     try await perform { try $0.export(to: directory, layout: layout) }
   }
 

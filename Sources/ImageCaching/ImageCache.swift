@@ -137,10 +137,7 @@ public final class ImageCache: Sendable {
   /// Calls `body` with a reader of one state of the cache, for up to about 1,024 look-ups.
   ///
   /// A deleted folder reads as empty. A run counts ages up to its own start, `runStart`.
-  package func read<R>(
-    runStart: Timestamp? = nil,
-    _ body: (CacheReader) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  package func read<R>(runStart: Timestamp? = nil, _ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R {
     let now = configuration.time.wall()
     return try environment.read { (transaction) throws(CacheError) -> R in
       try body(CacheReader(transaction: transaction, expiry: expiry, now: now, runStart: runStart))

@@ -39,12 +39,7 @@ extension ImageError {
 
   /// The error for an image whose library isn't installed or is too old. The advice comes first, since some reports truncate long
   /// messages.
-  static func missingLibrary(
-    _ name: String,
-    package: String,
-    for purpose: String,
-    reason: UnsafePointer<CChar>
-  ) -> ImageError {
+  static func missingLibrary(_ name: String, package: String, for purpose: String, reason: UnsafePointer<CChar>) -> ImageError {
     let reason = String(cString: reason)
     return ImageError(.unavailable, "\(purpose); install \(name) (Debian: \(package)), which can't be loaded: \(reason)")
   }

@@ -250,13 +250,7 @@ public struct DownloadLimits: Sendable, Hashable {
   public static let maximumThreads = 16
 
   /// Creates limits; those below 1, and rates that aren't above zero, trap when they are used.
-  public init(
-    concurrency: Int = 6,
-    perHost: Int = 8,
-    rate: Double? = nil,
-    perHostRate: Double? = nil,
-    isAdaptive: Bool = false
-  ) {
+  public init(concurrency: Int = 6, perHost: Int = 8, rate: Double? = nil, perHostRate: Double? = nil, isAdaptive: Bool = false) {
     self.concurrency = concurrency
     self.perHost = perHost
     self.rate = rate

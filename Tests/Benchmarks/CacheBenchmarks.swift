@@ -19,12 +19,7 @@ enum CacheBenchmarks {
   private static let batch = 256
 
   /// Batches decided by the disk cache.
-  private static func lookUp(
-    _ name: String,
-    _ numbers: Range<Int>,
-    suffix: String = "",
-    keyRule: KeyRule = .url
-  ) -> Benchmark {
+  private static func lookUp(_ name: String, _ numbers: Range<Int>, suffix: String = "", keyRule: KeyRule = .url) -> Benchmark {
     Benchmark(name: name, operations: numbers.count) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
       let manager = try ImageManager(ImageManager.Configuration())

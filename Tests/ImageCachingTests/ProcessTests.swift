@@ -121,11 +121,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
   @Test func `a map that another process has outgrown is resized`() async throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
-    let small = IndexEnvironment(
-      try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20),
-      folder: folder,
-      useLock: nil
-    )
+    let small = IndexEnvironment(try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20), folder: folder, useLock: nil)
     func count() throws -> Int {
       try small.totals().shown.entries
     }
@@ -142,11 +138,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
   @Test func `a full map fails only the batch`() throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
-    let small = IndexEnvironment(
-      try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20),
-      folder: folder,
-      useLock: nil
-    )
+    let small = IndexEnvironment(try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20), folder: folder, useLock: nil)
     func put(_ count: Int) throws(CacheError) {
       try small.write { (transaction) throws(CacheError) in
         let writer = CacheWriter(

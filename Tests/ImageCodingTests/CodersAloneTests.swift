@@ -57,9 +57,7 @@ import Testing
   @Test func `a format without coder is unavailable`() {
     var registry = registry
     registry.remove(.jpeg)
-    #expect(
-      imageError { try registry.decode(bytes) } == ImageError(.unavailable, "no registered coder can decode jpeg images")
-    )
+    #expect(imageError { try registry.decode(bytes) } == ImageError(.unavailable, "no registered coder can decode jpeg images"))
   }
 
   @Test func `the beginning of a file asks for more bytes until it has the header`() throws {

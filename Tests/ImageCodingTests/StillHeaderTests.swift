@@ -49,10 +49,7 @@ import Testing
 
   @Test func `an orientation after the frame header counts`() throws {
     let bytes = FlatJPEG(width: 16, height: 8).bytes
-    let exif = FlatJPEG.segment(
-      0xE1,
-      Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 8, 0, 0]
-    )
+    let exif = FlatJPEG.segment(0xE1, Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 8, 0, 0])
     let scan = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
     #expect(try Standard.header(Array(bytes[..<scan]) + exif + bytes[scan...]).orientation == 8)
   }

@@ -57,10 +57,7 @@ import Testing
   }
 
   private func location(_ text: String, columns: Range<Int>, line: Int = 1) -> YAMLLocation {
-    YAMLLocation(
-      source: SourceText(name: "t", bytes: Array(text.utf8)),
-      range: range(columns: columns, line: line)
-    )
+    YAMLLocation(source: SourceText(name: "t", bytes: Array(text.utf8)), range: range(columns: columns, line: line))
   }
 
   private func range(columns: Range<Int>, line: Int = 1) -> SourceRange {

@@ -12,17 +12,9 @@ import Testing
       (.tooFewBytes(5, minimum: 10), "the image has 5 bytes; verify.bytes.min is 10"),
       (.tooManyBytes(50, maximum: 10), "the image has 50 bytes; verify.bytes.max is 10"),
       (.format(.gif, allowed: [.jpeg, .png]), "the image is gif; verify.formats allows jpeg, png"),
-      (
-        .unnamedFormat(contentType: "image/*"),
-        "the content type image/* names no image format; verify.formats requires one"
-      ),
-      (
-        .unnamedFormat(contentType: nil), "the response has no content type; verify.formats requires one"
-      ),
-      (
-        .undecoded(.jpegXL),
-        "the image is jpeg-xl, which can't be decoded; verify.decode: none accepts it unchecked"
-      ),
+      (.unnamedFormat(contentType: "image/*"), "the content type image/* names no image format; verify.formats requires one"),
+      (.unnamedFormat(contentType: nil), "the response has no content type; verify.formats requires one"),
+      (.undecoded(.jpegXL), "the image is jpeg-xl, which can't be decoded; verify.decode: none accepts it unchecked"),
       (.untransformable(.svg), "the image is svg, which transform can't resize; leave it out with exclude: '*.svg'"),
       (.animated, "the image is animated; verify.animated is forbid"),
       (.still, "the image isn't animated; verify.animated is require"),

@@ -20,12 +20,7 @@ import Testing
     Row("one failed", [(.hitDisk, 9), (.failed, 1)], reasons: 1),
     Row("one blacklisted is a failure", [(.hitDisk, 9), (.blacklisted, 1)], reasons: 1),
     Row("as many as borne", [(.failed, 2), (.blacklisted, 3)], rules: { $0.failures = .count(5) }, reasons: 0),
-    Row(
-      "one more than borne",
-      [(.failed, 6)],
-      rules: { $0.failures = .count(5) },
-      reasons: 1
-    ),
+    Row("one more than borne", [(.failed, 6)], rules: { $0.failures = .count(5) }, reasons: 1),
     Row("never", [(.failed, 100)], rules: { $0.failures = .never }, reasons: 0),
     Row("1 % reached", [(.hitDisk, 99), (.failed, 1)], rules: { $0.failures = .fraction(0.01) }, reasons: 0),
     Row(
@@ -56,13 +51,7 @@ import Testing
       reasons: 1
     ),
     Row("cancelled by other means", [(.cancelled, 4)], reasons: 0),
-    Row(
-      "unfinished is fine",
-      [(.cancelled, 4)],
-      rules: { $0.unfinished = false },
-      end: { $0.isPastDeadline = true },
-      reasons: 0
-    ),
+    Row("unfinished is fine", [(.cancelled, 4)], rules: { $0.unfinished = false }, end: { $0.isPastDeadline = true }, reasons: 0),
     Row(
       "evicted",
       [(.downloaded, 3)],

@@ -73,11 +73,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// Only the owner calls this. Without a deadline it may sleep indefinitely. A `count` above 1, the default, saves wake-ups; after
   /// a timeout there may be fewer messages.
-  package func wait(
-    for count: Int = 1,
-    until deadline: MonotonicInstant? = nil,
-    orReadable descriptor: Int32? = nil
-  ) -> Waking {
+  package func wait(for count: Int = 1, until deadline: MonotonicInstant? = nil, orReadable descriptor: Int32? = nil) -> Waking {
     let hasMessages = state.withLock { state in
       state.wakingCount = state.messages.count >= count ? nil : count
       return state.wakingCount == nil

@@ -153,12 +153,7 @@ package final class URLNormalizer {
     appendSegment(rest, root: root, isLast: true, to: &bytes)
   }
 
-  private static func appendSegment(
-    _ segment: Slice<UnsafeRawBufferPointer>,
-    root: Int,
-    isLast: Bool,
-    to bytes: inout [UInt8]
-  ) {
+  private static func appendSegment(_ segment: Slice<UnsafeRawBufferPointer>, root: Int, isLast: Bool, to bytes: inout [UInt8]) {
     switch DotSegment.dots(in: segment) {
     case 1: break
     case 2:

@@ -169,11 +169,6 @@ extension Checksum {
 }
 
 /// Traps with a message if a programmer misuses the library, in release builds too, where `precondition` prints none.
-package func trap(
-  unless isRight: Bool,
-  _ sentence: @autoclosure () -> String,
-  file: StaticString = #file,
-  line: UInt = #line
-) {
+package func trap(unless isRight: Bool, _ sentence: @autoclosure () -> String, file: StaticString = #file, line: UInt = #line) {
   if !isRight { fatalError(sentence(), file: file, line: line) }
 }

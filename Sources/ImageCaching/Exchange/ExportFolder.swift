@@ -95,11 +95,7 @@ struct ExportFolder: ~Copyable {
   // MARK: Removing
 
   /// Removes image files that the layout would write and for whose paths `isOther` is true, and folders that become empty.
-  func removeFiles(
-    _ layout: ExportLayout,
-    where isOther: (String) -> Bool,
-    onRemoved: (String) -> Void
-  ) throws(CacheError) {
+  func removeFiles(_ layout: ExportLayout, where isOther: (String) -> Bool, onRemoved: (String) -> Void) throws(CacheError) {
     guard layout == .urlPath else {
       try forEachFile(in: descriptor.number, path) { name throws(CacheError) in
         guard FlatFolder.isImageName(name), isOther(name), Self.isImage(name, in: descriptor.number) else { return }

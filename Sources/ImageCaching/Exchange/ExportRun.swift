@@ -15,10 +15,7 @@ extension ImageCache {
   /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; files exported
   ///   before then are kept. Throws if the cache can't be read.
   @discardableResult
-  public func export(
-    to directory: String,
-    layout: ExportLayout
-  ) throws(CacheError) -> ExportResult {
+  public func export(to directory: String, layout: ExportLayout) throws(CacheError) -> ExportResult {
     try export(to: directory, layout: layout) { _ in }
   }
 

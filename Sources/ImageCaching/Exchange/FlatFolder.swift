@@ -44,10 +44,7 @@ package final class FlatFolder: Sendable {
   }
 
   /// Whether ``file(ofURL:maximumBytes:onUnreadable:)`` would find a file, without reading it.
-  package func contains(
-    url: UnsafeRawBufferPointer,
-    onUnreadable: (CacheError) -> Void = { _ in }
-  ) throws(CacheError) -> Bool {
+  package func contains(url: UnsafeRawBufferPointer, onUnreadable: (CacheError) -> Void = { _ in }) throws(CacheError) -> Bool {
     try firstFile(of: AppFileName.candidates(forURL: url), onUnreadable: onUnreadable) != nil
   }
 

@@ -17,10 +17,7 @@ extension ImageCache {
 
   /// The same, and calls `onEntry` with the result for each entry.
   @discardableResult
-  package func importEntries(
-    from other: ImageCache,
-    onEntry: (ImportEvent) -> Void
-  ) throws(CacheError) -> ImportResult {
+  package func importEntries(from other: ImageCache, onEntry: (ImportEvent) -> Void) throws(CacheError) -> ImportResult {
     try checkWritable()
     let hasSameKey = credentialHasher.hasSameKey(as: other.credentialHasher)
     var run = ImportRun(into: self)

@@ -71,11 +71,7 @@ package struct AVIFCoder: ImageCoder {
   ///
   /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 65,536 pixels,
   /// and sizes that can't be reached, throw ``ImageError/Kind/unencodable``.
-  package func encode(
-    _ image: DecodedImage,
-    as format: ImageFormat,
-    options: EncodingOptions
-  ) throws(ImageError) -> [UInt8] {
+  package func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard format == .avif else { throw notWritten(format) }
     return try AVIFEncoder(options).encode(image)
   }

@@ -52,9 +52,7 @@ extension HEICItems {
   func checkExtents() throws(ImageError) {
     for (number, item) in items.sorted(by: { $0.key < $1.key }) {
       guard let last = item.extents?.map(\.upperBound).max(), last > bytes.count else { continue }
-      throw .undecodable(
-        "the HEIC file is truncated: it has \(bytes.count) bytes, but item \(number) ends at \(last)"
-      )
+      throw .undecodable("the HEIC file is truncated: it has \(bytes.count) bytes, but item \(number) ends at \(last)")
     }
   }
 

@@ -158,10 +158,7 @@ struct ICOPicture {
   private static let usualBytes = 40
 
   /// Size and depth of a PNG by its IHDR chunk, without reading others, since a file can have many entries.
-  private static func png(
-    _ picture: UnsafeRawBufferPointer,
-    isComplete: Bool
-  ) throws(ImageError) -> (Content, ImageSize, Int) {
+  private static func png(_ picture: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> (Content, ImageSize, Int) {
     let bytes = ByteView(picture)
     guard let width = bytes.bigEndian32(at: 16), let height = bytes.bigEndian32(at: 20), let depth = bytes.byte(at: 24),
       let colorType = bytes.byte(at: 25), bytes.has(33, at: 0)

@@ -35,12 +35,7 @@ struct JXLStructure {
   private static let boxHeaderBytes = 8
 
   /// Reads a file up to its end, or a prefix as far as it goes. Throws if the image exceeds `limits`, which are also those of libjxl.
-  init(
-    _ file: UnsafeRawBufferPointer,
-    isComplete: Bool,
-    limits: DecodingLimits?,
-    readsMetadata: Bool = true
-  ) throws(ImageError) {
+  init(_ file: UnsafeRawBufferPointer, isComplete: Bool, limits: DecodingLimits?, readsMetadata: Bool = true) throws(ImageError) {
     readsBoxes = readsMetadata
     guard ImageFormat(prefix: file) == .jpegXL else {
       throw ImageError(.notAnImage, "not a JPEG XL file: it starts with neither a codestream (FF 0A) nor a JXL box")
@@ -138,11 +133,7 @@ struct JXLStructure {
     loopCount = Int(info.animation.num_loops)
   }
 
-  private mutating func readBox(
-    _ type: Int,
-    _ file: UnsafeRawBufferPointer,
-    _ limits: DecodingLimits?
-  ) throws(ImageError) {
+  private mutating func readBox(_ type: Int, _ file: UnsafeRawBufferPointer, _ limits: DecodingLimits?) throws(ImageError) {
     boxes += 1
     if let limits, boxes > limits.maximumChunks {
       throw .undecodable("the JPEG XL file has more than \(limits.maximumChunks) boxes")

@@ -91,12 +91,7 @@ private struct TIFFPages {
   ) throws(ImageError) -> Result {
     let largest = directories.lazy.map(\.memory).max()!
     return try limits.spending(target.map { largest + memory(of: $0) } ?? largest) { () throws(ImageError) in
-      var reader = try TIFFReader.opened(
-        bytes,
-        pages: directories.count,
-        maximumBytes: limits.allowedBytes,
-        deadline: deadline
-      )
+      var reader = try TIFFReader.opened(bytes, pages: directories.count, maximumBytes: limits.allowedBytes, deadline: deadline)
       var pixels: PixelBuffer?
       for (index, directory) in directories.enumerated() {
         try reader.next(directory)

@@ -104,11 +104,7 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
   ///
   /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 16,383
   /// pixels, and sizes that can't be reached, throw ``ImageError/Kind/unencodable``.
-  package func encode(
-    _ image: DecodedImage,
-    as format: ImageFormat,
-    options: EncodingOptions
-  ) throws(ImageError) -> [UInt8] {
+  package func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard format == .webp else { throw notWritten(format) }
     return try WebPEncoder(options).encode(image)
   }

@@ -113,10 +113,7 @@ package struct PrefixJudge: NamedHook {
   /// but with at least 512 more each time, up to 1 MiB and within the first chunk of a streamed body. A body that is complete by
   /// then is left to its consumer. With ``DownloadOptions/Method-swift.enum/probe`` it is called when the prefix or the whole body is
   /// available, but not for an empty body; if it asks for more, it gets more, at last the whole body. The bytes are decoded if the body is coded; with a ``Decryptor`` no judge is called.
-  package init(
-    name: String,
-    judge: @escaping @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
-  ) {
+  package init(name: String, judge: @escaping @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict) {
     self.name = name
     self.judge = judge
   }

@@ -264,11 +264,7 @@ extension DownloadOptions {
   ///   - name: the header's name.
   ///   - defaults: the downloader's own headers, ``ImageDownloader/Configuration/headers``.
   ///   - credential: the result of ``credential(for:)`` for the request's URL.
-  package func requestValue(
-    ofHeader name: String,
-    defaults: [HeaderField] = [],
-    credential: Credential? = nil
-  ) -> String? {
+  package func requestValue(ofHeader name: String, defaults: [HeaderField] = [], credential: Credential? = nil) -> String? {
     if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
     if !isForOtherOrigin, removedHeaders.contains(where: { $0.equalsIgnoringCase(name) }) { return nil }
     if name.equalsIgnoringCase("Authorization") { return credential?.basicAuthorization }

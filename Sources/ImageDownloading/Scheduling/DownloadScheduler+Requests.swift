@@ -50,11 +50,7 @@ extension DownloadScheduler {
   /// read a prefix.
   private func kind(of job: QueuedDownload) -> RequestTemplate.Kind {
     let options = job.download.options
-    var kind = RequestTemplate.Kind(
-      prepared: job.download.prepared,
-      isOwnOrigin: job.isAtOwnOrigin,
-      method: options.method
-    )
+    var kind = RequestTemplate.Kind(prepared: job.download.prepared, isOwnOrigin: job.isAtOwnOrigin, method: options.method)
     if options.method == .get { return kind }
     let isRefused = { (method: DownloadOptions.Method) in self.refusals.contains(job.url, method) }
     if options.method == .head, job.refused == nil, job.continuation == nil, !isRefused(.head) { return kind }
@@ -201,12 +197,7 @@ extension DownloadScheduler {
 
   private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ requestEnd: RequestEnd) {
     let mayRetry = pending[slot].waiters.contains(where: \.mayRetry) && !queue[pending[slot].host].breaker.isDown
-    let step = pending[slot].step(
-      after: failure,
-      asked: requestEnd.requestedPause,
-      jitter: configuration.jitter,
-      now: now
-    )
+    let step = pending[slot].step(after: failure, asked: requestEnd.requestedPause, jitter: configuration.jitter, now: now)
     if case .end(let last) = step { return end(slot, last) }
     guard mayRetry else { return end(slot, failure) }
     for waiter in pending.leave(slot, where: { !$0.mayRetry }) {

@@ -108,10 +108,7 @@ extension RobotsRegistry.Policy {
 extension ImageFailure {
   fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Disallowance) -> ImageFailure {
     guard let rule = refusal.rule else {
-      return ImageFailure(
-        .robots,
-        message: "robots.txt of \(origin.address) has too many rules to match a URL this long"
-      )
+      return ImageFailure(.robots, message: "robots.txt of \(origin.address) has too many rules to match a URL this long")
     }
     return ImageFailure(.robots, message: "robots.txt of \(origin.address) disallows it: '\(rule)', line \(refusal.line)")
   }

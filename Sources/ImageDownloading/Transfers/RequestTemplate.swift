@@ -37,11 +37,7 @@ final class RequestTemplate {
   init(_ kind: Kind, defaults: [HeaderField]) {
     self.kind = kind
     headers = CurlList(
-      headers: kind.prepared.options.requestHeaders(
-        defaults: defaults,
-        isOwnOrigin: kind.isOwnOrigin,
-        range: kind.range
-      ),
+      headers: kind.prepared.options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin, range: kind.range),
       removing: kind.prepared.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
     )
     let targets = kind.prepared.options.connection.connectTo

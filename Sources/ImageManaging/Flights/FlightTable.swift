@@ -149,11 +149,7 @@ final class FlightTable: Sendable {
 
   /// Stops all flights that only `receiver` waits for; with `now` it also leaves those that it shares with others. `isMeant` selects
   /// entries of the receiver.
-  func stop(
-    _ stop: Flight.Stop,
-    for receiver: any LoadReceiver,
-    where isMeant: (Entry) -> Bool = { _ in true }
-  ) -> Stopped {
+  func stop(_ stop: Flight.Stop, for receiver: any LoadReceiver, where isMeant: (Entry) -> Bool = { _ in true }) -> Stopped {
     state.withLock { state in
       var stopped = Stopped()
       for slot in Array(state.flights.all) {

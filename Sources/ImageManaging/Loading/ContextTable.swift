@@ -46,12 +46,7 @@ final class ContextTable: Sendable {
   /// The context of `request` in `mode`.
   ///
   /// - Parameter deliversFile: whether it delivers the file of the image as requested, and nothing else.
-  func context(
-    for request: ImageRequest,
-    mode: CacheMode,
-    servesExpired: Bool,
-    deliversFile: Bool = false
-  ) -> LoadContext {
+  func context(for request: ImageRequest, mode: CacheMode, servesExpired: Bool, deliversFile: Bool = false) -> LoadContext {
     let policy = request.cachePolicy
     let decoding = request.decoding
     let cache = policy.cache ?? configuration.cache

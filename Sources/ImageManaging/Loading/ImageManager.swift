@@ -208,11 +208,7 @@ public final class ImageManager: Sendable {
   /// continue for them.
   ///
   /// - Parameter isMeant: selects entries; all by default.
-  package func cancelAll(
-    for receiver: any LoadReceiver,
-    includingRunning: Bool,
-    where isMeant: (Entry) -> Bool = { _ in true }
-  ) {
+  package func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool, where isMeant: (Entry) -> Bool = { _ in true }) {
     let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver, where: isMeant)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)
     guard !stopped.left.isEmpty else { return }

@@ -36,11 +36,7 @@ extension BatchLookUp {
     }
   }
 
-  private mutating func look(
-    for request: Undecided,
-    in cache: ImageCache,
-    _ reader: borrowing CacheReader
-  ) throws(CacheError) {
+  private mutating func look(for request: Undecided, in cache: ImageCache, _ reader: borrowing CacheReader) throws(CacheError) {
     var request = request
     let index = request.index
     guard request.revalidation == nil || !rules.prefersOwnCopy else { return misses.append(request) }

@@ -160,12 +160,7 @@ struct BatchLookUp {
   }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
-    let result = EntryResult(
-      .hitMemory,
-      head: remembered.shown,
-      in: context.cache,
-      isTransformed: context.transform != nil
-    )
+    let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache, isTransformed: context.transform != nil)
     let image = context.options.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(result, payload: image.map { LoadPayload(image: $0) })
   }

@@ -8,12 +8,7 @@ package import Base
 /// have different identities, and secrets are never stored.
 package enum ImageIdentity {
   /// The identity if it differs from the URL itself, else nil.
-  static func identity(
-    of url: UnsafeRawBufferPointer,
-    parts: URLParts,
-    keyRule: KeyRule,
-    hasher: CredentialHasher
-  ) -> [UInt8]? {
+  static func identity(of url: UnsafeRawBufferPointer, parts: URLParts, keyRule: KeyRule, hasher: CredentialHasher) -> [UInt8]? {
     let reduced = keyRule == .url ? nil : keyRule.apply(to: url, parts: parts)
     guard !parts.userInfo.isEmpty else { return reduced }
     let userInfo = UnsafeRawBufferPointer(rebasing: url[parts.userInfo])
@@ -75,10 +70,7 @@ extension Checksum {
 extension EntryHead {
   /// Whether this transformed image was made of that original: stored with it or later, or made of the same bytes, which a 304 has
   /// confirmed since.
-  func isMade(
-    of original: EntryHead,
-    _ details: () throws(CacheError) -> EntryDetails?
-  ) throws(CacheError) -> Bool {
+  func isMade(of original: EntryHead, _ details: () throws(CacheError) -> EntryDetails?) throws(CacheError) -> Bool {
     if storedAt >= original.storedAt { return true }
     guard let tag = original.checksum.sourceTag else { return false }
     return try details()?.validators.etag == tag

@@ -67,14 +67,7 @@ struct RememberedImage: Sendable {
   /// The request headers that the response depends on, as in a record.
   let vary: [UInt8]
 
-  init(
-    identity: [UInt8],
-    image: DecodedImage,
-    head: EntryHead,
-    shown: EntryHead? = nil,
-    isJudged: Bool = false,
-    vary: [UInt8]
-  ) {
+  init(identity: [UInt8], image: DecodedImage, head: EntryHead, shown: EntryHead? = nil, isJudged: Bool = false, vary: [UInt8]) {
     self.identity = identity
     self.image = image
     self.head = head

@@ -108,13 +108,7 @@ struct BodyProcessor: Sendable {
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
       let data = context.needsData ? Array(bytes) : nil
-      let product = ImageProduct(
-        image: body.decoded,
-        data: data,
-        head: origin.head,
-        isJudged: true,
-        vary: origin.vary
-      )
+      let product = ImageProduct(image: body.decoded, data: data, head: origin.head, isJudged: true, vary: origin.vary)
       return (body.verified, product)
     }
     let body = try verifier.prove(bytes, contentTypeMatch: copy.head?.contentTypeMatch ?? .exact)

@@ -13,10 +13,7 @@ struct BoundedTransform {
   private static let workingFrames = 3
 
   /// Calls `use` with the transformed image, whose memory is taken from the budget meanwhile.
-  func with<Result>(
-    _ image: DecodedImage,
-    _ use: (DecodedImage) throws(ImageFailure) -> Result
-  ) throws(ImageFailure) -> Result {
+  func with<Result>(_ image: DecodedImage, _ use: (DecodedImage) throws(ImageFailure) -> Result) throws(ImageFailure) -> Result {
     guard let transformer, image.header.frames == 1 || transformer.transformsAnimated else {
       return try spending([image.pixels.size], image.frameCount) { () throws(ImageFailure) in try use(image) }
     }

@@ -86,11 +86,6 @@ extension CachedProof {
 extension VerifiedImage {
   /// The properties in a record.
   init(_ head: EntryHead) {
-    self.init(
-      image: head.image,
-      proof: head.proof,
-      contentTypeMatch: head.contentTypeMatch,
-      hasDecoderWarnings: head.hasWarnings
-    )
+    self.init(image: head.image, proof: head.proof, contentTypeMatch: head.contentTypeMatch, hasDecoderWarnings: head.hasWarnings)
   }
 }

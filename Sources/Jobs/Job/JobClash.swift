@@ -34,9 +34,7 @@ extension [Job] {
   private func check(_ output: JobOutput) throws(JobClash) {
     let identity = FileIdentity(output.path.absolute)
     func refuse(_ reason: String) -> JobClash {
-      JobClash(
-        description: "\(output.title) would replace '\(output.path.written)', which is \(reason); choose another file"
-      )
+      JobClash(description: "\(output.title) would replace '\(output.path.written)', which is \(reason); choose another file")
     }
     for job in self {
       if let input = job.inputs.first(where: { FileIdentity($0.path) == identity }) { throw refuse(input.title) }

@@ -12,19 +12,12 @@ struct JobCodec<Value>: Sendable {
   let value: @Sendable (JobValue) -> Value?
   let text: @Sendable (Value) -> String
 
-  init(
-    _ type: JobValueType,
-    _ value: @escaping @Sendable (JobValue) -> Value?,
-    text: @escaping @Sendable (Value) -> String
-  ) {
+  init(_ type: JobValueType, _ value: @escaping @Sendable (JobValue) -> Value?, text: @escaping @Sendable (Value) -> String) {
     (self.type, self.value, self.text) = (type, value, text)
   }
 
   /// Returns a codec of another type.
-  func map<Other>(
-    _ to: @escaping @Sendable (Value) -> Other,
-    from: @escaping @Sendable (Other) -> Value
-  ) -> JobCodec<Other> {
+  func map<Other>(_ to: @escaping @Sendable (Value) -> Other, from: @escaping @Sendable (Other) -> Value) -> JobCodec<Other> {
     JobCodec<Other>(type, { value($0).map(to) }, text: { text(from($0)) })
   }
 }

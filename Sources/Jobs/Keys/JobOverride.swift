@@ -200,9 +200,7 @@ struct JobOverrideMerge {
       )
     case .sequence(var items):
       guard let index = Quantities.count(name), items.indices.contains(index) else {
-        problems.append(
-          ("no item '\(name)' in the list; it has \(items.count) items, counted from 0", value.location)
-        )
+        problems.append(("no item '\(name)' in the list; it has \(items.count) items, counted from 0", value.location))
         return node ?? value
       }
       items[index] = set(value, at: rest, of: override, in: items[index])

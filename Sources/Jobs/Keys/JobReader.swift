@@ -75,13 +75,7 @@ struct JobReader {
       key.open(&job)
       section(node, at: key.path, location)
     default:
-      let reader = JobValueReader(
-        name: key.name,
-        whole: key.type,
-        environment: environment,
-        folder: folder,
-        errors: errors
-      )
+      let reader = JobValueReader(name: key.name, whole: key.type, environment: environment, folder: folder, errors: errors)
       guard let value = reader.value(node, key.type) else { return false }
       key.set(&job, value)
     }

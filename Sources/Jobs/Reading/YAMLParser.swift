@@ -28,9 +28,7 @@ final class YAMLParser {
   }
 
   /// Passes the next document to `body`; a document without root is the end of the stream.
-  func withNextDocument<Result>(
-    _ body: (inout yaml_document_t) throws(YAMLError) -> Result
-  ) throws(YAMLError) -> Result {
+  func withNextDocument<Result>(_ body: (inout yaml_document_t) throws(YAMLError) -> Result) throws(YAMLError) -> Result {
     var document = yaml_document_t()
     guard yaml_parser_load(parser, &document) == 1 else { throw failure() }
     defer { yaml_document_delete(&document) }

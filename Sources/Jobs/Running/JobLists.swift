@@ -20,13 +20,7 @@ final class JobLists {
   ///   - makesRequests: if false, a list with a URL throws.
   ///   - now: the time from which `newer-than` counts.
   ///   - cache: keeps copies of fetched lists; nil: none are kept.
-  init(
-    _ job: Job,
-    spoolDirectory: String,
-    makesRequests: Bool,
-    now: Timestamp,
-    cache: ImageCache? = nil
-  ) throws(JobError) {
+  init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp, cache: ImageCache? = nil) throws(JobError) {
     isOfCommandLine = job.file == nil
     if let planned = job.plannedEntries {
       (fetcher, copies) = (nil, nil)

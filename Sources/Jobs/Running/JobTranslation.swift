@@ -21,10 +21,7 @@ extension Job {
 
   /// The options for fetching lists: those of images, but always the whole text, and without the rules for images.
   var listDownloadOptions: DownloadOptions {
-    downloadOptions.fetchingText(
-      accept: "application/xml,text/xml,*/*;q=0.8",
-      maxBytes: JobListFetcher.maximumBytes
-    )
+    downloadOptions.fetchingText(accept: "application/xml,text/xml,*/*;q=0.8", maxBytes: JobListFetcher.maximumBytes)
   }
 
   /// The rules for images, as far as the method fetches something to check.

@@ -33,12 +33,7 @@ package final class ListImages: Sequence, IteratorProtocol {
     let variants = job.loadVariants
     if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
     let now = time.wall()
-    manifests = try JobLists(
-      job.inOrder,
-      spoolDirectory: cache.configuration.directory,
-      makesRequests: false,
-      now: now
-    )
+    manifests = try JobLists(job.inOrder, spoolDirectory: cache.configuration.directory, makesRequests: false, now: now)
     context = job.context(variants: variants, in: cache, at: now)
     self.job = job
     isExport = false

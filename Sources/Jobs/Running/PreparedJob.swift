@@ -68,10 +68,7 @@ package final class PreparedJob {
 
   /// The reports, also if the process that this one waited for was killed: the kernel releases its locks one after the other, those of
   /// its reports a few milliseconds after the run's.
-  private static func reports(
-    after lock: RunLock?,
-    _ open: () throws(JobError) -> JobReports
-  ) throws(JobError) -> JobReports {
+  private static func reports(after lock: RunLock?, _ open: () throws(JobError) -> JobReports) throws(JobError) -> JobReports {
     for _ in 0..<(lock?.hasWaited == true ? 100 : 0) {
       do throws(JobError) {
         return try open()

@@ -94,9 +94,7 @@ struct ArrayTask {
       throw ShardError("there are \(count) tasks, but a job may have 1 to \(Shard.maximumCount) shards")
     }
     guard index <= count else {
-      throw ShardError(
-        "this is task \(index) by \(variable), more than \(count); use a larger number of shards"
-      )
+      throw ShardError("this is task \(index) by \(variable), more than \(count); use a larger number of shards")
     }
     return ShardNumber(index: index, count: count)
   }

@@ -42,11 +42,7 @@ package struct ShardFolder: Sendable {
   }
 
   /// The job of a shard: its entries, with rates for as many shards at once as the plan says, and reports that ``isDone(_:)`` finds.
-  package func job(
-    _ number: ShardNumber,
-    overrides: [JobOverride],
-    environment: [String: String]
-  ) throws(JobFileErrors) -> Job {
+  package func job(_ number: ShardNumber, overrides: [JobOverride], environment: [String: String]) throws(JobFileErrors) -> Job {
     let text = try JobFile.read(jobPath)
     guard text.withRawBytes({ checksum(of: $0) }) == plan.jobHash else {
       throw JobFileErrors(jobPath, "it was changed since it was planned; plan again")
@@ -81,18 +77,8 @@ package struct ShardFolder: Sendable {
     return job
   }
 
-  private func read(
-    _ text: [UInt8],
-    overrides: [JobOverride],
-    environment: [String: String]
-  ) throws(JobFileErrors) -> Job {
-    try JobFile.parse(
-      text,
-      path: jobPath,
-      folder: plan.folder,
-      overrides: overrides,
-      environment: environment
-    )
+  private func read(_ text: [UInt8], overrides: [JobOverride], environment: [String: String]) throws(JobFileErrors) -> Job {
+    try JobFile.parse(text, path: jobPath, folder: plan.folder, overrides: overrides, environment: environment)
   }
 
   fileprivate static func name(ofBaseline path: JobPath) -> String {
@@ -115,12 +101,7 @@ package struct ShardPlanner {
   /// Reads the job file at `path`.
   ///
   /// - Parameter workers: how many shards run at once.
-  package init(
-    jobAt path: String,
-    by rule: Shard.Rule,
-    workers: Int,
-    environment: [String: String]
-  ) throws(JobFileErrors) {
+  package init(jobAt path: String, by rule: Shard.Rule, workers: Int, environment: [String: String]) throws(JobFileErrors) {
     text = try JobFile.read(path)
     job = try JobFile.parse(text, path: path, environment: environment)
     (self.rule, self.workers) = (rule, workers)

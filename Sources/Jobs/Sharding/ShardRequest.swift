@@ -39,9 +39,7 @@ package enum ShardRequest: Sendable, Hashable {
   }
 
   private static func unreadable(_ text: String) -> ShardError {
-    ShardError(
-      "write it as 2/5, as auto/5, or as auto if the scheduler sets the number of tasks"
-    )
+    ShardError("write it as 2/5, as auto/5, or as auto if the scheduler sets the number of tasks")
   }
 }
 

@@ -115,13 +115,7 @@ final class PageElements {
   }
 
   /// The images that scripts load by attributes of an image, or as the background of another element: a URL, or a CSS value.
-  private func readLazy(
-    _ element: HTMLElement,
-    isImage: Bool,
-    _ line: UInt64,
-    _ claims: ImageClaims,
-    name: () -> String
-  ) {
+  private func readLazy(_ element: HTMLElement, isImage: Bool, _ line: UInt64, _ claims: ImageClaims, name: () -> String) {
     for attribute in collector.rules.lazyAttributes {
       guard let value = element.attribute(named: attribute) else { continue }
       let isBackground = attribute.contains("bg") || attribute.contains("background")

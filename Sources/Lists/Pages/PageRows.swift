@@ -25,14 +25,7 @@ final class PageRows: RowReader {
   static let unknownSite = fixedURL("https://relative.invalid/")
 
   /// Creates the rows of a document at `url`.
-  init(
-    _ buffer: InputBuffer,
-    of file: ListFile,
-    at url: BaseURL?,
-    contentType: String?,
-    _ rules: PageRules,
-    _ crawl: PageCrawl
-  ) {
+  init(_ buffer: InputBuffer, of file: ListFile, at url: BaseURL?, contentType: String?, _ rules: PageRules, _ crawl: PageCrawl) {
     self.buffer = buffer
     kind = file.kind
     self.contentType = contentType

@@ -196,9 +196,7 @@ final class CSVReader: RowReader {
       case .incomplete(isQuoted: true):
         return .broken(takeLine { .broken($0, line: $1, problem: "the row has an unclosed quote") })
       case .textAfterQuote:
-        return .broken(
-          takeLine { .broken($0, line: $1, problem: "a closing quote isn't followed by a delimiter") }
-        )
+        return .broken(takeLine { .broken($0, line: $1, problem: "a closing quote isn't followed by a delimiter") })
       }
     }
   }
@@ -262,11 +260,7 @@ final class CSVReader: RowReader {
       throw ListError(manifest: manifest, line: line, message: message)
     }
     guard matches.count == 1 else {
-      throw ListError(
-        manifest: manifest,
-        line: line,
-        message: "column '\(names[url])' occurs more than once; rename the others"
-      )
+      throw ListError(manifest: manifest, line: line, message: "column '\(names[url])' occurs more than once; rename the others")
     }
     let others = RowFields.Field.allCases.compactMap { field in
       names.firstIndex(of: columns.name(of: field)).map { (field, $0) }

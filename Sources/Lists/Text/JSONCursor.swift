@@ -150,9 +150,7 @@ struct JSONCursor {
 
   /// Moves over an object and calls `body` with the name of each field, and the cursor before its value; if `body` doesn't move
   /// over the value, this does. Returns false without moving if no object comes next.
-  mutating func fields(
-    _ body: (UnsafeRawBufferPointer, inout JSONCursor) throws(JSONError) -> Void
-  ) throws(JSONError) -> Bool {
+  mutating func fields(_ body: (UnsafeRawBufferPointer, inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) -> Bool {
     guard take(UInt8(ascii: "{")) else { return false }
     if take(UInt8(ascii: "}")) { return true }
     repeat {

@@ -108,10 +108,7 @@ final class ListOpener {
   /// Throws if the file must be fetched but there is no fetcher.
   func checkCanFetch(_ file: ListFile) throws(ListError) {
     guard fetcher == nil else { return }
-    throw ListError(
-      manifest: file.name,
-      message: "this command makes no requests; download the list to a file first"
-    )
+    throw ListError(manifest: file.name, message: "this command makes no requests; download the list to a file first")
   }
 
   /// Starts fetching a file, unless it is local or the fetch has started.
@@ -148,11 +145,7 @@ final class ListOpener {
     crawls[manifest]?.end()
   }
 
-  private func context(
-    of file: ListFile,
-    of manifest: URLList,
-    fetched: FetchedList? = nil
-  ) -> OpenList.Context {
+  private func context(of file: ListFile, of manifest: URLList, fetched: FetchedList? = nil) -> OpenList.Context {
     OpenList.Context(
       counter: { self.counter(of: file.manifest) },
       ownCounter: { [spoolDirectory] in RequestCounter(spoolDirectory: spoolDirectory) },

@@ -103,10 +103,7 @@ struct ListFile {
     }
     let paths = (0..<Int(matches.gl_pathc)).map { String(cString: matches.gl_pathv[$0]!) }.filter { !$0.hasSuffix("/") }
     guard !paths.isEmpty else {
-      throw ListError(
-        manifest: manifest.name,
-        message: "only folders match this pattern; make it match files, as in lists/*.txt"
-      )
+      throw ListError(manifest: manifest.name, message: "only folders match this pattern; make it match files, as in lists/*.txt")
     }
     return paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

@@ -72,10 +72,7 @@ enum LocalPages {
         if status.st_mode & S_IFMT == S_IFDIR, depth < maximumDepth { folders.append((child, depth + 1)) }
         guard isPage(name), status.st_mode & S_IFMT != S_IFDIR, !isFolder("\(folder)/\(child)") else { continue }
         guard pages.count < maximumCount else {
-          throw ListError(
-            manifest: manifest.name,
-            message: "the folder has more than \(maximumCount) pages; name a folder in it"
-          )
+          throw ListError(manifest: manifest.name, message: "the folder has more than \(maximumCount) pages; name a folder in it")
         }
         pages.append(child)
       }

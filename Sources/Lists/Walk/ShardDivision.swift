@@ -70,11 +70,7 @@ package final class ShardDivision {
       let hash = problem == nil ? entry.withRequestURL { Shard.hash($0) } : Shard.hash(line: entry.line, ofManifest: name)
       list.add(hash)
       guard let line = ShardEntries.line(of: entry, problem: problem) else {
-        throw ListError(
-          manifest: name,
-          line: entry.line,
-          message: "the entry is too long for a plan; leave it out with exclude"
-        )
+        throw ListError(manifest: name, line: entry.line, message: "the entry is too long for a plan; leave it out with exclude")
       }
       let group = group(of: entry, hash)
       withUnsafeBytes(of: (group, UInt32(line.count))) { unwritten += $0 }

@@ -67,12 +67,7 @@ package final class ShardEntries: EntrySource {
   ///   - lists: the names of all lists, and the absolute paths of those that are files.
   ///   - count: the number of entries in the file.
   ///   - list: the fingerprint of all shards' entries.
-  package init(
-    path: String,
-    lists: [(name: String, file: String?)],
-    count: Int,
-    list: ListFingerprint
-  ) throws(ListError) {
+  package init(path: String, lists: [(name: String, file: String?)], count: Int, list: ListFingerprint) throws(ListError) {
     (name, listNames, files) = (path, lists.map(\.name), lists.map(\.file))
     (expectedEntries, othersHaveEntries, listFingerprint) = (count, list.entries > count, list)
     do throws(InputError) {

@@ -46,9 +46,7 @@ struct SitemapTree {
       throw InputError("the indexes name more than \(Self.maximumCount) sitemaps; \(name) and all later ones skipped")
     }
     guard seenBytes + bytes.count <= Self.maximumBytes else {
-      throw InputError(
-        "the URLs of sitemaps exceed \(Self.maximumBytes >> 20) MiB in total; \(name) and all later ones skipped"
-      )
+      throw InputError("the URLs of sitemaps exceed \(Self.maximumBytes >> 20) MiB in total; \(name) and all later ones skipped")
     }
     seenBytes += bytes.count
     seen.insert(url)

@@ -52,11 +52,7 @@ struct GitHubReport: ReportForm {
     return Dictionary(paths) { first, _ in first }
   }
 
-  private func commands(
-    _ level: WorkflowCommand.Level,
-    for group: FailureGroup,
-    files: [String: String]
-  ) -> [WorkflowCommand] {
+  private func commands(_ level: WorkflowCommand.Level, for group: FailureGroup, files: [String: String]) -> [WorkflowCommand] {
     let counting = group.examples.filter { $0.standing == .counts }
     var commands = counting.prefix(Self.limit).map { command(level, $0, title: group.title, files: files) }
     // A report from a file may count fewer failures than it shows.

@@ -33,9 +33,7 @@ final class InputFile {
   var count: Int { filled.count }
 
   /// Calls `body` with the bytes in memory, which are valid during the call only.
-  func withBytes<Result, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func withBytes<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[filled]))
   }
 
@@ -69,10 +67,7 @@ final class InputFile {
   }
 
   /// Reads the whole file as one JSON text of at most ``ReportInput/maximumReportBytes``.
-  func json<Value>(
-    tooLarge: String,
-    _ read: (JSONValue) throws(JSONError) -> Value
-  ) throws(ReportReadingError) -> Value {
+  func json<Value>(tooLarge: String, _ read: (JSONValue) throws(JSONError) -> Value) throws(ReportReadingError) -> Value {
     while try fill() {
       if count > ReportInput.maximumReportBytes { throw ReportReadingError(path: path, message: tooLarge) }
     }

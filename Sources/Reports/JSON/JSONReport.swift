@@ -149,10 +149,7 @@ extension JSONReport {
     let totals = report.totals
     try check(UInt64(report.failures.count) <= totals.bad, "lists more failures than its totals count")
     let standings = report.standings
-    try check(
-      standings.counting + standings.known == totals.bad,
-      "has standings that don't add up to failed and blacklisted"
-    )
+    try check(standings.counting + standings.known == totals.bad, "has standings that don't add up to failed and blacklisted")
     if let baseline = report.baseline {
       let seen = [baseline.stillBad, baseline.fixed]
       try checkSum(seen, \.self, atMost: baseline.failures, "has too few failures in its baseline")

@@ -32,12 +32,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   /// Creates a report in `file`, which stays unchanged until ``finish(_:)``.
   ///
   /// - Parameter caseBytesLimit: limits the cases; the rest of the file has far less than 1 MB.
-  init(
-    file: ReportFile,
-    listsSuccesses: Bool,
-    workspace: String?,
-    caseBytesLimit: Int = 29_000_000
-  ) throws(ReportError) {
+  init(file: ReportFile, listsSuccesses: Bool, workspace: String?, caseBytesLimit: Int = 29_000_000) throws(ReportError) {
     (self.file, self.listsSuccesses, self.workspace, self.caseBytesLimit) = (file, listsSuccesses, workspace, caseBytesLimit)
     spool = try ReportSpool()
   }

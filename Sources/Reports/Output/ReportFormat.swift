@@ -49,11 +49,7 @@ package enum ReportFormat: String, Sendable, CaseIterable {
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
     case .csv: RowJournal<CSVRow>(file: try ReportFile(path: path))
     case .junit:
-      try JUnitWriter(
-        file: try ReportFile(path: path),
-        listsSuccesses: options.listsSuccesses,
-        workspace: options.workspace
-      )
+      try JUnitWriter(file: try ReportFile(path: path), listsSuccesses: options.listsSuccesses, workspace: options.workspace)
     case .markdown: FormWriter(MarkdownReport(), file: try ReportFile(path: path))
     case .github: GitHubWriter(file: try ReportFile(path: path), options: options)
     case .prometheus: FormWriter(PrometheusReport(), file: try ReportFile(path: path))

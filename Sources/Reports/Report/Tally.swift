@@ -87,7 +87,8 @@ struct Tally {
           standing: standing
         )
       }
-    case .cancelled: if let failure = result.rare?.details.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
+    case .cancelled:
+      if let failure = result.rare?.details.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
     case .skipped: break
     }
     if let stored = result.newBytes, !result.isShared {
@@ -123,14 +124,7 @@ struct Tally {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
       let manifest = manifests[entry.manifest].path
       broken =
-        lint?.record(
-          result,
-          of: entry,
-          host: host,
-          manifest: manifest,
-          repeats: duplicate,
-          in: sameImages
-        ) ?? LintRuleSet()
+        lint?.record(result, of: entry, host: host, manifest: manifest, repeats: duplicate, in: sameImages) ?? LintRuleSet()
     case .failed, .blacklisted, .skipped, .cancelled: break
     }
   }

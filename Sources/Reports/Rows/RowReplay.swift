@@ -182,9 +182,7 @@ package final class RowReplay {
       index = known
     } else {
       guard manifests.count < Self.maximumManifests else {
-        throw JSONError(
-          "the rows name more than \(grouped(UInt64(Self.maximumManifests))) lists; read the JSON report instead"
-        )
+        throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumManifests))) lists; read the JSON report instead")
       }
       index = report.addManifest(name)
       manifests[name] = index

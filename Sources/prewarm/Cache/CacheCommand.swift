@@ -48,11 +48,7 @@ struct CacheOptions: ParsableArguments {
   /// - Parameters:
   ///   - further: overrides of other options.
   ///   - isMade: whether to create a missing cache; by default a missing cache is an error, because the folder may be wrong.
-  func open(
-    _ access: ImageCache.Access,
-    _ further: [JobOverride] = [],
-    isMade: Bool = false
-  ) throws -> OpenedCache {
+  func open(_ access: ImageCache.Access, _ further: [JobOverride] = [], isMade: Bool = false) throws -> OpenedCache {
     let loaded = try load(further)
     if access == .readWrite, !isMade { _ = try loaded.openCache(access: .readOnly) }
     return OpenedCache(cache: try loaded.openCache(access: access), job: loaded)

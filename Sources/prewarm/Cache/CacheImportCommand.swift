@@ -34,10 +34,7 @@ extension CacheCommand {
     @OptionGroup(title: rareOptions, visibility: .hidden)
     var source: SourceNamespaceOption
 
-    @Option(
-      help: ArgumentHelp("Read the URLs of files from this list; repeatable", valueName: "list"),
-      completion: .file()
-    )
+    @Option(help: ArgumentHelp("Read the URLs of files from this list; repeatable", valueName: "list"), completion: .file())
     var urls: [String] = []
 
     struct SourceNamespaceOption: ParsableArguments {

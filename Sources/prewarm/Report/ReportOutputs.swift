@@ -72,10 +72,7 @@ struct ReportOutputs: ParsableArguments {
     for target in targets where target.format.isMadeOfRows {
       guard input.kind == .rows else {
         let advice = "use the JSON Lines report of that run"
-        throw CommandError(
-          .misused,
-          "\(input.path) has no rows, which \(target.format.rawValue) requires; \(advice)"
-        )
+        throw CommandError(.misused, "\(input.path) has no rows, which \(target.format.rawValue) requires; \(advice)")
       }
     }
   }

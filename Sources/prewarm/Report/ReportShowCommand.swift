@@ -32,9 +32,7 @@ extension RowReplay {
 func noteRows(_ path: String, _ display: Display) {
   guard !display.isQuiet else { return }
   let name = path == "-" ? "standard input" : path
-  Note.plain(
-    "\(name): rows have no times, no cache figures and no fail-on of their run; the default fail-on applies"
-  )
+  Note.plain("\(name): rows have no times, no cache figures and no fail-on of their run; the default fail-on applies")
 }
 
 extension ReportCommand {

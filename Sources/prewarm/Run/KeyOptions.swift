@@ -288,9 +288,7 @@ private func optionPair(_ text: String, option: String, example: String) throws 
 
 /// Which part of the jobs' entries a run has.
 struct ShardOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("Run one part of each job, such as 2/5; auto/5 or auto in task arrays", valueName: "shard")
-  )
+  @Option(help: ArgumentHelp("Run one part of each job, such as 2/5; auto/5 or auto in task arrays", valueName: "shard"))
   var shard: String?
 
   @Option(help: ArgumentHelp("Divide rates by this many shards at once (default: all)", valueName: "count"))

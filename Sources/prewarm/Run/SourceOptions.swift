@@ -43,12 +43,7 @@ struct SourceOptions: ParsableArguments {
   private var overrides: [JobOverride] {
     let patterns = [("include", include), ("exclude", exclude)].flatMap { name, patterns in
       patterns.map { pattern in
-        JobOverride(
-          path: "manifests.\(name)",
-          value: JobOverride.quoted(pattern),
-          origin: "--\(name) \(pattern)",
-          appends: true
-        )
+        JobOverride(path: "manifests.\(name)", value: JobOverride.quoted(pattern), origin: "--\(name) \(pattern)", appends: true)
       }
     }
     return [

@@ -216,10 +216,7 @@ extension ShardsCommand {
       _ problem: String?,
       _ display: Display
     ) throws -> ExitStatus {
-      try ReportOutputs.finish(
-        try ReportOutputs.open([.init(format: .text, path: "-")], text, display),
-        report
-      )
+      try ReportOutputs.finish(try ReportOutputs.open([.init(format: .text, path: "-")], text, display), report)
       if let problem {
         Note.error("\(report.job.title) isn't done: it \(problem); run it again")
         return max(report.exitStatus, .couldNotFinish)

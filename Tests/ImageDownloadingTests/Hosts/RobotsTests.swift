@@ -162,10 +162,7 @@ struct RobotsTests {
   @Test func `the first 500 KiB of a large file count, and an endless one is cut off`() throws {
     let head = "User-agent: *\nDisallow: /no\n"
     let body = Array(head.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: 600 << 10)
-    let origin = try Origin(
-      ["/robots.txt": .stall(afterBytes: body.count, declared: 1 << 30, of: body)],
-      fallback: .body([1])
-    )
+    let origin = try Origin(["/robots.txt": .stall(afterBytes: body.count, declared: 1 << 30, of: body)], fallback: .body([1]))
     let fetcher = try Fetcher()
     #expect(try fetcher.fetchNext(origin.url("/no"), options: respectful).failure?.kind == .robots)
     #expect(try fetcher.fetchNext(origin.url("/yes"), options: respectful).image != nil)
@@ -192,9 +189,7 @@ struct RobotsTests {
     run.fetcher.submit([origin.url("/a", host: 1), origin.url("/b", host: 1)])
     try await run.settle()
     try await run.advance(by: .seconds(30))
-    run.fetcher.client.submit(
-      (10..<14).map { Download($0, origin.url("/\($0)"), options: respectful) }
-    )
+    run.fetcher.client.submit((10..<14).map { Download($0, origin.url("/\($0)"), options: respectful) })
     try await run.settle()
     #expect(run.ends.count == 6)
     #expect(run.ends.dropFirst(2).allSatisfy { $0.failure?.kind == .hostDown && $0.summary.attempts == 0 })

@@ -50,10 +50,7 @@ import Testing
     #expect(job.prefetch.limits.isAdaptive)
     #expect(
       job.request.variants == [
-        Job.Request.Variant(
-          name: "webp",
-          headers: [.init("Accept", "image/webp"), .init("Width", "400")]
-        ),
+        Job.Request.Variant(name: "webp", headers: [.init("Accept", "image/webp"), .init("Width", "400")]),
         Job.Request.Variant(name: "plain", headers: []),
       ]
     )

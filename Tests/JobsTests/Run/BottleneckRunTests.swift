@@ -28,9 +28,7 @@ import Testing
     preparing: (PreparedJob) throws -> Void = { _ in },
     release: (ImageDownloader) throws -> Void
   ) async throws -> RunEnd {
-    var configuration = ImageManager.Configuration(
-      downloader: ImageDownloader.Configuration(time: clock.source, jitter: { $0 })
-    )
+    var configuration = ImageManager.Configuration(downloader: ImageDownloader.Configuration(time: clock.source, jitter: { $0 }))
     change(&configuration)
     let manager = try ImageManager(configuration)
     defer { manager.shutDown() }
@@ -84,10 +82,7 @@ import Testing
   @Test func `the network is the bottleneck if all transfers wait for servers`() async throws {
     let gate = origin.holdAll()
     let job = try job(origin, 4, keys: "prefetch: {concurrency: 2}")
-    expect(
-      try await end(of: job, heldUpBy: .concurrency) { _ in gate.open() },
-      "network"
-    )
+    expect(try await end(of: job, heldUpBy: .concurrency) { _ in gate.open() }, "network")
   }
 
   @Test func `the network is the bottleneck if the last transfer waits`() async throws {

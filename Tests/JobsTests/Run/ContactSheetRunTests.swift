@@ -15,9 +15,7 @@ import Testing
   /// One transfer at a time, so that images arrive in order.
   private func job(_ urls: [String]) throws -> Job {
     var job = try runs.job(urls: urls, keys: "prefetch: {concurrency: 1}")
-    job.reports.append(
-      Job.ReportTarget(format: .html, destination: .file(JobPath("page.html", in: runs.folder.path)))
-    )
+    job.reports.append(Job.ReportTarget(format: .html, destination: .file(JobPath("page.html", in: runs.folder.path))))
     return job
   }
 
@@ -151,10 +149,7 @@ import Testing
   func `one of each placeholder is shown under the report's first URL`(rule: Job.Verify.Placeholders) throws {
     let origin = try Origin()
     origin.setFallback { request in
-      .body(
-        SampleImages.jpeg(request.path.hasPrefix("/a") ? 1 : 2),
-        type: "image/jpeg"
-      )
+      .body(SampleImages.jpeg(request.path.hasPrefix("/a") ? 1 : 2), type: "image/jpeg")
     }
     var job = try job((1...10).map { origin.url("/b/\($0)") } + (1...14).map { origin.url("/a/\($0)") })
     job.verify.placeholders = rule

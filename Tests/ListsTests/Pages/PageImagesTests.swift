@@ -131,10 +131,7 @@ import Testing
         "<head><noscript><link rel=icon href=a.png></noscript><body><noscript><img src=b.png></noscript>",
         ["link icon /news/a.png", "img src /news/b.png"]
       ),
-      (
-        "<template><img src=no.png></template><template shadowrootmode=open><img src=a.png></template>",
-        ["img src /news/a.png"]
-      ),
+      ("<template><img src=no.png></template><template shadowrootmode=open><img src=a.png></template>", ["img src /news/a.png"]),
       (
         "<!-- <img src=no.png> --><textarea><img src=no.png></textarea><script>'<img src=no.png>'</script><noembed><img src=no></noembed>",
         []

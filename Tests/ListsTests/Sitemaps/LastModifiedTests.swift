@@ -13,12 +13,7 @@ import Testing
     let entries = dates.enumerated().map { "<url><loc>https://a.com/\($0).jpg</loc><lastmod>\($1)</lastmod></url>\n" }
     var manifest = directory.manifest("<urlset>" + entries.joined() + "</urlset>", name: "sitemap.xml")
     manifest.newerThan = newerThan.map { Self.now.advanced(by: .zero - $0) }
-    let reader = try ListReader(
-      [manifest],
-      order: .fifo,
-      spoolDirectory: directory.path,
-      time: TimeSource(wall: { Self.now })
-    )
+    let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path, time: TimeSource(wall: { Self.now }))
     var batch = EntryBatch()
     while try reader.next(&batch, maximum: 100) {}
     return reader.warnings

@@ -127,9 +127,7 @@ import Testing
       ([(1, 1), (1, 2)], true),
       // The largest group comes first; shards whose list is unknown are omitted.
       ([(5, 1), (9000, 2), nil, (9000, 2)], true),
-      (
-        [(5, 1), (6, 2), (6, 3), (6, 2)], true
-      ),
+      ([(5, 1), (6, 2), (6, 3), (6, 2)], true),
       ([(5, 1), (5, 1)], false), ([nil, (5, 1)], false), ([nil, nil], false),
     ]
     for (lists, areTold) in cases {

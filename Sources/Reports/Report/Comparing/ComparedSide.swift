@@ -31,10 +31,7 @@ struct ComparedSide {
   /// Calls `body` with every entry; rows can be read only once.
   ///
   /// - Parameter isStopped: asked before each row; if true, the rest isn't read.
-  func forEach(
-    isStopped: () -> Bool = { false },
-    _ body: (Entry) throws(JSONError) -> Void
-  ) throws(ReportReadingError) {
+  func forEach(isStopped: () -> Bool = { false }, _ body: (Entry) throws(JSONError) -> Void) throws(ReportReadingError) {
     do throws(JSONError) {
       for failure in report?.failures ?? [] { try body(Entry(failure)) }
     } catch {

@@ -32,11 +32,7 @@ package struct ReportComparison: Sendable, Equatable {
   /// Compares two reports; `-` is standard input.
   ///
   /// - Parameter each: gets every difference, in the order of the later report.
-  package init(
-    from oldPath: String,
-    to newPath: String,
-    each: (ReportDifference) -> Void
-  ) throws(ReportReadingError) {
+  package init(from oldPath: String, to newPath: String, each: (ReportDifference) -> Void) throws(ReportReadingError) {
     let old = try ComparedSide(path: oldPath)
     let new = try ComparedSide(path: newPath)
     if old.hasRows, !new.hasRows, oldPath == "-" { _ = try old.reopened() }
