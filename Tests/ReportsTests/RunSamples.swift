@@ -76,9 +76,9 @@ extension RunReport {
           line: line,
           priority: priority,
           host: host,
-          variant: variant,
-          note: note
+          variant: variant
         )
+        entry.note = note
         for offset in 0..<count {
           entry.line = line + UInt64(offset)
           record(result, of: entry)

@@ -1,7 +1,7 @@
 import Platform
 
 /// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
-package func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {
+public func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {
   var secrets = CredentialMask.secrets(in: text)
   if let decoded = PercentDecoded(text) {
     let encoded = decoded.bytes.withUnsafeBytes(CredentialMask.secrets).map {
@@ -22,12 +22,12 @@ package func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {
 }
 
 /// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
-package func maskingCredentials(_ text: String) -> String {
+public func maskingCredentials(_ text: String) -> String {
   String(decoding: Array(text.utf8).withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
 }
 
 /// Whether ``maskingCredentials(_:)->[UInt8]`` would change the text; for most texts one pass over the bytes.
-package func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool {
+public func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool {
   if let decoded = PercentDecoded(text), decoded.bytes.withUnsafeBytes({ CredentialMask.nextSecret(in: $0, from: 0) }) != nil {
     return true
   }

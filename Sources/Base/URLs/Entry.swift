@@ -1,9 +1,9 @@
 /// An entry of an ``EntryBatch``: one row of a list. The batch's bytes hold its URLs.
 ///
 /// It consists of numbers only, so that batches need no reference counting.
-package struct BatchEntry: Sendable {
+public struct BatchEntry: Sendable {
   /// The state of a row after reading.
-  package enum State: Sendable, Hashable {
+  public enum State: Sendable, Hashable {
     case good
     /// Excluded by `include` or `exclude`.
     case filtered
@@ -12,18 +12,18 @@ package struct BatchEntry: Sendable {
   }
 
   /// The index of its list, assigned by the driver.
-  package var source: UInt32
+  public var source: UInt32
   /// The request variant: 0 is the plain one, and n is the context's variant at n - 1.
-  package var variant: UInt16
+  public var variant: UInt16
   /// Its own priority, or its list's; the most urgent starts first.
-  package var priority: LoadPriority
-  package var state: State
+  public var priority: LoadPriority
+  public var state: State
   /// The offsets of the request URL's parts; empty if there is no valid URL.
-  package var parts: URLParts
+  public var parts: URLParts
   /// The line where it begins, counted from 1; 0 if it has none.
-  package var line: UInt64
+  public var line: UInt64
   /// Its position within its priority class: lower starts first.
-  package var sequence: Int64
+  public var sequence: Int64
   @usableFromInline var requestOffset: UInt32
   @usableFromInline var requestLength: UInt32
   @usableFromInline var writtenOffset: UInt32
@@ -31,7 +31,8 @@ package struct BatchEntry: Sendable {
 
   /// Creates an entry whose URL is in normal form at `requestRange`, and as written at `writtenRange`, by default the same range.
   @inlinable
-  package init(
+  @inline(__always)
+  public init(
     source: UInt32 = 0,
     line: UInt64 = 0,
     priority: LoadPriority = .normal,
@@ -56,26 +57,26 @@ package struct BatchEntry: Sendable {
   }
 
   /// The range of the normalised URL, which is requested. Empty if it is invalid.
-  @inlinable package var requestRange: Range<Int> {
+  @inlinable public var requestRange: Range<Int> {
     get { Int(requestOffset)..<Int(requestOffset) + Int(requestLength) }
     set { (requestOffset, requestLength) = (UInt32(newValue.lowerBound), UInt32(newValue.count)) }
   }
 
   /// The range of the URL as written, resolved if relative; credentials aren't masked.
-  @inlinable package var writtenRange: Range<Int> {
+  @inlinable public var writtenRange: Range<Int> {
     get { Int(writtenOffset)..<Int(writtenOffset) + Int(writtenLength) }
     set { (writtenOffset, writtenLength) = (UInt32(newValue.lowerBound), UInt32(newValue.count)) }
   }
 
   /// The range of the host's name and port; empty if the URL is invalid.
-  package var hostRange: Range<Int> {
+  public var hostRange: Range<Int> {
     if case .invalid = state { return 0..<0 }
     let start = Int(requestOffset)
     return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound
   }
 
   /// Copies the entry with its URLs only, the request URL first, from the batch's bytes into a buffer of its own.
-  package func compact(in bytes: UnsafeRawBufferPointer, owner: (any AnyObject & Sendable)? = nil) -> Entry {
+  public func compact(in bytes: UnsafeRawBufferPointer, owner: (any AnyObject & Sendable)? = nil) -> Entry {
     var fields = self
     fields.requestOffset = 0
     // Most URLs are written in normal form.
@@ -99,40 +100,40 @@ package struct BatchEntry: Sendable {
 ///
 /// The reader creates it as a ``BatchEntry``. Code that waits for the image keeps it with its own buffer, and the result includes
 /// it.
-package struct Entry: Sendable {
+public struct Entry: Sendable {
   /// Its row, whose URLs are in ``text``.
   @usableFromInline let fields: BatchEntry
   /// The bytes that hold its URLs: its own, or those of the batch it was created from.
-  package let text: [UInt8]
+  public let text: [UInt8]
   /// An object that the driver attached.
-  package let owner: (any AnyObject & Sendable)?
+  public let owner: (any AnyObject & Sendable)?
 
   @inlinable
-  package init(_ fields: BatchEntry, text: [UInt8], owner: (any AnyObject & Sendable)? = nil) {
+  public init(_ fields: BatchEntry, text: [UInt8], owner: (any AnyObject & Sendable)? = nil) {
     self.fields = fields
     self.text = text
     self.owner = owner
   }
 
-  @inlinable package var source: UInt32 { fields.source }
-  @inlinable package var variant: UInt16 { fields.variant }
-  @inlinable package var priority: LoadPriority { fields.priority }
-  @inlinable package var state: BatchEntry.State { fields.state }
-  @inlinable package var parts: URLParts { fields.parts }
-  @inlinable package var line: UInt64 { fields.line }
-  @inlinable package var sequence: Int64 { fields.sequence }
-  package var hostRange: Range<Int> { fields.hostRange }
+  @inlinable public var source: UInt32 { fields.source }
+  @inlinable public var variant: UInt16 { fields.variant }
+  @inlinable public var priority: LoadPriority { fields.priority }
+  @inlinable public var state: BatchEntry.State { fields.state }
+  @inlinable public var parts: URLParts { fields.parts }
+  @inlinable public var line: UInt64 { fields.line }
+  @inlinable public var sequence: Int64 { fields.sequence }
+  public var hostRange: Range<Int> { fields.hostRange }
 }
 
 extension Entry {
   /// The requested URL, including credentials; the entry's own buffer if it is compact and was written in normal form.
-  package var requestURL: [UInt8] { text.count == Int(fields.requestLength) ? text : Array(text[fields.requestRange]) }
+  public var requestURL: [UInt8] { text.count == Int(fields.requestLength) ? text : Array(text[fields.requestRange]) }
 
   /// The URL as written, including credentials.
-  package var writtenURL: [UInt8] { text.count == Int(fields.writtenLength) ? text : Array(text[fields.writtenRange]) }
+  public var writtenURL: [UInt8] { text.count == Int(fields.writtenLength) ? text : Array(text[fields.writtenRange]) }
 
   /// The URL as written, with credentials masked, for display.
-  package var shownURL: [UInt8] { withShownURL { Array($0) } }
+  public var shownURL: [UInt8] { withShownURL { Array($0) } }
 
   /// Calls `body` with the requested URL, including credentials.
   @inlinable
@@ -159,26 +160,26 @@ extension Entry {
 }
 
 /// Entries whose text is concatenated in one array; its storage is reused for the next batch.
-package struct EntryBatch: Sendable {
+public struct EntryBatch: Sendable {
   /// The text of all entries.
-  package var bytes: [UInt8] = []
+  public var bytes: [UInt8] = []
   /// The entries, in the order in which they will be fetched.
-  package var entries: [BatchEntry] = []
+  public var entries: [BatchEntry] = []
   /// The error messages of invalid entries.
-  package var messages: [String] = []
+  public var messages: [String] = []
   /// The objects that drivers attached, by entry index; it ends with the last entry that has one.
   private var owners: [(any AnyObject & Sendable)?] = []
 
-  package init() {}
+  public init() {}
 
   /// Creates a batch of one entry.
-  package init(_ entry: Entry) {
+  public init(_ entry: Entry) {
     bytes = entry.text
     append(entry.fields, owner: entry.owner)
   }
 
   /// Adds an entry with the driver's `owner`.
-  package mutating func append(_ entry: BatchEntry, owner: (any AnyObject & Sendable)?) {
+  public mutating func append(_ entry: BatchEntry, owner: (any AnyObject & Sendable)?) {
     if let owner {
       owners += repeatElement(nil, count: entries.count - owners.count)
       owners.append(owner)
@@ -190,13 +191,13 @@ package struct EntryBatch: Sendable {
   package var hasOwners: Bool { !owners.isEmpty }
 
   /// The object that the driver attached to the entry at `index`.
-  package func owner(_ index: Int) -> (any AnyObject & Sendable)? { index < owners.count ? owners[index] : nil }
+  public func owner(_ index: Int) -> (any AnyObject & Sendable)? { index < owners.count ? owners[index] : nil }
 
   /// The entry at `index`, sharing the batch's bytes: copy-on-write makes a later change of the batch copy them.
-  package func entry(_ index: Int) -> Entry { Entry(entries[index], text: bytes, owner: owner(index)) }
+  public func entry(_ index: Int) -> Entry { Entry(entries[index], text: bytes, owner: owner(index)) }
 
   /// Removes all entries but keeps the storage.
-  package mutating func removeAll() {
+  public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     entries.removeAll(keepingCapacity: true)
     messages.removeAll(keepingCapacity: true)

@@ -13,7 +13,7 @@ package final class EntryNote: Sendable {
   /// When the image may have changed: a cached one that is older is due. Nil if its age decides alone.
   package let modified: Timestamp?
 
-  package init(
+  public init(
     id: String? = nil,
     origin: PageOrigin? = nil,
     pages: UInt64 = 0,

@@ -3,7 +3,7 @@ extension URLNormalizer {
   ///
   /// One pass without allocation. It accepts exactly the URLs that ``normalize(_:relativeTo:into:)`` appends, so both agree on the
   /// normal form.
-  package static func parts(ofNormalForm url: UnsafeRawBufferPointer) -> URLParts? {
+  public static func parts(ofNormalForm url: UnsafeRawBufferPointer) -> URLParts? {
     guard url.count > 8, url.count <= maximumURLBytes else { return nil }
     return ByteClass.table.withUnsafeBufferPointer { NormalFormScan(url, classes: $0).parts() }
   }

@@ -11,15 +11,15 @@
 ///
 /// Tabs and line breaks are ignored, and so are spaces and control characters around a URL. It owns a libcurl handle, so each
 /// thread needs its own normaliser.
-package final class URLNormalizer {
+public final class URLNormalizer {
   /// The maximum length of a URL, both as written and in normal form.
-  package static let maximumURLBytes = 8192
+  public static let maximumURLBytes = 8192
 
   private let authorityParser = AuthorityParser()
   private var completed: [UInt8] = []
   private var stripped: [UInt8] = []
 
-  package init() {}
+  public init() {}
 
   /// The normal form of an absolute URL.
   package static func normalForm(of written: String) throws(InvalidURL) -> [UInt8] {
@@ -34,7 +34,7 @@ package final class URLNormalizer {
   ///
   /// A reference without a scheme is resolved against `base`. If it throws, `bytes` are unchanged. `written` must not point into
   /// `bytes`.
-  package func normalize(
+  public func normalize(
     _ written: UnsafeRawBufferPointer,
     relativeTo base: BaseURL?,
     into bytes: inout [UInt8]
@@ -73,7 +73,7 @@ package final class URLNormalizer {
   }
 
   /// Whether the text has no scheme and so needs a base.
-  package static func isRelative(_ written: UnsafeRawBufferPointer) -> Bool {
+  public static func isRelative(_ written: UnsafeRawBufferPointer) -> Bool {
     URLReference.schemeEnd(of: trimming(written)) == nil
   }
 
@@ -81,7 +81,7 @@ package final class URLNormalizer {
   ///
   /// The rules are those of ``normalize(_:relativeTo:into:)``; if the location has a host of its own, it doesn't inherit the user
   /// name and password of `base`.
-  package func resolve(
+  public func resolve(
     _ location: UnsafeRawBufferPointer,
     against base: UnsafeRawBufferPointer,
     parts: URLParts,
@@ -205,15 +205,15 @@ func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8
 private func isIgnored(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0a || byte == 0x0d }
 
 /// The reason why a text isn't a URL that can be fetched.
-package struct InvalidURL: Error, Sendable, Hashable {
+public struct InvalidURL: Error, Sendable, Hashable {
   /// The rule that the text violates.
-  package enum Reason: Sendable, Hashable {
+  public enum Reason: Sendable, Hashable {
     case empty, tooLong, relative, scheme, credentials, host, port
   }
 
-  package let reason: Reason
+  public let reason: Reason
   /// One sentence that quotes nothing of the text and so contains no secrets.
-  package let message: String
+  public let message: String
 
   init(_ reason: Reason, _ message: String) {
     self.reason = reason

@@ -2,9 +2,9 @@
 ///
 /// Offsets count from the URL's first byte. They fit in 16 bits, since URLs have at most ``URLNormalizer/maximumURLBytes`` bytes;
 /// this keeps thousands of entries small.
-package struct URLParts: Sendable, Hashable {
+public struct URLParts: Sendable, Hashable {
   /// Whether the scheme is https rather than http.
-  package let isSecure: Bool
+  public let isSecure: Bool
   private let hostStart: UInt16
   private let hostEnd: UInt16
   private let pathStart: UInt16
@@ -21,31 +21,31 @@ package struct URLParts: Sendable, Hashable {
   }
 
   /// Empty parts, for an entry with an invalid URL.
-  package static let empty = URLParts(isSecure: false, hostStart: 0, hostEnd: 0, pathStart: 0, pathEnd: 0, end: 0)
+  public static let empty = URLParts(isSecure: false, hostStart: 0, hostEnd: 0, pathStart: 0, pathEnd: 0, end: 0)
 
   private var authorityStart: Int { isSecure ? 8 : 7 }
 
   /// User name and password, without the `@` after them; empty, right before the host, if there are none.
-  package var userInfo: Range<Int> {
+  public var userInfo: Range<Int> {
     let start = authorityStart
     return start..<max(start, Int(hostStart) - 1)
   }
 
   /// `name` or `name:port`, never with the scheme's default port; identifies the host everywhere.
-  package var hostAndPort: Range<Int> { Int(hostStart)..<Int(pathStart) }
+  public var hostAndPort: Range<Int> { Int(hostStart)..<Int(pathStart) }
 
   /// The name or address alone; an IPv6 address has its brackets.
-  package var host: Range<Int> { Int(hostStart)..<Int(hostEnd) }
+  public var host: Range<Int> { Int(hostStart)..<Int(hostEnd) }
 
   /// The path, which always starts with a slash.
-  package var path: Range<Int> { Int(pathStart)..<Int(pathEnd) }
+  public var path: Range<Int> { Int(pathStart)..<Int(pathEnd) }
 
   /// The query without its question mark; empty if there is none.
-  package var query: Range<Int> { min(Int(pathEnd) + 1, Int(end))..<Int(end) }
+  public var query: Range<Int> { min(Int(pathEnd) + 1, Int(end))..<Int(end) }
 
   /// The path with the question mark and query, if there is one, as in the request line.
-  package var requestTarget: Range<Int> { Int(pathStart)..<Int(end) }
+  public var requestTarget: Range<Int> { Int(pathStart)..<Int(end) }
 
   /// The length of the whole URL in bytes.
-  package var count: Int { Int(end) }
+  public var count: Int { Int(end) }
 }

@@ -1,11 +1,11 @@
 /// An absolute URL against which relative ones are resolved.
-package struct BaseURL: Sendable, Hashable {
+public struct BaseURL: Sendable, Hashable {
   /// The URL in normal form.
-  package let bytes: [UInt8]
-  package let parts: URLParts
+  public let bytes: [UInt8]
+  public let parts: URLParts
 
   /// Parses the base; throws if ``URLNormalizer`` rejects it.
-  package init(_ written: some StringProtocol) throws(InvalidURL) {
+  public init(_ written: some StringProtocol) throws(InvalidURL) {
     var bytes: [UInt8] = []
     let text = Array(written.utf8)
     let normalizer = URLNormalizer()
@@ -16,7 +16,7 @@ package struct BaseURL: Sendable, Hashable {
   }
 
   /// A URL that is already in normal form, such as one that redirects.
-  package init(normalized bytes: UnsafeRawBufferPointer, parts: URLParts) {
+  public init(normalized bytes: UnsafeRawBufferPointer, parts: URLParts) {
     self.bytes = Array(bytes)
     self.parts = parts
   }

@@ -264,19 +264,17 @@ extension JobExecution {
     if isIdentified, entry.parts != .empty { imageHash = entry.withRequestURL { context.imageHash(of: $0, parts: entry.parts) } }
     entry.withShownURL { url in
       entry.text.withUnsafeBytes { text in
-        report.record(
-          result,
-          of: ReportedEntry(
-            url: url,
-            manifest: Int(entry.source),
-            line: entry.line,
-            priority: entry.priority,
-            host: UnsafeRawBufferPointer(rebasing: text[entry.hostRange]),
-            variant: Int(entry.variant),
-            imageHash: imageHash,
-            note: entry.note
-          )
+        var reported = ReportedEntry(
+          url: url,
+          manifest: Int(entry.source),
+          line: entry.line,
+          priority: entry.priority,
+          host: UnsafeRawBufferPointer(rebasing: text[entry.hostRange]),
+          variant: Int(entry.variant),
+          imageHash: imageHash
         )
+        reported.note = entry.note
+        report.record(result, of: reported)
       }
     }
   }

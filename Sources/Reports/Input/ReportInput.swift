@@ -1,15 +1,15 @@
-import Base
+public import Base
 
 /// A report of an earlier run: a JSON report, or the rows of a JSON Lines report.
 ///
 /// Rows are read one at a time, in constant memory. A JSON report is read as a whole and has at most ``maximumReportBytes``.
-package final class ReportInput {
+public final class ReportInput {
   /// The limit of a JSON report: prewarm's have some hundred kilobytes, or a few megabytes with thousands of manifests.
-  package static let maximumReportBytes = 64 << 20
+  public static let maximumReportBytes = 64 << 20
   /// The limit of a row. An invalid line of a manifest has at most 64 KiB, and six times as much when escaped.
-  package static let maximumRowBytes = 1 << 20
+  public static let maximumRowBytes = 1 << 20
 
-  package enum Kind: Sendable {
+  public enum Kind: Sendable {
     /// One object, `prewarm.report/1`.
     case report
     /// One object per line.
@@ -17,12 +17,12 @@ package final class ReportInput {
   }
 
   /// The path as given; `-` is standard input.
-  package var path: String { file.path }
+  public var path: String { file.path }
   /// Recognised by the beginning of the file.
-  package let kind: Kind
+  public let kind: Kind
   private let file: InputFile
 
-  package init(path: String) throws(ReportReadingError) {
+  public init(path: String) throws(ReportReadingError) {
     file = try InputFile(path: path)
     kind = try Self.kind(of: file)
   }
@@ -30,7 +30,7 @@ package final class ReportInput {
   /// Reads the JSON report; must be called once only.
   ///
   /// A report of rows is a programmer error and traps; use ``RowReplay`` for one.
-  package func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
+  public func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
     trap(unless: kind == .report, "\(path) has rows, which a RowReplay counts")
     var report = try file.json(
       tooLarge: "is larger than \(Self.maximumReportBytes >> 20) MiB, so it isn't a prewarm report",
@@ -71,7 +71,7 @@ package final class ReportInput {
   }
 
   /// Whether the rows name their shard. Must be called before they are read.
-  package func namesShard() throws(ReportReadingError) -> Bool {
+  public func namesShard() throws(ReportReadingError) -> Bool {
     guard kind == .rows, let line = try file.nextLine(maximum: Self.maximumRowBytes) else { return false }
     return file.withBytes { bytes in
       do {
@@ -143,21 +143,21 @@ extension ReportInput {
 }
 
 /// A report, or a saved part of one, can't be read; the description names the file.
-package struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The path as given; `-` is standard input.
-  package var path: String
+  public var path: String
   /// The invalid line, from 1; nil if the error is about the whole file.
-  package var line: UInt64?
+  public var line: UInt64?
   /// The cause, as it follows the name: `is empty`.
-  package var message: String
+  public var message: String
 
-  package init(path: String, line: UInt64? = nil, message: String) {
+  public init(path: String, line: UInt64? = nil, message: String) {
     self.path = path
     self.line = line
     self.message = message
   }
 
-  package var description: String {
+  public var description: String {
     let place = path == "-" ? "standard input" : maskingCredentials(path)
     return line.map { "\(place):\($0): \(message)" } ?? "\(place) \(message)"
   }

@@ -1,4 +1,4 @@
-import Base
+public import Base
 
 /// The JSON report, `prewarm.report/1`: its keys in a fixed order, a line for each of them and for each element of the long lists.
 ///
@@ -29,12 +29,12 @@ import Base
 /// - `lint`, if a run judges the delivery, has the findings of each rule, those that save most bytes first: their number, the bytes that a
 ///   view of each would save, and how many cached images weren't judged, since their response is unknown.
 /// - `timeline` has counts for each step of the run; `requests` has the command that repeats an entry's request, by variant and edge.
-package struct JSONReport: ReportForm {
+public struct JSONReport: ReportForm {
   static let schema = "prewarm.report/1"
 
-  package init() {}
+  public init() {}
 
-  package func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     output.append(report.jsonTree.report)
     output.appendLiteral("\n")
   }

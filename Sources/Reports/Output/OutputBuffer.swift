@@ -3,13 +3,13 @@ import Glibc
 /// Bytes of a report that wait to be written, in memory that grows by doubling and stays allocated when emptied.
 ///
 /// Appending costs a comparison and a copy and no reference counting, since a row of a journal has many small pieces.
-package struct OutputBuffer: ~Copyable {
+public struct OutputBuffer: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
-  package private(set) var count = 0
+  public private(set) var count = 0
   var isEmpty: Bool { count == 0 }
 
-  package init(capacity: Int = 4096) {
+  public init(capacity: Int = 4096) {
     self.capacity = max(capacity, 64)
     memory = .allocate(byteCount: self.capacity, alignment: 8)
   }
@@ -18,24 +18,24 @@ package struct OutputBuffer: ~Copyable {
     memory.deallocate()
   }
 
-  package mutating func append(_ text: String) {
+  public mutating func append(_ text: String) {
     var text = text
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
-  package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+  public mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress else { return }
     reserve(bytes.count)
     (memory + count).copyMemory(from: start, byteCount: bytes.count)
     count += bytes.count
   }
 
-  package mutating func append(_ bytes: [UInt8]) {
+  public mutating func append(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { append($0) }
   }
 
   @inline(__always)
-  package mutating func append(_ byte: UInt8) {
+  public mutating func append(_ byte: UInt8) {
     reserve(1)
     memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
     count += 1
@@ -48,7 +48,7 @@ package struct OutputBuffer: ~Copyable {
   }
 
   /// Removes all bytes and keeps the memory.
-  package mutating func removeAll() { count = 0 }
+  public mutating func removeAll() { count = 0 }
 
   /// Removes the last bytes; the buffer must have at least `byteCount`.
   mutating func removeLast(_ byteCount: Int) {
@@ -79,14 +79,14 @@ package struct OutputBuffer: ~Copyable {
   }
 
   /// Calls `body` with the bytes, which are valid during the call only.
-  package borrowing func withUnsafeBytes<Result, Failure: Error>(
+  public borrowing func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(start: memory, count: count))
   }
 
   /// The bytes as text; bytes that aren't UTF-8 become U+FFFD.
-  package var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+  public var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }
 
 extension OutputBuffer {

@@ -1,4 +1,4 @@
-import Base
+public import Base
 internal import CXXHash
 import Glibc
 
@@ -244,8 +244,8 @@ final class ReportLock {
 }
 
 /// A report can't be written; the description names the file.
-package struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
-  package enum Step: Sendable, Hashable {
+public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Step: Sendable, Hashable {
     case makeFolder, open, write, commit
     /// Locking it: another run is writing it.
     case lock
@@ -253,21 +253,21 @@ package struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
     case spool
   }
 
-  package var step: Step
+  public var step: Step
   /// The path as the job names it; `-` is standard output. For ``Step/spool`` the folder for temporary files.
-  package var path: String
-  package var code: Int32
+  public var path: String
+  public var code: Int32
 
-  package init(_ step: Step, path: String, code: Int32) {
+  public init(_ step: Step, path: String, code: Int32) {
     self.step = step
     self.path = path
     self.code = code
   }
 
   /// Whether the reader of standard output has ended, as in `| head`: it wanted no more, so nothing failed.
-  package var isReaderGone: Bool { path == "-" && code == EPIPE }
+  public var isReaderGone: Bool { path == "-" && code == EPIPE }
 
-  package var description: String {
+  public var description: String {
     let place = path == "-" ? "standard output" : path
     let reason = errorSentence(code)
     let advice =

@@ -1,5 +1,5 @@
 /// The forms of reports; raw values are the names in job files and options.
-package enum ReportFormat: String, Sendable, CaseIterable {
+public enum ReportFormat: String, Sendable, CaseIterable {
   /// For a person at a terminal.
   case text
   /// `prewarm.report/1`.
@@ -20,7 +20,7 @@ package enum ReportFormat: String, Sendable, CaseIterable {
   case prometheus
 
   /// The form of files with this extension, in lower case, without the dot; nil if there is none.
-  package init?(fileExtension: some StringProtocol) {
+  public init?(fileExtension: some StringProtocol) {
     switch fileExtension {
     case "txt", "text": self = .text
     case "json": self = .json
@@ -35,7 +35,7 @@ package enum ReportFormat: String, Sendable, CaseIterable {
   }
 
   /// The form of a file by the extension of its name.
-  package init?(path: String) {
+  public init?(path: String) {
     guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
     self.init(fileExtension: path[path.index(after: dot)...].lowercased())
   }
@@ -59,19 +59,19 @@ package enum ReportFormat: String, Sendable, CaseIterable {
 }
 
 /// Options that depend on the environment of the command, not on the job.
-package struct ReportOptions: Sendable {
+public struct ReportOptions: Sendable {
   /// The layout of a text report on standard output; in a file it has 80 columns and no colours.
-  package var terminal = TextReport()
+  public var terminal = TextReport()
   /// Whether rows in JSON Lines are visible during the run, the default; otherwise the file gets its name at the end.
-  package var rowsGrowInPlace = true
+  public var rowsGrowInPlace = true
   /// Whether a JUnit report lists good entries, too; no by default.
-  package var listsSuccesses = false
+  public var listsSuccesses = false
   /// The file of a GitHub step's summary, to which a report for GitHub appends; nil if there is none.
-  package var stepSummaryPath: String?
+  public var stepSummaryPath: String?
   /// The absolute path of the repository's folder, to which paths in GitHub and JUnit reports are relative; nil: they name no file.
-  package var workspace: String?
+  public var workspace: String?
 
-  package init() {}
+  public init() {}
 }
 
 /// A form of the finished report, whatever its destination.

@@ -1,30 +1,30 @@
-import Base
+public import Base
 
 /// The state of a run at one moment.
-package struct ProgressSnapshot: Sendable, Equatable {
-  package var name: String
+public struct ProgressSnapshot: Sendable, Equatable {
+  public var name: String
   /// Finished entries.
-  package var done: UInt64
+  public var done: UInt64
   /// All entries of the job; nil until it is known or estimated.
-  package var total: UInt64?
+  public var total: UInt64?
   /// Cached and fresh.
-  package var hits: UInt64
+  public var hits: UInt64
   /// Downloaded, revalidated or checked.
-  package var new: UInt64
+  public var new: UInt64
   /// Failed or blacklisted.
-  package var bad: UInt64
+  public var bad: UInt64
   /// Finished entries per second over the last seconds.
-  package var urlsPerSecond: Double
+  public var urlsPerSecond: Double
   /// Received bytes per second over the last seconds.
-  package var bytesPerSecond: Double
+  public var bytesPerSecond: Double
   /// The estimated remaining time; nil if unknown.
-  package var remaining: Duration?
+  public var remaining: Duration?
   /// A current obstacle, such as `img.example.com paused 12 s (429)`.
-  package var note: String?
+  public var note: String?
   /// The latest failure, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
-  package var lastFailure: String?
+  public var lastFailure: String?
 
-  package init(
+  public init(
     name: String,
     totals: Totals,
     total: UInt64?,
@@ -49,22 +49,22 @@ package struct ProgressSnapshot: Sendable, Equatable {
 }
 
 /// Draws progress for a terminal or a log. Pure: the caller decides when and where to draw.
-package struct ProgressRenderer: Sendable {
+public struct ProgressRenderer: Sendable {
   /// Columns of the terminal; the last one stays free, since some terminals break the line there.
-  package var width: Int
+  public var width: Int
   /// Whether ANSI colours emphasise the words.
-  package var hasColor: Bool
+  public var hasColor: Bool
 
   private static let nameLimit = 24
   private static let minimumBarWidth = 10
 
-  package init(width: Int, hasColor: Bool) {
+  public init(width: Int, hasColor: Bool) {
     self.width = width
     self.hasColor = hasColor
   }
 
   /// The line of the bar, and a second line if there is an obstacle or a failure; without line ends, none wider than the terminal.
-  package func bar(_ snapshot: ProgressSnapshot) -> [String] {
+  public func bar(_ snapshot: ProgressSnapshot) -> [String] {
     let page = TextPage(TextReport(width: width, hasColor: hasColor))
     let room = max(width - 1, 1)
     let name = escapedForTerminal(snapshot.name).cut(to: min(Self.nameLimit, room))
@@ -79,7 +79,7 @@ package struct ProgressRenderer: Sendable {
   }
 
   /// The line for a log.
-  package func line(_ snapshot: ProgressSnapshot) -> String {
+  public func line(_ snapshot: ProgressSnapshot) -> String {
     let done =
       snapshot.total.map { "\(grouped(snapshot.done)) of \(grouped($0)) (\(share(snapshot.done, of: $0)) %)" }
       ?? "\(grouped(snapshot.done)) so far"

@@ -1,14 +1,14 @@
-package import Base
+public import Base
 
 /// The curl command that repeats the request of an entry, with secrets masked.
-package struct CurlCommand: Sendable, Hashable {
+public struct CurlCommand: Sendable, Hashable {
   /// The words between `curl` and the URL, with `***` in place of secrets.
-  package var options: [String]
+  public var options: [String]
 
-  package init(options: [String]) { self.options = options }
+  public init(options: [String]) { self.options = options }
 
   /// The line for a URL as reports show it, in the form in which it is requested.
-  package func line(for url: String) -> String { "\(prefix) \(word(for: url))" }
+  public func line(for url: String) -> String { "\(prefix) \(word(for: url))" }
 
   /// The words that don't depend on the URL.
   private var prefix: String { (["curl"] + options).map(shellQuoted).joined(separator: " ") }
@@ -47,14 +47,14 @@ package struct CurlCommand: Sendable, Hashable {
 extension FinishedReport {
   /// The line that repeats the request of a failure; nil if the request is unknown, there was none, such as for an invalid line, or it
   /// can't be shown.
-  package func curlLine(of failure: FailureRecord) -> String? {
+  public func curlLine(of failure: FailureRecord) -> String? {
     requests.first { $0.variant == failure.variant }?.curl.line(of: failure)
   }
 }
 
-package struct ReportedRequest: Sendable, Hashable {
+public struct ReportedRequest: Sendable, Hashable {
   package var variant: RequestVariant
-  package var curl: CurlCommand
+  public var curl: CurlCommand
 
   package init(variant: RequestVariant = .plain, curl: CurlCommand) {
     self.variant = variant
@@ -63,7 +63,7 @@ package struct ReportedRequest: Sendable, Hashable {
 }
 
 /// Text as one word of a POSIX shell: in single quotes if it contains special characters.
-package func shellQuoted(_ text: String) -> String {
+public func shellQuoted(_ text: String) -> String {
   let plain = text.utf8.allSatisfy { byte in
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true

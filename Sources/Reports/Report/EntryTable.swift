@@ -1,10 +1,10 @@
 internal import CXXHash
-import Base
+public import Base
 
 /// The identity of an entry across runs: a hash of its URL, as reports show it, and of its variant and edge.
 ///
 /// XXH3 with 128 bits and seed 0, so that all machines compute the same.
-package struct EntryKey: Sendable, Hashable {
+public struct EntryKey: Sendable, Hashable {
   let high: UInt64
   let low: UInt64
 }

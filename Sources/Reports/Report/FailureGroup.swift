@@ -1,31 +1,31 @@
-package import Base
+public import Base
 
 /// A failed or blacklisted entry, as the report lists it.
-package struct FailureRecord: Sendable, Equatable {
+public struct FailureRecord: Sendable, Equatable {
   /// How many a report lists by default; a JSON report never lists more.
-  package static let listedLimit = 10_000
+  public static let listedLimit = 10_000
   /// The limit of their URLs and messages in bytes.
   static let listedBytes = 16 << 20
 
   /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
-  package var url = ""
+  public var url = ""
   /// The manifest's path, as the job names it.
-  package var manifest = ""
+  public var manifest = ""
   /// From 1; 0 if it has no line.
-  package var line: UInt64 = 0
-  package var priority = LoadPriority.normal
+  public var line: UInt64 = 0
+  public var priority = LoadPriority.normal
   package var variant = RequestVariant.plain
   /// `failed` or `blacklisted`.
-  package var outcome = LoadOutcome.failed
+  public var outcome = LoadOutcome.failed
   /// The reason; nil if it is unknown.
-  package var failure: ImageFailure?
+  public var failure: ImageFailure?
   /// How many requests were made for it.
-  package var attempts: UInt32 = 0
+  public var attempts: UInt32 = 0
   /// The status of remote caches; nil if it wasn't checked.
   package var remoteCache: RemoteCacheStatus?
   /// Whether its URL is on the blacklist now.
-  package var isBlacklisted = false
-  package var standing = FailureStanding.counts
+  public var isBlacklisted = false
+  public var standing = FailureStanding.counts
   /// The identifier of its row; nil if it has none.
   package var id: String?
   /// The element of the page that names it, and the attribute; nil if the list isn't a page.
@@ -63,7 +63,7 @@ extension [FailureRecord] {
 
 /// Entries with the same kind of failure and the same message, whose numbers, URLs, quoted texts and host may differ; for `http-status`, those
 /// with the same status.
-package struct FailureGroup: Sendable, Equatable {
+public struct FailureGroup: Sendable, Equatable {
   /// How many examples a report has of each; those that count come before known ones.
   static let exampleLimit = 10
   /// How many hosts a report names of each.
@@ -82,25 +82,25 @@ package struct FailureGroup: Sendable, Equatable {
   }
 
   /// Nil for blacklisted entries whose reason is unknown.
-  package var kind: FailureKind?
+  public var kind: FailureKind?
   /// The HTTP status, for the kind `http-status` only.
-  package var status: Int?
+  public var status: Int?
   /// The message of each, in which an ellipsis stands for parts that differ; nil if messages differ in their words.
-  package var message: String?
+  public var message: String?
   /// How many failed in this run.
-  package var failed: UInt64 = 0
+  public var failed: UInt64 = 0
   /// How many weren't requested since they were blacklisted for this reason.
-  package var blacklisted: UInt64 = 0
+  public var blacklisted: UInt64 = 0
   /// The hosts with most of them, descending.
-  package var hosts: [HostCount] = []
+  public var hosts: [HostCount] = []
   /// How many belong to hosts that aren't listed.
-  package var elsewhere: UInt64 = 0
+  public var elsewhere: UInt64 = 0
   /// How many of both count in the verdict.
-  package var counting: UInt64 = 0
+  public var counting: UInt64 = 0
   /// The first ten.
-  package var examples: [FailureRecord] = []
+  public var examples: [FailureRecord] = []
 
-  package var count: UInt64 { failed + blacklisted }
+  public var count: UInt64 { failed + blacklisted }
 
   var key: Key { Key(kind, status, message: message ?? "", host: onlyHost) }
 
@@ -146,18 +146,18 @@ extension FailureGroup.Key {
 }
 
 /// How many entries of a host.
-package struct HostCount: Sendable, Equatable {
+public struct HostCount: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
-  package var host = ""
-  package var count: UInt64 = 0
+  public var host = ""
+  public var count: UInt64 = 0
 }
 
 /// How many failed and blacklisted entries count in the verdict.
-package struct FailureStandings: Sendable, Equatable {
-  package var counting: UInt64 = 0
+public struct FailureStandings: Sendable, Equatable {
+  public var counting: UInt64 = 0
   /// How many failed in the baseline, too.
-  package var known: UInt64 = 0
-  package var countingByKind: [FailureKind: UInt64] = [:]
+  public var known: UInt64 = 0
+  public var countingByKind: [FailureKind: UInt64] = [:]
 
   mutating func count(_ standing: FailureStanding, kind: FailureKind?) {
     switch standing {
@@ -170,7 +170,7 @@ package struct FailureStandings: Sendable, Equatable {
 }
 
 /// Whether a failure counts in the verdict; the raw value is the name in reports.
-package enum FailureStanding: String, Sendable {
+public enum FailureStanding: String, Sendable {
   case counts
   /// It failed in the baseline, too.
   case known

@@ -1,64 +1,64 @@
-package import Base
+public import Base
 
 /// The complete report of a run.
-package struct FinishedReport: Sendable {
+public struct FinishedReport: Sendable {
   /// The version of prewarm.
-  package var version: String
-  package var job: JobIdentity
+  public var version: String
+  public var job: JobIdentity
   /// The names of rules and remedies in sentences.
-  package var words = ReportWords.plain
+  public var words = ReportWords.plain
   /// When the run started; nil if that is unknown, as in rows.
-  package var startedAt: Timestamp?
+  public var startedAt: Timestamp?
   /// How the run ended as a whole, with the cache and the blacklist.
-  package var end: RunEnd
-  package var verdict = RunVerdict()
+  public var end: RunEnd
+  public var verdict = RunVerdict()
   /// The rules it was judged by.
-  package var failOn = FailOn()
+  public var failOn = FailOn()
   /// Each image once, however many lists name it.
-  package var totals: Totals
+  public var totals: Totals
   /// Further entries that name the same images, with the same results.
-  package var repeats = Totals()
-  package var traffic = Traffic()
+  public var repeats = Totals()
+  public var traffic = Traffic()
   /// Downloaded and checked entries by format, the most frequent first.
-  package var formats: [FormatCount] = []
-  package var manifests: [ManifestSummary] = []
+  public var formats: [FormatCount] = []
+  public var manifests: [ManifestSummary] = []
   /// The 1,000 hosts with most entries, descending, then by name.
-  package var hosts: [HostSummary] = []
+  public var hosts: [HostSummary] = []
   /// How many hosts aren't listed; beyond 65,536 hosts, each entry of a further one counts as a host.
-  package var hostsOmitted: UInt64 = 0
+  public var hostsOmitted: UInt64 = 0
   /// Failed and blacklisted entries by kind, status and message; those that count come first, then the largest groups.
-  package var failureGroups: [FailureGroup] = []
+  public var failureGroups: [FailureGroup] = []
   /// The first failed and blacklisted entries, those that count before known ones; a JSON report lists 10,000.
-  package var failures: [FailureRecord] = []
-  package var standings = FailureStandings()
+  public var failures: [FailureRecord] = []
+  public var standings = FailureStandings()
   /// The difference from an earlier run; nil if there was none to compare with.
-  package var baseline: BaselineDifference?
+  public var baseline: BaselineDifference?
   /// The last runs, this one at the end; empty if no earlier one is known.
-  package var trend: [TrendPoint] = []
+  public var trend: [TrendPoint] = []
   /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
-  package var requests: [ReportedRequest] = []
+  public var requests: [ReportedRequest] = []
   /// The progress of the run over time; nil if it wasn't recorded.
-  package var timeline: Timeline?
+  public var timeline: Timeline?
   /// How many URLs returned the same bytes as others; nil if bodies weren't compared.
-  package var duplicates: Duplicates?
+  public var duplicates: Duplicates?
   /// Images that a host returned for many URLs, the one with most URLs first.
-  package var placeholders: [Placeholder] = []
+  public var placeholders: [Placeholder] = []
   /// Small pictures of received images for the HTML report; the JSON report has none.
-  package var thumbnails: [Thumbnail] = []
+  public var thumbnails: [Thumbnail] = []
   /// Findings about the delivery of good images, those that save most bytes first; empty if it wasn't judged.
   package var lint: [LintSummary] = []
   /// Sentences on the run, and on entries, which are grouped by sentence.
-  package var warnings: [String] = []
+  public var warnings: [String] = []
 
   /// The exit status of the job: a signal's, or 1 if the job couldn't finish, or the verdict's.
-  package var exitStatus: ExitStatus {
+  public var exitStatus: ExitStatus {
     end.interruption?.exitStatus ?? (end.breakage == nil ? verdict.exitStatus : .couldNotFinish)
   }
 
   /// Returns the verdict on the lists only, for a run that fetched no image: on invalid lines and on an empty run.
   ///
   /// - Parameter misses: how many of the skipped entries would have been fetched.
-  package func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
+  public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
     var lists = self
     let misses = min(misses, lists.totals.skipped)
     lists.totals.skipped -= misses
@@ -72,16 +72,16 @@ package struct FinishedReport: Sendable {
   }
 
   /// The number of entries that aren't valid URLs.
-  package var invalidURLs: UInt64 { failureGroups.filter { $0.kind == .invalidURL }.reduce(0) { $0 + $1.count } }
+  public var invalidURLs: UInt64 { failureGroups.filter { $0.kind == .invalidURL }.reduce(0) { $0 + $1.count } }
 
   /// How many failed and blacklisted entries aren't listed.
-  package var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
+  public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
 
   /// Finished entries per second; 0 if the run took no time.
-  package var urlsPerSecond: Double { perSecond(totals.done) }
+  public var urlsPerSecond: Double { perSecond(totals.done) }
 
   /// Received bytes per second; 0 if the run took no time.
-  package var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
+  public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
 
   func perSecond(_ amount: UInt64) -> Double {
     let seconds = end.duration.inSeconds
@@ -90,44 +90,44 @@ package struct FinishedReport: Sendable {
 }
 
 /// Bytes, requests and times of a run, without entries that shared the request of another one.
-package struct Traffic: Sendable, Equatable {
+public struct Traffic: Sendable, Equatable {
   /// Bytes of bodies received from the network, failed attempts included.
-  package var receivedBytes: UInt64 = 0
+  public var receivedBytes: UInt64 = 0
   /// Bytes of bodies that were hits.
-  package var cachedBytes: UInt64 = 0
+  public var cachedBytes: UInt64 = 0
   /// Bytes of the newly stored images as received.
-  package var originalBytes: UInt64 = 0
+  public var originalBytes: UInt64 = 0
   /// Bytes stored for them; an original that is kept beside its transformed image isn't counted.
-  package var storedBytes: UInt64 = 0
+  public var storedBytes: UInt64 = 0
   /// Requests, retries included, redirects not.
-  package var attempts: UInt64 = 0
+  public var attempts: UInt64 = 0
   /// Requests that were retries.
-  package var retries: UInt64 = 0
+  public var retries: UInt64 = 0
   /// The total time that entries waited between attempts.
-  package var waitedNanoseconds: UInt64 = 0
+  public var waitedNanoseconds: UInt64 = 0
   /// Failures that may be temporary.
-  package var transientFailures: UInt64 = 0
+  public var transientFailures: UInt64 = 0
   /// The duration of transfers, without the waits between attempts.
-  package var latency = LatencyHistogram()
+  public var latency = LatencyHistogram()
   /// The shares of the outcomes in ``receivedBytes`` and ``latency``; empty if they are unknown.
-  package var outcomes = TrafficByOutcome()
+  public var outcomes = TrafficByOutcome()
 }
 
 /// The traffic of each outcome; nil if it is unknown.
-package struct TrafficByOutcome: Sendable, Equatable {
+public struct TrafficByOutcome: Sendable, Equatable {
   // Indexed by outcome: each transferred entry is looked up here.
   private var values = [OutcomeTraffic?](repeating: nil, count: LoadOutcome.allCases.count)
 
   /// Unknown traffic for all outcomes.
-  package init() {}
+  public init() {}
 
-  package subscript(outcome: LoadOutcome) -> OutcomeTraffic? {
+  public subscript(outcome: LoadOutcome) -> OutcomeTraffic? {
     get { values[Int(outcome.rawValue)] }
     set { values[Int(outcome.rawValue)] = newValue }
   }
 
   /// The outcomes with known traffic, in the order of their cases.
-  package var known: [(outcome: LoadOutcome, traffic: OutcomeTraffic)] {
+  public var known: [(outcome: LoadOutcome, traffic: OutcomeTraffic)] {
     LoadOutcome.allCases.compactMap { outcome in self[outcome].map { (outcome, $0) } }
   }
 
@@ -140,19 +140,19 @@ package struct TrafficByOutcome: Sendable, Equatable {
 }
 
 /// The traffic of the entries with one outcome.
-package struct OutcomeTraffic: Sendable, Equatable {
+public struct OutcomeTraffic: Sendable, Equatable {
   /// Bytes of bodies received, failed attempts included.
-  package var receivedBytes: UInt64 = 0
+  public var receivedBytes: UInt64 = 0
   /// The duration of their transfers; those of cancelled entries aren't measured.
-  package var latency = LatencyHistogram()
+  public var latency = LatencyHistogram()
   /// How many of the entries shared the request of another one; only that one counts above.
-  package var shared: UInt64 = 0
+  public var shared: UInt64 = 0
 }
 
 /// How many images had a format.
-package struct FormatCount: Sendable, Equatable {
-  package var format: ImageFormat
-  package var count: UInt64
+public struct FormatCount: Sendable, Equatable {
+  public var format: ImageFormat
+  public var count: UInt64
 
   /// The order of reports: the most frequent first.
   func isBefore(_ other: FormatCount) -> Bool {
@@ -161,24 +161,24 @@ package struct FormatCount: Sendable, Equatable {
 }
 
 /// The outcomes of one manifest.
-package struct ManifestSummary: Sendable, Equatable {
+public struct ManifestSummary: Sendable, Equatable {
   /// The path as the job names it.
-  package var path = ""
+  public var path = ""
   /// The absolute path of the file with its entries, which is the job file for entries in the job; nil if they aren't in a file.
-  package var file: String?
-  package var totals = Totals()
+  public var file: String?
+  public var totals = Totals()
 }
 
 /// The outcomes of one host.
-package struct HostSummary: Sendable, Equatable {
+public struct HostSummary: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
-  package var host = ""
-  package var totals = Totals()
+  public var host = ""
+  public var totals = Totals()
   /// Bytes of bodies received.
-  package var receivedBytes: UInt64 = 0
-  package var latency = LatencyHistogram()
+  public var receivedBytes: UInt64 = 0
+  public var latency = LatencyHistogram()
   /// Hits and misses of remote caches, by edge if the job names edges; empty if they weren't checked.
-  package var remoteCaches: [RemoteCacheCount] = []
+  public var remoteCaches: [RemoteCacheCount] = []
 
   /// The order of reports: most entries first, then by name.
   func isBefore(_ other: HostSummary) -> Bool { (other.totals.urls, host) < (totals.urls, other.host) }
@@ -213,20 +213,20 @@ extension FinishedReport {
 }
 
 /// The job of a report, and its part of the job.
-package struct JobIdentity: Sendable, Equatable {
-  package var name: String
+public struct JobIdentity: Sendable, Equatable {
+  public var name: String
   /// The job file's path; nil if the job came from the command line alone.
-  package var file: String?
+  public var file: String?
   /// A sentence on its purpose; empty if there is none.
-  package var description: String
+  public var description: String
   /// The part of the job's entries that the report covers; nil for all.
-  package var shard: ReportedShard?
+  public var shard: ReportedShard?
   /// 32 hexadecimal digits that follow from the settings that select the job's entries and judge them; nil if unknown.
   ///
   /// Reports of one job with different digests have different lists or different rules.
-  package var digest: String?
+  public var digest: String?
 
-  package init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
+  public init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
     self.name = name
     self.file = file
     self.description = description
@@ -235,22 +235,22 @@ package struct JobIdentity: Sendable, Equatable {
   }
 
   /// The name and the shard, for people: `homepage, shard 2 of 5`.
-  package var title: String { shard.map { "\(name), \($0.phrase)" } ?? name }
+  public var title: String { shard.map { "\(name), \($0.phrase)" } ?? name }
 }
 
 /// One of the parts of a job's entries that separate runs handle.
-package struct ReportedShard: Sendable, Hashable {
+public struct ReportedShard: Sendable, Hashable {
   /// From 1.
-  package var index: Int
+  public var index: Int
   /// The number of shards.
-  package var count: Int
+  public var count: Int
   /// The key that divides entries: `url` or `host`.
-  package var rule: String
+  public var rule: String
 
   /// The entries of all shards as the run read them; nil if it didn't read all of them, or if that is unknown.
-  package var list: ReportedList?
+  public var list: ReportedList?
 
-  package init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
+  public init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
     self.index = index
     self.count = count
     self.rule = rule
@@ -258,17 +258,17 @@ package struct ReportedShard: Sendable, Hashable {
   }
 
   /// `shard 2 of 5`.
-  package var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
+  public var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
 }
 
 /// Shards with equal values have read the same lists.
-package struct ReportedList: Sendable, Hashable {
+public struct ReportedList: Sendable, Hashable {
   /// How many entries all shards have together, including invalid and filtered ones.
-  package var entries: UInt64
+  public var entries: UInt64
   /// A number that follows from them and doesn't depend on their order.
-  package var fingerprint: UInt64
+  public var fingerprint: UInt64
 
-  package init(entries: UInt64, fingerprint: UInt64) {
+  public init(entries: UInt64, fingerprint: UInt64) {
     self.entries = entries
     self.fingerprint = fingerprint
   }

@@ -1,5 +1,5 @@
 import Glibc
-import Base
+public import Base
 
 /// The counters of a host, without references, since there may be ``HostTable/hostLimit`` of them.
 struct HostCounters {
@@ -78,18 +78,18 @@ struct HostTable {
 }
 
 /// Hits and misses of the remote caches of a host, or of one of its edges, for images that were requested a second time.
-package struct RemoteCacheCount: Sendable, Equatable {
+public struct RemoteCacheCount: Sendable, Equatable {
   /// The edge's name; nil if the job names no edges.
-  package var edge: String?
-  package var hits: UInt64 = 0
-  package var misses: UInt64 = 0
+  public var edge: String?
+  public var hits: UInt64 = 0
+  public var misses: UInt64 = 0
   /// Responses without a cache status, and missing ones.
-  package var unknown: UInt64 = 0
+  public var unknown: UInt64 = 0
 
-  package var total: UInt64 { hits + misses + unknown }
+  public var total: UInt64 { hits + misses + unknown }
 
   /// Responses with a cache status.
-  package var known: UInt64 { hits + misses }
+  public var known: UInt64 { hits + misses }
 
   mutating func add(_ status: RemoteCacheStatus) {
     switch status {

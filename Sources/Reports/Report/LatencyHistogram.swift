@@ -6,36 +6,36 @@ import Glibc
 /// The upper bounds are 2^(i/4) ms, from 0.0625 ms (2^-4) to 4.7 hours (2^24 ms): four buckets per octave, so a percentile is off by
 /// at most 19 %. A value belongs to the lowest bucket whose bound isn't below it; longer values count in the last bucket. Only the
 /// buckets from the first used to the last used are kept, so a host with few entries takes about ten bytes.
-package struct LatencyHistogram: Sendable, Equatable {
+public struct LatencyHistogram: Sendable, Equatable {
   /// How many values there are.
-  package private(set) var count: UInt64 = 0
+  public private(set) var count: UInt64 = 0
   /// The exact maximum in nanoseconds; 0 if there are no values.
-  package private(set) var maximumNanoseconds: UInt64 = 0
+  public private(set) var maximumNanoseconds: UInt64 = 0
   /// The sum of all values in nanoseconds.
-  package private(set) var sumNanoseconds: UInt64 = 0
+  public private(set) var sumNanoseconds: UInt64 = 0
   /// The position on the scale of the first of `counts`.
   private var first = 0
   private var counts: [UInt64] = []
 
   /// An empty histogram.
-  package init() {}
+  public init() {}
 
   /// Counts one value.
-  package mutating func record(nanoseconds: UInt64) {
+  public mutating func record(nanoseconds: UInt64) {
     add(1, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
     maximumNanoseconds = max(maximumNanoseconds, nanoseconds)
     sumNanoseconds &+= nanoseconds
   }
 
   /// Adds all counts of `other`; the order of merging doesn't matter.
-  package mutating func merge(_ other: LatencyHistogram) {
+  public mutating func merge(_ other: LatencyHistogram) {
     for (offset, count) in other.counts.enumerated() where count > 0 { add(count, toBucket: other.first + offset) }
     maximumNanoseconds = max(maximumNanoseconds, other.maximumNanoseconds)
     sumNanoseconds &+= other.sumNanoseconds
   }
 
   /// Creates a histogram from its ``buckets``; a bound that isn't on the scale counts in the next larger bucket.
-  package init(buckets: [(upperBound: Double, count: UInt64)], maximumNanoseconds: UInt64, sumNanoseconds: UInt64) {
+  public init(buckets: [(upperBound: Double, count: UInt64)], maximumNanoseconds: UInt64, sumNanoseconds: UInt64) {
     for bucket in buckets where bucket.count > 0 {
       // Reports round bounds.
       let nanoseconds = UInt64(min(max(bucket.upperBound, 0) * 0.999 * 1e6, 1e18))
@@ -47,7 +47,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 
   /// Returns the value in milliseconds that a `fraction` (0…1) of all values doesn't exceed, interpolated within its bucket and never
   /// above the maximum; nil if there are no values.
-  package func percentile(_ fraction: Double) -> Double? {
+  public func percentile(_ fraction: Double) -> Double? {
     guard count > 0 else { return nil }
     let rank = min(max((fraction * Double(count)).rounded(.up), 1), Double(count))
     var before = 0.0
@@ -65,10 +65,10 @@ package struct LatencyHistogram: Sendable, Equatable {
   }
 
   /// The maximum in milliseconds; 0 if there are no values.
-  package var maximumMilliseconds: Double { Double(maximumNanoseconds) / 1e6 }
+  public var maximumMilliseconds: Double { Double(maximumNanoseconds) / 1e6 }
 
   /// Upper bounds in milliseconds and counts of the buckets from the first used to the last used, including empty ones.
-  package var buckets: [(upperBound: Double, count: UInt64)] {
+  public var buckets: [(upperBound: Double, count: UInt64)] {
     counts.enumerated().map { (Self.bounds[first + $0].milliseconds, $1) }
   }
 

@@ -1,10 +1,10 @@
-package import Base
+public import Base
 
 /// The counters of a run in progress: each entry counts once, in bounded memory.
 ///
 /// It keeps counters, a histogram, a bounded table of hosts and the first failures; the row of each entry goes to the journals at once.
 /// The driver thread owns it. A hit costs no allocation.
-package final class RunReport {
+public final class RunReport {
   /// Hosts that a finished report lists.
   static let reportedHostLimit = 1000
 
@@ -63,7 +63,7 @@ package final class RunReport {
 
   /// Adds a manifest, such as a file that matches a glob, and returns its index; see ``ManifestSummary/file``.
   @discardableResult
-  package func addManifest(_ path: String, file: String? = nil) -> Int {
+  public func addManifest(_ path: String, file: String? = nil) -> Int {
     tally.manifests.append(ManifestSummary(path: path, file: file))
     if countsImagesOnce, tally.manifests.count > 1, tally.seen == nil { tally.seen = SeenImages() }
     for journal in journals { journal.addManifest(path, file: file) }
@@ -96,7 +96,7 @@ package final class RunReport {
   /// A manifest's index that ``addManifest(_:)`` didn't return is a programmer error and traps.
   ///
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
-  package func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
+  public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true {
       var unfinished = result
       unfinished.outcome = .cancelled
@@ -114,12 +114,12 @@ package final class RunReport {
   }
 
   /// Records the progress of the run for its timeline; the more calls, the finer.
-  package func sample(elapsed: Duration) {
+  public func sample(elapsed: Duration) {
     timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: elapsed)
   }
 
   /// All entries so far, repeated ones included.
-  package var totals: Totals {
+  public var totals: Totals {
     guard tally.repeats.urls > 0 else { return tally.totals }
     var totals = tally.totals
     totals.add(tally.repeats)
@@ -130,10 +130,10 @@ package final class RunReport {
   package var identifiesImages: Bool { tally.seen != nil }
 
   /// Failed entries that may be good later.
-  package var transientFailures: UInt64 { tally.traffic.transientFailures }
+  public var transientFailures: UInt64 { tally.traffic.transientFailures }
 
   /// Bytes of bodies received from the network so far.
-  package var receivedBytes: UInt64 { tally.traffic.receivedBytes }
+  public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
 
   /// The last failure so far, such as `http-status 404 https://img.example.com/old.jpg`; nil if there is none.
   package var lastFailure: String? { tally.failures.lastFailure }
@@ -142,10 +142,10 @@ package final class RunReport {
   package var unreachable: FailureReason? { tally.failures.unreachable }
 
   /// When the first of the good entries so far expires; nil if none of them expires, or there are none.
-  package var freshUntil: Timestamp? { tally.freshUntil }
+  public var freshUntil: Timestamp? { tally.freshUntil }
 
   /// Flushes the journals; throws their first error since the start of the run.
-  package func flushJournals() throws(ReportError) {
+  public func flushJournals() throws(ReportError) {
     var firstError: ReportError?
     for journal in journals {
       do {
@@ -158,7 +158,7 @@ package final class RunReport {
   }
 
   /// Returns the report on the entries so far, judged by `failOn`.
-  package func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
+  public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
     var end = end
     end.breakage = end.breakage ?? tally.fault
     let hosts = tally.hosts.hosts.indices.map { index in
@@ -208,21 +208,21 @@ package final class RunReport {
 }
 
 /// One entry of a manifest, as reports name it; its bytes are valid during a call only.
-package struct ReportedEntry {
+public struct ReportedEntry {
   /// The URL as written, resolved against the manifest's base, with credentials masked; the text of an invalid line.
-  package var url: UnsafeRawBufferPointer
+  public var url: UnsafeRawBufferPointer
   /// The index that ``RunReport/addManifest(_:)`` gave.
-  package var manifest: Int
+  public var manifest: Int
   /// The line in the manifest, from 1; 0 if it has none.
-  package var line: UInt64
+  public var line: UInt64
   /// The priority of its request.
-  package var priority: LoadPriority
+  public var priority: LoadPriority
   /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for an invalid line.
-  package var host: UnsafeRawBufferPointer
+  public var host: UnsafeRawBufferPointer
   /// The variant of the request: 0 is the plain one, and n the one at index n - 1 of the variants of ``RunReport``.
-  package var variant: Int
+  public var variant: Int
   /// Identifies its image, by `DuplicateIndex.hash`; nil: the URL without its fragment does.
-  package var imageHash: UInt64?
+  public var imageHash: UInt64?
   /// What its list says besides the URL; nil if that is all.
   package var note: EntryNote?
   /// Whether it names an image that an earlier entry has named, with the same result, so that it isn't counted.
@@ -230,15 +230,14 @@ package struct ReportedEntry {
   /// The rules about its delivery that it breaks.
   var broken = LintRuleSet()
 
-  package init(
+  public init(
     url: UnsafeRawBufferPointer,
     manifest: Int,
     line: UInt64,
     priority: LoadPriority,
     host: UnsafeRawBufferPointer,
     variant: Int = 0,
-    imageHash: UInt64? = nil,
-    note: EntryNote? = nil
+    imageHash: UInt64? = nil
   ) {
     self.url = url
     self.manifest = manifest
@@ -247,6 +246,5 @@ package struct ReportedEntry {
     self.host = host
     self.variant = variant
     self.imageHash = imageHash
-    self.note = note
   }
 }

@@ -1,37 +1,37 @@
-package import Base
+public import Base
 import Glibc
 
 /// How many URLs returned the same bytes as others.
-package struct Duplicates: Sendable, Equatable {
+public struct Duplicates: Sendable, Equatable {
   /// Bodies that came from more than one URL.
-  package var bodies: UInt64 = 0
+  public var bodies: UInt64 = 0
   /// The URLs that they came from.
-  package var urls: UInt64 = 0
+  public var urls: UInt64 = 0
   /// Whether all bodies were compared; if there were too many, both counts are lower bounds.
-  package var isComplete = true
+  public var isComplete = true
 }
 
 /// An image that a host returned for so many URLs that it is probably a substitute for missing ones.
-package struct Placeholder: Sendable, Equatable {
+public struct Placeholder: Sendable, Equatable {
   /// How many a report lists, those with most URLs.
   static let listedLimit = 100
 
   /// Host and port, if it isn't the scheme's own.
-  package var host = ""
+  public var host = ""
   /// Of the body.
-  package var checksum = Checksum(high: 0, low: 0)
+  public var checksum = Checksum(high: 0, low: 0)
   /// URLs that returned it.
-  package var urls: UInt64 = 0
+  public var urls: UInt64 = 0
   /// As in its row.
-  package var firstURL = ""
+  public var firstURL = ""
   /// Nil if unknown.
-  package var format: ImageFormat?
+  public var format: ImageFormat?
   /// In pixels; 0 if unknown.
-  package var width: UInt32 = 0
+  public var width: UInt32 = 0
   /// In pixels; 0 if unknown.
-  package var height: UInt32 = 0
+  public var height: UInt32 = 0
   /// Of the body.
-  package var bytes: UInt64 = 0
+  public var bytes: UInt64 = 0
 
   /// The order of reports: most URLs first.
   func isBefore(_ other: Placeholder) -> Bool { (other.urls, firstURL) < (urls, other.firstURL) }
@@ -78,9 +78,9 @@ struct SameImagesLog {
       checksum: body,
       urls: 0,
       firstURL: sightings.firstURL(of: group) ?? String(decoding: entry.url, as: UTF8.self),
-      format: result.format,
-      width: result.width,
-      height: result.height,
+      format: result.image.format,
+      width: result.image.width,
+      height: result.image.height,
       bytes: result.bytes
     )
     return repetition

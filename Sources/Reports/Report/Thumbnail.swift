@@ -1,9 +1,9 @@
-package import Base
+public import Base
 
 /// A small picture of a received image, for the HTML report.
-package struct Thumbnail: Sendable, Equatable {
+public struct Thumbnail: Sendable, Equatable {
   /// The reason for showing an image.
-  package enum Reason: String, Sendable, CaseIterable {
+  public enum Reason: String, Sendable, CaseIterable {
     /// One of the last received images.
     case latest
     /// One of those with most bytes.
@@ -16,29 +16,29 @@ package struct Thumbnail: Sendable, Equatable {
     case placeholder
   }
 
-  package var reason: Reason
+  public var reason: Reason
   /// As in its row.
-  package var url: String
+  public var url: String
   /// The picture as a file in ``pictureFormat``; empty if the image couldn't be decoded.
-  package var picture: [UInt8]
-  package var pictureFormat: ImageFormat
-  package var pictureWidth: UInt32
-  package var pictureHeight: UInt32
+  public var picture: [UInt8]
+  public var pictureFormat: ImageFormat
+  public var pictureWidth: UInt32
+  public var pictureHeight: UInt32
   /// The image's own format; nil if its bytes have no known format.
-  package var format: ImageFormat?
+  public var format: ImageFormat?
   /// Pixels of the image; 0 if unknown.
-  package var width: UInt32 = 0
+  public var width: UInt32 = 0
   /// Pixels of the image; 0 if unknown.
-  package var height: UInt32 = 0
+  public var height: UInt32 = 0
   /// Of the image.
-  package var bytes: UInt64
+  public var bytes: UInt64
   /// Why it was refused; nil if it was good.
-  package var failure: ImageFailure?
+  public var failure: ImageFailure?
   /// The body's hash; nil if unknown.
-  package var checksum: Checksum?
+  public var checksum: Checksum?
 
   /// Creates a thumbnail whose other properties are unknown.
-  package init(
+  public init(
     _ reason: Reason,
     url: String,
     picture: [UInt8],

@@ -1,15 +1,15 @@
-package import Base
+public import Base
 
 /// The progress of a run over time, in steps of equal length.
-package struct Timeline: Sendable, Equatable {
+public struct Timeline: Sendable, Equatable {
   /// The progress in one step.
-  package struct Step: Sendable, Equatable {
+  public struct Step: Sendable, Equatable {
     /// Finished entries.
-    package var urls: UInt64 = 0
+    public var urls: UInt64 = 0
     /// How many of them failed or were blacklisted.
-    package var bad: UInt64 = 0
+    public var bad: UInt64 = 0
     /// Bytes of bodies received.
-    package var receivedBytes: UInt64 = 0
+    public var receivedBytes: UInt64 = 0
 
     static func += (sum: inout Step, other: Step) {
       sum.urls += other.urls
@@ -21,9 +21,9 @@ package struct Timeline: Sendable, Equatable {
   static let maximumSteps = 120
 
   /// The length of each step.
-  package var step = Duration.zero
+  public var step = Duration.zero
   /// From the start of the run; its end may have cut the last step.
-  package var steps: [Step] = []
+  public var steps: [Step] = []
 }
 
 /// Records the progress of a run in a bounded number of steps: their length doubles when there are too many.
@@ -71,19 +71,19 @@ struct TimelineRecorder {
 }
 
 /// A run among those before it and after it.
-package struct TrendPoint: Sendable, Equatable {
+public struct TrendPoint: Sendable, Equatable {
   /// How many runs a report lists.
   static let limit = 30
 
   /// When it ended; nil if unknown.
-  package var finishedAt: Timestamp?
-  package var urls: UInt64 = 0
+  public var finishedAt: Timestamp?
+  public var urls: UInt64 = 0
   /// How many failed or were blacklisted.
-  package var bad: UInt64 = 0
+  public var bad: UInt64 = 0
   /// How many of them weren't known from the baseline of the run.
-  package var new: UInt64 = 0
+  public var new: UInt64 = 0
   /// By the monotonic clock; zero if unknown.
-  package var duration = Duration.zero
+  public var duration = Duration.zero
 }
 
 extension TrendPoint {

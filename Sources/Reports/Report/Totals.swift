@@ -1,51 +1,51 @@
-package import Base
+public import Base
 
 /// The number of entries by outcome; ``urls`` is always their sum.
-package struct Totals: Sendable, Hashable {
+public struct Totals: Sendable, Hashable {
   /// Cached in memory, fresh and good.
-  package var hitMemory: UInt64 = 0
+  public var hitMemory: UInt64 = 0
   /// Cached on disk, fresh and good.
-  package var hitDisk: UInt64 = 0
+  public var hitDisk: UInt64 = 0
   /// Fetched, good, and stored.
-  package var downloaded: UInt64 = 0
+  public var downloaded: UInt64 = 0
   /// The server returned 304.
-  package var revalidated: UInt64 = 0
+  public var revalidated: UInt64 = 0
   /// Fetched and good, but not stored.
-  package var checked: UInt64 = 0
+  public var checked: UInt64 = 0
   /// Failed in this run.
-  package var failed: UInt64 = 0
+  public var failed: UInt64 = 0
   /// Known bad and not cached, so not requested.
-  package var blacklisted: UInt64 = 0
+  public var blacklisted: UInt64 = 0
   /// Filtered out, or a miss in a run that uses no network.
-  package var skipped: UInt64 = 0
+  public var skipped: UInt64 = 0
   /// Read, but not finished when the run stopped.
-  package var cancelled: UInt64 = 0
+  public var cancelled: UInt64 = 0
 
-  package init() {}
+  public init() {}
 
   /// All entries that were read.
-  package var urls: UInt64 {
+  public var urls: UInt64 {
     hitMemory + hitDisk + downloaded + revalidated + checked + failed + blacklisted + skipped + cancelled
   }
 
   /// Cached and fresh, in memory or on disk.
-  package var hits: UInt64 { hitMemory + hitDisk }
+  public var hits: UInt64 { hitMemory + hitDisk }
 
   /// Failed or known bad.
-  package var bad: UInt64 { failed + blacklisted }
+  public var bad: UInt64 { failed + blacklisted }
 
   /// Finished: all except cancelled ones.
-  package var done: UInt64 { urls - cancelled }
+  public var done: UInt64 { urls - cancelled }
 
   /// Neither skipped nor cancelled; percentages of rules refer to these.
-  package var considered: UInt64 { urls - skipped - cancelled }
+  public var considered: UInt64 { urls - skipped - cancelled }
 
   /// The share of hits among all entries, 0…1; 0 without entries.
-  package var hitRatio: Double { urls == 0 ? 0 : Double(hits) / Double(urls) }
+  public var hitRatio: Double { urls == 0 ? 0 : Double(hits) / Double(urls) }
 
   /// Adds `amount` entries with that outcome.
   @inline(__always)
-  package mutating func add(_ outcome: LoadOutcome, _ amount: UInt64 = 1) {
+  public mutating func add(_ outcome: LoadOutcome, _ amount: UInt64 = 1) {
     switch outcome {
     case .hitMemory: hitMemory += amount
     case .hitDisk: hitDisk += amount

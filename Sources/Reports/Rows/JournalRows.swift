@@ -77,7 +77,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.attribute, entry.note?.origin?.attribute)
     append(.pages, entry.note?.pages ?? 0)
     if entry.broken.isEmpty { Syntax.skip(.lint, in: &buffer) } else { append(.lint, entry.broken.names) }
-    append(result.transformed)
+    append(isOriginal ? rare?.details.transformed : result.transformed)
     shards.append(shard == nil ? nil : 0, to: &buffer)
     append(.repeated, entry.isRepeated)
     Syntax.end(in: &buffer)

@@ -1,14 +1,14 @@
-import Base
+public import Base
 
 /// Counts the rows of JSON Lines reports, with the same totals, hosts, failures and latencies as the runs that wrote them.
 ///
 /// The report lacks the facts that rows don't have: start and end of the run, its rules, the cache and the blacklist, and bytes of
 /// failed attempts. Rows of several files count as one run. Manifests are in the order of their first rows.
-package final class RowReplay {
+public final class RowReplay {
   /// The limit of manifests in rows; a run with more of them needs a JSON report.
-  package static let maximumManifests = 100_000
+  public static let maximumManifests = 100_000
   /// The limit of variants and edges in rows.
-  package static let maximumVariants = 4096
+  public static let maximumVariants = 4096
 
   private let report: RunReport
   private let normalizer = URLNormalizer()
@@ -45,10 +45,10 @@ package final class RowReplay {
   }
 
   /// Counts rows for `report`, which its owner finishes. It must not have manifests or variants yet.
-  package init(into report: RunReport) { self.report = report }
+  public init(into report: RunReport) { self.report = report }
 
   /// Counts the rows of a file; passing a JSON report is a programmer error and traps.
-  package func add(_ input: ReportInput) throws(ReportReadingError) {
+  public func add(_ input: ReportInput) throws(ReportReadingError) {
     trap(unless: input.kind == .rows, "\(input.path) has no rows")
     var ends: [RowsEnd] = []
     try input.rows(onEnd: { end in
@@ -59,7 +59,7 @@ package final class RowReplay {
   }
 
   /// Returns the report, and finishes the journals. Rows of a shard name their job, its rules and the end of its run.
-  package func finish() throws(ReportError) -> FinishedReport {
+  public func finish() throws(ReportError) -> FinishedReport {
     try report.flushJournals()
     return finished(end)
   }
@@ -80,7 +80,7 @@ package final class RowReplay {
   /// - Parameters:
   ///   - copies: gets each row, too.
   ///   - make: makes a replay without rows.
-  package static func reports(
+  public static func reports(
     ofShardsIn input: ReportInput,
     copies: RowReplay?,
     make: () -> RowReplay
@@ -106,7 +106,7 @@ package final class RowReplay {
   }
 
   /// The name of a report on the rows of a file, which don't name their job: the file's name without its extension.
-  package static func name(ofFile path: String) -> String {
+  public static func name(ofFile path: String) -> String {
     if path == "-" { return "report" }
     let file = path.split(separator: "/").last.map(String.init) ?? path
     let stem = file.split(separator: ".").first.map(String.init)
@@ -137,9 +137,9 @@ package final class RowReplay {
         priority: entry.priority,
         host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
         variant: variant,
-        imageHash: hash,
-        note: note
+        imageHash: hash
       )
+      reported.note = note
       reported.isRepeated = isRepeated
       report.record(result, of: reported, standing: standing)
     }

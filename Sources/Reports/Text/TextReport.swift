@@ -1,18 +1,18 @@
-import Base
+public import Base
 
 /// The report for a person: the verdict in one line, then the facts that require action, the most urgent first.
 ///
 /// A run without findings takes one line. Otherwise outcomes come first, then failures by kind with their first URLs. Text from
 /// outside is escaped, and cut to the width of a terminal.
-package struct TextReport: ReportForm {
-  package enum Order: Sendable, Hashable {
+public struct TextReport: ReportForm {
+  public enum Order: Sendable, Hashable {
     /// The verdict comes first, as in a file.
     case verdictFirst
     /// Failures come first; the verdict is the last line, above the terminal's prompt.
     case failuresFirst
   }
 
-  package enum Detail: Sendable, Hashable {
+  public enum Detail: Sendable, Hashable {
     /// The verdict and the failures of a run that failed or has counting failures; nothing for other runs.
     case failures
     case normal
@@ -23,22 +23,22 @@ package struct TextReport: ReportForm {
   /// The minimum width of the layout; a narrower terminal wraps lines.
   static let minimumWidth = 20
   /// The width of the layout without a terminal.
-  package static let defaultWidth = 80
+  public static let defaultWidth = 80
   /// How many failures are listed by default.
-  package static let defaultFailureLimit = 20
+  public static let defaultFailureLimit = 20
 
   /// The width of the layout in columns.
-  package var width: Int
+  public var width: Int
   /// Whether wider texts are cut, as on a terminal; pipes and files get complete texts.
-  package var isCut: Bool
+  public var isCut: Bool
   /// Whether ANSI colours emphasise the words; no by default.
-  package var hasColor: Bool
-  package var order: Order
-  package var detail: Detail
+  public var hasColor: Bool
+  public var order: Order
+  public var detail: Detail
   /// How many failures are listed; `.max` for all.
-  package var failureLimit: Int
+  public var failureLimit: Int
 
-  package init(
+  public init(
     width: Int = defaultWidth,
     isCut: Bool = false,
     hasColor: Bool = false,
@@ -57,7 +57,7 @@ package struct TextReport: ReportForm {
   /// The same report for a file: 80 columns, uncut, without colours.
   var forFile: TextReport { TextReport(order: order, detail: detail == .all ? .all : .normal, failureLimit: failureLimit) }
 
-  package func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     if detail == .failures, report.exitStatus == .withinLimits, report.standings.counting == 0 { return }
     var findings = makePage()
     findings.writeFindings(report, order)

@@ -1,14 +1,14 @@
-import Base
+public import Base
 
 /// Returns text from outside in a form that is safe for a terminal: control characters, bidirectional overrides, invisible characters
 /// and invalid UTF-8 appear as `\n`, `\u{202E}` or `\xFF`; other characters don't change.
-package func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
+public func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
   var output = OutputBuffer(capacity: bytes.count + 16)
   output.appendVisible(bytes) { _ in nil }
   return output.text
 }
 
-package func escapedForTerminal(_ text: String) -> String {
+public func escapedForTerminal(_ text: String) -> String {
   var text = text
   return text.withUTF8 { escapedForTerminal(UnsafeRawBufferPointer($0)) }
 }

@@ -126,9 +126,9 @@ package struct EntryFacts: BitwiseCopyable, Sendable, Equatable {
     isTransformed = transformed != nil
     bytes = transformed?.bytes ?? result.bytes
     hash = (transformed.map(\.checksum) ?? result.checksum)?.low ?? 0
-    width = transformed?.width ?? result.width
-    height = transformed?.height ?? result.height
-    formatNumber = (transformed.map(\.format) ?? result.format)?.rawValue ?? Self.none
+    width = transformed?.width ?? result.image.width
+    height = transformed?.height ?? result.image.height
+    formatNumber = (transformed.map(\.format) ?? result.image.format)?.rawValue ?? Self.none
   }
 
   /// A failure, whose reason may be unknown.

@@ -1,9 +1,9 @@
-import Base
+public import Base
 
 /// Differences for a person: counts first, then new failures, fixed entries and changed images, grouped by reason, with examples.
 ///
 /// Text from outside is escaped. Memory is bounded by the number of reasons times `limit`.
-package struct ComparisonText {
+public struct ComparisonText {
   private struct Title: Hashable {
     var change: ReportDifference.Change
     var text: String
@@ -24,12 +24,12 @@ package struct ComparisonText {
   /// - Parameters:
   ///   - limit: how many examples a group lists.
   ///   - width: columns to lay out for.
-  package init(limit: Int, width: Int = 80) {
+  public init(limit: Int, width: Int = 80) {
     self.limit = limit
     self.width = max(width, TextReport.minimumWidth)
   }
 
-  package mutating func add(_ difference: ReportDifference) {
+  public mutating func add(_ difference: ReportDifference) {
     let title = Title(change: difference.change, text: difference.groupTitle)
     var group = groups.removeValue(forKey: title) ?? Group(title: title)
     group.count += 1
@@ -37,7 +37,7 @@ package struct ComparisonText {
     groups[title] = group
   }
 
-  package func text(_ comparison: ReportComparison, from old: String, to new: String) -> String {
+  public func text(_ comparison: ReportComparison, from old: String, to new: String) -> String {
     var lines = [headline(comparison, "\(escapedForTerminal(old)) → \(escapedForTerminal(new))"), ""]
     lines += counts(comparison)
     for change in ReportDifference.Change.allCases {

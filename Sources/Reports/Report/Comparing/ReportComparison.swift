@@ -1,4 +1,4 @@
-package import Base
+public import Base
 
 /// The differences between an earlier report and a later one, entry by entry: entries that broke, were fixed, or are other images.
 ///
@@ -7,27 +7,27 @@ package import Base
 ///
 /// A JSON report lists failures only. Compared with one, a broken entry may also be new in the lists, a fixed one may be gone from
 /// them, and changed images are unknown.
-package struct ReportComparison: Sendable, Equatable {
+public struct ReportComparison: Sendable, Equatable {
   /// Entries that were good and are bad.
-  package private(set) var broke: UInt64 = 0
+  public private(set) var broke: UInt64 = 0
   /// Entries that were bad and are good.
-  package private(set) var healed: UInt64 = 0
+  public private(set) var healed: UInt64 = 0
   /// Entries that are another image.
-  package private(set) var changed: UInt64 = 0
+  public private(set) var changed: UInt64 = 0
   /// Entries that were bad and still are.
-  package private(set) var stillBad: UInt64 = 0
+  public private(set) var stillBad: UInt64 = 0
   /// Entries with a result in both reports.
-  package private(set) var compared: UInt64 = 0
+  public private(set) var compared: UInt64 = 0
   /// Entries that only the later report has; nil if unknown.
-  package private(set) var appeared: UInt64?
+  public private(set) var appeared: UInt64?
   /// How many of them are bad.
-  package private(set) var appearedBad: UInt64 = 0
+  public private(set) var appearedBad: UInt64 = 0
   /// Entries that only the earlier report has; nil if unknown.
-  package private(set) var disappeared: UInt64?
+  public private(set) var disappeared: UInt64?
   /// How many of them were bad.
-  package private(set) var disappearedBad: UInt64 = 0
+  public private(set) var disappearedBad: UInt64 = 0
   /// Sentences on what the reports leave unknown.
-  package private(set) var notes: [String] = []
+  public private(set) var notes: [String] = []
 
   /// Compares two reports; `-` is standard input.
   ///
@@ -129,8 +129,8 @@ package struct ReportComparison: Sendable, Equatable {
 }
 
 /// An entry whose result differs from that in the earlier report.
-package struct ReportDifference: Sendable, Equatable {
-  package enum Change: String, Sendable, CaseIterable {
+public struct ReportDifference: Sendable, Equatable {
+  public enum Change: String, Sendable, CaseIterable {
     /// It was good and is bad.
     case broke
     /// It was bad and is good.
@@ -144,7 +144,7 @@ package struct ReportDifference: Sendable, Equatable {
     case format, size, bytes, content
   }
 
-  package var change: Change
+  public var change: Change
   /// The differing properties of the image; empty unless it ``Change/changed``.
   package var aspects: [Aspect]
   package var entry: ListedEntry

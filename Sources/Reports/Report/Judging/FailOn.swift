@@ -1,9 +1,9 @@
-package import Base
+public import Base
 
 /// The rules of a finished run: it exits with ``ExitStatus/beyondLimits`` if it breaks one of them.
-package struct FailOn: Sendable, Hashable {
+public struct FailOn: Sendable, Hashable {
   /// How many failures are acceptable.
-  package enum Limit: Sendable, Hashable {
+  public enum Limit: Sendable, Hashable {
     /// More break the rule.
     case count(UInt64)
     /// More than this fraction (0…1) of the entries that were neither skipped nor cancelled breaks the rule.
@@ -13,29 +13,29 @@ package struct FailOn: Sendable, Hashable {
   }
 
   /// A percentile of the latencies.
-  package enum Percentile: String, Sendable, CaseIterable {
+  public enum Percentile: String, Sendable, CaseIterable {
     case p50, p90, p99, max
   }
 
   /// The limit of failed and blacklisted entries.
-  package var failures = Limit.count(0)
+  public var failures = Limit.count(0)
   /// The limit of failures that a baseline knows: if nearly all are known, the site may be down, or no longer lets us in.
-  package var known = Limit.fraction(0.1)
+  public var known = Limit.fraction(0.1)
   /// Limits of failed and blacklisted entries by kind, in addition to ``failures``; other kinds have no rule of their own.
-  package var kinds: [FailureKind: Limit] = [:]
+  public var kinds: [FailureKind: Limit] = [:]
   /// The limits of the latency by percentile. Percentiles are those of the report: exact for the maximum, within 19 % otherwise (see
   /// ``LatencyHistogram``).
-  package var latency: [Percentile: Duration] = [:]
+  public var latency: [Percentile: Duration] = [:]
   /// Limits of findings about the delivery, by rule.
   package var lint: [LintRule: Limit] = [:]
   /// Whether a run without entries fails.
-  package var empty = true
+  public var empty = true
   /// Whether a run that its deadline stopped fails.
-  package var unfinished = true
+  public var unfinished = true
   /// Whether a run fails if trimming removed images that it had stored.
-  package var evicted = true
+  public var evicted = true
 
-  package init() {}
+  public init() {}
 }
 
 extension FailOn {
@@ -165,7 +165,7 @@ extension FailOn.Limit {
 }
 
 /// The names of rules and remedies in the user's configuration.
-package struct ReportWords: Sendable, Hashable {
+public struct ReportWords: Sendable, Hashable {
   /// The rules; for a single rule, a dot and its name follow.
   var rules: String
   /// The filters of entries.
@@ -179,7 +179,7 @@ package struct ReportWords: Sendable, Hashable {
   /// How to request blacklisted URLs again.
   var retryAdvice: String
 
-  package init(
+  public init(
     rules: String,
     filters: String,
     evictionAdvice: String,
@@ -196,7 +196,7 @@ package struct ReportWords: Sendable, Hashable {
   }
 
   /// Words for users without a configuration.
-  package static let plain = ReportWords(
+  public static let plain = ReportWords(
     rules: "limits",
     filters: "filtering",
     evictionAdvice: "use a larger cache",
@@ -209,15 +209,15 @@ package struct ReportWords: Sendable, Hashable {
 }
 
 /// The broken rules of a run.
-package struct RunVerdict: Sendable, Hashable {
+public struct RunVerdict: Sendable, Hashable {
   /// A sentence without a full stop for each.
-  package var reasons: [String] = []
+  public var reasons: [String] = []
 
-  package var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
+  public var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
 }
 
 /// How a run ended; the cases are in the order of severity, so that the greatest one is the status of several jobs.
-package enum ExitStatus: Int32, Sendable, Comparable, CaseIterable {
+public enum ExitStatus: Int32, Sendable, Comparable, CaseIterable {
   /// Done, within the limits.
   case withinLimits = 0
   /// Done, but beyond the limits.
@@ -231,7 +231,7 @@ package enum ExitStatus: Int32, Sendable, Comparable, CaseIterable {
   /// Stopped by SIGTERM; another run resumes from the cache.
   case terminated = 143
 
-  package static func < (left: ExitStatus, right: ExitStatus) -> Bool {
+  public static func < (left: ExitStatus, right: ExitStatus) -> Bool {
     allCases.firstIndex(of: left)! < allCases.firstIndex(of: right)!
   }
 }

@@ -1,7 +1,7 @@
-package import Base
+public import Base
 
 /// Decides which failures count while the run is in progress; called on the driver thread, once per entry.
-package protocol FailureJudge: AnyObject {
+public protocol FailureJudge: AnyObject {
   /// Returns the standing of a failed or blacklisted entry.
   func standing(of entry: EntryKey) -> FailureStanding
   /// Notes that an entry is good; returns whether it failed in the earlier run and is good for the first time in this one.
@@ -13,25 +13,25 @@ package protocol FailureJudge: AnyObject {
 }
 
 extension FailureJudge {
-  package func noteGood(_ entry: EntryKey) -> Bool { false }
-  package var difference: BaselineDifference? { nil }
-  package var trend: [TrendPoint] { [] }
+  public func noteGood(_ entry: EntryKey) -> Bool { false }
+  public var difference: BaselineDifference? { nil }
+  public var trend: [TrendPoint] { [] }
 }
 
 /// How the failures of a run differ from those of an earlier one, entry by entry.
-package struct BaselineDifference: Sendable, Equatable {
+public struct BaselineDifference: Sendable, Equatable {
   /// The earlier run's report, as the user wrote its path.
-  package var path: String
+  public var path: String
   /// Entries that failed permanently then, or were known.
-  package var failures: UInt64
+  public var failures: UInt64
   /// Entries that failed then and are bad now.
-  package var stillBad: UInt64
+  public var stillBad: UInt64
   /// Entries that failed then and are good now.
-  package var fixed: UInt64
+  public var fixed: UInt64
   /// The first of these, at most ``fixedEntryLimit``.
   package var fixedEntries: [ListedEntry] = []
   /// Entries that failed then and did not finish, were skipped, or aren't in the lists now.
-  package var unseen: UInt64 { failures - stillBad - fixed }
+  public var unseen: UInt64 { failures - stillBad - fixed }
 
   /// The limit of listed fixed entries.
   static let fixedEntryLimit = 100
@@ -40,12 +40,12 @@ package struct BaselineDifference: Sendable, Equatable {
 /// An entry as reports list it.
 package struct ListedEntry: Sendable, Equatable {
   /// The URL as written and resolved, with credentials masked; bytes that aren't UTF-8 became U+FFFD.
-  package var url = ""
+  public var url = ""
   package var variant = RequestVariant.plain
   /// The manifest's path, as the job names it.
-  package var manifest = ""
+  public var manifest = ""
   /// From 1; 0 if it has no line.
-  package var line: UInt64 = 0
+  public var line: UInt64 = 0
 
   /// The URL with the names of its variant and edge.
   var title: String { url + (variant.title.map { " (\($0))" } ?? "") }
@@ -55,7 +55,7 @@ package struct ListedEntry: Sendable, Equatable {
 /// own baseline: so an outage makes no failure known, and doesn't make a known one new.
 ///
 /// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
-package final class FailureBaseline: FailureJudge {
+public final class FailureBaseline: FailureJudge {
   private enum Sighting {
     static let none: UInt8 = 0
     static let good: UInt8 = 1
@@ -64,11 +64,11 @@ package final class FailureBaseline: FailureJudge {
 
   private let name: String
   /// Whether the earlier run stopped before it had a result of each entry, as far as the report says.
-  package private(set) var isPartial = false
+  public private(set) var isPartial = false
   /// Whether the earlier run had no entries.
-  package private(set) var isEmpty = false
+  public private(set) var isEmpty = false
   /// Those of a JSON report; rows don't say when their run ended.
-  package private(set) var trend: [TrendPoint] = []
+  public private(set) var trend: [TrendPoint] = []
   private var known = EntryTable(filler: Sighting.none)
   private var goodCount: UInt64 = 0
   private var badCount: UInt64 = 0
@@ -78,7 +78,7 @@ package final class FailureBaseline: FailureJudge {
   /// - Parameters:
   ///   - name: the path as the user wrote it, for the report of this run; default `path`.
   ///   - isStopped: asked before each row; if true, the rest isn't read, since the run ends before it needs a verdict.
-  package init?(path: String, name: String? = nil, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
+  public init?(path: String, name: String? = nil, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
     self.name = name ?? path
     if path != "-", InputFile.isMissing(path) { return nil }
     let side = try ComparedSide(path: path)
@@ -100,9 +100,9 @@ package final class FailureBaseline: FailureJudge {
     failure?.kind.isFaultOfMachine != true && (failure?.isTransient != true || standing == .known)
   }
 
-  package var count: Int { known.count }
+  public var count: Int { known.count }
 
-  package func standing(of entry: EntryKey) -> FailureStanding {
+  public func standing(of entry: EntryKey) -> FailureStanding {
     guard let index = known.index(of: entry) else { return .counts }
     switch known[index] {
     case Sighting.bad: return .known
@@ -114,14 +114,14 @@ package final class FailureBaseline: FailureJudge {
     return .known
   }
 
-  package func noteGood(_ entry: EntryKey) -> Bool {
+  public func noteGood(_ entry: EntryKey) -> Bool {
     guard let index = known.index(of: entry), known[index] == Sighting.none else { return false }
     known[index] = Sighting.good
     goodCount += 1
     return true
   }
 
-  package var difference: BaselineDifference? {
+  public var difference: BaselineDifference? {
     BaselineDifference(path: name, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
   }
 }

@@ -77,7 +77,7 @@ struct LintJudge {
 
   /// Whether the extension names another format than the bytes have, which `Accept` decides then.
   private func varyMissing(_ delivery: DeliveryFacts, _ result: EntryResult, _ entry: ReportedEntry) -> String? {
-    guard let format = result.format, let named = Self.format(ofExtension: entry.url), named != format else { return nil }
+    guard let format = result.image.format, let named = Self.format(ofExtension: entry.url), named != format else { return nil }
     // The URL itself may ask for a format, such as by fm=webp.
     guard !Self.names(format, in: entry.url) else { return nil }
     let names = (delivery.vary ?? "").lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
@@ -107,53 +107,53 @@ struct LintJudge {
 
   private func metadata(_ result: EntryResult) -> (String, UInt64)? {
     var found: [String] = []
-    if result.metadata.hasPosition { found.append("a GPS position") }
-    if result.metadata.hasThumbnail { found.append("an embedded thumbnail") }
-    if result.metadata.isEXIFLarge { found.append("more than 16 KiB of EXIF") }
-    return found.isEmpty ? nil : (found.joined(separator: ", "), result.metadata.isEXIFLarge ? 16 << 10 : 0)
+    if result.image.metadata.hasPosition { found.append("a GPS position") }
+    if result.image.metadata.hasThumbnail { found.append("an embedded thumbnail") }
+    if result.image.metadata.isEXIFLarge { found.append("more than 16 KiB of EXIF") }
+    return found.isEmpty ? nil : (found.joined(separator: ", "), result.image.metadata.isEXIFLarge ? 16 << 10 : 0)
   }
 
   private func gifVideo(_ result: EntryResult) -> (String, UInt64)? {
-    guard result.format == .gif, result.frames > 1 || result.isAnimated, result.bytes >= Self.leastVideoBytes else { return nil }
+    guard result.image.format == .gif, result.image.frames > 1 || result.image.isAnimated, result.bytes >= Self.leastVideoBytes else { return nil }
     return ("an animated GIF of \(byteCount(Double(result.bytes)))", UInt64(Double(result.bytes) * Self.videoSaving))
   }
 
   /// Pixels beyond those that any place of the page asks for.
   private func tooManyPixels(_ result: EntryResult, _ claims: [ImageClaims]) -> (String, UInt64)? {
-    guard result.format != .svg else { return nil }
+    guard result.image.format != .svg else { return nil }
     // A place that doesn't say how wide the image is shown may show it in full.
     let asked = claims.map { claims -> Double? in
       if let width = claims.sourceWidth { return Double(width) }
       return claims.width.map { Double($0) * (claims.density ?? Self.greatestDensity) }
     }
     guard !asked.contains(nil), let widest = asked.compactMap(\.self).max(), widest > 0 else { return nil }
-    let ratio = Double(result.width) / widest
+    let ratio = Double(result.image.width) / widest
     guard ratio > Self.widthRatio else { return nil }
     let saved = Double(result.bytes) * (1 - 1 / (ratio * ratio))
-    return ("\(result.width) pixels wide, but its page asks for at most \(Int(widest))", UInt64(saved))
+    return ("\(result.image.width) pixels wide, but its page asks for at most \(Int(widest))", UInt64(saved))
   }
 
   /// What the markup says otherwise; sizes may differ by a pixel, since they are rounded.
   private func contradiction(_ result: EntryResult, _ claims: ImageClaims) -> String? {
-    let (width, height) = (Double(result.width), Double(result.height))
-    if let format = claims.format, let actual = result.format, format != actual {
+    let (width, height) = (Double(result.image.width), Double(result.image.height))
+    if let format = claims.format, let actual = result.image.format, format != actual {
       return "type is \(format.mediaType), but the image is \(actual.name)"
     }
-    guard result.format != .svg else { return nil }
+    guard result.image.format != .svg else { return nil }
     if let source = claims.sourceWidth, abs(Double(source) - width) > 1 {
-      return "srcset says \(source)w, but the image is \(result.width) pixels wide"
+      return "srcset says \(source)w, but the image is \(result.image.width) pixels wide"
     }
     if claims.sourceWidth != nil, !claims.hasSizes { return "srcset has widths, but the element has no sizes" }
     if let density = claims.density, let shown = claims.width, density > 0, shown > 0,
       abs(Double(shown) * density - width) > max(1, density)
     {
-      return "srcset says \(Self.text(density))x and width is \(shown), but the image is \(result.width) pixels wide"
+      return "srcset says \(Self.text(density))x and width is \(shown), but the image is \(result.image.width) pixels wide"
     }
     if let shownWidth = claims.width, let shownHeight = claims.height, shownWidth > 0, shownHeight > 0 {
       // The height that follows from the width.
       let expected = Double(shownWidth) * height / width
       guard abs(expected - Double(shownHeight)) > max(1, expected * 0.01) else { return nil }
-      return "width and height are \(shownWidth) x \(shownHeight), but the image is \(result.width) x \(result.height) pixels"
+      return "width and height are \(shownWidth) x \(shownHeight), but the image is \(result.image.width) x \(result.image.height) pixels"
     }
     return nil
   }

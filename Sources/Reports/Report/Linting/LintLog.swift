@@ -1,4 +1,4 @@
-import Base
+public import Base
 
 /// The findings of a rule.
 package struct LintSummary: Sendable, Equatable {
@@ -8,7 +8,7 @@ package struct LintSummary: Sendable, Equatable {
   package var rule = LintRule.cacheControl
   package var severity = LintSeverity.warn
   /// The entries with a finding; for ``LintRule/certificate`` the hosts.
-  package var count: UInt64 = 0
+  public var count: UInt64 = 0
   /// The bytes that a view of each would save; 0 if that is unknown.
   package var savedBytes: UInt64 = 0
   /// Good entries that weren't judged: their response is unknown, or the image that the server sends.
@@ -26,19 +26,19 @@ package struct LintSummary: Sendable, Equatable {
 
 /// The findings of a rule on a host.
 package struct LintHost: Sendable, Equatable {
-  package var host = ""
-  package var count: UInt64 = 0
+  public var host = ""
+  public var count: UInt64 = 0
   /// That of each, in which an ellipsis stands for parts that differ; nil if messages differ in their words.
-  package var message: String?
-  package var firstURL = ""
+  public var message: String?
+  public var firstURL = ""
 }
 
 package struct LintExample: Sendable, Equatable {
   /// The URL as in its row.
-  package var url = ""
-  package var manifest = ""
+  public var url = ""
+  public var manifest = ""
   /// From 1; 0 if it has no line.
-  package var line: UInt64 = 0
+  public var line: UInt64 = 0
   /// One sentence without a full stop.
   package var message = ""
   package var savedBytes: UInt64 = 0
@@ -91,7 +91,7 @@ struct LintLog {
   ) -> LintRuleSet {
     if result.delivery == nil { unjudged += 1 }
     let isHit = result.outcome == .hitDisk || result.outcome == .hitMemory
-    let seesImage = (result.width > 0 || result.format == .svg) && (lint.cachesOriginals || !isHit)
+    let seesImage = (result.image.width > 0 || result.image.format == .svg) && (lint.cachesOriginals || !isHit)
     if !seesImage { unseen += 1 }
     let example = { (message: String, saved: UInt64) in
       LintExample(

@@ -133,7 +133,7 @@ package struct Lint: Sendable, Hashable {
   /// How long before its end a certificate is reported.
   package var certificateMargin = Duration.seconds(14 * 86_400)
 
-  package init() {}
+  public init() {}
 
   package func severity(_ rule: LintRule) -> LintSeverity { severities[rule] ?? all }
 

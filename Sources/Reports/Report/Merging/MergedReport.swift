@@ -1,4 +1,4 @@
-import Base
+public import Base
 
 extension FinishedReport {
   /// Merges the reports of several runs, such as those of a week; see ``init(mergingShards:)`` for the shards of a job.
@@ -14,7 +14,7 @@ extension FinishedReport {
   ///   largest count.
   ///
   /// An empty list of reports is a programmer error and traps.
-  package init(merging reports: [FinishedReport]) {
+  public init(merging reports: [FinishedReport]) {
     trap(unless: !reports.isEmpty, "no report to merge")
     var parts = MergedParts()
     for report in reports { parts.add(report) }

@@ -1,63 +1,63 @@
-package import Base
+public import Base
 
 /// How a job is divided into shards, `prewarm.plan/1`: the file `plan.json`.
-package struct ShardPlan: Sendable {
+public struct ShardPlan: Sendable {
   /// A shard, whose number is its place from 1: those that take longest come first.
-  package struct Part: Sendable, Hashable {
-    package var entries: UInt64 = 0
+  public struct Part: Sendable, Hashable {
+    public var entries: UInt64 = 0
     /// Rows of its report: one for each entry, variant and edge.
-    package var rows: UInt64 = 0
+    public var rows: UInt64 = 0
     /// 0 if entries are divided by URL.
-    package var hosts: UInt64 = 0
+    public var hosts: UInt64 = 0
 
-    package init(entries: UInt64, rows: UInt64, hosts: UInt64) { (self.entries, self.rows, self.hosts) = (entries, rows, hosts) }
+    public init(entries: UInt64, rows: UInt64, hosts: UInt64) { (self.entries, self.rows, self.hosts) = (entries, rows, hosts) }
   }
 
   /// A list of the job.
-  package struct List: Sendable, Hashable {
+  public struct List: Sendable, Hashable {
     /// The name in reports.
-    package var name = ""
+    public var name = ""
     /// The absolute path; nil if it isn't a file.
-    package var file: String?
+    public var file: String?
 
-    package init(name: String, file: String?) { (self.name, self.file) = (name, file) }
+    public init(name: String, file: String?) { (self.name, self.file) = (name, file) }
   }
 
   /// A report of the job, which a merge writes.
-  package struct Report: Sendable, Hashable {
-    package var format = ReportFormat.text
+  public struct Report: Sendable, Hashable {
+    public var format = ReportFormat.text
     /// Absolute; `-` is standard output.
-    package var path = "-"
+    public var path = "-"
 
-    package init(format: ReportFormat, path: String) { (self.format, self.path) = (format, path) }
+    public init(format: ReportFormat, path: String) { (self.format, self.path) = (format, path) }
   }
 
   static let schema = "prewarm.plan/1"
 
   /// The version of prewarm that wrote it.
-  package var version = ""
-  package var job = JobIdentity(name: "", file: nil)
+  public var version = ""
+  public var job = JobIdentity(name: "", file: nil)
   /// A hash of the job file.
-  package var jobHash = Checksum(high: 0, low: 0)
+  public var jobHash = Checksum(high: 0, low: 0)
   /// The absolute path of the job file's folder, where its relative paths start.
-  package var folder = ""
-  package var createdAt = Timestamp(milliseconds: 0)
+  public var folder = ""
+  public var createdAt = Timestamp(milliseconds: 0)
   /// The key that divides entries: `url` or `host`.
-  package var rule = ""
+  public var rule = ""
   /// How many shards run at once; rates are divided by it.
-  package var workers = 1
+  public var workers = 1
   /// All entries.
-  package var list = ReportedList(entries: 0, fingerprint: 0)
-  package var lists: [List] = []
-  package var reports: [Report] = []
-  package var shards: [Part] = []
+  public var list = ReportedList(entries: 0, fingerprint: 0)
+  public var lists: [List] = []
+  public var reports: [Report] = []
+  public var shards: [Part] = []
   /// About the lists, one sentence each.
-  package var warnings: [String] = []
+  public var warnings: [String] = []
 
-  package init() {}
+  public init() {}
 
   /// Reads the plan at `path`.
-  package init(path: String) throws(ReportReadingError) {
+  public init(path: String) throws(ReportReadingError) {
     self = try InputFile(path: path).json(tooLarge: "is too large for a plan") { json throws(JSONError) in
       guard json.isObject else { throw JSONError("isn't a plan of prewarm") }
       return try ShardPlan(json: json)
@@ -65,19 +65,19 @@ package struct ShardPlan: Sendable {
   }
 
   /// Writes the plan to `path`, whole or not at all.
-  package func write(to path: String) throws(ReportError) {
+  public func write(to path: String) throws(ReportError) {
     let file = try ReportFile(path: path)
     try file.write(jsonTree.report)
     try file.commit()
   }
 
   /// The shard with that number, as its report names it.
-  package func reported(_ number: Int) -> ReportedShard {
+  public func reported(_ number: Int) -> ReportedShard {
     ReportedShard(index: number, count: shards.count, by: rule, list: list)
   }
 
   /// Why a report isn't that of the shard with that number, as it follows the report's name; nil if it is.
-  package func difference(of report: FinishedReport, from number: Int) -> String? {
+  public func difference(of report: FinishedReport, from number: Int) -> String? {
     if report.job.name != job.name { return "is from the job '\(report.job.name)', not from '\(job.name)'" }
     guard report.job.digest == job.digest, report.job.shard == reported(number) else { return "is from another plan" }
     if let problem = report.end.problem { return problem }

@@ -1,4 +1,4 @@
-import Base
+public import Base
 
 extension FinishedReport {
   /// Merges the reports of a job's shards into the report of one run of all entries, with the exceptions below. Nil if none of the
@@ -14,7 +14,7 @@ extension FinishedReport {
   ///
   /// The report has a breakage, and so exit status 1, unless each shard is present once and finished or reached the job's deadline, and all
   /// have read the same lists. The first of two reports of a shard counts; reports of other jobs or without a shard are omitted.
-  package init?(mergingShards parts: [ReportPart]) {
+  public init?(mergingShards parts: [ReportPart]) {
     guard let gathering = ShardGathering(parts) else { return nil }
     var merged = MergedParts()
     for report in gathering.reports { merged.add(report) }
@@ -24,7 +24,7 @@ extension FinishedReport {
   /// Merges the reports of a plan's shards, as ``init(mergingShards:)`` does; entries of missing shards are ``RunEnd/outstanding``.
   ///
   /// - Parameter read: returns the report of the shard with that number, nil if there is none. They aren't in memory together.
-  package init(merging plan: ShardPlan, _ read: (Int) throws(ReportReadingError) -> FinishedReport?) {
+  public init(merging plan: ShardPlan, _ read: (Int) throws(ReportReadingError) -> FinishedReport?) {
     var (merged, missing, problems, outstanding) = (MergedParts(), [Int](), [String](), UInt64(0))
     for (index, part) in plan.shards.enumerated() {
       do throws(ReportReadingError) {
@@ -74,9 +74,9 @@ extension FinishedReport {
 }
 
 /// A file to merge with others.
-package struct ReportPart: Sendable {
+public struct ReportPart: Sendable {
   /// The path as given; `-` is standard input.
-  package var path: String
+  public var path: String
   /// A JSON report, or a report of rows; or why it is unreadable.
   package var content: Result<FinishedReport, ReportReadingError>
 
