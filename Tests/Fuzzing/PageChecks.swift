@@ -205,7 +205,7 @@ struct ReportChecks {
         let replay = RowReplay(version: "", job: JobIdentity(name: "", file: nil), words: .plain)
         try replay.add(input)
         Self.check(try replay.finish())
-        _ = try ReportComparison(from: path, to: path) { demand($0.url.isEmpty, "\($0.change) compared with itself") }
+        _ = try ReportComparison(from: path, to: path) { demand($0.entry.url.isEmpty, "\($0.change) compared with itself") }
       }
       _ = try FailureBaseline(path: path)
     } catch {

@@ -6,9 +6,9 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
   case use
   /// Always use the network; neither the cache nor the blacklist is read or written.
   case bypass
-  /// Never use the network: a miss ends as ``/ImagePrimitives/LoadOutcome/skipped`` (`fromCacheOnly` in SDWebImage).
+  /// Never use the network: a miss ends as ``/Base/LoadOutcome/skipped`` (`fromCacheOnly` in SDWebImage).
   case only
-  /// Never use the network, and report as ``/ImagePrimitives/LoadOutcome/skipped`` what ``use`` would request; nothing is written, and no
+  /// Never use the network, and report as ``/Base/LoadOutcome/skipped`` what ``use`` would request; nothing is written, and no
   /// body is read.
   case dryRun
   /// As ``dryRun``, but for ``refresh``.

@@ -13,7 +13,7 @@ public struct ImageData: Sendable {
   public var path: String?
   /// The number of bytes.
   public var byteCount: Int
-  /// Its format, from its bytes; ``/ImagePrimitives/ImageFormat/mediaType`` is the `Content-Type` to send.
+  /// Its format, from its bytes; ``/Base/ImageFormat/mediaType`` is the `Content-Type` to send.
   public var format: ImageFormat
   /// Its size in pixels, as stored; 0 × 0 if its header wasn't read.
   public var size: ImageSize

@@ -17,7 +17,7 @@ package final class LoadContext: Sendable {
   /// The start of its run, the reference of ages; nil if the loads don't belong to a run.
   package var runStart: Timestamp? { options.run == nil ? nil : startedAt }
   let options: LoadOptions
-  /// How images are fetched, by ``/ImageURLs/Entry/variant``.
+  /// How images are fetched, by ``/Base/Entry/variant``.
   private let downloads: [PreparedOptions]
   /// The same for images that are fetched whole whatever the method, since their bytes are needed.
   private let wholeDownloads: [PreparedOptions]

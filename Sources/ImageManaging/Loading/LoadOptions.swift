@@ -40,7 +40,7 @@ package struct LoadOptions: Sendable {
   /// The coders; nil: the manager's.
   package var coders: ImageCoderRegistry?
   /// Further ways to request images, each with the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs
-  /// by ``/ImageURLs/Entry/variant``.
+  /// by ``/Base/Entry/variant``.
   package var variants: [(RequestVariant, DownloadOptions)] = []
   /// The downloader; nil: the manager's.
   package var downloader: ImageDownloader?
@@ -124,7 +124,7 @@ struct VariantIdentity: Sendable {
 /// wait for it. URLs are as they were first written, credentials included.
 public struct LoadHooks: Sendable {
   /// Whether an image that isn't cached, or is to be refreshed, is requested. False ends a miss without image and without error, as
-  /// ``/ImagePrimitives/LoadOutcome/skipped``, and serves the cached image on a refresh.
+  /// ``/Base/LoadOutcome/skipped``, and serves the cached image on a refresh.
   public var shouldDownload: (@Sendable (_ url: String) -> Bool)?
   /// Whether a failure is remembered on the blacklist; overrides ``BlacklistRules``.
   public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: ImageFailure) -> Bool)?

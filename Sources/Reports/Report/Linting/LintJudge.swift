@@ -114,7 +114,8 @@ struct LintJudge {
   }
 
   private func gifVideo(_ result: EntryResult) -> (String, UInt64)? {
-    guard result.image.format == .gif, result.image.frames > 1 || result.image.isAnimated, result.bytes >= Self.leastVideoBytes else { return nil }
+    guard result.image.format == .gif, result.image.frames > 1 || result.image.isAnimated, result.bytes >= Self.leastVideoBytes
+    else { return nil }
     return ("an animated GIF of \(byteCount(Double(result.bytes)))", UInt64(Double(result.bytes) * Self.videoSaving))
   }
 
@@ -153,7 +154,8 @@ struct LintJudge {
       // The height that follows from the width.
       let expected = Double(shownWidth) * height / width
       guard abs(expected - Double(shownHeight)) > max(1, expected * 0.01) else { return nil }
-      return "width and height are \(shownWidth) x \(shownHeight), but the image is \(result.image.width) x \(result.image.height) pixels"
+      return
+        "width and height are \(shownWidth) x \(shownHeight), but the image is \(result.image.width) x \(result.image.height) pixels"
     }
     return nil
   }

@@ -68,7 +68,8 @@ struct SizeStatistics {
   /// Still images of all formats with pixels count, unless they are small.
   mutating func add(_ result: EntryResult, _ example: () -> LintExample) {
     let pixels = Double(result.image.width) * Double(result.image.height)
-    guard let format = result.image.format, format != .svg, result.image.frames == 1, !result.image.isAnimated, result.bytes >= Self.leastBytes,
+    guard let format = result.image.format, format != .svg, result.image.frames == 1, !result.image.isAnimated,
+      result.bytes >= Self.leastBytes,
       pixels >= Self.leastPixels
     else { return }
     let bytes = Double(result.bytes)
