@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// A report of an earlier run: a JSON report, or the rows of a JSON Lines report.
 ///

@@ -1,5 +1,5 @@
 /// A JSON value to write (RFC 8259), whose objects keep the order of their members.
-package indirect enum JSONTree: Sendable {
+package enum JSONTree: Sendable {
   package typealias Member = (name: String, value: JSONTree)
 
   case string(String)

@@ -1,4 +1,4 @@
-public import Base
+package import Base
 internal import CXXHash
 import Glibc
 

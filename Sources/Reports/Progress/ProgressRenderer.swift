@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// The state of a run at one moment.
 public struct ProgressSnapshot: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// The curl command that repeats the request of an entry, with secrets masked.
 public struct CurlCommand: Sendable, Hashable {

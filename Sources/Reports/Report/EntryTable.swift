@@ -1,5 +1,5 @@
 internal import CXXHash
-public import Base
+package import Base
 
 /// The identity of an entry across runs: a hash of its URL, as reports show it, and of its variant and edge.
 ///

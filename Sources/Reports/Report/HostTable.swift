@@ -1,5 +1,5 @@
 import Glibc
-public import Base
+package import Base
 
 /// The counters of a host, without references, since there may be ``HostTable/hostLimit`` of them.
 struct HostCounters {

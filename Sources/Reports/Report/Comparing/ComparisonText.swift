@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// Differences for a person: counts first, then new failures, fixed entries and changed images, grouped by reason, with examples.
 ///

@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// The differences between an earlier report and a later one, entry by entry: entries that broke, were fixed, or are other images.
 ///

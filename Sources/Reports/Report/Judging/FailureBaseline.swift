@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// Decides which failures count while the run is in progress; called on the driver thread, once per entry.
 public protocol FailureJudge: AnyObject {

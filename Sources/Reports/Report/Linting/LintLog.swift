@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 /// The findings of a rule.
 package struct LintSummary: Sendable, Equatable {

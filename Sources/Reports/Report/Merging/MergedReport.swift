@@ -1,4 +1,4 @@
-public import Base
+package import Base
 
 extension FinishedReport {
   /// Merges the reports of several runs, such as those of a week; see ``init(mergingShards:)`` for the shards of a job.
