@@ -8,9 +8,9 @@ package protocol SharedWork {
   var waiters: Waiters<Waiter> { get set }
 }
 
-/// The work that is underway, at most one of an identity that others join: whoever asks for it meanwhile waits for its result.
+/// The work under way. An identity has at most one piece of work that can be joined: later requests wait for its result.
 ///
-/// To cancel is to leave: the others keep waiting, and work that its last waiter leaves is to be stopped. Who asks later begins anew,
+/// A cancelled waiter leaves, and the others keep waiting. The caller stops work that has no waiter left; a later request starts new work
 /// instead of getting a cancellation.
 package struct SingleFlight<Work: SharedWork> {
   @usableFromInline var slots: [Work?] = []
@@ -45,16 +45,16 @@ package struct SingleFlight<Work: SharedWork> {
   /// Lets others join the work in `slot` from now on.
   @inlinable package mutating func open(_ slot: Int) { joinable[self[slot].identity] = slot }
 
-  /// Lets nobody join the work in `slot` any more.
+  /// From now on no request joins the work in `slot`.
   @inlinable package mutating func close(_ slot: Int) {
     guard let index = joinable.index(forKey: self[slot].identity), joinable.values[index] == slot else { return }
     joinable.remove(at: index)
   }
 
-  /// Lets nobody join any of the current work.
+  /// From now on no request joins any current work.
   @inlinable package mutating func closeAll() { joinable.removeAll(keepingCapacity: true) }
 
-  /// Removes the waiters that `isLeaving` selects. If the last one has left, nobody joins the work any more.
+  /// Removes the waiters that `isLeaving` selects. If none is left, no request joins the work from now on.
   @inlinable package mutating func leave(_ slot: Int, where isLeaving: (Work.Waiter) -> Bool) -> [Work.Waiter] {
     let left = self[slot].waiters.removeAll(where: isLeaving)
     if self[slot].waiters.isEmpty { close(slot) }

@@ -6,7 +6,7 @@ extension Transfer {
   /// The maximum size of an unwanted body, or rest of one, that is read to its end to keep its connection.
   static let drainedBytes = 64 << 10
 
-  /// The received bytes of the body, and what is to happen with the next ones.
+  /// The received bytes of the body, and how the next ones are handled.
   struct Body {
     /// The bytes since the last chunk.
     var bytes: [UInt8] = []
