@@ -3,26 +3,11 @@ import Base
 
 /// The images of a feed: RSS 2.0 or Atom (RFC 4287), with the attributes of Google Merchant Center and Media RSS.
 final class FeedContent: XMLListContent {
-  private enum Entry {
-    /// An `item` or an `entry`.
-    case item
-    case image
-  }
-
-  private enum Capture {
-    /// A required location may not be empty.
-    case location(isRequired: Bool)
-    /// `g:id`.
-    case productID
-    /// `guid` in RSS, `id` in Atom.
-    case id
-  }
-
   private let isAtom: Bool
   private let locations: XMLLocations
   private let namespaces: XMLNamespaces
-  private var entry: (kind: Entry, depth: Int)?
-  private var capture: (what: Capture, depth: Int, line: UInt64)?
+  /// An `item` or an `entry`, or else an image of the feed's own.
+  private var entry: (isItem: Bool, depth: Int)?
   private var productID: [UInt8] = []
   private var id: [UInt8] = []
   private var images = ItemImages()
@@ -35,120 +20,77 @@ final class FeedContent: XMLListContent {
     self.namespaces = namespaces
   }
 
-  var hasEntries: Bool { true }
-  var setsPriority: Bool { false }
-  func addRemarks(to remarks: inout ReadingRemarks) {}
-
   // MARK: Parser events
 
-  func start(_ element: XMLElement, depth: Int) {
-    guard capture == nil else { return }
+  func start(_ element: XMLElement, depth: Int) -> XMLField? {
     switch entry {
-    case nil: startEntry(element, depth: depth)
-    case (.image, let start)?:
-      if depth == start + 1, element.isNamed("url"), isRoot(element) { beginLocation(isRequired: false, element, depth) }
-    case (.item, let start)?: startInItem(element, isField: depth == start + 1, depth: depth)
+    case nil: return startEntry(element, depth: depth)
+    case (isItem: false, let start)?:
+      return depth == start + 1 && element.isNamed("url") && isIn(.root, element) ? .location(.image) : nil
+    case (isItem: true, let start)?: return startInItem(element, isField: depth == start + 1)
     }
   }
 
-  func text(_ bytes: UnsafeRawBufferPointer, depth: Int) {
-    guard let capture, capture.depth == depth else { return }
-    switch capture.what {
-    case .location: locations.appendText(bytes)
-    case .productID: Self.append(bytes, to: &productID)
-    case .id: Self.append(bytes, to: &id)
+  func end(_ field: XMLField, line: UInt64) {
+    switch field {
+    case .location(_, let isRequired): endLocation(isRequired: isRequired, line: line)
+    case .productID: productID = locations.takeText(maximum: RowFields.maximumIDBytes)
+    default: id = locations.takeText(maximum: RowFields.maximumIDBytes)
     }
   }
 
   func end(depth: Int) {
-    if let capture, capture.depth == depth {
-      if case .location(let isRequired) = capture.what { endLocation(isRequired: isRequired, line: capture.line) }
-      self.capture = nil
-    }
-    if let entry, entry.depth == depth { end(entry.kind) }
-  }
-
-  private func isRoot(_ element: XMLElement) -> Bool { namespaces.meaning(of: element.prefix).contains(.root) }
-
-  // MARK: Entries
-
-  /// Items of RSS are in a channel, which is below the root.
-  private func startEntry(_ element: XMLElement, depth: Int) {
-    guard depth <= 3 else { return }
-    if element.isNamed(isAtom ? "entry" : "item"), isRoot(element) {
-      begin(.item, depth)
-    } else if !isAtom, element.isNamed("image"), isRoot(element) {
-      begin(.image, depth)
-    } else if isAtom, depth == 2, element.isNamed("logo") || element.isNamed("icon"), isRoot(element) {
-      begin(.image, depth)
-      beginLocation(isRequired: false, element, depth)
-    }
-  }
-
-  private func begin(_ kind: Entry, _ depth: Int) {
-    entry = (kind, depth)
-    locations.beginEntry()
-  }
-
-  private func end(_ kind: Entry) {
+    guard let entry, entry.depth == depth else { return }
     var note: EntryNote?
-    if kind == .item {
+    if entry.isItem {
       locations.remarks.items += 1
-      if !locations.isEntryEmpty { note = self.note }
+      let name = productID.isEmpty ? id : productID
+      if !locations.isEntryEmpty, !name.isEmpty { note = EntryNote(id: String(decoding: name, as: UTF8.self)) }
     }
     locations.endEntry(note: note)
-    entry = nil
+    self.entry = nil
     images.removeAll()
-    productID.removeAll(keepingCapacity: true)
-    id.removeAll(keepingCapacity: true)
+    (productID, id) = ([], [])
   }
 
-  private var note: EntryNote? {
-    let texts = [productID, id].lazy.map { $0.withUnsafeBytes { String(decoding: $0.trimmedOfXMLSpace(), as: UTF8.self) } }
-    return texts.first { !$0.isEmpty }.map { EntryNote(id: $0) }
-  }
-
-  private static func append(_ bytes: UnsafeRawBufferPointer, to field: inout [UInt8]) {
-    let text = field.isEmpty ? bytes.drop(while: UnsafeRawBufferPointer.isXMLSpace) : bytes[...]
-    field.append(contentsOf: text.prefix(RowFields.maximumIDBytes - field.count))
+  /// Items of RSS are in a channel, which is below the root.
+  private func startEntry(_ element: XMLElement, depth: Int) -> XMLField? {
+    guard depth <= 3, isIn(.root, element) else { return nil }
+    let isItem = element.isNamed(isAtom ? "entry" : "item")
+    let isLocation = isAtom && depth == 2 && (element.isNamed("logo") || element.isNamed("icon"))
+    guard isItem || isLocation || !isAtom && element.isNamed("image") else { return nil }
+    entry = (isItem, depth)
+    locations.beginEntry()
+    return isLocation ? .location(.image) : nil
   }
 
   // MARK: Images of an item
 
   /// A field is a child of the item.
-  private func startInItem(_ element: XMLElement, isField: Bool, depth: Int) {
+  private func startInItem(_ element: XMLElement, isField: Bool) -> XMLField? {
     if element.isNamed("image_link") || element.isNamed("additional_image_link") || element.isNamed("lifestyle_image_link") {
-      if isIn(.product, element) { beginLocation(isRequired: element.isNamed("image_link"), element, depth) }
-    } else if element.isNamed("content") {
+      return isIn(.product, element) ? .location(.image, isRequired: element.isNamed("image_link")) : nil
+    }
+    if element.isNamed("content") {
       if isIn(.media, element) { add("url", of: element, type: "type", medium: "medium") }
     } else if element.isNamed("thumbnail") {
       if isIn(.media, element) { add("url", of: element) }
     } else if isField {
-      startField(element, depth: depth)
-    }
-  }
-
-  private func startField(_ element: XMLElement, depth: Int) {
-    if element.isNamed("id"), isIn(.product, element) {
-      capture = (.productID, depth, element.line)
-    } else if element.isNamed(isAtom ? "id" : "guid"), isRoot(element) {
-      capture = (.id, depth, element.line)
-    } else if !isAtom, element.isNamed("enclosure"), isRoot(element) {
-      add("url", of: element, type: "type")
-    } else if isAtom, element.isNamed("link"), isRoot(element) {
-      if element.attribute("rel").map({ $0.trimmedOfXMLSpace().elementsEqual("enclosure".utf8) }) == true {
+      if element.isNamed("id"), isIn(.product, element) { return .productID }
+      guard isIn(.root, element) else { return nil }
+      if element.isNamed(isAtom ? "id" : "guid") { return .id }
+      if !isAtom, element.isNamed("enclosure") { add("url", of: element, type: "type") }
+      if isAtom, element.isNamed("link"),
+        element.attribute("rel").map({ $0.trimmedOfXMLSpace().elementsEqual("enclosure".utf8) }) == true
+      {
         add("href", of: element, type: "type")
       }
     }
+    return nil
   }
 
   private func isIn(_ meaning: XMLNamespaces.Meaning, _ element: XMLElement) -> Bool {
     namespaces.meaning(of: element.prefix).contains(meaning)
-  }
-
-  private func beginLocation(isRequired: Bool, _ element: XMLElement, _ depth: Int) {
-    capture = (.location(isRequired: isRequired), depth, element.line)
-    locations.beginText()
   }
 
   private func endLocation(isRequired: Bool, line: UInt64) {
@@ -161,15 +103,13 @@ final class FeedContent: XMLListContent {
   /// Adds the URL in an attribute if it is that of an image: by the attributes `medium` and `type`, else by the URL's extension.
   private func add(_ name: StaticString, of element: XMLElement, type: StaticString, medium: StaticString? = nil) {
     guard let url = element.attribute(name) else { return }
-    let medium = medium.flatMap { element.attribute($0) }?.trimmedOfXMLSpace() ?? UnsafeRawBufferPointer(rebasing: url[..<0])
-    let type = element.attribute(type)?.trimmedOfXMLSpace() ?? UnsafeRawBufferPointer(rebasing: url[..<0])
     let isImage =
-      if !medium.isEmpty {
-        medium.startsIgnoringCase("image")
-      } else if !type.isEmpty {
-        type.startsIgnoringCase("image/")
+      if let medium = medium.flatMap({ element.attribute($0) }), !medium.trimmedOfXMLSpace().isEmpty {
+        medium.hasPrefix("image")
+      } else if let type = element.attribute(type), !type.trimmedOfXMLSpace().isEmpty {
+        type.hasPrefix("image/")
       } else {
-        ImageExtension.ends(url.trimmedOfXMLSpace())
+        url.hasImageExtension
       }
     if isImage { add(name, of: element) }
   }
@@ -179,17 +119,6 @@ final class FeedContent: XMLListContent {
     locations.beginText()
     locations.appendText(url)
     endLocation(isRequired: false, line: element.line)
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  /// Whether the bytes start with those of `start`, which is in lower case.
-  fileprivate func startsIgnoringCase(_ start: StaticString) -> Bool {
-    count >= start.utf8CodeUnitCount
-      && (0..<start.utf8CodeUnitCount).allSatisfy { index in
-        let byte = self[index]
-        return (0x41...0x5a ~= byte ? byte | 0x20 : byte) == start.utf8Start[index]
-      }
   }
 }
 

@@ -1,4 +1,5 @@
 import Base
+import Glibc
 
 /// The date and time of a sitemap's `lastmod`, in any form of https://www.w3.org/TR/NOTE-datetime.
 enum LastModified {
@@ -8,16 +9,16 @@ enum LastModified {
   static func moments(_ text: UnsafeRawBufferPointer) -> ClosedRange<Timestamp>? {
     var cursor = Cursor(text)
     guard let year = cursor.number(4) else { return nil }
-    guard !cursor.isAtEnd else { return days(from: (year, 1, 1), to: (year, 12, 31)) }
+    guard !cursor.isAtEnd else { return span(from: day(year, 1, 1), to: day(year + 1, 1, 1)) }
     guard cursor.take("-"), let month = cursor.number(2), 1...12 ~= month else { return nil }
-    let last = days(inMonth: month, year)
-    guard !cursor.isAtEnd else { return days(from: (year, month, 1), to: (year, month, last)) }
-    guard cursor.take("-"), let day = cursor.number(2), 1...last ~= day else { return nil }
-    guard !cursor.isAtEnd else { return days(from: (year, month, day), to: (year, month, day)) }
+    let nextMonth = day(year, month + 1, 1)
+    guard !cursor.isAtEnd else { return span(from: day(year, month, 1), to: nextMonth) }
+    guard cursor.take("-"), let date = cursor.number(2), date > 0, day(year, month, date) < nextMonth else { return nil }
+    guard !cursor.isAtEnd else { return span(from: day(year, month, date), to: day(year, month, date + 1)) }
     guard cursor.take("T") || cursor.take("t") || cursor.take(" "), let hour = cursor.number(2), hour < 24, cursor.take(":"),
       let minute = cursor.number(2), minute < 60
     else { return nil }
-    var moment = (epochDay(year: year, month: month, day: day) * 24 + Int64(hour)) * 3600 + Int64(minute) * 60
+    var moment = day(year, month, date) + Int64(hour * 3600 + minute * 60)
     var milliseconds: ClosedRange<Int64> = 0...59_999
     if cursor.take(":") {
       // A leap second counts as the first second of the next minute.
@@ -34,26 +35,15 @@ enum LastModified {
     return Timestamp(milliseconds: start + milliseconds.lowerBound)...Timestamp(milliseconds: start + milliseconds.upperBound)
   }
 
-  private typealias Day = (year: Int, month: Int, day: Int)
-
-  private static func days(from first: Day, to last: Day) -> ClosedRange<Timestamp> {
-    let start = epochDay(year: first.year, month: first.month, day: first.day)
-    let end = epochDay(year: last.year, month: last.month, day: last.day) + 1
-    return Timestamp(milliseconds: start * 86_400_000)...Timestamp(milliseconds: end * 86_400_000 - 1)
+  private static func span(from start: Int64, to end: Int64) -> ClosedRange<Timestamp> {
+    Timestamp(milliseconds: start * 1000)...Timestamp(milliseconds: end * 1000 - 1)
   }
 
-  private static func days(inMonth month: Int, _ year: Int) -> Int {
-    if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
-    return [4, 6, 9, 11].contains(month) ? 30 : 31
-  }
-
-  /// Days since 1970-01-01 in the Gregorian calendar. Years start in March here, so that the leap day is the last.
-  private static func epochDay(year: Int, month: Int, day: Int) -> Int64 {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return Int64(era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468)
+  /// The start of a day in seconds since 1970; months and days beyond the last one are those of the next year or month.
+  private static func day(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
+    var time = tm()
+    (time.tm_year, time.tm_mon, time.tm_mday) = (Int32(year - 1900), Int32(month - 1), Int32(day))
+    return Int64(timegm(&time))
   }
 
   private struct Cursor {
@@ -120,30 +110,23 @@ struct LastModifiedCheck {
   private static let requestTolerance = Duration.seconds(60)
 
   private let now: Timestamp
-  private var count = 0
-  private var future = 0
   /// Values with a time, close to that of reading.
   private var current = 0
 
   /// `now` is the time of reading.
   init(now: Timestamp) { self.now = now }
 
-  /// Adds a value, by the moments that it may mean.
-  mutating func add(_ moments: ClosedRange<Timestamp>) {
-    count += 1
-    if !isPlausible(moments) { future += 1 }
+  /// Adds a value, by the moments that it may mean, to the remarks of its sitemap.
+  mutating func add(_ moments: ClosedRange<Timestamp>, to remarks: inout ReadingRemarks) {
+    remarks.dates += 1
+    if !isPlausible(moments) { remarks.futureDates += 1 }
     let isTime = moments.upperBound.since(moments.lowerBound) <= .seconds(60)
     let request = now.advanced(by: .zero - Self.requestTolerance)...now.advanced(by: Self.requestTolerance)
     if isTime, moments.overlaps(request) { current += 1 }
+    // One entry, or some of them, may have changed just now.
+    remarks.requestDates = remarks.dates > 1 && current == remarks.dates ? current : 0
   }
 
   /// Whether a value isn't in the future.
   func isPlausible(_ moments: ClosedRange<Timestamp>) -> Bool { moments.lowerBound <= now.advanced(by: Self.futureTolerance) }
-
-  func addRemarks(to remarks: inout ReadingRemarks) {
-    remarks.dates += count
-    remarks.futureDates += future
-    // One entry, or some of them, may have changed just now.
-    if count > 1, current == count { remarks.requestDates += count }
-  }
 }

@@ -4,11 +4,7 @@ import Base
 final class SitemapContent: XMLListContent {
   private static let maximumFieldBytes = 64
 
-  private enum Capture {
-    case location(XMLLocations.Kind), lastModified, priority
-  }
-
-  private let isIndex: Bool
+  let isIndex: Bool
   private let locations: XMLLocations
   private let rules: XMLListRules
   private let namespaces: XMLNamespaces
@@ -17,7 +13,6 @@ final class SitemapContent: XMLListContent {
   private var lastModified: [UInt8] = []
   private var lastModifiedLine: UInt64 = 0
   private var priority: [UInt8] = []
-  private var capture: (what: Capture, depth: Int, line: UInt64)?
   private var dates: LastModifiedCheck
   /// Whether the entry's location is a page that isn't read.
   private var isPage = false
@@ -32,83 +27,64 @@ final class SitemapContent: XMLListContent {
     dates = LastModifiedCheck(now: rules.now)
   }
 
-  var hasEntries: Bool { !isIndex }
-  var setsPriority: Bool { rules.usesPriority }
-  func addRemarks(to remarks: inout ReadingRemarks) { dates.addRemarks(to: &remarks) }
-
   // MARK: Parser events
 
-  func start(_ element: XMLElement, depth: Int) {
+  func start(_ element: XMLElement, depth: Int) -> XMLField? {
+    let element = SitemapElement(element, in: namespaces)
     guard let entry else {
       // Some plugins write a urlset into another one, or other elements around entries.
-      let element = SitemapElement(element, in: namespaces)
-      guard element == .url || element == .sitemap else { return }
+      guard element == .url || element == .sitemap else { return nil }
       entry = element
       entryDepth = depth
       locations.beginEntry()
-      return
+      return nil
     }
-    guard capture == nil else { return }
-    guard let what = captured(SitemapElement(element, in: namespaces), depth, in: entry) else { return }
-    capture = (what, depth, element.line)
-    if case .location = what { locations.beginText() }
+    switch element {
+    case .location where depth == entryDepth + 1: return .location(entry == .sitemap ? .sitemap : .page)
+    case .lastModified where depth == entryDepth + 1: return .lastModified
+    case .priority where depth == entryDepth + 1: return .priority
+    case .imageLocation where entry == .url: return .location(.image)
+    default: return nil
+    }
   }
 
-  func text(_ bytes: UnsafeRawBufferPointer, depth: Int) {
-    guard let capture, capture.depth == depth else { return }
-    switch capture.what {
-    case .location: locations.appendText(bytes)
-    case .lastModified: lastModified.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - lastModified.count))
-    case .priority: priority.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - priority.count))
+  func end(_ field: XMLField, line: UInt64) {
+    switch field {
+    case .location(let kind, _): endLocation(kind, line: line)
+    case .priority: priority = locations.takeText(maximum: Self.maximumFieldBytes)
+    default: (lastModified, lastModifiedLine) = (locations.takeText(maximum: Self.maximumFieldBytes), line)
     }
   }
 
   func end(depth: Int) {
-    if let capture, capture.depth == depth {
-      switch capture.what {
-      case .location(let kind): endLocation(kind, line: capture.line)
-      case .lastModified: lastModifiedLine = capture.line
-      case .priority: break
-      }
-      self.capture = nil
-    }
     if depth == entryDepth, entry != nil { endEntry() }
   }
 
-  private func captured(_ element: SitemapElement, _ depth: Int, in entry: SitemapElement) -> Capture? {
-    switch element {
-    case .location where depth == entryDepth + 1: .location(entry == .sitemap ? .sitemap : .page)
-    case .lastModified where depth == entryDepth + 1: .lastModified
-    case .priority where depth == entryDepth + 1: .priority
-    case .imageLocation where entry == .url: .location(.image)
-    default: nil
-    }
-  }
-
   private func endLocation(_ kind: XMLLocations.Kind, line: UInt64) {
+    let readsPages = rules.list.readsPages
     locations.endText(line: line) { text in
       guard kind == .page else { return kind }
       if ImageExtension.ends(text) { return .image }
-      if rules.pages.areRead, !text.isEmpty { return .page }
-      if rules.takesEveryLocation, !rules.pages.areRead { return .image }
+      if readsPages, !text.isEmpty { return .page }
+      if !readsPages, !rules.list.include.isEmpty { return .image }
       isPage = true
       return nil
     }
   }
 
   private func endEntry() {
-    if rules.pages == .readWithoutImages { locations.dropPageBesideImages() }
+    if rules.list.sitemapPages == .readWithoutImages { locations.dropPageBesideImages() }
     if isPage, locations.isEntryEmpty { locations.remarks.pages += 1 }
     isPage = false
     let moments = readLastModified()
-    if let newerThan = rules.newerThan, let moments, moments.upperBound <= newerThan {
+    if let newerThan = rules.list.newerThan, let moments, moments.upperBound <= newerThan {
       locations.remarks.tooOld += 1
       locations.remarks.hasOldImages = locations.remarks.hasOldImages || !locations.isEntryEmpty
       locations.dropEntry()
     } else {
-      let modified = rules.usesLastModified ? moments.flatMap { dates.isPlausible($0) ? $0.upperBound : nil } : nil
+      let modified = rules.list.usesLastModified ? moments.flatMap { dates.isPlausible($0) ? $0.upperBound : nil } : nil
       locations.endEntry(
-        priority: rules.usesPriority ? SitemapPriority.name(of: priority) : nil,
+        priority: rules.list.usesSitemapPriority ? Self.priority(priority) : nil,
         note: modified.map { EntryNote(modified: $0) }
       )
     }
@@ -119,13 +95,25 @@ final class SitemapContent: XMLListContent {
 
   /// Returns the moments that the entry's date may mean; nil if it has none, or if nothing depends on it.
   private func readLastModified() -> ClosedRange<Timestamp>? {
-    guard rules.newerThan != nil || rules.usesLastModified, !lastModified.isEmpty else { return nil }
-    guard let moments = lastModified.withUnsafeBytes({ LastModified.moments($0.trimmedOfXMLSpace()) }) else {
+    guard rules.list.newerThan != nil || rules.list.usesLastModified, !lastModified.isEmpty else { return nil }
+    guard let moments = lastModified.withUnsafeBytes(LastModified.moments) else {
       locations.remarks.unreadableDates.add(line: lastModifiedLine, String(decoding: lastModified, as: UTF8.self))
       return nil
     }
-    dates.add(moments)
+    dates.add(moments, to: &locations.remarks)
     return moments
+  }
+
+  /// The name of the priority that a number from 0.0 to 1.0 means; nil for other texts, so that the list's priority applies.
+  private static func priority(_ text: [UInt8]) -> StaticString? {
+    guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
+    return switch value {
+    case 0.9...: "very-high"
+    case 0.7...: "high"
+    case 0.4...: "normal"
+    case 0.2...: "low"
+    default: "very-low"
+    }
   }
 }
 
@@ -149,31 +137,6 @@ private enum SitemapElement {
     let namespace: XMLNamespaces.Meaning =
       meaning.contains(.image) ? .image : meaning.contains(.video) ? .video : meaning.intersection(.root)
     self = Self.all.first { $0.namespace == namespace && element.isNamed($0.name) }?.element ?? .other
-  }
-}
-
-/// The priority that a sitemap's `<priority>` means.
-enum SitemapPriority {
-  /// The name of the priority for a number from 0.0 to 1.0; nil for other texts, so that the list's priority
-  /// applies.
-  static func name(of text: [UInt8]) -> StaticString? {
-    guard let value = Double(String(decoding: text, as: UTF8.self).trimming()), value.isFinite else { return nil }
-    return switch value {
-    case 0.9...: "very-high"
-    case 0.7...: "high"
-    case 0.4...: "normal"
-    case 0.2...: "low"
-    default: "very-low"
-    }
-  }
-}
-
-extension String {
-  /// Returns the text without surrounding white space.
-  fileprivate func trimming() -> Substring {
-    let start = firstIndex { !$0.isWhitespace } ?? endIndex
-    let end = lastIndex { !$0.isWhitespace }.map(index(after:)) ?? start
-    return self[start..<end]
   }
 }
 

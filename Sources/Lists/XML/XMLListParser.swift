@@ -27,6 +27,8 @@ final class XMLListParser {
   private let rules: XMLListRules
   private let namespaces = XMLNamespaces()
   private var depth = 0
+  /// The field whose text is being read.
+  private var field: (field: XMLField, depth: Int, line: UInt64)?
   private var firstLine: UInt64 = 1
   /// The first element, if it is none of a list's; that may be in it.
   private var wrapper: (name: String, line: UInt64)?
@@ -169,7 +171,12 @@ final class XMLListParser {
     if depth > Self.maximumDepth { locations.refuse("its elements are nested more than \(Self.maximumDepth) levels deep") }
     let localName = colon.map { UnsafePointer($0 + 1) } ?? name
     let element = XMLElement(name: localName, prefix: prefix, attributes: attributes, line: line)
-    if let content { content.start(element, depth: depth) } else { startRoot(element) }
+    if content == nil {
+      startRoot(element)
+    } else if field == nil, let next = content?.start(element, depth: depth) {
+      field = (next, depth, element.line)
+      locations.beginText()
+    }
     stopIfRefused()
   }
 
@@ -190,12 +197,15 @@ final class XMLListParser {
   }
 
   private func text(_ text: UnsafeRawBufferPointer) {
-    content?.text(text, depth: depth)
-    stopIfRefused()
+    if let field, field.depth == depth { locations.appendText(text) }
   }
 
   private func end() {
     namespaces.end()
+    if let field, field.depth == depth {
+      content?.end(field.field, line: field.line)
+      self.field = nil
+    }
     content?.end(depth: depth)
     depth -= 1
     if depth == 0, content == nil { refuseWrapper() }
@@ -215,20 +225,26 @@ final class XMLListParser {
   }
 }
 
-/// Turns the elements of an XML list into its locations; the root is depth 1.
-protocol XMLListContent: AnyObject {
-  func start(_ element: XMLElement, depth: Int)
-  func text(_ bytes: UnsafeRawBufferPointer, depth: Int)
-  func end(depth: Int)
-  /// Whether its locations are entries, so that their number can be estimated.
-  var hasEntries: Bool { get }
-  /// Whether entries set their priority.
-  var setsPriority: Bool { get }
-  /// Adds what its reader found about the list as a whole.
-  func addRemarks(to remarks: inout ReadingRemarks)
+/// A field of an entry whose text is needed.
+enum XMLField {
+  /// A required location may not be empty.
+  case location(XMLLocations.Kind, isRequired: Bool = true)
+  /// Those of a sitemap's entry.
+  case lastModified, priority
+  /// `g:id` of a feed's item, and its `guid` in RSS or `id` in Atom.
+  case productID, id
 }
 
-/// Rules for selecting the locations of an XML list.
+/// Turns the elements of an XML list into its locations; the root is depth 1.
+protocol XMLListContent: AnyObject {
+  /// Returns the field that the element is; it has no elements of its own. Nil if its text isn't needed.
+  func start(_ element: XMLElement, depth: Int) -> XMLField?
+  /// Takes the text of a field from the locations.
+  func end(_ field: XMLField, line: UInt64)
+  func end(depth: Int)
+}
+
+/// How an XML list is read.
 struct XMLListRules {
   enum Kind {
     case sitemap, feed, either
@@ -243,28 +259,19 @@ struct XMLListRules {
     }
   }
 
+  let list: URLList
   /// The lists that are accepted.
-  var kind = Kind.either
-  /// Sitemaps: entries that aren't later are skipped.
-  var newerThan: Timestamp?
-  /// Sitemaps: whether locations without an image extension are kept.
-  var takesEveryLocation: Bool
-  /// Sitemaps: what becomes of locations without an image extension.
-  var pages: URLList.SitemapPages
-  var usesPriority: Bool
-  /// Sitemaps: whether cached images that are older than their entry are due.
-  var usesLastModified: Bool
+  let kind: Kind
   /// When reading starts.
-  var now: Timestamp
+  let now: Timestamp
 
-  init(_ manifest: URLList, of file: ListFile, now: Timestamp) {
-    newerThan = manifest.newerThan
-    takesEveryLocation = !manifest.include.isEmpty
-    pages = manifest.sitemapPages
-    usesPriority = manifest.usesSitemapPriority
-    usesLastModified = manifest.usesLastModified
-    self.now = now
+  init(_ list: URLList, of file: ListFile, now: Timestamp) {
+    (self.list, self.now) = (list, now)
     // An index may name feeds, too (https://www.sitemaps.org/protocol.html#otherformats).
-    if file.kind == .listed { kind = manifest.format == .sitemap ? .sitemap : manifest.format == .feed ? .feed : .either }
+    switch list.format {
+    case .sitemap where file.kind == .listed: kind = .sitemap
+    case .feed where file.kind == .listed: kind = .feed
+    default: kind = .either
+    }
   }
 }

@@ -34,18 +34,17 @@ final class XMLListReader: RowReader {
     return true
   }
 
-  var mayNamePriority: Bool { parser.content?.setsPriority ?? rules.usesPriority }
+  var mayNamePriority: Bool { rules.list.usesSitemapPriority && !(parser.content is FeedContent) }
 
-  var hasRowsByBytes: Bool { parser.content?.hasEntries == true && !rules.pages.areRead }
+  /// The locations of an index aren't entries.
+  var hasRowsByBytes: Bool {
+    parser.content != nil && (parser.content as? SitemapContent)?.isIndex != true && !rules.list.readsPages
+  }
 
   /// Whether its rows may be none but pages that aren't read.
   var isSitemap: Bool { parser.content is SitemapContent }
 
-  var remarks: ReadingRemarks {
-    var remarks = parser.locations.remarks
-    parser.content?.addRemarks(to: &remarks)
-    return remarks
-  }
+  var remarks: ReadingRemarks { parser.locations.remarks }
 
   func checkEnd() throws(ListError) {
     if let (line, message) = parser.failure { throw ListError(manifest: manifest, line: line, message: message) }

@@ -108,6 +108,14 @@ final class XMLLocations {
     texts.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(InputBuffer.maximumRowBytes + 1 - (texts.count - textStart))))
   }
 
+  /// Ends the text and returns it without surrounding white space, at most `maximum` bytes.
+  func takeText(maximum: Int) -> [UInt8] {
+    guard let start = textStart else { return [] }
+    defer { texts.removeAll(from: start) }
+    textStart = nil
+    return Array(texts[start..<texts.count].trimmedOfXMLSpace().prefix(maximum))
+  }
+
   /// Takes the text as a location of the kind that `kind` returns; drops it if that is nil.
   func endText(line: UInt64, _ kind: (UnsafeRawBufferPointer) -> Kind?) {
     guard let start = textStart else { return }
