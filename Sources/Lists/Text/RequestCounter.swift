@@ -1,5 +1,6 @@
 import Glibc
 import Base
+import HeapModule
 
 /// Counts requests by target, exactly, in bounded memory, and returns the targets by decreasing count.
 ///
@@ -195,4 +196,119 @@ struct LogLocation: Comparable {
   var line: UInt64 { packed & (1 << Self.lineBits - 1) }
 
   static func < (left: LogLocation, right: LogLocation) -> Bool { left.packed < right.packed }
+}
+
+enum CountOrder {
+  case byText, mostAskedFirst
+}
+
+/// Sorted runs of counts in one spool file, which are merged later, so that counting needs bounded memory (external
+/// merge sort).
+final class CountRuns {
+  /// The number of runs merged at once; each has its own window.
+  static let maximumCount = 64
+
+  private let file: SpoolFile
+  private(set) var ranges: [Range<UInt64>] = []
+  private var start: UInt64 = 0
+
+  init(in directory: String) throws(InputError) { file = try SpoolFile(in: directory) }
+
+  /// Adds the next count and its text to the current run.
+  func append(_ count: RequestCount, _ text: UnsafeRawBufferPointer) throws(InputError) {
+    try file.append(count)
+    try file.append(text)
+  }
+
+  /// Ends the current run.
+  func endRun() throws(InputError) {
+    try file.flush()
+    if file.count > start { ranges.append(start..<file.count) }
+    start = file.count
+  }
+
+  /// Returns all runs for merging; runs that are added later form a new set.
+  func takeAll() -> [CountRun] {
+    defer { ranges = [] }
+    return ranges.map { CountRun(file, $0) }
+  }
+}
+
+/// One run that is being read.
+final class CountRun {
+  private let file: SpoolFile
+  private var unread: Range<UInt64>
+  private let window = TextWindow(order: .fifo, byteCount: 128 << 10)
+  /// The last count and its text, which is valid until the next one.
+  private(set) var current: (count: RequestCount, text: UnsafeRawBufferPointer)
+
+  init(_ file: SpoolFile, _ range: Range<UInt64>) {
+    self.file = file
+    unread = range
+    let none = RequestCount(count: 0, location: LogLocation(file: 0, line: 0), offset: 0, length: 0)
+    current = (none, UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+
+  /// Advances to the next count; returns false at the end.
+  func advance() throws(InputError) -> Bool {
+    if unread.isEmpty { return false }
+    let headerBytes = MemoryLayout<RequestCount>.size
+    let header = try next(headerBytes).loadUnaligned(as: RequestCount.self)
+    let record = try next(headerBytes + header.length)
+    current = (header, UnsafeRawBufferPointer(rebasing: record[headerBytes...]))
+    unread = (unread.lowerBound + UInt64(record.count))..<unread.upperBound
+    return true
+  }
+
+  private func next(_ count: Int) throws(InputError) -> UnsafeRawBufferPointer {
+    guard let bytes = try window.bytes(at: unread.lowerBound, length: count, of: file) else {
+      throw InputError("the temporary file of request counts is truncated")
+    }
+    return bytes
+  }
+}
+
+/// Merges sorted runs, and adds up the counts of equal targets that follow each other.
+final class CountMerge {
+  private struct Source: Comparable {
+    let run: CountRun
+    let order: CountOrder
+
+    static func < (left: Source, right: Source) -> Bool {
+      let (first, second) = (left.run.current, right.run.current)
+      switch left.order {
+      case .byText: return first.text.isLess(than: second.text)
+      case .mostAskedFirst: return first.count.isMoreAsked(than: second.count)
+      }
+    }
+
+    static func == (left: Source, right: Source) -> Bool { !(left < right) && !(right < left) }
+  }
+
+  private var sources = Heap<Source>()
+  private let text = GrowingBytes()
+
+  /// Creates the merge of runs that were sorted in that order.
+  init(_ runs: [CountRun], _ order: CountOrder) throws(InputError) {
+    for run in runs where try run.advance() { sources.insert(Source(run: run, order: order)) }
+  }
+
+  /// Returns the next count, whose text is valid until the next call; nil at the end.
+  func next() throws(InputError) -> (count: RequestCount, text: UnsafeRawBufferPointer)? {
+    guard var (sum, first) = sources.min?.run.current else { return nil }
+    text.removeAll()
+    text.append(first)
+    first = text.bytes
+    try advance()
+    while let (count, text) = sources.min?.run.current, text.isEqual(to: first) {
+      sum.count += count.count
+      sum.location = min(sum.location, count.location)
+      try advance()
+    }
+    return (sum, first)
+  }
+
+  private func advance() throws(InputError) {
+    if let source = sources.popMin(), try source.run.advance() { sources.insert(source) }
+  }
 }

@@ -21,7 +21,7 @@ final class EntrySpool {
     let trailer = RowTrailer(row)
     let isSpooled = offset == nil || trailer != nil
     if isSpooled { location = try keep(row, trailer) }
-    var record = SpoolRecord(
+    let record = SpoolRecord(
       offset: location,
       length: row.url.count,
       line: row.line,
@@ -29,8 +29,7 @@ final class EntrySpool {
       isSpooled: isSpooled,
       hasTrailer: trailer != nil
     )
-    let list = try list(of: priority)
-    do { try withUnsafeBytesTyped(of: &record) { bytes throws(InputError) in try list.append(bytes) } }
+    try list(of: priority).append(record)
     count += 1
   }
 
@@ -39,7 +38,7 @@ final class EntrySpool {
     let list = try list(of: priority)
     let texts = canReadAgain ? nil : try openTexts()
     for row in rows {
-      var record = SpoolRecord(
+      let record = SpoolRecord(
         offset: texts?.count ?? row.offset,
         length: row.url.count,
         line: row.line,
@@ -48,7 +47,7 @@ final class EntrySpool {
         hasTrailer: false
       )
       try texts?.append(row.url)
-      try withUnsafeBytesTyped(of: &record) { bytes throws(InputError) in try list.append(bytes) }
+      try list.append(record)
     }
     count += rows.count
   }
@@ -68,8 +67,7 @@ final class EntrySpool {
     try texts.append(row.url)
     guard let trailer else { return offset }
     let encoded = trailer.encoded
-    var length = UInt16(encoded.count)
-    try withUnsafeBytesTyped(of: &length) { bytes throws(InputError) in try texts.append(bytes) }
+    try texts.append(UInt16(encoded.count))
     try encoded.withRawBytes { bytes throws(InputError) in try texts.append(bytes) }
     return offset
   }
@@ -87,17 +85,6 @@ final class EntrySpool {
     lists[Int(priority.rawValue)] = list
     return list
   }
-
-  /// `withUnsafeBytes(of:)`, which doesn't support typed errors yet.
-  @inline(__always)
-  private func withUnsafeBytesTyped<Value>(
-    of value: inout Value,
-    _ body: (UnsafeRawBufferPointer) throws(InputError) -> Void
-  ) throws(InputError) {
-    try withUnsafePointer(to: &value) { pointer throws(InputError) in
-      try body(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Value>.size))
-    }
-  }
 }
 
 /// An unlinked file that is appended to and then read from any offset; its storage is freed with its descriptor.
@@ -108,17 +95,21 @@ final class SpoolFile {
   private var buffer: [UInt8] = []
   private var flushedBytes: UInt64 = 0
 
+  init(_ file: UnnamedFile) {
+    self.file = file
+    buffer.reserveCapacity(Self.bufferBytes)
+  }
+
   /// Creates a file in that folder.
-  init(in directory: String) throws(InputError) {
+  convenience init(in directory: String) throws(InputError) {
     do throws(UnnamedFileError) {
-      file = try UnnamedFile(in: directory)
+      self.init(try UnnamedFile(in: directory))
     } catch {
       throw InputError(
         "cannot create a temporary file in \(directory): \(error.reason); "
           + "if the cache is read-only, set TMPDIR to a writable folder"
       )
     }
-    buffer.reserveCapacity(Self.bufferBytes)
   }
 
   /// The length in bytes, including buffered data.
@@ -128,6 +119,13 @@ final class SpoolFile {
   func append(_ bytes: UnsafeRawBufferPointer) throws(InputError) {
     if buffer.count + bytes.count > Self.bufferBytes { try flush() }
     buffer.append(contentsOf: bytes)
+  }
+
+  /// Appends the bytes of a value.
+  @inline(__always)
+  func append<Value: BitwiseCopyable>(_ value: Value) throws(InputError) {
+    if buffer.count + MemoryLayout<Value>.size > Self.bufferBytes { try flush() }
+    withUnsafeBytes(of: value) { buffer.append(contentsOf: $0) }
   }
 
   /// Writes buffered data; must be called before reading.
@@ -175,5 +173,138 @@ struct SpoolRecord {
     self.line = line
     self.file = UInt32(file)
     lengthAndFlags = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasTrailer ? 1 << 30 : 0)
+  }
+}
+
+/// What a spooled row has besides its URL.
+struct RowTrailer {
+  var problem: String?
+  var note: EntryNote?
+  /// The URL by which a crawl counts its pages, if it isn't the row's own.
+  var original: String?
+
+  /// Its encoded form is shorter than 65,536 bytes.
+  private static let maximumProblemBytes = 32 << 10
+  private static let maximumTextBytes = 4 << 10
+
+  /// Nil if there is nothing.
+  init?(_ row: Row) {
+    guard row.problem != nil || row.note != nil else { return nil }
+    problem = row.problem
+    note = row.note
+    if row.note?.origin != nil { original = row.original.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  init(note: EntryNote) { self.note = note }
+
+  init(decoding bytes: Slice<UnsafeRawBufferPointer>) {
+    var coder = Coder(rest: bytes)
+    code(&coder)
+  }
+
+  var encoded: [UInt8] {
+    var (copy, coder) = (self, Coder())
+    copy.code(&coder)
+    return coder.written
+  }
+
+  private mutating func code(_ coder: inout Coder) {
+    coder.code(&problem, maximum: Self.maximumProblemBytes)
+    if coder.rest?.isEmpty ?? (note == nil) { return }
+    var (id, modified) = (note?.id, note?.modified?.milliseconds)
+    var (element, attribute) = (note?.origin?.element, note?.origin?.attribute)
+    coder.code(&id, maximum: Self.maximumTextBytes)
+    coder.code(&modified)
+    coder.code(&element, maximum: Self.maximumTextBytes)
+    coder.code(&attribute, maximum: Self.maximumTextBytes)
+    coder.code(&original, maximum: URLNormalizer.maximumURLBytes)
+    var claims = note?.claims ?? []
+    var count = UInt8(clamping: claims.count)
+    coder.code(&count)
+    claims += repeatElement(ImageClaims(), count: max(0, Int(count) - claims.count))
+    for index in 0..<Int(count) { Self.code(&claims[index], &coder) }
+    var expectation = note?.expectation
+    if !(coder.rest?.isEmpty ?? (expectation == nil)) {
+      var known = expectation ?? ImageExpectation()
+      Self.code(&known, &coder)
+      expectation = known
+    }
+    guard coder.rest != nil else { return }
+    note = EntryNote(
+      id: id,
+      origin: element.map { PageOrigin(element: $0, attribute: attribute ?? "") },
+      expectation: expectation,
+      claims: claims,
+      modified: modified.map { Timestamp(milliseconds: $0) }
+    )
+  }
+
+  private static func code(_ claims: inout ImageClaims, _ coder: inout Coder) {
+    var (density, format) = (claims.density?.bitPattern, claims.format?.rawValue)
+    var hasSizes: UInt8 = claims.hasSizes ? 1 : 0
+    coder.code(&claims.sourceWidth)
+    coder.code(&density)
+    coder.code(&claims.width)
+    coder.code(&claims.height)
+    coder.code(&format)
+    coder.code(&hasSizes)
+    claims.density = density.map(Double.init(bitPattern:))
+    claims.format = format.flatMap(ImageFormat.init(rawValue:))
+    claims.hasSizes = hasSizes == 1
+  }
+
+  private static func code(_ expectation: inout ImageExpectation, _ coder: inout Coder) {
+    var (sha256, format) = (expectation.sha256 ?? [], expectation.format?.rawValue)
+    var count = UInt8(sha256.count)
+    coder.code(&count)
+    coder.code(&sha256, count: Int(count))
+    coder.code(&expectation.width)
+    coder.code(&expectation.height)
+    coder.code(&expectation.bytes)
+    coder.code(&format)
+    expectation.sha256 = sha256.isEmpty ? nil : sha256
+    expectation.format = format.flatMap(ImageFormat.init(rawValue:))
+  }
+
+  /// Writes values, or reads them in the same order. Texts have a length in two bytes, and optional values a byte that says whether
+  /// they are there.
+  private struct Coder {
+    var written: [UInt8] = []
+    /// The bytes to read; nil if it writes.
+    var rest: Slice<UnsafeRawBufferPointer>?
+
+    mutating func code(_ bytes: inout [UInt8], count: Int) {
+      guard let rest else { return written += bytes }
+      bytes = Array(rest.prefix(count))
+      self.rest = rest.dropFirst(count)
+    }
+
+    mutating func code<Number: FixedWidthInteger>(_ number: inout Number) {
+      var bytes = withUnsafeBytes(of: number) { Array($0) }
+      code(&bytes, count: bytes.count)
+      number = bytes.count < MemoryLayout<Number>.size ? 0 : bytes.withUnsafeBytes { $0.loadUnaligned(as: Number.self) }
+    }
+
+    mutating func code<Number: FixedWidthInteger>(_ number: inout Number?) {
+      var value = number ?? 0
+      guard codePresence(number != nil) else { return }
+      code(&value)
+      number = value
+    }
+
+    mutating func code(_ text: inout String?, maximum: Int) {
+      guard codePresence(text != nil) else { return }
+      var bytes = Array((text ?? "").utf8.prefix(maximum))
+      var count = UInt16(bytes.count)
+      code(&count)
+      code(&bytes, count: Int(count))
+      text = String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func codePresence(_ isThere: Bool) -> Bool {
+      var flag: UInt8 = isThere ? 1 : 0
+      code(&flag)
+      return flag == 1
+    }
   }
 }

@@ -37,11 +37,10 @@ package final class ShardDivision {
   private static let restGroups: UInt64 = 256
   /// Compressed at once for all shards: more members of gzip compress worse, and more memory serves nothing.
   private static let bufferedBytes = 64 << 20
-  private static let spoolBytes = 1 << 20
 
   private let rule: Shard.Rule
-  private let spool: UnnamedFile
-  private var unwritten: [UInt8] = []
+  /// For each entry its group, the length of its line, four bytes each, and the line.
+  private let spool: SpoolFile
   private var groups: [Group] = []
   private var numbers: [UInt64: UInt32] = [:]
   package private(set) var list = ListFingerprint()
@@ -50,7 +49,7 @@ package final class ShardDivision {
   package init(by rule: Shard.Rule, spoolDirectory: String) throws(ListError) {
     self.rule = rule
     do throws(UnnamedFileError) {
-      spool = try UnnamedFile(in: spoolDirectory)
+      spool = SpoolFile(try UnnamedFile(in: spoolDirectory))
     } catch {
       throw Self.unwritable(spoolDirectory, error.reason)
     }
@@ -73,19 +72,16 @@ package final class ShardDivision {
         throw ListError(manifest: name, line: entry.line, message: "the entry is too long for a plan; leave it out with exclude")
       }
       let group = group(of: entry, hash)
-      withUnsafeBytes(of: (group, UInt32(line.count))) { unwritten += $0 }
-      unwritten += line
+      try spooling { () throws(InputError) in
+        try spool.append(group)
+        try spool.append(UInt32(line.count))
+        try line.withRawBytes { line throws(InputError) in try spool.append(line) }
+      }
     }
-    if unwritten.count >= Self.spoolBytes { try flush() }
   }
 
-  private func flush() throws(ListError) {
-    do throws(UnnamedFileError) {
-      try spool.append(unwritten)
-    } catch {
-      throw Self.unwritable("spool", error.reason)
-    }
-    unwritten.removeAll(keepingCapacity: true)
+  private func spooling<Result>(_ body: () throws(InputError) -> Result) throws(ListError) -> Result {
+    do throws(InputError) { return try body() } catch { throw error.error(in: "the plan") }
   }
 
   private func group(of entry: Entry, _ hash: UInt64) -> UInt32 {
@@ -112,7 +108,7 @@ package final class ShardDivision {
   ///
   /// - Parameter duration: an estimate for a shard; those that take longest start first.
   package func write(_ size: Size, to folder: String, duration: (Part) -> Double) throws(ListError) -> [Part] {
-    try flush()
+    try spooling { () throws(InputError) in try spool.flush() }
     let (parts, shards) = pack(size)
     let order = parts.indices.sorted {
       (duration(parts[$1]), parts[$1].entries, $0) < (duration(parts[$0]), parts[$0].entries, $1)
@@ -155,16 +151,26 @@ package final class ShardDivision {
   private func sort(into folder: String, count: Int, place: (Int) -> Int) throws(ListError) {
     var texts = Array(repeating: Array(ShardEntries.header.utf8), count: count)
     var (buffered, isFirst) = (0, true)
-    var reader = SpoolReader(descriptor: spool.descriptor)
-    while let (group, line) = reader.next() {
+    let window = TextWindow(order: .fifo)
+    var offset: UInt64 = 0
+    while offset < spool.count {
+      let (group, line) = try spooling { () throws(InputError) in try spooledLine(at: offset, window) }
+      offset += UInt64(8 + line.count)
       texts[place(Int(group))] += line
       buffered += line.count
       guard buffered >= Self.bufferedBytes else { continue }
       try compress(&texts, into: folder, isFirst: isFirst)
       (buffered, isFirst) = (0, false)
     }
-    if reader.hasFailed { throw ListError(manifest: folder, message: "cannot read the plan's spool: \(errorSentence())") }
     try compress(&texts, into: folder, isFirst: isFirst)
+  }
+
+  private func spooledLine(at offset: UInt64, _ window: TextWindow) throws(InputError) -> (UInt32, UnsafeRawBufferPointer) {
+    if let header = try window.bytes(at: offset, length: 8, of: spool) {
+      let (group, count) = (header.loadUnaligned(as: UInt32.self), header.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+      if let line = try window.bytes(at: offset + 8, length: Int(count), of: spool) { return (group, line) }
+    }
+    throw InputError("the temporary file of the list is truncated")
   }
 
   /// Appends the texts to their files as members of gzip (RFC 1952, section 2.2).
@@ -188,44 +194,5 @@ extension ShardDivision.Part {
     if host.isEmpty { return }
     hosts += 1
     if good > largest.entries { largest = (host, good) }
-  }
-}
-
-/// Reads the spool from its start: for each line its group and its length, four bytes each, and its text.
-private struct SpoolReader {
-  private static let pieceBytes = 1 << 20
-  private var bytes: [UInt8] = []
-  private var start = 0
-  private var offset = 0
-  private let descriptor: Int32
-  private(set) var hasFailed = false
-
-  init(descriptor: Int32) { self.descriptor = descriptor }
-
-  mutating func next() -> (group: UInt32, line: ArraySlice<UInt8>)? {
-    guard fill(8) else { return nil }
-    let (group, count) = bytes.withUnsafeBytes {
-      ($0.loadUnaligned(fromByteOffset: start, as: UInt32.self), $0.loadUnaligned(fromByteOffset: start + 4, as: UInt32.self))
-    }
-    guard fill(8 + Int(count)) else { return nil }
-    let line = bytes[start + 8..<start + 8 + Int(count)]
-    start += 8 + Int(count)
-    return (group, line)
-  }
-
-  /// Whether that many bytes are in memory.
-  private mutating func fill(_ count: Int) -> Bool {
-    while bytes.count - start < count {
-      bytes.removeSubrange(..<start)
-      start = 0
-      var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
-      let got = pread(descriptor, &piece, piece.count, off_t(offset))
-      if got < 0, errno == EINTR { continue }
-      hasFailed = got < 0
-      guard got > 0 else { return false }
-      bytes += piece[..<got]
-      offset += got
-    }
-    return true
   }
 }

@@ -72,11 +72,9 @@ final class SpooledRows: RowSource {
   }
 
   private func spooledText(of record: SpoolRecord, extra: Int = 0) throws(InputError) -> UnsafeRawBufferPointer {
-    let texts = spool.texts!
-    let bytes = try spoolWindow.bytes(at: record.offset, length: record.length + extra) { target, offset throws(InputError) in
-      try texts.read(into: target, at: offset)
+    guard let bytes = try spoolWindow.bytes(at: record.offset, length: record.length + extra, of: spool.texts!) else {
+      throw InputError("the temporary file of the list is truncated")
     }
-    guard let bytes else { throw InputError("the temporary file of the list is truncated") }
     return bytes
   }
 
@@ -89,10 +87,7 @@ final class SpooledRows: RowSource {
 
   private func textInFile(of record: SpoolRecord) throws(InputError) -> UnsafeRawBufferPointer {
     let input = try open(Int(record.file))
-    let bytes = try fileWindow.bytes(at: record.offset, length: record.length) { target, offset throws(InputError) in
-      try input.read(into: target, at: offset)
-    }
-    guard let bytes else { throw Self.changed }
+    guard let bytes = try fileWindow.bytes(at: record.offset, length: record.length, of: input) else { throw Self.changed }
     return bytes
   }
 
@@ -183,23 +178,33 @@ final class SpoolCursor {
   }
 }
 
+/// A file that can be read again from any offset.
+protocol OffsetReadable {
+  /// Reads from `offset` up to the length of `destination` or the end of the file.
+  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int
+}
+
+extension InputDescriptor: OffsetReadable {}
+extension SpoolFile: OffsetReadable {}
+
 /// A part of a file in memory, so that adjacent texts need one read.
 final class TextWindow {
-  private static let windowBytes = 256 << 10
-
   private let order: EntryOrder
-  private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
+  private let storage: UnsafeMutableRawBufferPointer
   private var range: Range<UInt64> = 0..<0
 
-  /// Creates a window that is moved in that order.
-  init(order: EntryOrder) { self.order = order }
+  /// Creates a window of so many bytes that is moved in that order.
+  init(order: EntryOrder, byteCount: Int = 256 << 10) {
+    self.order = order
+    storage = .allocate(byteCount: byteCount, alignment: 16)
+  }
 
   deinit { storage.deallocate() }
 
   /// Empties the window, before another file is read.
   func reset() { range = 0..<0 }
 
-  /// The bytes at `offset` if they are in the window; valid until ``bytes(at:length:read:)`` is called.
+  /// The bytes at `offset` if they are in the window; valid until ``bytes(at:length:of:)`` is called.
   @inline(__always)
   func heldBytes(at offset: UInt64, length: Int) -> UnsafeRawBufferPointer? {
     guard offset >= range.lowerBound, offset + UInt64(length) <= range.upperBound else { return nil }
@@ -208,18 +213,12 @@ final class TextWindow {
 
   /// Returns the bytes at `offset`, valid until the next call; nil if the file ends before them.
   ///
-  /// `length` is at most half of the window. `read` reads at an offset up to the end of the file.
-  func bytes(
-    at offset: UInt64,
-    length: Int,
-    read: (UnsafeMutableRawBufferPointer, UInt64) throws(InputError) -> Int
-  ) throws(InputError) -> UnsafeRawBufferPointer? {
+  /// `length` is at most half of the window.
+  func bytes(at offset: UInt64, length: Int, of file: some OffsetReadable) throws(InputError) -> UnsafeRawBufferPointer? {
+    if let held = heldBytes(at: offset, length: length) { return held }
     let end = offset + UInt64(length)
-    if offset < range.lowerBound || end > range.upperBound {
-      let start = order == .fifo ? offset : end - min(end, UInt64(storage.count))
-      range = start..<(start + UInt64(try read(storage, start)))
-      guard end <= range.upperBound else { return nil }
-    }
-    return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(end - range.lowerBound)])
+    let start = order == .fifo ? offset : end - min(end, UInt64(storage.count))
+    range = start..<(start + UInt64(try file.read(into: storage, at: start)))
+    return heldBytes(at: offset, length: length)
   }
 }
