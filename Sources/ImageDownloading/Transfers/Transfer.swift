@@ -266,22 +266,6 @@ final class Transfer {
 
   // MARK: Called back
 
-  func noteOpenedSocket() {
-    record.report.openedConnections += 1
-    request.hasOpenedSocket = true
-    guard request.phase == .resolving else { return }
-    request.phase = .connecting
-    if request.resolves { record.report.advanced.append((id, request.phase)) }
-  }
-
-  func noteConnected() {
-    // Otherwise, the next repetition may take another connection that is about to be closed, and so on.
-    if request.phase == .connected { curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
-    request.phase = .connected
-    request.lastProgress = record.now
-    if request.resolves { record.report.advanced.append((id, request.phase)) }
-  }
-
   /// Handles a line of a header or trailer, which libcurl keeps until the end; false stops the transfer.
   func noteHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     request.lastProgress = record.now
@@ -337,14 +321,16 @@ final class Transfer {
   }
 }
 
-/// Limits on addresses.
+/// The connection.
 extension Transfer {
   /// Opens a socket for a connection to `target`; `CURL_SOCKET_BAD` makes libcurl try the name's next address.
   func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
-    guard let target, mayConnect(to: address(of: target)) else { return CURL_SOCKET_BAD }
+    guard let target, mayConnect(to: Self.text(of: target)) else { return CURL_SOCKET_BAD }
     let descriptor = system_socket(target.pointee.family, target.pointee.socktype, target.pointee.protocol)
     guard descriptor >= 0 else { return CURL_SOCKET_BAD }
-    noteOpenedSocket()
+    record.report.openedConnections += 1
+    request.hasOpenedSocket = true
+    if request.phase == .resolving { advance(to: .connecting) }
     // A connection without acknowledgements is closed with all its requests; otherwise new HTTP/2 requests would keep joining it. The limit
     // also applies to connecting, which has its own limit.
     system_limit_silence(descriptor, UInt32(clamping: max(options.stallTimeout, options.connectTimeout).wholeMilliseconds))
@@ -353,26 +339,35 @@ extension Transfer {
 
   /// Records that a connection, new or reused, is about to be used; false if it may not be.
   func noteConnected(to address: UnsafePointer<CChar>?) -> Bool {
-    if options.connection.addresses != .any {
-      let text = address.map { String(cString: $0) } ?? ""
-      guard mayConnect(to: IPAddressRules.Address(text), written: text) else { return false }
-    }
-    noteConnected()
+    guard mayConnect(to: address.map { String(cString: $0) }) else { return false }
+    // Otherwise, the next repetition may take another connection that is about to be closed, and so on.
+    if request.phase == .connected { curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
+    advance(to: .connected)
+    request.lastProgress = record.now
     return true
   }
 
-  private func mayConnect(to address: IPAddressRules.Address?, written: String = "an unknown address") -> Bool {
+  private func advance(to phase: Phase) {
+    request.phase = phase
+    if request.resolves { record.report.advanced.append((id, phase)) }
+  }
+
+  private func mayConnect(to address: @autoclosure () -> String?) -> Bool {
     if options.connection.addresses == .any { return true }
+    let address = address()
     if let address, IPAddressRules.isPublic(address) { return true }
-    request.refusedAddress = address?.description ?? written
+    request.refusedAddress = address ?? "an unknown address"
     return false
   }
 
-  /// Nil if any address is allowed. libcurl's structure ends in an address that may be longer than its declared type.
-  private func address(of target: UnsafeMutablePointer<curl_sockaddr>) -> IPAddressRules.Address? {
-    guard options.connection.addresses != .any, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
-    return IPAddressRules.Address(
-      UnsafeRawBufferPointer(start: UnsafeRawPointer(target) + offset, count: Int(target.pointee.addrlen))
-    )
+  /// The address in numbers. libcurl's structure ends in an address that may be longer than its declared type.
+  private static func text(of target: UnsafeMutablePointer<curl_sockaddr>) -> String? {
+    guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+    let address = (UnsafeRawPointer(target) + offset).assumingMemoryBound(to: sockaddr.self)
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    guard getnameinfo(address, target.pointee.addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
+      return nil
+    }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
