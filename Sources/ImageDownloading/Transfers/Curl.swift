@@ -63,9 +63,12 @@ final class CurlShares {
   /// The jar is checked after this many `Set-Cookie` headers.
   static let checkedCookies = 256
 
+  private static let kinds = Int(CURL_LOCK_DATA_LAST.rawValue)
+
   private let plain: UnsafeMutableRawPointer
   private let withCookies: UnsafeMutableRawPointer
-  private let locks = ShareLocks()
+  /// One for each kind of data.
+  private let mutexes = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: kinds)
 
   init() throws(DownloaderError) {
     guard let plain = curl_share_init(), let withCookies = curl_share_init() else {
@@ -73,23 +76,30 @@ final class CurlShares {
     }
     self.plain = plain
     self.withCookies = withCookies
-    for share in [plain, withCookies] { curl_share_set_data(share, CURL_LOCK_DATA_SSL_SESSION) }
-    curl_share_set_data(withCookies, CURL_LOCK_DATA_COOKIE)
+    for kind in 0..<Self.kinds { pthread_mutex_init(mutexes + kind, nil) }
     for share in [plain, withCookies] {
-      curl_share_set_data(share, CURL_LOCK_DATA_DNS)
+      for data in [CURL_LOCK_DATA_SSL_SESSION, CURL_LOCK_DATA_DNS] { curl_share_set_data(share, data) }
       curl_share_set_locks(
         share,
-        { _, data, _, context in ShareLocks.of(context).lock(data) },
-        { _, data, context in ShareLocks.of(context).unlock(data) },
-        Unmanaged.passUnretained(locks).toOpaque()
+        { _, data, _, mutexes in pthread_mutex_lock(CurlShares.mutex(of: data, mutexes)) },
+        { _, data, mutexes in pthread_mutex_unlock(CurlShares.mutex(of: data, mutexes)) },
+        mutexes
       )
     }
+    curl_share_set_data(withCookies, CURL_LOCK_DATA_COOKIE)
   }
 
   /// No handle uses them any more, since each retains this.
   deinit {
     curl_share_cleanup(plain)
     curl_share_cleanup(withCookies)
+    for kind in 0..<Self.kinds { pthread_mutex_destroy(mutexes + kind) }
+    mutexes.deallocate()
+  }
+
+  private static func mutex(of data: curl_lock_data, _ mutexes: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<pthread_mutex_t>
+  {
+    mutexes!.assumingMemoryBound(to: pthread_mutex_t.self) + Int(data.rawValue)
   }
 
   /// Makes `easy` use one of them.
@@ -130,27 +140,4 @@ final class CurlShares {
     body(easy)
     curl_easy_cleanup(easy)
   }
-}
-
-/// The locks of shared data, one for each kind.
-///
-/// `@unchecked Sendable`: the mutexes stay at their addresses until deinitialisation.
-private final class ShareLocks: @unchecked Sendable {
-  private static let count = Int(CURL_LOCK_DATA_LAST.rawValue)
-  private let mutexes = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: count)
-
-  init() { for index in 0..<Self.count { pthread_mutex_init(mutexes + index, nil) } }
-
-  deinit {
-    for index in 0..<Self.count { pthread_mutex_destroy(mutexes + index) }
-    mutexes.deallocate()
-  }
-
-  static func of(_ context: UnsafeMutableRawPointer?) -> ShareLocks {
-    Unmanaged<ShareLocks>.fromOpaque(context!).takeUnretainedValue()
-  }
-
-  func lock(_ data: curl_lock_data) { pthread_mutex_lock(mutexes + Int(data.rawValue)) }
-
-  func unlock(_ data: curl_lock_data) { pthread_mutex_unlock(mutexes + Int(data.rawValue)) }
 }
