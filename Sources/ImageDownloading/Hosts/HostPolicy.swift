@@ -11,9 +11,9 @@ package struct HostRules {
 
 /// The state of one host: when its next request may begin, and how many may run.
 struct HostPolicy {
-  private(set) var rate = StartRate()
-  private(set) var pause = HostPause()
-  private(set) var breaker = BreakerState()
+  var rate = StartRate()
+  var pause = HostPause()
+  var breaker = BreakerState()
   private var adaptive = AdaptiveLimit()
   private var failuresInRow = 0
   /// The failure after which requests to the host were last stopped.
@@ -45,9 +45,6 @@ struct HostPolicy {
     rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
     breaker.start()
   }
-
-  /// Undoes the last start, which made no request.
-  mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
 
   /// Records the response to a request while `running` requests run, that one included.
   mutating func record(_ response: HostResponse, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
@@ -90,24 +87,11 @@ struct HostPolicy {
     return change
   }
 
-  /// Handles the end of a request of any outcome.
-  mutating func finish() { breaker.abandonTry() }
-
-  /// Pauses the host until `time`, at its request.
-  mutating func pause(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
-    pause.extend(until: time, status: status, now: now)
-  }
-
   /// Forgets its failures, but not its pauses.
   mutating func forgetFailures() {
     breaker.forget()
     failuresInRow = 0
     hasResponded = false
-  }
-
-  /// Changes the interval between two starts.
-  mutating func changeInterval(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
-    rate.change(from: old, to: new, now: now)
   }
 
   /// Whether ``refusal(_:now:)`` may return anything; cheap, since it is called for each download.

@@ -193,10 +193,10 @@ package struct DownloadQueue {
   package mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
     running -= 1
     hosts[host].running -= 1
-    hosts[host].policy.finish()
+    hosts[host].policy.breaker.abandonTry()
     if !wasRequested {
       rate.takeBack(intervalNanoseconds: intervalNanoseconds)
-      hosts[host].policy.takeBackStart(rules)
+      hosts[host].policy.rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds)
     }
     if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
     countFullness(host)
@@ -327,7 +327,7 @@ extension DownloadQueue {
     intervalNanoseconds = interval
     let hostInterval = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
     for host in hosts.indices {
-      hosts[host].policy.changeInterval(from: rules.intervalNanoseconds, to: hostInterval, now: now)
+      hosts[host].policy.rate.change(from: rules.intervalNanoseconds, to: hostInterval, now: now)
     }
     rules.intervalNanoseconds = hostInterval
     for host in hosts.indices {
@@ -344,7 +344,7 @@ extension DownloadQueue {
   /// Starts nothing at `host` before `time`, at its own request.
   mutating func pause(_ host: Int, until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
     while hosts.count <= host { hosts.append(HostQueue()) }
-    hosts[host].policy.pause(until: time, status: status, now: now)
+    hosts[host].policy.pause.extend(until: time, status: status, now: now)
     announce(host)
   }
 

@@ -34,7 +34,7 @@ struct HostPolicyTests {
 
   @Test func `a download that may not wait that long isn't sent until the pause ends`() {
     var policy = HostPolicy()
-    policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     #expect(policy.refusal(.seconds(10), now: now) == nil)
     #expect(
       policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10), isDown: false)
@@ -43,7 +43,7 @@ struct HostPolicyTests {
     // Pauses add up until it responds otherwise.
     let later = now.advanced(by: .seconds(10))
     _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
-    policy.pause(until: later.advanced(by: .seconds(1)), status: 503, now: later)
+    policy.pause.extend(until: later.advanced(by: .seconds(1)), status: 503, now: later)
     #expect(
       policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11), isDown: true)
     )
@@ -55,7 +55,7 @@ struct HostPolicyTests {
     var policy = HostPolicy()
     func isDown() -> Bool? {
       _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
-      policy.pause(until: now.advanced(by: .seconds(10)), status: 503, now: now)
+      policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 503, now: now)
       guard case .paused(_, _, _, let isDown) = policy.refusal(.zero, now: now) else { return nil }
       return isDown
     }
@@ -77,7 +77,7 @@ struct HostPolicyTests {
 
   @Test func `a response in flight ends neither a pause nor its limit`() {
     var policy = HostPolicy()
-    policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
     #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
     #expect(
@@ -86,7 +86,7 @@ struct HostPolicyTests {
     // The elapsed part of the pause doesn't count.
     let later = now.advanced(by: .seconds(1))
     #expect(policy.refusal(.seconds(9), now: later) == nil)
-    policy.pause(until: later.advanced(by: .seconds(12)), status: 429, now: later)
+    policy.pause.extend(until: later.advanced(by: .seconds(12)), status: 429, now: later)
     #expect(
       policy.refusal(.seconds(11), now: later)
         == .paused(status: 429, remaining: .seconds(12), total: .seconds(12), isDown: false)
@@ -103,7 +103,7 @@ struct HostPolicyTests {
     policy.start(rules, now: now)
     // The response to the try is inconclusive: another request may try.
     _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
-    policy.finish()
+    policy.breaker.abandonTry()
     #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
     policy.start(rules, now: now)
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .down)
