@@ -18,11 +18,9 @@ struct FreshnessTests {
     after: Duration = .zero
   ) -> Freshness {
     let received = Self.now.advanced(by: after)
+    let headers = [("Cache-Control", cacheControl), ("Expires", expires), ("Age", age), ("Date", date)]
     return Freshness(
-      cacheControl: cacheControl,
-      expires: expires,
-      age: age,
-      date: date,
+      headers.compactMap { name, value in value.map { HeaderField(name, $0) } },
       requested: received.advanced(by: .zero - takes),
       received: received
     )

@@ -9,57 +9,10 @@ extension Freshness {
   /// stale response may not be used.
   ///
   /// - Parameters:
-  ///   - cacheControl: all `Cache-Control` headers, joined by commas.
-  ///   - expires: the first `Expires` header.
-  ///   - age: the first `Age` header.
-  ///   - date: the first `Date` header.
   ///   - requested: when the request was made.
   ///   - received: when the response was received.
-  public init(
-    cacheControl: String?,
-    expires: String? = nil,
-    age: String? = nil,
-    date: String? = nil,
-    requested: Timestamp,
-    received: Timestamp
-  ) {
-    let headers = [("Cache-Control", cacheControl), ("Expires", expires), ("Age", age), ("Date", date)]
-    self.init(headers.compactMap { name, value in value.map { HeaderField(name, $0) } }, requested: requested, received: received)
-  }
-
-  /// The freshness of a response with `headers`, for an ``ImageLoader`` that speaks HTTP.
   public init(_ headers: [HeaderField], requested: Timestamp, received: Timestamp) {
     self = ResponseFields(headers).freshness(requested: requested, received: received)
-  }
-
-  init(
-    _ control: CacheControl,
-    expires: ArraySlice<UInt8>?,
-    age: ArraySlice<UInt8>?,
-    date: ArraySlice<UInt8>?,
-    requested: Timestamp,
-    received: Timestamp
-  ) {
-    self.init(isStorable: !control.isNoStore, mustRevalidate: control.isNoCache, isImmutable: control.isImmutable)
-    let dated = date.flatMap(HTTPDate.time)
-    let span: Duration
-    if let maxAge = control.maxAge {
-      span = .seconds(maxAge)
-    } else if let expires {
-      // An invalid date means the past (RFC 9111, section 5.3).
-      span = HTTPDate.time(expires).map { $0.since(dated ?? received) } ?? .zero
-    } else {
-      return
-    }
-    // RFC 9111, section 4.2.3: the apparent age, or the declared one plus the response's delay, whichever is greater.
-    let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
-    let declared =
-      age.flatMap { CacheControl.seconds($0.prefix { $0 != UInt8(ascii: ",") }.trimmed) } ?? 0
-    let left = span - max(apparentAge, .seconds(declared) + max(.zero, received.since(requested)))
-    lifetime = max(.zero, left)
-    if !control.isMustRevalidate, let seconds = control.staleWhileRevalidate {
-      staleWhileRevalidate = max(.zero, .seconds(seconds) + min(.zero, left))
-    }
   }
 }
 

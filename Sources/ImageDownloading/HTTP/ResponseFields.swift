@@ -132,14 +132,30 @@ struct ResponseFields {
     var control = CacheControl()
     for value in values where value.name == .cacheControl { control.add(bytes[value.range]) }
     let first = { (name: Name) in values.first { $0.name == name }.map { bytes[$0.range] } }
-    return Freshness(
-      control,
-      expires: first(.expires),
-      age: first(.age),
-      date: first(.date),
-      requested: requested,
-      received: received
+    let dated = first(.date).flatMap(HTTPDate.time)
+    var freshness = Freshness(
+      isStorable: !control.isNoStore,
+      mustRevalidate: control.isNoCache,
+      isImmutable: control.isImmutable
     )
+    let span: Duration
+    if let maxAge = control.maxAge {
+      span = .seconds(maxAge)
+    } else if let expires = first(.expires) {
+      // An invalid date means the past (RFC 9111, section 5.3).
+      span = HTTPDate.time(expires).map { $0.since(dated ?? received) } ?? .zero
+    } else {
+      return freshness
+    }
+    // RFC 9111, section 4.2.3: the apparent age, or the declared one plus the response's delay, whichever is greater.
+    let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
+    let declared = first(.age).flatMap { CacheControl.seconds($0.prefix { $0 != UInt8(ascii: ",") }.trimmed) } ?? 0
+    let left = span - max(apparentAge, .seconds(declared) + max(.zero, received.since(requested)))
+    freshness.lifetime = max(.zero, left)
+    if !control.isMustRevalidate, let seconds = control.staleWhileRevalidate {
+      freshness.staleWhileRevalidate = max(.zero, .seconds(seconds) + min(.zero, left))
+    }
+    return freshness
   }
 }
 
