@@ -1,5 +1,5 @@
-/// The eviction order of a memory cache: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction",
-/// SOSP 2023).
+/// The entries of a memory cache in the eviction order S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache
+/// eviction", SOSP 2023).
 ///
 /// Most entries of a cache are used once and should leave soon. A new entry joins the **small** queue, which has a tenth of the
 /// capacity. If it is used twice there, it moves to the **main** queue; otherwise it is removed, and only its key is kept among the
@@ -12,94 +12,96 @@
 /// but keeps nothing of a loop slightly larger than the cache, and loses up to 8 points if popularity shifts.
 ///
 /// A use only increments a count; nothing moves. Every operation is O(1), amortised for removals: a use paid for each turn in the
-/// main queue. Entries are identified by their indices, which are reused once they are free.
-struct S3FIFO: Sendable {
-  /// The entry to remove to make room.
-  enum Removal: Sendable {
-    /// Remove the value at that index; the key keeps the index as a ghost.
-    case value(at: Int)
-    /// Remove everything at that index, which is free now.
-    case all(at: Int)
+/// main queue. Queues are linked by indices of one array, which are reused, so that nothing is allocated once it is large enough.
+///
+/// In the module that uses it, so that its generic code is specialised, which is several times as fast.
+struct S3FIFO<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private enum Place: Int { case small, main, ghosts }
+
+  /// An entry, the key of a ghost, or nothing.
+  private struct Member: Sendable {
+    var key: Key?
+    var value: Value?
+    var cost = 0
+    var place = Place.small
+    var uses: UInt8 = 0
+    /// For a free index: the next free one.
+    var newer: Int?
+    var older: Int?
   }
 
-  /// The state that a replaced entry passes to its successor.
-  struct Trace: Sendable {
-    fileprivate let queue: Queue
-    fileprivate let uses: UInt8
-  }
-
-  fileprivate enum Queue: Sendable { case small, main, ghosts }
-
-  private struct Standing: Sendable {
-    var queue: Queue
-    var uses: UInt8
+  private struct Queue: Sendable {
+    var oldest: Int?
+    var newest: Int?
+    var count = 0
+    var cost = 0
   }
 
   /// Uses are counted up to this.
-  private static let useLimit: UInt8 = 3
+  private static var useLimit: UInt8 { 3 }
   /// The number of uses in the small queue that promote an entry to the main queue.
-  private static let promotingUses: UInt8 = 2
+  private static var promotingUses: UInt8 { 2 }
   /// The small queue's share of the capacity, as a divisor.
-  private static let smallDivisor = 10
+  private static var smallDivisor: Int { 10 }
 
-  private var limits: MemoryCacheConfiguration
-  private var standings: [Standing] = []
-  private var links = LinkedQueues()
-  private var small = LinkedQueues.Queue()
-  private var main = LinkedQueues.Queue()
-  private var ghosts = LinkedQueues.Queue()
+  let limits: MemoryCacheConfiguration
+  private var indices: [Key: Int] = [:]
+  private var members: [Member] = []
+  private var firstFree: Int?
+  /// By ``Place``.
+  private var queues = [Queue(), Queue(), Queue()]
   /// Until the cache is full, the small queue's excess may be in the main queue.
   private var hasBeenFull = false
 
   init(limits: MemoryCacheConfiguration) { self.limits = limits }
 
+  private var small: Queue { queues[Place.small.rawValue] }
+  private var main: Queue { queues[Place.main.rawValue] }
   var totalCost: Int { small.cost + main.cost }
-
   var count: Int { small.count + main.count }
+  /// All keys except those of ghosts.
+  var keys: [Key] { members.compactMap { $0.value == nil ? nil : $0.key } }
 
-  mutating func use(_ index: Int) {
-    if standings[index].uses < Self.useLimit { standings[index].uses += 1 }
+  func contains(_ key: Key) -> Bool { indices[key].map { members[$0].value != nil } ?? false }
+
+  /// The value of a key, counted as a use.
+  mutating func use(_ key: Key) -> Value? {
+    guard let index = indices[key], let value = members[index].value else { return nil }
+    if members[index].uses < Self.useLimit { members[index].uses += 1 }
+    return value
   }
 
-  /// Assigns an index to a new entry, for which ``removal(forCost:count:)`` has made room; a replacement continues its
-  /// predecessor's trace.
-  mutating func insert(cost: Int, following trace: Trace?) -> Int {
-    var standing = Standing(queue: !hasBeenFull && smallIsFull ? .main : .small, uses: 0)
-    if let trace { standing = Standing(queue: trace.queue == .small ? .small : .main, uses: trace.uses) }
-    let index = links.insert(cost: cost)
-    if index == standings.count { standings.append(standing) } else { standings[index] = standing }
-    if standing.queue == .small { links.append(index, to: &small) } else { links.append(index, to: &main) }
-    return index
-  }
-
-  /// Frees the index of an entry or ghost.
-  mutating func remove(_ index: Int) -> Trace {
-    let standing = standings[index]
-    switch standing.queue {
-    case .small: links.unlink(index, from: &small)
-    case .main: links.unlink(index, from: &main)
-    case .ghosts: links.unlink(index, from: &ghosts)
+  /// Inserts a value and returns whether it is kept; the previous value and evicted ones are added to `removed`.
+  mutating func insert(_ value: Value, for key: Key, cost: Int, removed: inout [Value]) -> Bool {
+    let former = indices[key].map { free($0) }
+    if let value = former?.value { removed.append(value) }
+    guard limits.allows(cost: cost, count: 1) else { return false }
+    makeRoom(cost: cost, &removed)
+    var member = Member(key: key, value: value, cost: cost, place: !hasBeenFull && smallIsFull ? .main : .small)
+    if let former { (member.place, member.uses) = (former.place == .small ? .small : .main, former.uses) }
+    let index = firstFree ?? members.count
+    if index == members.count {
+      members.append(member)
+    } else {
+      firstFree = members[index].newer
+      members[index] = member
     }
-    links.free(index)
-    return Trace(queue: standing.queue, uses: standing.uses)
+    append(index, to: member.place)
+    indices[key] = index
+    return true
   }
 
-  /// Changes the limits; ``removal(forCost:count:)`` then returns the entries to remove.
-  mutating func setLimits(_ limits: MemoryCacheConfiguration) {
-    self.limits = limits
-    hasBeenFull = false
-  }
+  mutating func remove(_ key: Key) -> Value? { indices[key].map { free($0) }?.value }
 
-  /// The next entry to remove to make room for `added` entries of that total cost; nil once there is room. Call it until then.
-  mutating func removal(forCost cost: Int, count added: Int) -> Removal? {
-    while count > 0, !limits.allows(cost: totalCost + cost, count: count + added) {
+  // MARK: Eviction
+
+  /// Evicts entries until one of that cost fits.
+  private mutating func makeRoom(cost: Int, _ removed: inout [Value]) {
+    while count > 0, !limits.allows(cost: totalCost + cost, count: count + 1) {
       hasBeenFull = true
-      let turnsMain = small.count == 0 || mainIsAboveItsShare
-      if let removal = turnsMain ? turnMain() : turnSmall() { return removal }
+      if let value = small.count == 0 || mainIsAboveItsShare ? turnMain() : turnSmall() { removed.append(value) }
     }
-    guard ghosts.count > count, let index = ghosts.oldest else { return nil }
-    _ = remove(index)
-    return .all(at: index)
+    while queues[Place.ghosts.rawValue].count > count, let index = queues[Place.ghosts.rawValue].oldest { free(index) }
   }
 
   private var smallIsFull: Bool {
@@ -114,90 +116,53 @@ struct S3FIFO: Sendable {
     return false
   }
 
-  /// Moves the oldest entry of the small queue to the main queue or to the ghosts.
-  private mutating func turnSmall() -> Removal? {
+  /// Moves the oldest entry of the small queue to the main queue, or to the ghosts without its value, which it returns.
+  private mutating func turnSmall() -> Value? {
     guard let index = small.oldest else { return nil }
-    let isPromoted = standings[index].uses >= Self.promotingUses
-    links.unlink(index, from: &small)
-    standings[index] = Standing(queue: isPromoted ? .main : .ghosts, uses: 0)
-    if isPromoted {
-      links.append(index, to: &main)
-      return nil
-    }
-    links.append(index, to: &ghosts)
-    return .value(at: index)
+    let isPromoted = members[index].uses >= Self.promotingUses
+    unlink(index)
+    members[index].uses = 0
+    append(index, to: isPromoted ? .main : .ghosts)
+    return isPromoted ? nil : members[index].value.take()
   }
 
-  /// Moves the oldest entry of the main queue to its end, or removes it.
-  private mutating func turnMain() -> Removal? {
+  /// Moves the oldest entry of the main queue to its end, or removes it and returns its value.
+  private mutating func turnMain() -> Value? {
     guard let index = main.oldest else { return nil }
-    if standings[index].uses == 0 {
-      _ = remove(index)
-      return .all(at: index)
-    }
-    standings[index].uses -= 1
-    links.unlink(index, from: &main)
-    links.append(index, to: &main)
+    if members[index].uses == 0 { return free(index).value }
+    members[index].uses -= 1
+    unlink(index)
+    append(index, to: .main)
     return nil
   }
-}
 
-/// Queues whose members are indices, counted from 0, linked in one array.
-///
-/// Every operation is O(1). Freed indices are reused, so that nothing is allocated once the array is large enough.
-struct LinkedQueues: Sendable {
-  /// The ends of a queue, and its members' count and total cost.
-  struct Queue: Sendable {
-    fileprivate(set) var oldest: Int?
-    fileprivate var newest: Int?
-    fileprivate(set) var count = 0
-    fileprivate(set) var cost = 0
-  }
+  // MARK: Queues
 
-  private struct Link: Sendable {
-    var cost: Int
-    /// For a free index: the next free one.
-    var newer: Int?
-    var older: Int?
-  }
-
-  private var links: [Link] = []
-  private var firstFree: Int?
-
-  /// Allocates an index that is in no queue yet.
-  mutating func insert(cost: Int) -> Int {
-    let link = Link(cost: cost)
-    guard let index = firstFree else {
-      links.append(link)
-      return links.count - 1
-    }
-    firstFree = links[index].newer
-    links[index] = link
-    return index
-  }
-
-  /// Frees an index that is in no queue.
-  mutating func free(_ index: Int) {
-    links[index] = Link(cost: 0, newer: firstFree)
+  /// Removes a member, frees its index, and returns it.
+  @discardableResult
+  private mutating func free(_ index: Int) -> Member {
+    unlink(index)
+    let member = members[index]
+    if let key = member.key { indices[key] = nil }
+    members[index] = Member(newer: firstFree)
     firstFree = index
+    return member
   }
 
-  /// Appends an index that is in no queue.
-  mutating func append(_ index: Int, to queue: inout Queue) {
-    links[index].newer = nil
-    links[index].older = queue.newest
-    if let newest = queue.newest { links[newest].newer = index } else { queue.oldest = index }
-    queue.newest = index
-    queue.count += 1
-    queue.cost += links[index].cost
+  private mutating func append(_ index: Int, to place: Place) {
+    let newest = queues[place.rawValue].newest
+    (members[index].place, members[index].newer, members[index].older) = (place, nil, newest)
+    if let newest { members[newest].newer = index } else { queues[place.rawValue].oldest = index }
+    queues[place.rawValue].newest = index
+    queues[place.rawValue].count += 1
+    queues[place.rawValue].cost += members[index].cost
   }
 
-  /// Removes an index from its queue.
-  mutating func unlink(_ index: Int, from queue: inout Queue) {
-    let link = links[index]
-    if let newer = link.newer { links[newer].older = link.older } else { queue.newest = link.older }
-    if let older = link.older { links[older].newer = link.newer } else { queue.oldest = link.newer }
-    queue.count -= 1
-    queue.cost -= link.cost
+  private mutating func unlink(_ index: Int) {
+    let (place, newer, older) = (members[index].place.rawValue, members[index].newer, members[index].older)
+    if let newer { members[newer].older = older } else { queues[place].newest = older }
+    if let older { members[older].newer = newer } else { queues[place].oldest = newer }
+    queues[place].count -= 1
+    queues[place].cost -= members[index].cost
   }
 }
