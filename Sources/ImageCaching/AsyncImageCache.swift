@@ -31,14 +31,10 @@ public struct AsyncImageCache: Sendable {
   }
 
   /// The image of an identity; see ``ImageCache/data(forIdentity:)``.
-  public func query(_ identity: [UInt8]) async throws -> CachedData? {
-    try await perform { try $0.data(forIdentity: identity) }
-  }
+  public func query(_ identity: [UInt8]) async throws -> CachedData? { try await perform { try $0.data(forIdentity: identity) } }
 
-  /// See ``ImageCache/contains(identity:)``.
   public func contains(identity: [UInt8]) async throws -> Bool { try await perform { try $0.contains(identity: identity) } }
 
-  /// See ``ImageCache/storeData(_:identity:url:contentType:validators:freshness:lifetime:)``.
   public func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
@@ -61,44 +57,33 @@ public struct AsyncImageCache: Sendable {
     }
   }
 
-  /// See ``ImageCache/remove(identity:)``.
+  public func totals() async throws -> CacheTotals { try await perform { try $0.totals() } }
+  public func diskBytes() async throws -> Int { try await perform { try $0.diskBytes() } }
+  public func compact() async throws { try await perform { try $0.compact() } }
+
   @discardableResult
   public func remove(identity: [UInt8]) async throws -> Bool { try await perform { try $0.remove(identity: identity) } }
 
-  /// See ``ImageCache/clear()``.
   @discardableResult
   public func clear() async throws -> CacheTotals { try await perform { try $0.clear() } }
 
-  /// See ``ImageCache/totals()``.
-  public func totals() async throws -> CacheTotals { try await perform { try $0.totals() } }
-
-  /// See ``ImageCache/diskBytes()``.
-  public func diskBytes() async throws -> Int { try await perform { try $0.diskBytes() } }
-
-  /// See ``ImageCache/trim(protecting:)``.
   @discardableResult
   public func trim(protecting runStart: Timestamp? = nil) async throws -> TrimResult {
     try await perform { try $0.trim(protecting: runStart) }
   }
 
-  /// See ``ImageCache/verify(repair:)``.
   @discardableResult
   public func verify(repair: Bool = true) async throws -> VerifyResult { try await perform { try $0.verify(repair: repair) } }
 
-  /// See ``ImageCache/export(to:layout:)``.
   @discardableResult
   public func export(to directory: String, layout: ExportLayout) async throws -> ExportResult {
     try await perform { try $0.export(to: directory, layout: layout) }
   }
 
-  /// See ``ImageCache/importEntries(from:)``.
   @discardableResult
   public func importEntries(from other: ImageCache) async throws -> ImportResult {
     try await perform { try $0.importEntries(from: other) }
   }
-
-  /// See ``ImageCache/compact()``.
-  public func compact() async throws { try await perform { try $0.compact() } }
 
   /// Removes an identity from the blacklist; returns whether it was there.
   @discardableResult
@@ -106,7 +91,6 @@ public struct AsyncImageCache: Sendable {
     try await perform { try $0.removeFromBlacklist(identity: identity) }
   }
 
-  /// See ``ImageCache/clearBlacklist()``.
   @discardableResult
   public func clearBlacklist() async throws -> Int { try await perform { try $0.clearBlacklist() } }
 }
@@ -116,7 +100,7 @@ public struct AsyncImageCache: Sendable {
 /// Calls start in order, as many at once as there are threads. A call that is cancelled before it starts ends at once and does
 /// nothing.
 package final class CacheQueries: Sendable {
-  private let queue = WorkQueue<CacheJob>()
+  private let queue = WorkQueue<@Sendable () -> Void>()
   private let threads: [WorkerThread]
 
   /// Four threads for all caches of the process without their own; they never end.
@@ -126,20 +110,9 @@ package final class CacheQueries: Sendable {
   /// caller's thread does it.
   package init(threads count: Int) {
     trap(unless: count > 0, "CacheQueries requires at least one thread, not \(count)")
-    let queue = queue
-    var threads: [WorkerThread] = []
-    for number in 0..<count {
-      do throws(ThreadError) {
-        threads.append(
-          try WorkerThread(name: "cache-query-\(number)") {
-            while let job = queue.take() { job.finish() }
-          }
-        )
-      } catch {
-        break
-      }
+    threads = (0..<count).compactMap { [queue] number in
+      try? WorkerThread(name: "cache-query-\(number)") { while let call = queue.take() { call() } }
     }
-    self.threads = threads
   }
 
   /// Ends the threads after all calls; it doesn't wait, since the last reference may be released on one of them.
@@ -149,44 +122,16 @@ package final class CacheQueries: Sendable {
   ///
   /// Throws the errors of `work`, and `CancellationError` if the task was cancelled before `work` started; then it isn't called.
   package func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-    let job = CacheJob()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        job.begin { isCancelled in
-          continuation.resume(with: isCancelled ? .failure(CancellationError()) : Swift.Result { try work() })
-        }
-        threads.isEmpty ? job.finish() : queue.add(job)
-      }
-    } onCancel: {
-      job.finish(isCancelled: true)
+    try Task.checkCancellation()
+    let outcome = OneShot<Swift.Result<Result, any Error>>()
+    // Set by the thread that performs the call, or by its cancellation, whichever is first.
+    let isTaken = Atomic(false)
+    let call = { @Sendable in
+      if !isTaken.exchange(true, ordering: .relaxed) { outcome.set(Swift.Result { try work() }) }
     }
-  }
-}
-
-/// A pending call, which is either performed or cancelled, exactly once.
-private final class CacheJob: Sendable {
-  private struct State {
-    var end: (@Sendable (_ isCancelled: Bool) -> Void)?
-    var isCancelled = false
-  }
-
-  private let state = Mutex(State())
-
-  /// Keeps the closure that ends the call until its turn, or calls it if the call was cancelled already.
-  func begin(_ end: @escaping @Sendable (_ isCancelled: Bool) -> Void) {
-    let isCancelled = state.withLock { state in
-      if !state.isCancelled { state.end = end }
-      return state.isCancelled
-    }
-    if isCancelled { end(true) }
-  }
-
-  /// Ends the call, unless it has ended.
-  func finish(isCancelled: Bool = false) {
-    let end = state.withLock { state in
-      if isCancelled { state.isCancelled = true }
-      return state.end.take()
-    }
-    end?(isCancelled)
+    threads.isEmpty ? call() : queue.add(call)
+    return try await outcome.value {
+      if !isTaken.exchange(true, ordering: .relaxed) { outcome.set(.failure(CancellationError())) }
+    }.get()
   }
 }

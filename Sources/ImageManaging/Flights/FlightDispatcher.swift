@@ -32,47 +32,35 @@ final class FlightDispatcher: Sendable {
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) -> Bool {
-    guard let pass = gate.enter() else {
+    guard gate.enter() else {
       for index in batch.entries.indices { decided(index, LoadCompletion(EntryResult(.cancelled))) }
       return false
     }
-    defer { if gate.leave(pass) { inbox.mailbox.post(.close) } }
+    defer { if gate.leave() { inbox.mailbox.post(.close) } }
+    context.readAhead?.note(batch.entries.count)
     try batch.bytes.withRawBytes { bytes throws(CacheError) in
-      try load(batch, in: bytes, context: context, receiver: receiver, decided: decided)
+      var lookUp = BatchLookUp(batch, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
+      var indices = Array(batch.entries.indices)
+      var isDecided = [Bool](repeating: false, count: batch.entries.count)
+      while !indices.isEmpty {
+        let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
+        do throws(CacheError) {
+          try lookUp.run(indices, inFlight: inFlight, helping: helpers) { index, completion in
+            isDecided[index] = true
+            decided(index, completion)
+          }
+        } catch {
+          for index in indices where !isDecided[index] { decided(index, LoadCompletion(EntryResult(.cancelled))) }
+          throw error
+        }
+        note(lookUp.staleTouches, context)
+        let undecided = lookUp.undecided
+        let begun = undecided.map { lookUp.flight(for: $0) }
+        let joined = flights.join(begun, receiver: receiver) { undecided[$0].mustShare }
+        indices = begin(begun, receiver: receiver, joined: joined).map { undecided[$0].index }
+      }
     }
     return true
-  }
-
-  private func load(
-    _ batch: EntryBatch,
-    in bytes: UnsafeRawBufferPointer,
-    context: LoadContext,
-    receiver: any LoadReceiver,
-    decided: (Int, LoadCompletion) -> Void
-  ) throws(CacheError) {
-    context.readAhead?.note(batch.entries.count)
-    var lookUp = BatchLookUp(batch, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
-    var indices = Array(batch.entries.indices)
-    var isDecided = [Bool](repeating: false, count: batch.entries.count)
-    while !indices.isEmpty {
-      let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
-      do throws(CacheError) {
-        try lookUp.run(indices, inFlight: inFlight, helping: helpers) { index, completion in
-          isDecided[index] = true
-          decided(index, completion)
-        }
-      } catch {
-        for index in indices where !isDecided[index] {
-          decided(index, LoadCompletion(EntryResult(.cancelled)))
-        }
-        throw error
-      }
-      note(lookUp.staleTouches, context)
-      let undecided = lookUp.undecided
-      let begun = undecided.map { lookUp.flight(for: $0) }
-      let joined = flights.join(begun, receiver: receiver) { undecided[$0].mustShare }
-      indices = begin(begun, receiver: receiver, joined: joined).map { undecided[$0].index }
-    }
   }
 
   /// Starts the flights that join no other; returns the indices of those whose flight has ended meanwhile, to be looked up again.
@@ -163,72 +151,42 @@ final class FlightDispatcher: Sendable {
 /// Admits loads until it is closed, so that a manager ends after the last load that has begun.
 final class LoadGate: Sendable {
   private struct State {
-    var count = 0
+    /// The thread of each admitted load; a hook of a load may load again.
+    var threads: [pthread_t] = []
     var isClosed = false
-  }
 
-  /// An admitted load, and the one around it on the same thread: a hook of a load may load by another manager.
-  final class Pass {
-    fileprivate let gate: LoadGate
-    fileprivate let outer: Unmanaged<Pass>?
-
-    fileprivate init(gate: LoadGate, outer: Unmanaged<Pass>?) {
-      self.gate = gate
-      self.outer = outer
-    }
-  }
-
-  /// Holds the pass of each thread's innermost load.
-  private static let innermost = {
-    var key = pthread_key_t()
-    let status = pthread_key_create(&key, nil)
-    precondition(status == 0, "cannot create a key for thread-specific data: \(status)")
-    return key
-  }()
-
-  private static var innermostPass: Unmanaged<Pass>? {
-    get { pthread_getspecific(innermost).map { .fromOpaque($0) } }
-    set { pthread_setspecific(innermost, newValue?.toOpaque()) }
+    var currentThread: Int? { threads.lastIndex { pthread_equal($0, pthread_self()) != 0 } }
   }
 
   private let state = Mutex(State())
 
-  /// Admits the calling thread; nil once the gate is closed. The pass is for ``leave(_:)``, on the same thread.
-  func enter() -> Pass? {
-    let isClosed = state.withLock { state in
-      if !state.isClosed { state.count += 1 }
-      return state.isClosed
-    }
-    guard !isClosed else { return nil }
-    // The caller retains the pass until it leaves.
-    let pass = Pass(gate: self, outer: Self.innermostPass)
-    Self.innermostPass = .passUnretained(pass)
-    return pass
-  }
-
-  /// Returns whether the gate was closed meanwhile and this was the last load inside.
-  func leave(_ pass: Pass) -> Bool {
-    Self.innermostPass = pass.outer
-    return state.withLock { state in
-      state.count -= 1
-      return state.isClosed && state.count == 0
+  /// Admits the calling thread until it leaves; false once the gate is closed.
+  func enter() -> Bool {
+    state.withLock { state in
+      if !state.isClosed { state.threads.append(pthread_self()) }
+      return !state.isClosed
     }
   }
 
-  /// Admits no load from now on. Returns whether none is inside; otherwise ``leave(_:)`` returns true for the last. A second call returns
+  /// Ends a load of the calling thread; returns whether the gate was closed meanwhile and this was the last load inside.
+  func leave() -> Bool {
+    state.withLock { state in
+      if let index = state.currentThread { state.threads.remove(at: index) }
+      return state.isClosed && state.threads.isEmpty
+    }
+  }
+
+  /// Admits no load from now on. Returns whether none is inside; otherwise ``leave()`` returns true for the last. A second call returns
   /// false.
   func close() -> Bool {
     state.withLock { state in
       defer { state.isClosed = true }
-      return !state.isClosed && state.count == 0
+      return !state.isClosed && state.threads.isEmpty
     }
   }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Whether the calling thread is in a load admitted here.
-  var holdsCurrentThread: Bool {
-    sequence(first: Self.innermostPass) { $0?.takeUnretainedValue().outer }
-      .contains { $0?.takeUnretainedValue().gate === self }
-  }
+  var holdsCurrentThread: Bool { state.withLock { $0.currentThread != nil } }
 }

@@ -3,37 +3,16 @@ import Synchronization
 
 /// A manager's claim on the cache that it trims and expires: while one exists, other managers must use the same rules.
 final class CacheClaim: Sendable {
-  private struct Rules: Equatable {
-    let maxAge: Duration?
-    let maxSize: Int?
-    let trimTo: Double
-    let expireBy: ExpiryBasis
-    let freshness: FreshnessRule
-    let minFresh: Duration
-    let blacklistTTL: Duration?
-
-    init(_ configuration: ImageCache.Configuration) {
-      maxAge = configuration.maxAge
-      maxSize = configuration.maxSize
-      trimTo = configuration.trimTo
-      expireBy = configuration.expireBy
-      freshness = configuration.freshness
-      minFresh = configuration.minFresh
-      blacklistTTL = configuration.blacklistTTL
-    }
-
-    /// The names of the rules that differ from `other`.
-    func differences(from other: Rules) -> [String] {
-      [
-        maxAge == other.maxAge ? nil : "maxAge", maxSize == other.maxSize ? nil : "maxSize",
-        trimTo == other.trimTo ? nil : "trimTo", expireBy == other.expireBy ? nil : "expireBy",
-        freshness == other.freshness ? nil : "freshness", minFresh == other.minFresh ? nil : "minFresh",
-        blacklistTTL == other.blacklistTTL ? nil : "blacklistTTL",
-      ].compactMap(\.self)
-    }
+  /// The rules by which entries expire and are trimmed, with their names.
+  private static func rules(of configuration: ImageCache.Configuration) -> [(name: String, value: AnyHashable?)] {
+    [
+      ("maxAge", configuration.maxAge), ("maxSize", configuration.maxSize), ("trimTo", configuration.trimTo),
+      ("expireBy", configuration.expireBy), ("freshness", configuration.freshness), ("minFresh", configuration.minFresh),
+      ("blacklistTTL", configuration.blacklistTTL),
+    ]
   }
 
-  private static let held = Mutex<[FolderIdentity: (rules: Rules, count: Int)]>([:])
+  private static let held = Mutex<[FolderIdentity: (configuration: ImageCache.Configuration, count: Int)]>([:])
 
   private let folder: FolderIdentity?
 
@@ -45,10 +24,11 @@ final class CacheClaim: Sendable {
     }
     let folder = cache.folderIdentity
     self.folder = folder
-    let rules = Rules(cache.configuration)
     let differences = Self.held.withLock { held in
-      let differences = held[folder].map { rules.differences(from: $0.rules) } ?? []
-      if differences.isEmpty { held[folder, default: (rules, 0)].count += 1 }
+      let own = held[folder, default: (cache.configuration, 0)]
+      let pairs = zip(Self.rules(of: cache.configuration), Self.rules(of: own.configuration))
+      let differences = pairs.filter { $0.value != $1.value }.map(\.0.name)
+      if differences.isEmpty { held[folder] = (own.configuration, own.count + 1) }
       return differences
     }
     if !differences.isEmpty { throw .conflictingCache(path: cache.path, rules: differences) }

@@ -10,7 +10,7 @@ final class ContextTable: Sendable {
   private static let limit = 256
 
   /// The options of a request that determine its context.
-  private struct Key: Hashable {
+  fileprivate struct Key: Hashable {
     let cache: ObjectIdentifier?
     let memory: ObjectIdentifier?
     let downloader: ObjectIdentifier?
@@ -47,64 +47,19 @@ final class ContextTable: Sendable {
   ///
   /// - Parameter deliversFile: whether it delivers the file of the image as requested, and nothing else.
   func context(for request: ImageRequest, mode: CacheMode, servesExpired: Bool, deliversFile: Bool = false) -> LoadContext {
-    let policy = request.cachePolicy
-    let decoding = request.decoding
-    let cache = policy.cache ?? configuration.cache
-    var layers = policy.layers
-    let isDecoded = decoding.policy == .eager && !deliversFile
-    let transformer = isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil
-    let encoding = configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
-    var delivery = deliversFile ? [.data, .transformedData] : delivery(decoding)
-    // The bytes are those that the disk has, whether they came from there or not.
-    if transformer != nil, encoding != nil, cache != nil, delivery.contains(.data) { delivery.insert(.transformedData) }
-    // Without a disk there is nothing to revalidate, but the image is requested nevertheless.
-    if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
-    var options = LoadOptions(
-      mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
-      readOnly: configuration.readOnly,
-      memory: policy.memory ?? configuration.memory,
-      keepsInMemory: isDecoded,
-      layers: layers,
-      keyRule: configuration.keyRule,
-      verifiesHits: policy.verifiesHits,
-      servesExpired: servesExpired,
-      servesWhileRevalidating: mode == .use && !delivery.isEmpty,
-      delivery: delivery,
-      decoding: decodingOptions(decoding),
-      showsPartialImages: decoding.isProgressive && isDecoded && !mode.refreshes,
-      transformer: transformer,
-      encoding: transformer == nil || cache == nil && !deliversFile ? nil : encoding,
-      coders: decoding.coders ?? configuration.coders,
-      downloader: request.downloader,
-      hooks: configuration.hooks,
-      reportsProgress: true,
-      verification: decoding.verification ?? configuration.verification,
-      blacklist: blacklist(policy)
-    )
-    options.observation = observation
+    let cache = request.cachePolicy.cache ?? configuration.cache
+    let options = options(for: request, cache, mode: mode, servesExpired: servesExpired, deliversFile: deliversFile)
+    // Contexts with coders of their own can't be compared, so they aren't shared.
+    let key = request.decoding.coders == nil ? Key(request, cache, options) : nil
+    if let key, let context = contexts.withLock({ $0[key]?.context }) { return context }
     var download = request.options.applied(to: configuration.options)
     download.accept = download.accept ?? options.coders?.acceptedTypes
-    // Contexts with coders of their own can't be compared, so they aren't shared.
-    guard decoding.coders == nil else { return make(cache, download, options) }
-    let key = Key(
-      cache: cache.map { ObjectIdentifier($0) },
-      memory: options.memory.map { ObjectIdentifier($0) },
-      downloader: options.downloader.map { ObjectIdentifier($0) },
-      mode: options.mode,
-      layers: options.layers,
-      retriesFailed: policy.retriesFailed,
-      servesExpired: servesExpired,
-      verifiesHits: options.verifiesHits,
-      decodingPolicy: decoding.policy,
-      delivery: delivery,
-      decoding: options.decoding,
-      showsPartialImages: options.showsPartialImages,
-      transformer: options.transformer?.key,
-      verification: options.verification,
-      options: request.options
+    let now = (cache?.configuration.time ?? configuration.downloader.time).wall()
+    let new = Entry(
+      context: LoadContext(cache: cache, download: download, options: options, startedAt: now),
+      request: request
     )
-    if let context = contexts.withLock({ $0[key]?.context }) { return context }
-    let new = Entry(context: make(cache, download, options), request: request)
+    guard let key else { return new.context }
     let (context, _) = contexts.withLock { contexts in
       if let entry = contexts[key] { return (entry.context, [Key: Entry]()) }
       var dropped: [Key: Entry] = [:]
@@ -116,29 +71,68 @@ final class ContextTable: Sendable {
     return context
   }
 
-  private func make(_ cache: ImageCache?, _ download: DownloadOptions, _ options: LoadOptions) -> LoadContext {
-    let now = (cache?.configuration.time ?? configuration.downloader.time).wall()
-    return LoadContext(cache: cache, download: download, options: options, startedAt: now)
-  }
-
-  private func decodingOptions(_ decoding: ImageRequest.Decoding) -> DecodingOptions {
-    var options = decoding.options
+  /// The manager's settings with the request's changes.
+  private func options(
+    for request: ImageRequest,
+    _ cache: ImageCache?,
+    mode: CacheMode,
+    servesExpired: Bool,
+    deliversFile: Bool
+  ) -> LoadOptions {
+    let (policy, decoding) = (request.cachePolicy, request.decoding)
+    let isDecoded = decoding.policy == .eager && !deliversFile
+    var options = LoadOptions(
+      mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
+      readOnly: configuration.readOnly,
+      memory: policy.memory ?? configuration.memory,
+      keepsInMemory: isDecoded,
+      layers: policy.layers,
+      keyRule: configuration.keyRule,
+      verifiesHits: policy.verifiesHits,
+      servesExpired: servesExpired,
+      decoding: decoding.options,
+      showsPartialImages: decoding.isProgressive && isDecoded && !mode.refreshes,
+      transformer: isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil,
+      coders: decoding.coders ?? configuration.coders,
+      downloader: request.downloader,
+      hooks: configuration.hooks,
+      reportsProgress: true,
+      verification: decoding.verification ?? configuration.verification,
+      blacklist: configuration.blacklist
+    )
+    options.observation = observation
+    if policy.retriesFailed { options.blacklist.retriesFailed = true }
+    // Without a disk there is nothing to revalidate, but the image is requested nevertheless.
+    if cache == nil, mode == .refresh || mode == .loaderOnly { (options.layers.reads, options.layers.readsOriginal) = ([], []) }
     // Partial images have the size of the final one, which can't be limited by bytes before all is known.
-    if decoding.isProgressive { options.maximumBytes = nil }
+    if decoding.isProgressive { options.decoding.maximumBytes = nil }
+    if options.transformer != nil, cache != nil || deliversFile {
+      options.encoding = configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
+    }
+    options.delivery =
+      switch decoding.policy {
+      case _ where deliversFile: [.data, .transformedData]
+      case .eager: decoding.includesData ? [.image, .data] : .image
+      case .lazy: .data
+      case .never: decoding.includesData ? .data : []
+      }
+    // The bytes are those that the disk has, whether they came from there or not.
+    if options.encoding != nil, cache != nil, options.delivery.contains(.data) { options.delivery.insert(.transformedData) }
     return options
   }
+}
 
-  private func delivery(_ decoding: ImageRequest.Decoding) -> LoadDelivery {
-    switch decoding.policy {
-    case .eager: decoding.includesData ? [.image, .data] : .image
-    case .lazy: .data
-    case .never: decoding.includesData ? .data : []
-    }
-  }
-
-  private func blacklist(_ policy: ImageRequest.CachePolicy) -> BlacklistRules {
-    var rules = configuration.blacklist
-    if policy.retriesFailed { rules.retriesFailed = true }
-    return rules
+extension ContextTable.Key {
+  fileprivate init(_ request: ImageRequest, _ cache: ImageCache?, _ options: LoadOptions) {
+    self.cache = cache.map { ObjectIdentifier($0) }
+    memory = options.memory.map { ObjectIdentifier($0) }
+    downloader = options.downloader.map { ObjectIdentifier($0) }
+    (mode, layers, verification) = (options.mode, options.layers, options.verification)
+    (retriesFailed, servesExpired, verifiesHits) = (
+      request.cachePolicy.retriesFailed, options.servesExpired, options.verifiesHits
+    )
+    (decodingPolicy, decoding, delivery) = (request.decoding.policy, options.decoding, options.delivery)
+    (showsPartialImages, transformer) = (options.showsPartialImages, options.transformer?.key)
+    self.options = request.options
   }
 }

@@ -23,9 +23,6 @@ package struct LoadOptions: Sendable {
   package var servesExpired = false
   /// The run that the loads belong to, which begins with the context, the reference of ages; none by default.
   package var run: Run?
-  /// Whether images are served that the server allows to be used during revalidation (`stale-while-revalidate`, RFC 5861); the caller must
-  /// then revalidate them. False by default.
-  package var servesWhileRevalidating = false
   /// The parts of completions; none by default.
   package var delivery: LoadDelivery = []
   /// How images are decoded; all frames in full size by default.

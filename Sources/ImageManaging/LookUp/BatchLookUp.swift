@@ -268,10 +268,12 @@ struct BatchLookUp {
     return .stale(Revalidation(head: head, details: details))
   }
 
-  /// Whether an expired image is served.
+  /// Whether an expired image is served: also if the server allows its use during revalidation (`stale-while-revalidate`, RFC 5861), which
+  /// the caller who gets the image then starts.
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.options.servesExpired { return true }
-    return context.options.servesWhileRevalidating && cache.expiry.isUsableWhileRevalidating(head, at: reader.now)
+    let isRevalidated = context.mode == .use && !context.options.delivery.isEmpty
+    return isRevalidated && cache.expiry.isUsableWhileRevalidating(head, at: reader.now)
   }
 
   /// Whether a cached image is shared by many URLs, and so breaks the job's rules.
