@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test(arguments: table) func `a finished run is judged by its rules`(_ row: Row) {
-    var totals = Totals()
+    var totals = OutcomeTotals()
     for (outcome, count) in row.counts { totals.add(outcome, count) }
     var rules = FailOn()
     row.rules(&rules)

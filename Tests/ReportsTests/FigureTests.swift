@@ -152,7 +152,7 @@ private struct RandomRun {
   }
 
   @Test func `cancelled entries don't count as done`() {
-    var totals = Totals()
+    var totals = OutcomeTotals()
     (totals.downloaded, totals.cancelled) = (20, 79)
     let snapshot = ProgressSnapshot(name: "a", totals: totals, total: 100, urlsPerSecond: 1, bytesPerSecond: 1)
     #expect(snapshot.done == 20)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ProgressRendererTests {
   private func makeSnapshot(_ change: (inout ProgressSnapshot) -> Void = { _ in }) -> ProgressSnapshot {
-    var totals = Totals()
+    var totals = OutcomeTotals()
     totals.add(.hitDisk, 5803)
     totals.add(.downloaded, 2324)
     totals.add(.failed, 72)

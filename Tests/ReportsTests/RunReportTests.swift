@@ -18,7 +18,8 @@ import Testing
     #expect(report.manifests.map(\.totals.urls) == [2500, 2500])
     #expect(report.hosts.reduce(0) { $0 + $1.totals.urls } == 5000)
     for part in [
-      \Totals.hitMemory, \.hitDisk, \.downloaded, \.revalidated, \.checked, \.failed, \.blacklisted, \.skipped, \.cancelled,
+      \OutcomeTotals.hitMemory, \.hitDisk, \.downloaded, \.revalidated, \.checked, \.failed, \.blacklisted, \.skipped,
+      \.cancelled,
     ] {
       #expect(report.manifests.reduce(0) { $0 + $1.totals[keyPath: part] } == report.totals[keyPath: part])
       #expect(report.hosts.reduce(0) { $0 + $1.totals[keyPath: part] } == report.totals[keyPath: part])
@@ -91,14 +92,14 @@ import Testing
 
   @Test func `hosts beyond the table are counted and not kept`() {
     let run = makeRun()
-    for host in 0..<HostTable.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }
+    for host in 0..<HostTally.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }
     run.record(EntryResult(.hitDisk), host: "h5.example.com")
     let report = run.finish(makeEnd(after: .seconds(1)))
-    #expect(report.totals.hitDisk == UInt64(HostTable.hostLimit) + 8)
+    #expect(report.totals.hitDisk == UInt64(HostTally.hostLimit) + 8)
     #expect(report.hosts.count == 1000)
     #expect(report.hosts[0].host == "h5.example.com")
     #expect(report.hosts[0].totals.urls == 2)
-    #expect(report.hostsOmitted == UInt64(HostTable.hostLimit) + 7 - 1000)
+    #expect(report.hostsOmitted == UInt64(HostTally.hostLimit) + 7 - 1000)
   }
 
   @Test func `hosts are sorted by entries and then by name`() {

@@ -4,8 +4,8 @@ import Testing
 @testable import Reports
 
 @Suite struct TimelineTests {
-  private func totals(_ good: UInt64, failed: UInt64 = 0) -> Totals {
-    var totals = Totals()
+  private func totals(_ good: UInt64, failed: UInt64 = 0) -> OutcomeTotals {
+    var totals = OutcomeTotals()
     (totals.downloaded, totals.failed) = (good, failed)
     return totals
   }

@@ -36,7 +36,7 @@ final class ProgressMeter {
 
   /// Returns the state of the run, with rates over the last seconds.
   func snapshot(
-    totals: Totals,
+    totals: OutcomeTotals,
     receivedBytes: UInt64,
     expected: Int?,
     note: String?,

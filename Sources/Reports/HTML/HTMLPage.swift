@@ -173,7 +173,7 @@ extension FinishedReport {
   var isLong: Bool { end.duration >= .seconds(2) }
 }
 
-extension Totals {
+extension OutcomeTotals {
   /// The outcomes that occurred, good ones first, each with the class that colours it.
   fileprivate var outcomeParts: [(name: String, style: String, count: UInt64)] {
     let isMixed = hitMemory > 0 && hitDisk > 0

@@ -162,7 +162,7 @@ extension HTMLPage {
   /// The class of a table with these columns, of which that of hits is hidden if there are none.
   private var countStyle: String? { report.totals.revalidated > 0 ? "with-304" : report.totals.hits > 0 ? nil : "no-hits" }
 
-  private func counts(of totals: Totals) -> [HTMLCell] {
+  private func counts(of totals: OutcomeTotals) -> [HTMLCell] {
     let share = totals.bad > 0 ? Double(totals.bad) / Double(totals.urls) * 1000 : nil
     return [
       .count(totals.urls), .count(totals.bad, isBad: true), .number(share) { _ in percent(totals.bad, of: totals.urls) },

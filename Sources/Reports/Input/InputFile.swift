@@ -67,12 +67,12 @@ final class InputFile {
   }
 
   /// Reads the whole file as one JSON text of at most ``ReportInput/maximumReportBytes``.
-  func json<Value>(tooLarge: String, _ read: (JSONValue) throws(JSONError) -> Value) throws(ReportReadingError) -> Value {
+  func json<Value>(tooLarge: String, _ read: (JSONValue) throws(JSONProblem) -> Value) throws(ReportReadingError) -> Value {
     while try fill() {
       if count > ReportInput.maximumReportBytes { throw ReportReadingError(path: path, message: tooLarge) }
     }
-    do throws(JSONError) {
-      return try withBytes { bytes throws(JSONError) in
+    do throws(JSONProblem) {
+      return try withBytes { bytes throws(JSONProblem) in
         let document = try JSONDocument(bytes)
         return try read(document.root)
       }

@@ -48,18 +48,18 @@ public final class ReportInput {
   /// rest isn't read. `onEnd` gets the end of a shard's rows, of which concatenated reports have several.
   func rows(
     isStopped: () -> Bool = { false },
-    onEnd: (RowsEnd) throws(JSONError) -> Void = { _ in },
-    _ body: (ReportRow) throws(JSONError) -> Void
+    onEnd: (RowsEnd) throws(JSONProblem) -> Void = { _ in },
+    _ body: (ReportRow) throws(JSONProblem) -> Void
   ) throws(ReportReadingError) {
     var number: UInt64 = 0
     while !isStopped(), let line = try file.nextLine(maximum: Self.maximumRowBytes) {
       number += 1
-      do throws(JSONError) {
-        try file.withBytes { bytes throws(JSONError) in
+      do throws(JSONProblem) {
+        try file.withBytes { bytes throws(JSONProblem) in
           let text = UnsafeRawBufferPointer(rebasing: bytes[..<line.length])
           guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return }
           guard line.isWhole else {
-            throw JSONError("the report is incomplete: its run was killed, or is still writing it")
+            throw JSONProblem("the report is incomplete: its run was killed, or is still writing it")
           }
           try Self.read(text, onEnd, body)
         }
@@ -85,16 +85,16 @@ public final class ReportInput {
 
   private static func read(
     _ text: UnsafeRawBufferPointer,
-    _ onEnd: (RowsEnd) throws(JSONError) -> Void,
-    _ body: (ReportRow) throws(JSONError) -> Void
-  ) throws(JSONError) {
+    _ onEnd: (RowsEnd) throws(JSONProblem) -> Void,
+    _ body: (ReportRow) throws(JSONProblem) -> Void
+  ) throws(JSONProblem) {
     let document: JSONDocument
     do {
       document = try JSONDocument(text)
     } catch {
-      throw JSONError("the row \(error.message)")
+      throw JSONProblem("the row \(error.message)")
     }
-    guard document.root.isObject else { throw JSONError("the row isn't an object") }
+    guard document.root.isObject else { throw JSONProblem("the row isn't an object") }
     let (url, job) = (try document.root.value(RowColumn.url.name), try document.root.value("job"))
     if url == nil, job != nil { try onEnd(RowsEnd(json: document.root)) } else { try body(ReportRow(value: document.root)) }
   }

@@ -1,35 +1,29 @@
 /// A value that is read and written.
 protocol JSONCodable {
-  init(json: JSONValue) throws(JSONError)
+  init(json: JSONValue) throws(JSONProblem)
   var jsonTree: JSONTree { get }
-}
-
-/// Fields that a type describes for both directions.
-protocol JSONFieldGroup {
-  /// Never throws while writing.
-  mutating func code(_ json: inout JSONFields) throws(JSONError)
 }
 
 /// An object of fixed fields, described once for both directions.
 ///
 /// Fields are written in the order of the description. Missing fields keep the value of `init()`; unknown fields, such as those of newer
 /// versions, are ignored.
-protocol JSONSection: JSONCodable, JSONFieldGroup {
+protocol JSONSection: JSONCodable {
   init()
+  /// Never throws while writing.
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem)
 }
 
 extension JSONSection {
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     self.init()
     var fields = JSONFields(reading: json)
     try code(&fields)
   }
-}
 
-extension JSONFieldGroup {
   var jsonTree: JSONTree {
     var (copy, fields) = (self, JSONFields())
-    do throws(JSONError) { try copy.code(&fields) } catch {
+    do throws(JSONProblem) { try copy.code(&fields) } catch {
       preconditionFailure("a description failed to write: \(error.message)")
     }
     return .object(fields.members)
@@ -45,13 +39,15 @@ struct JSONFields {
 
   var isReading: Bool { source != nil }
 
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool = false) throws(JSONError) {
+  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool = false) throws(JSONProblem)
+  {
     guard let source else { return append(key, value.jsonTree) }
     if let json = try isRequired ? source.required(key) : source.value(key) { value = try Value(json: json) }
   }
 
   /// A field that is null if its value is nil, or missing if it `isOmitted`.
-  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool = false) throws(JSONError) {
+  mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool = false) throws(JSONProblem)
+  {
     guard let source else {
       if value != nil || !isOmitted { append(key, value?.jsonTree ?? .null) }
       return
@@ -66,27 +62,32 @@ struct JSONFields {
     isRequired: Bool = false,
     as write: (Value) -> Form,
     from read: (Form) -> Value
-  ) throws(JSONError) {
+  ) throws(JSONProblem) {
     var form = write(value)
     try field(key, &form, isRequired: isRequired)
     if isReading { value = read(form) }
   }
 
-  /// The same for a value that may be missing in JSON.
-  mutating func field<Value, Form: JSONCodable>(
+  /// A field that is null if its value is the usual one, or missing if it `isOmitted`.
+  mutating func field<Value: JSONCodable & Equatable>(
     _ key: StaticString,
     _ value: inout Value,
-    isOmitted: Bool = false,
-    as write: (Value) -> Form?,
-    from read: (Form?) -> Value
-  ) throws(JSONError) {
-    var form = write(value)
-    try field(key, &form, isOmitted: isOmitted)
-    if isReading { value = read(form) }
+    unless usual: Value,
+    isOmitted: Bool = false
+  ) throws(JSONProblem) {
+    var known = value == usual ? nil : value
+    try field(key, &known, isOmitted: isOmitted)
+    value = known ?? usual
+  }
+
+  /// The counts of a value.
+  mutating func counts<Value: Countable>(_ value: inout Value) throws(JSONProblem) {
+    for (key, path) in Value.counts { try field(key, &value[keyPath: path]) }
   }
 
   /// A list with a line for each element, which may be missing if it is empty.
-  mutating func rows<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value], isOmitted: Bool = false) throws(JSONError)
+  mutating func rows<Value: JSONCodable>(_ key: StaticString, _ values: inout [Value], isOmitted: Bool = false)
+    throws(JSONProblem)
   {
     guard isReading else {
       if !isOmitted || !values.isEmpty { append(key, .rows(values.map(\.jsonTree))) }
@@ -95,12 +96,18 @@ struct JSONFields {
     try field(key, &values)
   }
 
-  /// A nested object with some fields of the type.
-  mutating func group<Group: JSONFieldGroup>(_ key: StaticString, _ group: inout Group) throws(JSONError) {
-    guard let source else { return append(key, group.jsonTree) }
-    guard let json = try source.value(key) else { return }
-    var fields = JSONFields(reading: json)
-    try group.code(&fields)
+  /// A nested object, whose fields stay as they are if it is missing.
+  mutating func group(
+    _ key: StaticString,
+    _ code: (inout JSONFields) throws(JSONProblem) -> Void
+  ) throws(JSONProblem) {
+    var fields = JSONFields()
+    if let source {
+      guard let json = try source.value(key) else { return }
+      fields = JSONFields(reading: json)
+    }
+    try code(&fields)
+    if !isReading { append(key, .object(fields.members)) }
   }
 
   /// A field that follows from other fields: written for readers of JSON, and not read.
@@ -109,7 +116,7 @@ struct JSONFields {
   }
 
   /// Throws if a condition of the read fields doesn't hold.
-  func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(JSONError) {
+  func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(JSONProblem) {
     if let source, !holds() { throw source.problem(message()) }
   }
 

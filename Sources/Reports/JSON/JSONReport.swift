@@ -39,7 +39,7 @@ public struct JSONReport: ReportForm {
     output.appendLiteral("\n")
   }
 
-  static func read(_ json: JSONValue) throws(JSONError) -> FinishedReport {
+  static func read(_ json: JSONValue) throws(JSONProblem) -> FinishedReport {
     guard json.isObject, let schema = try json.string("schema") else {
       throw json.problem("isn't a prewarm report: it has no schema")
     }
@@ -60,10 +60,10 @@ public struct JSONReport: ReportForm {
 
 extension FinishedReport: JSONSection {
   init() {
-    self.init(version: "", job: JobIdentity(), end: RunEnd(finishedAt: nil, duration: .zero), totals: Totals())
+    self.init(version: "", job: JobIdentity(), end: RunEnd(finishedAt: nil, duration: .zero), totals: OutcomeTotals())
   }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     json.derived("schema", JSONReport.schema)
     try json.field("prewarm", &version)
     try json.field("job", &job)
@@ -71,27 +71,24 @@ extension FinishedReport: JSONSection {
     try end.codeRun(&json)
     json.derived("exit_status", UInt64(exitStatus.rawValue))
     try json.field("fail_on", &failOn)
-    try json.group("verdict", &verdict)
+    try json.group("verdict") { json throws(JSONProblem) in try json.field("reasons", &verdict.reasons) }
     var standings: FailureStandings? = standings
     try json.field("standings", &standings)
     try json.field("baseline", &baseline)
     try json.field("totals", &totals, isRequired: true)
-    var repeated: Totals? = repeats.urls > 0 ? repeats : nil
+    var repeated: OutcomeTotals? = repeats.urls > 0 ? repeats : nil
     try json.field("repeated", &repeated, isOmitted: true)
-    repeats = repeated ?? Totals()
+    repeats = repeated ?? OutcomeTotals()
     // Without standings, all failures count.
     self.standings = standings ?? FailureStandings(counting: totals.bad)
     json.derived("hit_ratio", JSONNumber(totals.hitRatio, decimals: 4))
     json.derived("failures_by_kind", failures { $0.kind?.name })
     json.derived("failures_by_status", failures { $0.status.map { String($0) } })
-    var bytes = TrafficBytes(traffic: traffic)
-    try json.group("bytes", &bytes)
+    try json.group("bytes") { json throws(JSONProblem) in try traffic.codeBytes(&json) }
     try json.field("duplicates", &duplicates)
     json.derived("throughput", JSONMap(throughput))
-    try json.field("latency_ms", &bytes.traffic.latency, as: { LatencyFields($0, of: .run) }, from: \.histogram)
-    var attempts = TrafficAttempts(traffic: bytes.traffic)
-    try json.group("attempts", &attempts)
-    traffic = attempts.traffic
+    try json.group("latency_ms") { json throws(JSONProblem) in try traffic.latency.code(&json, isWhole: true) }
+    try json.group("attempts") { json throws(JSONProblem) in try traffic.codeAttempts(&json) }
     try json.field("outcomes", &traffic.outcomes) { outcomes in
       JSONMap(outcomes.known.map { ($0.outcome, $0.traffic) })
     } from: { map in
@@ -145,7 +142,7 @@ extension FinishedReport: JSONSection {
 
 /// The sums that must agree in a report, so that forms may add and subtract without overflow.
 extension JSONReport {
-  static func checkSums(of report: FinishedReport) throws(JSONError) {
+  static func checkSums(of report: FinishedReport) throws(JSONProblem) {
     let totals = report.totals
     try check(UInt64(report.failures.count) <= totals.bad, "lists more failures than its totals count")
     let standings = report.standings
@@ -195,8 +192,8 @@ extension JSONReport {
     try check(steps.allSatisfy { $0.bad <= $0.urls }, "has a step of its timeline with more failures than entries")
   }
 
-  private static func check(_ holds: Bool, _ message: String) throws(JSONError) {
-    if !holds { throw JSONError(message) }
+  private static func check(_ holds: Bool, _ message: String) throws(JSONProblem) {
+    if !holds { throw JSONProblem(message) }
   }
 
   private static func checkSum<Element>(
@@ -204,7 +201,7 @@ extension JSONReport {
     _ path: KeyPath<Element, UInt64>,
     atMost limit: UInt64,
     _ message: String
-  ) throws(JSONError) {
+  ) throws(JSONProblem) {
     var rest = limit
     for element in elements {
       try check(element[keyPath: path] <= rest, message)

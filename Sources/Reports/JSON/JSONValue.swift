@@ -3,7 +3,7 @@ import Base
 
 /// A value of a JSON text, borrowed from its document, with its location for error messages.
 ///
-/// A value of another type is a ``JSONError``, since the text may come from anywhere.
+/// A value of another type is a ``JSONProblem``, since the text may come from anywhere.
 struct JSONValue {
   /// The limit of counts, about 10^15: larger ones could overflow when reports are merged.
   static let maximumCount: UInt64 = 1 << 50
@@ -30,14 +30,14 @@ struct JSONValue {
   var isNull: Bool { pointer.pointee.type == JSON_NULL }
 
   /// The bytes of a string, valid for the lifetime of the document.
-  func bytes() throws(JSONError) -> UnsafeRawBufferPointer {
+  func bytes() throws(JSONProblem) -> UnsafeRawBufferPointer {
     guard pointer.pointee.type == JSON_STRING, let start = json_string_value(pointer) else { throw problem("isn't a string") }
     return UnsafeRawBufferPointer(start: start, count: json_string_length(pointer))
   }
 
-  func string() throws(JSONError) -> String { String(decoding: try bytes(), as: UTF8.self) }
+  func string() throws(JSONProblem) -> String { String(decoding: try bytes(), as: UTF8.self) }
 
-  func boolean() throws(JSONError) -> Bool {
+  func boolean() throws(JSONProblem) -> Bool {
     switch pointer.pointee.type {
     case JSON_TRUE: return true
     case JSON_FALSE: return false
@@ -46,7 +46,7 @@ struct JSONValue {
   }
 
   /// A whole number that is not negative.
-  func count() throws(JSONError) -> UInt64 {
+  func count() throws(JSONProblem) -> UInt64 {
     guard pointer.pointee.type == JSON_INTEGER, let count = UInt64(exactly: json_integer_value(pointer)) else {
       throw problem("isn't a whole number from 0")
     }
@@ -55,7 +55,7 @@ struct JSONValue {
   }
 
   /// Any number that is not negative.
-  func number() throws(JSONError) -> Double {
+  func number() throws(JSONProblem) -> Double {
     guard pointer.pointee.type == JSON_INTEGER || pointer.pointee.type == JSON_REAL else { throw problem("isn't a number") }
     let number = json_number_value(pointer)
     guard number >= 0 else { throw problem("is negative") }
@@ -63,12 +63,12 @@ struct JSONValue {
     return number
   }
 
-  func elements() throws(JSONError) -> [JSONValue] {
+  func elements() throws(JSONProblem) -> [JSONValue] {
     guard pointer.pointee.type == JSON_ARRAY else { throw problem("isn't an array") }
     return (0..<json_array_size(pointer)).map { JSONValue(json_array_get(pointer, $0), at: .path("\(path)[\($0)]")) }
   }
 
-  func members() throws(JSONError) -> [(key: String, value: JSONValue)] {
+  func members() throws(JSONProblem) -> [(key: String, value: JSONValue)] {
     guard isObject else { throw problem("isn't an object") }
     var members: [(key: String, value: JSONValue)] = []
     var position = json_object_iter(pointer)
@@ -81,7 +81,7 @@ struct JSONValue {
     return members
   }
 
-  func problem(_ message: String) -> JSONError { JSONError(isWhole ? message : "\(path) \(message)") }
+  func problem(_ message: String) -> JSONProblem { JSONProblem(isWhole ? message : "\(path) \(message)") }
 
   private var isWhole: Bool {
     if case .whole = location { true } else { false }
@@ -99,7 +99,7 @@ struct JSONValue {
 extension JSONValue {
   /// The value of a key; nil if there is none, or null.
   @inline(__always)
-  func value(_ key: StaticString) throws(JSONError) -> JSONValue? {
+  func value(_ key: StaticString) throws(JSONProblem) -> JSONValue? {
     guard isObject else { throw problem("isn't an object") }
     let value = key.utf8Start.withMemoryRebound(to: CChar.self, capacity: key.utf8CodeUnitCount + 1) {
       json_object_getn(pointer, $0, key.utf8CodeUnitCount)
@@ -109,12 +109,12 @@ extension JSONValue {
   }
 
   /// The value of a key that every prewarm report has.
-  func required(_ key: StaticString) throws(JSONError) -> JSONValue {
+  func required(_ key: StaticString) throws(JSONProblem) -> JSONValue {
     guard let value = try value(key) else { throw problem(isWhole ? "has no \(key)" : "lacks \(key)") }
     return value
   }
 
-  func string(_ key: StaticString) throws(JSONError) -> String? { try value(key)?.string() }
+  func string(_ key: StaticString) throws(JSONProblem) -> String? { try value(key)?.string() }
 }
 
 /// A JSON text, parsed into a tree that it owns.
@@ -123,12 +123,12 @@ struct JSONDocument: ~Copyable {
   let root: JSONValue
 
   /// Parses a whole text. jansson limits the depth to 2,048 and rejects numbers that it can't represent; keys of an object must be unique.
-  init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
+  init(_ text: UnsafeRawBufferPointer) throws(JSONProblem) {
     var error = json_error_t()
     // URLs of invalid lines may contain a NUL, which rows write as an escape.
     let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
     guard let pointer = json_loadb(text.baseAddress, text.count, flags, &error) else {
-      throw JSONError(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
+      throw JSONProblem(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
     }
     root = JSONValue(pointer, at: .whole)
   }
@@ -142,7 +142,7 @@ struct JSONDocument: ~Copyable {
 }
 
 /// A JSON text is invalid; the message doesn't name its file.
-struct JSONError: Error {
+struct JSONProblem: Error {
   /// The part after the file's name: `isn't valid JSON: …`.
   var message: String
   /// The line in the text, from 1; nil if the error is about the whole text.

@@ -26,7 +26,7 @@ public struct ProgressSnapshot: Sendable, Equatable {
 
   public init(
     name: String,
-    totals: Totals,
+    totals: OutcomeTotals,
     total: UInt64?,
     urlsPerSecond: Double,
     bytesPerSecond: Double,

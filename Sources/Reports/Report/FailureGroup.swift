@@ -63,7 +63,7 @@ extension [FailureRecord] {
 
 /// Entries with the same kind of failure and the same message, whose numbers, URLs, quoted texts and host may differ; for `http-status`, those
 /// with the same status.
-public struct FailureGroup: Sendable, Equatable {
+public struct FailureGroup: Sendable, Equatable, Countable {
   /// How many examples a report has of each; those that count come before known ones.
   static let exampleLimit = 10
   /// How many hosts a report names of each.
@@ -99,6 +99,10 @@ public struct FailureGroup: Sendable, Equatable {
   public var counting: UInt64 = 0
   /// The first ten.
   public var examples: [FailureRecord] = []
+
+  static var counts: KeyValuePairs<StaticString, WritableKeyPath<FailureGroup, UInt64>> {
+    ["failed": \.failed, "blacklisted": \.blacklisted, "counting": \.counting]
+  }
 
   public var count: UInt64 { failed + blacklisted }
 

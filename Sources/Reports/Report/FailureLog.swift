@@ -165,7 +165,7 @@ struct FailureLog {
   }
 
   /// The groups, the largest first, with the names of their hosts.
-  func summaries(hosts: HostTable) -> [FailureGroup] {
+  func summaries(hosts: HostTally) -> [FailureGroup] {
     groups.map { group in
       var summary = group.summary
       summary.examples = summary.examples.map(located)

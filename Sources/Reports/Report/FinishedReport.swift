@@ -15,9 +15,9 @@ public struct FinishedReport: Sendable {
   /// The rules it was judged by.
   public var failOn = FailOn()
   /// Each image once, however many lists name it.
-  public var totals: Totals
+  public var totals: OutcomeTotals
   /// Further entries that name the same images, with the same results.
-  public var repeats = Totals()
+  public var repeats = OutcomeTotals()
   public var traffic = Traffic()
   /// Downloaded and checked entries by format, the most frequent first.
   public var formats: [FormatCount] = []
@@ -166,14 +166,14 @@ public struct ManifestSummary: Sendable, Equatable {
   public var path = ""
   /// The absolute path of the file with its entries, which is the job file for entries in the job; nil if they aren't in a file.
   public var file: String?
-  public var totals = Totals()
+  public var totals = OutcomeTotals()
 }
 
 /// The outcomes of one host.
 public struct HostSummary: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
   public var host = ""
-  public var totals = Totals()
+  public var totals = OutcomeTotals()
   /// Bytes of bodies received.
   public var receivedBytes: UInt64 = 0
   public var latency = LatencyHistogram()

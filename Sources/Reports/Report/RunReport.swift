@@ -119,7 +119,7 @@ public final class RunReport {
   }
 
   /// All entries so far, repeated ones included.
-  public var totals: Totals {
+  public var totals: OutcomeTotals {
     guard tally.repeats.urls > 0 else { return tally.totals }
     var totals = tally.totals
     totals.add(tally.repeats)

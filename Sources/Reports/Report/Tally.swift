@@ -3,16 +3,16 @@ import Base
 /// The counters of a run as one value, so that each entry takes one exclusive access only.
 struct Tally {
   /// Each image once; see ``repeats``.
-  var totals = Totals()
+  var totals = OutcomeTotals()
   /// Further entries of the same images.
-  var repeats = Totals()
+  var repeats = OutcomeTotals()
   /// Nil if each entry counts.
   var seen: SeenImages?
   /// Whether the last entry was a repeat.
   private(set) var isRepeat = false
   var traffic = Traffic()
   var manifests: [ManifestSummary] = []
-  var hosts = HostTable()
+  var hosts = HostTally()
   var failures = FailureLog()
   var warnings = WarningLog()
   /// By ``ReportedEntry/variant``.

@@ -40,7 +40,7 @@ struct TimelineRecorder {
 
   /// Records the counts of the whole run at a time after its start; a time before the last sample counts as that sample's. Cancelled
   /// entries aren't finished.
-  mutating func sample(_ totals: Totals, receivedBytes: UInt64, elapsed: Duration) {
+  mutating func sample(_ totals: OutcomeTotals, receivedBytes: UInt64, elapsed: Duration) {
     let index = max(index(of: elapsed), steps.count - 1)
     if index >= steps.count { steps.append(contentsOf: repeatElement(Timeline.Step(), count: index + 1 - steps.count)) }
     let sum = Timeline.Step(urls: totals.done, bad: totals.bad, receivedBytes: receivedBytes)

@@ -5,40 +5,40 @@ struct ReportRow {
   let value: JSONValue
 
   /// The value of a column; nil if the row doesn't have it.
-  func read<Value: JSONCodable>(_ column: RowColumn) throws(JSONError) -> Value? { try read(column.name) }
+  func read<Value: JSONCodable>(_ column: RowColumn) throws(JSONProblem) -> Value? { try read(column.name) }
 
-  func read<Value: JSONCodable>(_ name: StaticString) throws(JSONError) -> Value? {
+  func read<Value: JSONCodable>(_ name: StaticString) throws(JSONProblem) -> Value? {
     guard let json = try value.value(name) else { return nil }
     return try Value(json: json)
   }
 
-  func url() throws(JSONError) -> UnsafeRawBufferPointer { try value.required(RowColumn.url.name).bytes() }
+  func url() throws(JSONProblem) -> UnsafeRawBufferPointer { try value.required(RowColumn.url.name).bytes() }
 
   /// Empty if the row doesn't have it.
-  func manifest() throws(JSONError) -> UnsafeRawBufferPointer {
+  func manifest() throws(JSONProblem) -> UnsafeRawBufferPointer {
     try value.value(RowColumn.manifest.name)?.bytes() ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
   /// 0 if it has none.
-  func line() throws(JSONError) -> UInt64 { try read(.line) ?? 0 }
+  func line() throws(JSONProblem) -> UInt64 { try read(.line) ?? 0 }
 
-  func priority() throws(JSONError) -> LoadPriority { try read(.priority) ?? .normal }
+  func priority() throws(JSONProblem) -> LoadPriority { try read(.priority) ?? .normal }
 
-  func variant() throws(JSONError) -> RequestVariant { RequestVariant(name: try read(.variant), edge: try read(.edge)) }
+  func variant() throws(JSONProblem) -> RequestVariant { RequestVariant(name: try read(.variant), edge: try read(.edge)) }
 
-  func outcome() throws(JSONError) -> LoadOutcome {
-    guard let outcome: LoadOutcome = try read(.outcome) else { throw JSONError("the row has no outcome") }
+  func outcome() throws(JSONProblem) -> LoadOutcome {
+    guard let outcome: LoadOutcome = try read(.outcome) else { throw JSONProblem("the row has no outcome") }
     return outcome
   }
 
   /// Whether a failed or blacklisted entry counted in the verdict of its run.
-  func standing(_ outcome: LoadOutcome) throws(JSONError) -> FailureStanding {
+  func standing(_ outcome: LoadOutcome) throws(JSONProblem) -> FailureStanding {
     guard outcome == .failed || outcome == .blacklisted, try read(.known) ?? false else { return .counts }
     return .known
   }
 
   /// The result of the entry, as far as the row has it.
-  func result() throws(JSONError) -> EntryResult {
+  func result() throws(JSONProblem) -> EntryResult {
     let outcome = try outcome()
     var result = EntryResult(outcome)
     result.format = try read(.format)
@@ -58,13 +58,13 @@ struct ReportRow {
     }
     result.checksum = try read(.bodyHash)
     if let details = try details(outcome) { result.details = details }
-    if result.failure == nil { result.status = UInt16(clamping: (try read(.status) as HTTPStatus?)?.code ?? 0) }
+    if result.failure == nil { result.status = UInt16(clamping: (try read(.status) as StatusCode?)?.code ?? 0) }
     if let image = try transformed() { result.add(image) }
     return result
   }
 
   /// The transformed image; nil if the row has none.
-  private func transformed() throws(JSONError) -> TransformedImage? {
+  private func transformed() throws(JSONProblem) -> TransformedImage? {
     let image = TransformedImage(
       format: try read(.transformedFormat),
       width: try read(.transformedWidth) ?? 0,
@@ -76,14 +76,14 @@ struct ReportRow {
   }
 
   /// What the list says besides the URL; nil if that is all.
-  func note() throws(JSONError) -> EntryNote? {
+  func note() throws(JSONProblem) -> EntryNote? {
     let (id, element): (String?, String?) = (try read(.id), try read(.element))
     guard id != nil || element != nil else { return nil }
     let origin = PageOrigin(element: element ?? "", attribute: try read(.attribute) ?? "")
     return EntryNote(id: id, origin: element == nil ? nil : origin, pages: try read(.pages) ?? 0)
   }
 
-  private func metadata() throws(JSONError) -> ImageMetadata {
+  private func metadata() throws(JSONProblem) -> ImageMetadata {
     let orientation: UInt32? = try read(.orientation)
     let dpi: UInt32? = try read(.dpi)
     return ImageMetadata(
@@ -94,7 +94,7 @@ struct ReportRow {
     )
   }
 
-  private func details(_ outcome: LoadOutcome) throws(JSONError) -> EntryResult.Details? {
+  private func details(_ outcome: LoadOutcome) throws(JSONProblem) -> EntryResult.Details? {
     var details = EntryResult.Details()
     (details.failure, details.isBlacklisted) = (try failure(outcome), outcome == .blacklisted)
     details.finalURL = try read(.finalURL)
@@ -105,9 +105,9 @@ struct ReportRow {
   }
 
   /// For `failed`, `blacklisted` and, if this machine was to blame, `cancelled`; nil if the row doesn't say.
-  func failure(_ outcome: LoadOutcome) throws(JSONError) -> ImageFailure? {
+  func failure(_ outcome: LoadOutcome) throws(JSONProblem) -> ImageFailure? {
     guard [.failed, .blacklisted, .cancelled].contains(outcome), let kind: FailureKind = try read(.kind) else { return nil }
-    let status: HTTPStatus? = try read(.status)
+    let status: StatusCode? = try read(.status)
     var failure = ImageFailure(kind, status: status?.code, message: try read(.message) ?? "")
     failure.isTransient = try read(.transient) ?? false
     return failure
@@ -121,15 +121,6 @@ extension EntryResult {
     isTransformed = true
     (image.format, image.width, image.height) = (new.format, new.width, new.height)
     (bytes, checksum) = (new.bytes, new.checksum)
-  }
-}
-
-extension LoadOutcome: JSONNamed {
-  private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
-
-  init?(name: String) {
-    guard let outcome = Self.byName[name] else { return nil }
-    self = outcome
   }
 }
 
@@ -152,7 +143,7 @@ package struct RowsEnd {
 }
 
 extension RowsEnd: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     json.derived("shard", job.shard?.label)
     try json.field("job", &job)
     try json.field("started_at", &startedAt)

@@ -54,7 +54,7 @@ public final class RowReplay {
     try input.rows(onEnd: { end in
       ends.append(end)
       report.append(end)
-    }) { row throws(JSONError) in try record(row) }
+    }) { row throws(JSONProblem) in try record(row) }
     end = ends.count == 1 ? ends[0] : nil
   }
 
@@ -86,16 +86,16 @@ public final class RowReplay {
     make: () -> RowReplay
   ) throws(ReportReadingError) -> [FinishedReport] {
     var (reports, replay, isOpen) = ([FinishedReport](), make(), false)
-    try input.rows(onEnd: { end throws(JSONError) in
+    try input.rows(onEnd: { end throws(JSONProblem) in
       guard !isOpen || replay.shard == end.job.shard?.label else {
-        throw JSONError("the rows before are of shard \(replay.shard ?? "none"), not of \(end.job.shard?.label ?? "none")")
+        throw JSONProblem("the rows before are of shard \(replay.shard ?? "none"), not of \(end.job.shard?.label ?? "none")")
       }
       reports.append(replay.finished(end))
       copies?.report.append(end)
       (replay, isOpen) = (make(), false)
-    }) { row throws(JSONError) in
+    }) { row throws(JSONProblem) in
       let label: String? = try row.read(.shard)
-      guard !isOpen || replay.shard == label else { throw JSONError("rows of several shards are mixed") }
+      guard !isOpen || replay.shard == label else { throw JSONProblem("rows of several shards are mixed") }
       isOpen = true
       try replay.record(row)
       try copies?.record(row)
@@ -113,7 +113,7 @@ public final class RowReplay {
     return stem ?? file
   }
 
-  private func record(_ row: ReportRow) throws(JSONError) {
+  private func record(_ row: ReportRow) throws(JSONProblem) {
     let result = try row.result()
     try claim(result)
     let url = try row.url()
@@ -145,18 +145,18 @@ public final class RowReplay {
     }
   }
 
-  private func readShard(of row: ReportRow) throws(JSONError) {
+  private func readShard(of row: ReportRow) throws(JSONProblem) {
     let label: String? = try row.read(.shard)
     guard label != shard else { return }
     shard = label
     report.setShard(label)
   }
 
-  private func claim(_ result: EntryResult) throws(JSONError) {
+  private func claim(_ result: EntryResult) throws(JSONProblem) {
     claimedBytes += result.bytes + (result.storedBytes ?? 0) + result.receivedBytes
-    guard claimedBytes <= JSONValue.maximumCount else { throw JSONError("the rows add up to more bytes than possible") }
+    guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows add up to more bytes than possible") }
     let (waits, overflows) = claimedWaits.addingReportingOverflow(result.waitedNanoseconds)
-    guard !overflows else { throw JSONError("the rows add up to longer waits than possible") }
+    guard !overflows else { throw JSONProblem("the rows add up to longer waits than possible") }
     claimedWaits = waits
   }
 
@@ -170,7 +170,7 @@ public final class RowReplay {
     }
   }
 
-  private func manifest(of row: ReportRow) throws(JSONError) -> Int {
+  private func manifest(of row: ReportRow) throws(JSONProblem) -> Int {
     let path = try row.manifest()
     // Rows mostly name one manifest many times in a row.
     if let lastManifest, lastManifest.path.count == path.count, lastManifest.path.elementsEqual(path) {
@@ -182,7 +182,7 @@ public final class RowReplay {
       index = known
     } else {
       guard manifests.count < Self.maximumManifests else {
-        throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumManifests))) lists; read the JSON report instead")
+        throw JSONProblem("the rows name more than \(grouped(UInt64(Self.maximumManifests))) lists; read the JSON report instead")
       }
       index = report.addManifest(name)
       manifests[name] = index
@@ -191,12 +191,12 @@ public final class RowReplay {
     return index
   }
 
-  private func variant(of row: ReportRow) throws(JSONError) -> Int {
+  private func variant(of row: ReportRow) throws(JSONProblem) -> Int {
     let variant = try row.variant()
     guard variant.name != nil || variant.edge != nil else { return 0 }
     if let known = variants[variant] { return known }
     guard variants.count < Self.maximumVariants else {
-      throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, more than any run has")
+      throw JSONProblem("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, more than any run has")
     }
     let index = report.addVariant(variant)
     variants[variant] = index

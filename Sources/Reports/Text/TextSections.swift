@@ -24,7 +24,7 @@ extension TextPage {
     }
   }
 
-  private func hitDetail(_ totals: Totals) -> String {
+  private func hitDetail(_ totals: OutcomeTotals) -> String {
     switch (totals.hitMemory, totals.hitDisk) {
     case (0, _): "from disk"
     case (_, 0): "from memory"

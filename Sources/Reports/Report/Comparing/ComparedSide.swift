@@ -9,8 +9,8 @@ struct ComparedSide {
     /// Nil if it is good, or the reason is unknown.
     var failure: ImageFailure?
     var standing = FailureStanding.counts
-    var facts: () throws(JSONError) -> EntryFacts
-    var describe: () throws(JSONError) -> ListedEntry
+    var facts: () throws(JSONProblem) -> EntryFacts
+    var describe: () throws(JSONProblem) -> ListedEntry
   }
 
   let path: String
@@ -31,14 +31,14 @@ struct ComparedSide {
   /// Calls `body` with every entry; rows can be read only once.
   ///
   /// - Parameter isStopped: asked before each row; if true, the rest isn't read.
-  func forEach(isStopped: () -> Bool = { false }, _ body: (Entry) throws(JSONError) -> Void) throws(ReportReadingError) {
-    do throws(JSONError) {
+  func forEach(isStopped: () -> Bool = { false }, _ body: (Entry) throws(JSONProblem) -> Void) throws(ReportReadingError) {
+    do throws(JSONProblem) {
       for failure in report?.failures ?? [] { try body(Entry(failure)) }
     } catch {
       throw ReportReadingError(path: path, message: error.message)
     }
     guard hasRows else { return }
-    try input.rows(isStopped: isStopped) { row throws(JSONError) in try body(Entry(row)) }
+    try input.rows(isStopped: isStopped) { row throws(JSONProblem) in try body(Entry(row)) }
   }
 
   /// Opens the same report again.
@@ -62,12 +62,12 @@ extension ComparedSide.Entry {
     describe = { ListedEntry(url: record.url, variant: record.variant, manifest: record.manifest, line: record.line) }
   }
 
-  fileprivate init(_ row: ReportRow) throws(JSONError) {
+  fileprivate init(_ row: ReportRow) throws(JSONProblem) {
     key = EntryKey(url: try row.url(), variant: try row.variant())
     outcome = try row.outcome()
     (failure, standing) = (try row.failure(outcome), try row.standing(outcome))
-    facts = { () throws(JSONError) in EntryFacts(try row.result()) }
-    describe = { () throws(JSONError) in
+    facts = { () throws(JSONProblem) in EntryFacts(try row.result()) }
+    describe = { () throws(JSONProblem) in
       ListedEntry(
         url: String(decoding: try row.url(), as: UTF8.self),
         variant: try row.variant(),

@@ -37,16 +37,16 @@ public struct ReportComparison: Sendable, Equatable {
     let new = try ComparedSide(path: newPath)
     if old.hasRows, !new.hasRows, oldPath == "-" { _ = try old.reopened() }
     var table = EntryTable(filler: EntryFacts())
-    try old.forEach { entry throws(JSONError) in
+    try old.forEach { entry throws(JSONProblem) in
       let (index, isNew) = table.indexAdding(entry.key)
       if isNew || table[index].state == .open { table[index] = try entry.facts() }
     }
     if old.hasRows, new.hasRows { appeared = 0 }
-    try new.forEach { entry throws(JSONError) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
+    try new.forEach { entry throws(JSONProblem) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
     if new.hasRows {
       countDisappeared(table)
     } else {
-      try old.reopened().forEach { entry throws(JSONError) in try countHealed(entry, &table, each) }
+      try old.reopened().forEach { entry throws(JSONProblem) in try countHealed(entry, &table, each) }
     }
     explain(old, new)
   }
@@ -56,7 +56,7 @@ public struct ReportComparison: Sendable, Equatable {
     _ table: inout EntryTable<EntryFacts>,
     isOldComplete: Bool,
     _ each: (ReportDifference) -> Void
-  ) throws(JSONError) {
+  ) throws(JSONProblem) {
     let after = try entry.facts()
     let (index, isNew) = table.indexAdding(entry.key)
     let before = table[index]
@@ -94,7 +94,7 @@ public struct ReportComparison: Sendable, Equatable {
     _ entry: ComparedSide.Entry,
     _ table: inout EntryTable<EntryFacts>,
     _ each: (ReportDifference) -> Void
-  ) throws(JSONError) {
+  ) throws(JSONProblem) {
     guard let index = table.index(of: entry.key), table[index].state == .bad, !table[index].isListed else { return }
     table[index].isListed = true
     try report(.healed, entry, table[index], EntryFacts(), each)
@@ -106,7 +106,7 @@ public struct ReportComparison: Sendable, Equatable {
     _ before: EntryFacts,
     _ after: EntryFacts,
     _ each: (ReportDifference) -> Void
-  ) throws(JSONError) {
+  ) throws(JSONProblem) {
     switch change {
     case .broke: broke += 1
     case .healed: healed += 1

@@ -130,7 +130,7 @@ extension FailOn {
 
 extension FailOn.Percentile {
   /// The fraction of transfers that took at most this long.
-  fileprivate var fraction: Double {
+  var fraction: Double {
     switch self {
     case .p50: 0.5
     case .p90: 0.9

@@ -169,7 +169,7 @@ struct LintLog {
   }
 
   /// The rules with findings, and those that couldn't judge all entries, those that save most bytes first.
-  func all(_ table: HostTable) -> [LintSummary] {
+  func all(_ table: HostTally) -> [LintSummary] {
     var summaries = summaries
     for (rule, hosts) in ofHosts {
       let named = hosts.map { index, known in

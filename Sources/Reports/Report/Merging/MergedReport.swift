@@ -36,9 +36,9 @@ extension FinishedReport {
       words: reports.first?.words ?? .plain,
       startedAt: reports.compactMap(\.startedAt).min(),
       end: RunEnd(merging: ends),
-      totals: reports.reduce(into: Totals()) { $0.add($1.totals) }
+      totals: reports.reduce(into: OutcomeTotals()) { $0.add($1.totals) }
     )
-    repeats = reports.reduce(into: Totals()) { $0.add($1.repeats) }
+    repeats = reports.reduce(into: OutcomeTotals()) { $0.add($1.repeats) }
     traffic = reports.reduce(into: Traffic()) { $0.add($1.traffic) }
     failOn = reports.common(\.failOn) ?? FailOn()
     warnings = reports.sentences { $0.warnings }
@@ -194,22 +194,14 @@ extension BottleneckShare {
   }
 }
 
-extension Totals {
-  mutating func add(_ other: Totals) {
-    for outcome in LoadOutcome.allCases { add(outcome, other[outcome]) }
-  }
-}
-
 extension Traffic {
   mutating func add(_ other: Traffic) {
-    receivedBytes += other.receivedBytes
-    cachedBytes += other.cachedBytes
-    originalBytes += other.originalBytes
-    storedBytes += other.storedBytes
-    attempts += other.attempts
-    retries += other.retries
+    for path in [
+      \Traffic.receivedBytes, \.cachedBytes, \.originalBytes, \.storedBytes, \.attempts, \.retries, \.transientFailures,
+    ] {
+      self[keyPath: path] += other[keyPath: path]
+    }
     waitedNanoseconds &+= other.waitedNanoseconds
-    transientFailures += other.transientFailures
     latency.merge(other.latency)
     for (outcome, other) in other.outcomes.known {
       outcomes.update(outcome) { traffic in
@@ -262,11 +254,7 @@ extension HostSummary {
       host.totals.add(other.totals)
       host.receivedBytes += other.receivedBytes
       host.latency.merge(other.latency)
-      host.remoteCaches = (host.remoteCaches + other.remoteCaches).joined(by: \.edge) { count, other in
-        count.hits += other.hits
-        count.misses += other.misses
-        count.unknown += other.unknown
-      }
+      host.remoteCaches = (host.remoteCaches + other.remoteCaches).joined(by: \.edge) { $0.add($1) }
     }.sorted { $0.isBefore($1) }
   }
 }
@@ -276,9 +264,7 @@ extension FailureGroup {
   static func merged(_ groups: [FailureGroup]) -> [FailureGroup] {
     groups.joined(by: \.key) { group, other in
       group.message = common(group, other)
-      group.failed += other.failed
-      group.blacklisted += other.blacklisted
-      group.counting += other.counting
+      group.add(other)
       group.elsewhere += other.elsewhere
       group.hosts = (group.hosts + other.hosts).joined(by: \.host) { $0.count += $1.count }
       group.examples = Array((group.examples + other.examples).countingFirst.prefix(exampleLimit))

@@ -58,8 +58,8 @@ public struct ShardPlan: Sendable {
 
   /// Reads the plan at `path`.
   public init(path: String) throws(ReportReadingError) {
-    self = try InputFile(path: path).json(tooLarge: "is too large for a plan") { json throws(JSONError) in
-      guard json.isObject else { throw JSONError("isn't a plan of prewarm") }
+    self = try InputFile(path: path).json(tooLarge: "is too large for a plan") { json throws(JSONProblem) in
+      guard json.isObject else { throw JSONProblem("isn't a plan of prewarm") }
       return try ShardPlan(json: json)
     }
   }
@@ -88,7 +88,7 @@ public struct ShardPlan: Sendable {
 }
 
 extension ShardPlan: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     var schema = Self.schema
     try json.field("schema", &schema, isRequired: true)
     try json.check(schema == Self.schema, "has the schema '\(schema.quotable)'; this version reads \(Self.schema)")
@@ -116,7 +116,7 @@ extension ShardPlan: JSONSection {
 extension ShardPlan.Part: JSONSection {
   init() { self.init(entries: 0, rows: 0, hosts: 0) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("entries", &entries, isRequired: true)
     try json.field("rows", &rows, isRequired: true)
     try json.field("hosts", &hosts)
@@ -126,7 +126,7 @@ extension ShardPlan.Part: JSONSection {
 extension ShardPlan.List: JSONSection {
   init() { self.init(name: "", file: nil) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("name", &name)
     try json.field("file", &file)
   }
@@ -135,7 +135,7 @@ extension ShardPlan.List: JSONSection {
 extension ShardPlan.Report: JSONSection {
   init() { self.init(format: .text, path: "-") }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("format", &format, as: \.rawValue) { ReportFormat(rawValue: $0) ?? .text }
     try json.field("path", &path)
   }

@@ -1,63 +1,19 @@
 import Base
 
-extension UInt64: JSONCodable {
-  init(json: JSONValue) throws(JSONError) { self = try json.count() }
-}
-
-extension UInt32: JSONCodable {
-  init(json: JSONValue) throws(JSONError) { self.init(clamping: try json.count()) }
-}
-
-extension Bool: JSONCodable {
-  init(json: JSONValue) throws(JSONError) { self = try json.boolean() }
-}
-
-extension String: JSONCodable {
-  init(json: JSONValue) throws(JSONError) { self = try json.string() }
-}
-
-extension Array: JSONCodable where Element: JSONCodable {
-  init(json: JSONValue) throws(JSONError) {
-    self = []
-    for value in try json.elements() { append(try Element(json: value)) }
-  }
-
-  var jsonTree: JSONTree { .array(map(\.jsonTree)) }
-}
-
-/// A number with up to `decimals` decimals.
-struct JSONNumber: JSONCodable {
-  var value: Double
-  var decimals = 0
-
-  init(_ value: Double, decimals: Int) { (self.value, self.decimals) = (value, decimals) }
-  init(json: JSONValue) throws(JSONError) { value = try json.number() }
-
-  var jsonTree: JSONTree {
-    var digits = OutputBuffer(capacity: 64)
-    digits.append(value, decimals: decimals)
-    return .number(digits.text)
-  }
-
-  /// Seconds to the nanosecond, so that a reader computes the same rates.
-  init(seconds: Duration) { self.init(seconds.inSeconds, decimals: 9) }
-
-  /// No run takes longer than a century.
-  var seconds: Duration { .nanoseconds(Int64((min(value, 4e9) * 1e9).rounded())) }
-}
-
 /// A value with a name in JSON: a string or the key of a ``JSONMap``.
 protocol JSONNamed: JSONCodable {
   var name: String { get }
   init?(name: String)
   /// The error for any other key.
   static var refusal: String { get }
+  /// The order in a dictionary.
+  func isBefore(_ other: Self) -> Bool
 }
 
 extension JSONNamed {
   static var refusal: String { "is unknown" }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     let name = try json.string()
     guard let value = Self(name: name) else {
       throw json.problem("is '\(name.quotable)', which this version doesn't know")
@@ -66,6 +22,8 @@ extension JSONNamed {
   }
 
   var jsonTree: JSONTree { .string(name) }
+
+  func isBefore(_ other: Self) -> Bool { name < other.name }
 }
 
 extension JSONNamed where Self: RawRepresentable, RawValue == String {
@@ -84,6 +42,7 @@ extension FailureKind: JSONNamed {
 
 extension LintRule: JSONNamed {
   static var refusal: String { "isn't a lint rule that this version knows" }
+  func isBefore(_ other: LintRule) -> Bool { rawValue < other.rawValue }
 }
 
 extension LintSeverity: JSONNamed {}
@@ -94,13 +53,22 @@ extension ImageFormat: JSONNamed {
 
 extension FailOn.Percentile: JSONNamed {
   static var refusal: String { "isn't a percentile: use p50, p90, p99 or max" }
+  func isBefore(_ other: FailOn.Percentile) -> Bool { fraction < other.fraction }
 }
 
 extension LoadPriority: JSONNamed {}
-
 extension RemoteCacheStatus: JSONNamed {}
 extension FailureStanding: JSONNamed {}
 extension Interruption: JSONNamed {}
+
+extension LoadOutcome: JSONNamed {
+  private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+
+  init?(name: String) {
+    guard let outcome = Self.byName[name] else { return nil }
+    self = outcome
+  }
+}
 
 /// The outcomes that occur in a list of failures.
 struct BadOutcome: JSONNamed {
@@ -108,8 +76,8 @@ struct BadOutcome: JSONNamed {
   var name: String { outcome.name }
   init(_ outcome: LoadOutcome) { self.outcome = outcome }
   init?(name: String) {
-    guard let match = [LoadOutcome.failed, .blacklisted].first(where: { $0.name == name }) else { return nil }
-    outcome = match
+    guard let outcome = LoadOutcome(name: name), outcome == .failed || outcome == .blacklisted else { return nil }
+    self.outcome = outcome
   }
 }
 
@@ -119,7 +87,7 @@ struct JSONMap<Key: JSONNamed, Value: JSONCodable>: JSONCodable {
 
   init(_ members: [(Key, Value)]) { self.members = members.map { ($0, $1) } }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     members = []
     for (name, value) in try json.members() {
       guard let key = Key(name: name) else { throw value.problem(Key.refusal) }
@@ -130,8 +98,66 @@ struct JSONMap<Key: JSONNamed, Value: JSONCodable>: JSONCodable {
   var jsonTree: JSONTree { .object(members.map { ($0.key.name, $0.value.jsonTree) }) }
 }
 
+extension Dictionary: JSONCodable where Key: JSONNamed, Value: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) {
+    self.init(uniqueKeysWithValues: try JSONMap<Key, Value>(json: json).members.map { ($0.key, $0.value) })
+  }
+
+  var jsonTree: JSONTree { JSONMap(sorted { $0.key.isBefore($1.key) }.map { ($0.key, $0.value) }).jsonTree }
+}
+
+// MARK: Values without a name
+
+extension UInt64: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) { self = try json.count() }
+}
+
+extension UInt32: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) { self.init(clamping: try json.count()) }
+}
+
+extension Bool: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) { self = try json.boolean() }
+}
+
+extension String: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) { self = try json.string() }
+}
+
+extension Array: JSONCodable where Element: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) {
+    self = []
+    for value in try json.elements() { append(try Element(json: value)) }
+  }
+
+  var jsonTree: JSONTree { .array(map(\.jsonTree)) }
+}
+
+/// A number with up to `decimals` decimals.
+struct JSONNumber: JSONCodable {
+  var value: Double
+  var decimals = 0
+
+  init(_ value: Double, decimals: Int) { (self.value, self.decimals) = (value, decimals) }
+  init(json: JSONValue) throws(JSONProblem) { value = try json.number() }
+
+  var jsonTree: JSONTree {
+    var digits = OutputBuffer(capacity: 64)
+    digits.append(value, decimals: decimals)
+    return .number(digits.text)
+  }
+}
+
+/// In seconds to the nanosecond, so that a reader computes the same rates.
+extension Duration: JSONCodable {
+  // No run takes longer than a century.
+  init(json: JSONValue) throws(JSONProblem) { self = .nanoseconds(Int64((min(try json.number(), 4e9) * 1e9).rounded())) }
+
+  var jsonTree: JSONTree { JSONNumber(inSeconds, decimals: 9).jsonTree }
+}
+
 extension Timestamp: JSONCodable {
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     guard let timestamp = Timestamp(iso8601: try json.bytes()) else {
       throw json.problem("isn't a time such as 2026-11-21T09:00:00.000Z")
     }
@@ -141,20 +167,13 @@ extension Timestamp: JSONCodable {
   var jsonTree: JSONTree { .string(iso8601) }
 }
 
-/// A time to the second.
-struct WholeSecond: JSONCodable {
-  var timestamp: Timestamp
-  init(_ timestamp: Timestamp) { self.timestamp = timestamp }
-  init(json: JSONValue) throws(JSONError) { timestamp = try Timestamp(json: json) }
-  var jsonTree: JSONTree { .string(timestamp.iso8601Seconds) }
-}
-
 extension Checksum: JSONCodable {
-  init(json: JSONValue) throws(JSONError) {
-    guard let checksum = Checksum(hexadecimal: try json.bytes()) else {
+  init(json: JSONValue) throws(JSONProblem) {
+    let digits = try json.bytes()
+    guard digits.count == 32, let high = UInt64(hexadecimal: digits[..<16]), let low = UInt64(hexadecimal: digits[16...]) else {
       throw json.problem("isn't a hash of 32 hexadecimal digits")
     }
-    self = checksum
+    self.init(high: high, low: low)
   }
 
   var jsonTree: JSONTree { .string(hexadecimal) }
@@ -165,7 +184,7 @@ struct Fingerprint: JSONCodable {
   var number: UInt64
   init(_ number: UInt64) { self.number = number }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     guard let number = UInt64(hexadecimal: try json.bytes()[...]) else {
       throw json.problem("isn't a number of 16 hexadecimal digits")
     }
@@ -176,11 +195,11 @@ struct Fingerprint: JSONCodable {
 }
 
 /// The HTTP status of a failure.
-struct HTTPStatus: JSONCodable {
+struct StatusCode: JSONCodable {
   var code: Int
   init(_ code: Int) { self.code = code }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     // Three digits (RFC 9110, section 15): each further number would become a group of its own.
     let status = try json.count()
     guard (100...999).contains(status) else { throw json.problem("isn't an HTTP status") }
@@ -195,14 +214,5 @@ extension UInt64 {
   init?(hexadecimal digits: Slice<UnsafeRawBufferPointer>) {
     guard digits.count == 16, digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
     self.init(String(decoding: digits, as: UTF8.self), radix: 16)
-  }
-}
-
-extension Checksum {
-  init?(hexadecimal digits: UnsafeRawBufferPointer) {
-    guard digits.count == 32, let high = UInt64(hexadecimal: digits[..<16]), let low = UInt64(hexadecimal: digits[16...]) else {
-      return nil
-    }
-    self.init(high: high, low: low)
   }
 }

@@ -1,13 +1,13 @@
 import Glibc
 package import Base
 
-/// The counters of a host, without references, since there may be ``HostTable/hostLimit`` of them.
+/// The counters of a host, without references, since there may be ``HostTally/hostLimit`` of them.
 struct HostCounters {
-  /// The range of the host's name in ``HostTable/names``.
+  /// The range of the host's name in ``HostTally/names``.
   var nameStart: Int
   var nameLength: Int
   var hash: UInt64
-  var totals = Totals()
+  var totals = OutcomeTotals()
   /// Bytes of bodies received.
   var receivedBytes: UInt64 = 0
   var latency = LatencyHistogram()
@@ -17,7 +17,7 @@ struct HostCounters {
 ///
 /// Manifests mostly name one host many times in a row, so a look-up compares the last host first. Hashing is Swift's seeded SipHash:
 /// names come from outside, and chosen collisions must not slow down a run.
-struct HostTable {
+struct HostTally {
   /// Further hosts are counted together; the table takes at most about 12 MB.
   static let hostLimit = 65_536
 
@@ -78,13 +78,17 @@ struct HostTable {
 }
 
 /// Hits and misses of the remote caches of a host, or of one of its edges, for images that were requested a second time.
-public struct RemoteCacheCount: Sendable, Equatable {
+public struct RemoteCacheCount: Sendable, Equatable, Countable {
   /// The edge's name; nil if the job names no edges.
   public var edge: String?
   public var hits: UInt64 = 0
   public var misses: UInt64 = 0
   /// Responses without a cache status, and missing ones.
   public var unknown: UInt64 = 0
+
+  static var counts: KeyValuePairs<StaticString, WritableKeyPath<RemoteCacheCount, UInt64>> {
+    ["hit": \.hits, "miss": \.misses, "unknown": \.unknown]
+  }
 
   public var total: UInt64 { hits + misses + unknown }
 

@@ -1,27 +1,38 @@
 public import Base
 
+/// A value whose counts add up when reports are merged.
+protocol Countable {
+  /// The counts, by their names in a JSON report.
+  static var counts: KeyValuePairs<StaticString, WritableKeyPath<Self, UInt64>> { get }
+}
+
+extension Countable {
+  /// Adds the counts of `other`.
+  mutating func add(_ other: Self) {
+    for (_, path) in Self.counts { self[keyPath: path] += other[keyPath: path] }
+  }
+}
+
 /// The number of entries by outcome; ``urls`` is always their sum.
-public struct Totals: Sendable, Hashable {
-  /// Cached in memory, fresh and good.
+public struct OutcomeTotals: Sendable, Hashable, Countable {
   public var hitMemory: UInt64 = 0
-  /// Cached on disk, fresh and good.
   public var hitDisk: UInt64 = 0
-  /// Fetched, good, and stored.
   public var downloaded: UInt64 = 0
-  /// The server returned 304.
   public var revalidated: UInt64 = 0
-  /// Fetched and good, but not stored.
   public var checked: UInt64 = 0
-  /// Failed in this run.
   public var failed: UInt64 = 0
-  /// Known bad and not cached, so not requested.
   public var blacklisted: UInt64 = 0
-  /// Filtered out, or a miss in a run that uses no network.
   public var skipped: UInt64 = 0
-  /// Read, but not finished when the run stopped.
   public var cancelled: UInt64 = 0
 
   public init() {}
+
+  static var counts: KeyValuePairs<StaticString, WritableKeyPath<OutcomeTotals, UInt64>> {
+    [
+      "hit_memory": \.hitMemory, "hit_disk": \.hitDisk, "downloaded": \.downloaded, "revalidated": \.revalidated,
+      "checked": \.checked, "failed": \.failed, "blacklisted": \.blacklisted, "skipped": \.skipped, "cancelled": \.cancelled,
+    ]
+  }
 
   /// All entries that were read.
   public var urls: UInt64 {
@@ -58,20 +69,7 @@ public struct Totals: Sendable, Hashable {
     case .cancelled: cancelled += amount
     }
   }
-}
 
-extension Totals {
-  package subscript(_ outcome: LoadOutcome) -> UInt64 {
-    switch outcome {
-    case .hitMemory: hitMemory
-    case .hitDisk: hitDisk
-    case .downloaded: downloaded
-    case .revalidated: revalidated
-    case .checked: checked
-    case .failed: failed
-    case .blacklisted: blacklisted
-    case .skipped: skipped
-    case .cancelled: cancelled
-    }
-  }
+  /// Counts are in the order of the outcomes.
+  package subscript(_ outcome: LoadOutcome) -> UInt64 { self[keyPath: Self.counts[Int(outcome.rawValue)].value] }
 }

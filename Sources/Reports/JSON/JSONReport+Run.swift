@@ -1,14 +1,14 @@
 import Base
 
-/// The sections on the run as a whole.
+// The sections of a ``JSONReport`` on the run as a whole.
 
 extension JobIdentity: JSONSection {
   init() { self.init(name: "", file: nil) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("name", &name)
     try json.field("file", &file)
-    try json.field("description", &description, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? "" })
+    try json.field("description", &description, unless: "", isOmitted: true)
     try json.field("shard", &shard)
     try json.field("digest", &digest)
   }
@@ -17,7 +17,7 @@ extension JobIdentity: JSONSection {
 extension ReportedShard: JSONSection {
   init() { self.init(index: 0, count: 0, by: "") }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     var (index, count) = (UInt64(clamping: index), UInt64(clamping: count))
     try json.field("index", &index)
     try json.field("count", &count)
@@ -33,9 +33,9 @@ extension ReportedShard: JSONSection {
 }
 
 extension RunEnd {
-  mutating func codeRun(_ json: inout JSONFields) throws(JSONError) {
+  mutating func codeRun(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("finished_at", &finishedAt)
-    try json.field("duration_seconds", &duration, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+    try json.field("duration_seconds", &duration)
     var isInterrupted = interruption != nil
     try json.field("interrupted", &isInterrupted)
     try json.field("signal", &interruption)
@@ -47,7 +47,7 @@ extension RunEnd {
     try json.field("outstanding", &outstanding)
   }
 
-  mutating func codeResources(_ json: inout JSONFields) throws(JSONError) {
+  mutating func codeResources(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("peak_memory_bytes", &peakMemoryBytes)
     try json.field("bounded_by", &bottleneck)
     try json.field("bound_shares", &bottlenecks) { shares in
@@ -62,7 +62,7 @@ private struct ShareOfRun: JSONCodable {
   var fraction: Double
   init(fraction: Double) { self.fraction = fraction }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     fraction = try json.number()
     guard fraction <= 1 else { throw json.problem("is more than the whole run") }
   }
@@ -73,7 +73,7 @@ private struct ShareOfRun: JSONCodable {
 extension CacheSummary: JSONSection {
   init() { self.init(directory: "", namespace: "", entries: 0, bodyBytes: 0, diskBytes: 0) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("directory", &directory)
     try json.field("namespace", &namespace)
     try json.field("entries", &entries)
@@ -84,14 +84,24 @@ extension CacheSummary: JSONSection {
     try json.field("expired_entries", &expiredEntries)
     try json.field("evicted_from_this_run", &evictedFromThisRun)
     try json.field("sufficient_max_bytes", &sufficientBytes, isOmitted: true)
-    try json.field("fresh_until", &freshUntil, as: { $0.map(WholeSecond.init) }, from: { $0?.timestamp })
+    var second = freshUntil.map(WholeSecond.init)
+    try json.field("fresh_until", &second)
+    freshUntil = second?.timestamp
   }
+}
+
+/// A time to the second.
+private struct WholeSecond: JSONCodable {
+  var timestamp: Timestamp
+  init(_ timestamp: Timestamp) { self.timestamp = timestamp }
+  init(json: JSONValue) throws(JSONProblem) { timestamp = try Timestamp(json: json) }
+  var jsonTree: JSONTree { .string(timestamp.iso8601Seconds) }
 }
 
 extension BlacklistSummary: JSONSection {
   init() { self.init(entries: 0, added: 0, removed: 0) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("entries", &entries)
     try json.field("added", &added)
     try json.field("removed", &removed)
@@ -99,26 +109,16 @@ extension BlacklistSummary: JSONSection {
 }
 
 extension FailOn: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     // A limit of null means that there is none.
     if json.isReading { (failures, known) = (.never, .never) }
     try json.field("failures", &failures)
     try json.field("known", &known)
-    try json.field("kinds", &kinds) { kinds in
-      JSONMap(kinds.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) })
-    } from: { map in
-      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value) })
-    }
-    try json.field("latency_ms", &latency) { latency in
-      JSONMap(Percentile.allCases.compactMap { point in latency[point].map { (point, Milliseconds(duration: $0)) } })
-    } from: { map in
-      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value.duration) })
-    }
-    try json.field("lint", &lint, isOmitted: true) { lint in
-      lint.isEmpty ? nil : JSONMap(LintRule.allCases.compactMap { rule in lint[rule].map { (rule, $0) } })
-    } from: { map in
-      Dictionary(uniqueKeysWithValues: (map?.members ?? []).map { ($0.key, $0.value) })
-    }
+    try json.field("kinds", &kinds)
+    var milliseconds = latency.mapValues(Milliseconds.init)
+    try json.field("latency_ms", &milliseconds)
+    latency = milliseconds.mapValues(\.duration)
+    try json.field("lint", &lint, unless: [:], isOmitted: true)
     try json.field("empty", &empty)
     try json.field("unfinished", &unfinished)
     try json.field("evicted", &evicted)
@@ -129,7 +129,7 @@ private struct Milliseconds: JSONCodable {
   var duration: Duration
   init(duration: Duration) { self.duration = duration }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     duration = .nanoseconds(Int64((min(try json.number(), 4e12) * 1e6).rounded()))
   }
 
@@ -137,7 +137,7 @@ private struct Milliseconds: JSONCodable {
 }
 
 extension FailOn.Limit: JSONCodable {
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     if json.isNull {
       self = .never
     } else if json.isObject {
@@ -159,30 +159,20 @@ extension FailOn.Limit: JSONCodable {
   }
 }
 
-extension RunVerdict: JSONFieldGroup {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
-    try json.field("reasons", &reasons)
-  }
-}
-
 extension FailureStandings: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("counting", &counting)
     try json.field("known", &known)
     // Readers of the schema expect the field of a removed rule.
     json.derived("in_grace", 0 as UInt64)
-    try json.field("counting_by_kind", &countingByKind) { counts in
-      JSONMap(counts.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) })
-    } from: { map in
-      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value) })
-    }
+    try json.field("counting_by_kind", &countingByKind)
   }
 }
 
 extension BaselineDifference: JSONSection {
   init() { self.init(path: "", failures: 0, stillBad: 0, fixed: 0) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("path", &path)
     try json.field("failures", &failures)
     try json.field("still_bad", &stillBad)
@@ -193,10 +183,10 @@ extension BaselineDifference: JSONSection {
 }
 
 extension ListedEntry: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)
-    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("line", &line, unless: 0)
     try json.field("variant", &variant.name, isOmitted: true)
     try json.field("edge", &variant.edge, isOmitted: true)
   }

@@ -1,25 +1,17 @@
 import Base
 
-/// The sections that count.
+// The sections of a ``JSONReport`` that count, then the elements of its lists.
 
-extension Totals: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+extension OutcomeTotals: JSONSection {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     var urls = urls
     try json.field("urls", &urls, isRequired: true)
-    try json.field("hit_memory", &hitMemory)
-    try json.field("hit_disk", &hitDisk)
-    try json.field("downloaded", &downloaded)
-    try json.field("revalidated", &revalidated)
-    try json.field("checked", &checked)
-    try json.field("failed", &failed)
-    try json.field("blacklisted", &blacklisted)
-    try json.field("skipped", &skipped)
-    try json.field("cancelled", &cancelled)
+    try json.counts(&self)
     try json.check(urls == self.urls, "don't add up to urls")
   }
 
   /// The totals of a manifest or a host: hits on disk are the rest of the hits.
-  mutating func codePart(_ json: inout JSONFields) throws(JSONError) {
+  mutating func codePart(_ json: inout JSONFields) throws(JSONProblem) {
     var (urls, hits) = (urls, hits)
     try json.field("urls", &urls)
     try json.field("hits", &hits)
@@ -39,77 +31,65 @@ extension Totals: JSONSection {
   }
 }
 
-struct TrafficBytes: JSONFieldGroup {
-  var traffic: Traffic
-
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
-    try json.field("downloaded", &traffic.receivedBytes)
-    try json.field("from_cache", &traffic.cachedBytes)
-    try json.field("original", &traffic.originalBytes)
-    try json.field("stored", &traffic.storedBytes)
+extension Traffic {
+  mutating func codeBytes(_ json: inout JSONFields) throws(JSONProblem) {
+    try json.field("downloaded", &receivedBytes)
+    try json.field("from_cache", &cachedBytes)
+    try json.field("original", &originalBytes)
+    try json.field("stored", &storedBytes)
   }
-}
 
-struct TrafficAttempts: JSONFieldGroup {
-  var traffic: Traffic
-
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
-    try json.field("total", &traffic.attempts)
-    try json.field("retried", &traffic.retries)
-    try json.field("waited_seconds", &traffic.waitedNanoseconds) { nanoseconds in
+  mutating func codeAttempts(_ json: inout JSONFields) throws(JSONProblem) {
+    try json.field("total", &attempts)
+    try json.field("retried", &retries)
+    try json.field("waited_seconds", &waitedNanoseconds) { nanoseconds in
       JSONNumber(Double(nanoseconds) / 1e9, decimals: 3)
     } from: { number in
       UInt64((min(number.value, 4e9) * 1000).rounded()) * 1_000_000
     }
-    try json.field("transient_failures", &traffic.transientFailures)
+    try json.field("transient_failures", &transientFailures)
   }
 }
 
 extension OutcomeTraffic: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("bytes", &receivedBytes)
     try json.field("shared", &shared)
-    try json.field("latency_ms", &latency, as: { LatencyFields($0, of: .host) }, from: \.histogram)
+    try json.field("latency_ms", &latency)
   }
 }
 
 /// Some percentiles for people, then all buckets, from which a reader restores the distribution.
-struct LatencyFields: JSONSection {
-  enum Owner { case run, host }
+extension LatencyHistogram: JSONSection {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) { try code(&json, isWhole: false) }
 
-  var histogram = LatencyHistogram()
-  var owner = Owner.run
-
-  init() {}
-  init(_ histogram: LatencyHistogram, of owner: Owner) { (self.histogram, self.owner) = (histogram, owner) }
-
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
-    if owner == .run { json.derived("count", histogram.count) }
+  /// - Parameter isWhole: whether it is that of all transfers, which has more figures.
+  mutating func code(_ json: inout JSONFields, isWhole: Bool) throws(JSONProblem) {
+    func percentile(_ fraction: Double) -> JSONNumber? { self.percentile(fraction).map { JSONNumber($0, decimals: 3) } }
+    if isWhole { json.derived("count", count) }
     json.derived("p50", percentile(0.5))
-    if owner == .run { json.derived("p90", percentile(0.9)) }
+    if isWhole { json.derived("p90", percentile(0.9)) }
     json.derived("p99", percentile(0.99))
-    var maximum: JSONNumber? = histogram.count > 0 ? JSONNumber(histogram.maximumMilliseconds, decimals: 3) : nil
-    var sum = JSONNumber(Double(histogram.sumNanoseconds / 1000) / 1000, decimals: 3)
-    var buckets = histogram.buckets.map { LatencyBucket(upperBound: $0.upperBound, count: $0.count) }
+    var maximum: JSONNumber? = count > 0 ? JSONNumber(maximumMilliseconds, decimals: 3) : nil
+    var sum = JSONNumber(Double(sumNanoseconds / 1000) / 1000, decimals: 3)
+    var buckets = buckets.map { LatencyBucket(upperBound: $0.upperBound, count: $0.count) }
     try json.field("max", &maximum)
     try json.field("sum", &sum)
     try json.field("buckets", &buckets)
     guard json.isReading else { return }
     // The scale has 113 buckets.
     try json.check(buckets.count <= 1000, "has more buckets than the scale has")
-    try json.check(buckets.reduce(0) { $0 + $1.count } <= JSONValue.maximumCount, "counts more values than possible")
-    histogram = LatencyHistogram(
+    try json.check(buckets.sum(\.count) <= JSONValue.maximumCount, "counts more values than possible")
+    self = LatencyHistogram(
       buckets: buckets.map { ($0.upperBound, $0.count) },
-      maximumNanoseconds: nanoseconds(maximum?.value ?? 0),
-      sumNanoseconds: nanoseconds(sum.value)
+      maximumNanoseconds: Self.nanoseconds(maximum?.value ?? 0),
+      sumNanoseconds: Self.nanoseconds(sum.value)
     )
   }
 
-  private func percentile(_ fraction: Double) -> JSONNumber? {
-    histogram.percentile(fraction).map { JSONNumber($0, decimals: 3) }
+  private static func nanoseconds(_ milliseconds: Double) -> UInt64 {
+    UInt64(min(milliseconds * 1000, 4e15).rounded()) * 1000
   }
-
-  private func nanoseconds(_ milliseconds: Double) -> UInt64 { UInt64(min(milliseconds * 1000, 4e15).rounded()) * 1000 }
 }
 
 private struct LatencyBucket: JSONCodable {
@@ -118,7 +98,7 @@ private struct LatencyBucket: JSONCodable {
 
   init(upperBound: Double, count: UInt64) { (self.upperBound, self.count) = (upperBound, count) }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     let pair = try json.elements()
     guard pair.count == 2 else { throw json.problem("isn't a pair of an upper bound and a count") }
     (upperBound, count) = (try pair[0].number(), try pair[1].count())
@@ -128,17 +108,17 @@ private struct LatencyBucket: JSONCodable {
 }
 
 extension Duplicates: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("bodies", &bodies)
     try json.field("urls", &urls)
-    try json.field("complete", &isComplete, isOmitted: true, as: { $0 ? nil : $0 }, from: { $0 ?? true })
+    try json.field("complete", &isComplete, unless: true, isOmitted: true)
   }
 }
 
 extension Timeline: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     var (urls, bad, bytes) = (steps.map(\.urls), steps.map(\.bad), steps.map(\.receivedBytes))
-    try json.field("step_seconds", &step, isRequired: true, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+    try json.field("step_seconds", &step, isRequired: true)
     try json.field("urls", &urls)
     try json.field("bad", &bad)
     try json.field("bytes", &bytes)
@@ -147,10 +127,8 @@ extension Timeline: JSONSection {
   }
 }
 
-/// The elements of the lists.
-
 extension ManifestSummary: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("path", &path, isRequired: true)
     try json.field("file", &file, isOmitted: true)
     try totals.codePart(&json)
@@ -158,26 +136,24 @@ extension ManifestSummary: JSONSection {
 }
 
 extension HostSummary: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("host", &host, isRequired: true)
     try totals.codePart(&json)
     try json.field("bytes", &receivedBytes)
-    try json.field("latency_ms", &latency, as: { LatencyFields($0, of: .host) }, from: \.histogram)
-    try json.field("remote_cache", &remoteCaches, isOmitted: true) { counts in
-      counts.isEmpty ? nil : RemoteCaches(counts: counts)
-    } from: { caches in
-      caches?.counts ?? []
-    }
+    try json.field("latency_ms", &latency)
+    var caches = RemoteCaches(counts: remoteCaches)
+    try json.field("remote_cache", &caches, unless: RemoteCaches(counts: []), isOmitted: true)
+    remoteCaches = caches.counts
   }
 }
 
 /// One count, or one per edge, by the edges' names.
-private struct RemoteCaches: JSONCodable {
+private struct RemoteCaches: JSONCodable, Equatable {
   var counts: [RemoteCacheCount]
 
   init(counts: [RemoteCacheCount]) { self.counts = counts }
 
-  init(json: JSONValue) throws(JSONError) {
+  init(json: JSONValue) throws(JSONProblem) {
     let members = try json.members()
     counts = members.contains { !$0.value.isObject } ? [try Self.count(json, edge: nil)] : []
     for (edge, value) in members where value.isObject { counts.append(try Self.count(value, edge: edge)) }
@@ -193,28 +169,22 @@ private struct RemoteCaches: JSONCodable {
     )
   }
 
-  private static func count(_ json: JSONValue, edge: String?) throws(JSONError) -> RemoteCacheCount {
+  private static func count(_ json: JSONValue, edge: String?) throws(JSONProblem) -> RemoteCacheCount {
     var count = RemoteCacheCount(edge: edge)
-    // An edge may have such a name.
-    func number(_ key: StaticString) throws(JSONError) -> UInt64 {
-      guard let value = try json.value(key), !value.isObject else { return 0 }
-      return try value.count()
+    for (key, path) in RemoteCacheCount.counts {
+      // An edge may have such a name.
+      if let value = try json.value(key), !value.isObject { count[keyPath: path] = try value.count() }
     }
-    count.hits = try number("hit")
-    count.misses = try number("miss")
-    count.unknown = try number("unknown")
     return count
   }
 }
 
 extension FailureGroup: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("kind", &kind)
-    try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.status(&status)
     try json.field("message", &message, isOmitted: true)
-    try json.field("failed", &failed)
-    try json.field("blacklisted", &blacklisted)
-    try json.field("counting", &counting)
+    try json.counts(&self)
     try json.field("hosts", &hosts)
     try json.field("elsewhere", &elsewhere)
     try json.field("examples", &examples)
@@ -222,65 +192,73 @@ extension FailureGroup: JSONSection {
 }
 
 extension HostCount: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("host", &host, isRequired: true)
     try json.field("count", &count)
   }
 }
 
 extension FailureRecord: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     var (kind, status) = (failure?.kind, failure?.status)
     var (isTransient, message) = (failure?.isTransient ?? false, failure?.message)
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)
-    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("line", &line, unless: 0)
     try json.field("priority", &priority)
     try json.field("variant", &variant.name, isOmitted: true)
     try json.field("edge", &variant.edge, isOmitted: true)
     try json.field("outcome", &outcome, isRequired: true, as: { BadOutcome($0) }, from: \.outcome)
     try json.field("kind", &kind)
-    try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.status(&status)
     try json.field("transient", &isTransient)
     try json.field("attempts", &attempts)
     try json.field("remote_cache", &remoteCache, isOmitted: true)
     try json.field("blacklisted", &isBlacklisted)
-    try json.field("standing", &standing, isOmitted: true, as: { $0 == .counts ? nil : $0 }, from: { $0 ?? .counts })
+    try json.field("standing", &standing, unless: .counts, isOmitted: true)
     try json.field("message", &message)
     try json.field("id", &id, isOmitted: true)
     try json.field("element", &element, isOmitted: true)
     try json.field("attribute", &attribute, isOmitted: true)
-    try json.field("pages", &pages, isOmitted: true, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
-    try json.field("also_in", &otherLocations, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [] })
+    try json.field("pages", &pages, unless: 0, isOmitted: true)
+    try json.field("also_in", &otherLocations, unless: [], isOmitted: true)
     guard json.isReading else { return }
     failure = kind.map { ImageFailure($0, status: status, isTransient: isTransient, message: message ?? "") }
   }
 }
 
+extension JSONFields {
+  mutating func status(_ status: inout Int?) throws(JSONProblem) {
+    var code = status.map(StatusCode.init)
+    try field("status", &code)
+    status = code?.code
+  }
+}
+
 extension TrendPoint: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("finished_at", &finishedAt)
     try json.field("urls", &urls)
     try json.field("bad", &bad)
     try json.field("new", &new)
-    try json.field("duration_seconds", &duration, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+    try json.field("duration_seconds", &duration)
   }
 }
 
 extension LintSummary: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("rule", &rule, isRequired: true)
     try json.field("severity", &severity)
     try json.field("count", &count)
     try json.field("saved_bytes", &savedBytes)
     try json.field("unjudged", &unjudged)
-    try json.field("hosts", &hosts, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [] })
+    try json.field("hosts", &hosts, unless: [], isOmitted: true)
     try json.field("examples", &examples)
   }
 }
 
 extension LintHost: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("host", &host, isRequired: true)
     try json.field("count", &count)
     try json.field("message", &message, isOmitted: true)
@@ -289,17 +267,17 @@ extension LintHost: JSONSection {
 }
 
 extension LintExample: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)
-    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("line", &line, unless: 0)
     try json.field("message", &message)
     try json.field("saved_bytes", &savedBytes)
   }
 }
 
 extension Placeholder: JSONSection {
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("host", &host, isRequired: true)
     try json.field("body_hash", &checksum, isRequired: true)
     try json.field("urls", &urls)
@@ -314,13 +292,11 @@ extension Placeholder: JSONSection {
 extension ReportedRequest: JSONSection {
   init() { self.init(curl: CurlCommand(options: [])) }
 
-  mutating func code(_ json: inout JSONFields) throws(JSONError) {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("variant", &variant.name)
     try json.field("edge", &variant.edge)
-    try json.field("curl", &curl, isRequired: true) { curl in
-      ["curl"] + curl.options
-    } from: { words in
-      CurlCommand(options: Array(words.dropFirst()))
-    }
+    var words = ["curl"] + curl.options
+    try json.field("curl", &words, isRequired: true)
+    curl.options = Array(words.dropFirst())
   }
 }
