@@ -193,9 +193,7 @@ final class GitHubWriter: ReportWriter {
     do throws(ReportError) {
       try summary?.add(report)
       summaryError = nil
-    } catch {
-      summaryError = error
-    }
+    } catch { summaryError = error }
     try form.write(report, to: file)
     if let summaryError { throw summaryError }
   }
@@ -220,9 +218,7 @@ struct StepSummary {
     do throws(SystemError) {
       let descriptor = try FileDescriptor(writing: path, flags: O_CREAT | O_APPEND)
       try output.withUnsafeBytes { bytes throws(SystemError) in try descriptor.write(bytes) }
-    } catch {
-      throw ReportError(.write, path: path, code: error.code)
-    }
+    } catch { throw ReportError(.write, path: path, code: error.code) }
   }
 }
 

@@ -197,9 +197,7 @@ extension OutcomeTotals {
 /// It stays below 5 MB for 10,000 failures and below 6 MB for a run of any size: every list has a limit in rows and in bytes, and counts the rest, which a report
 /// of rows has. Text from outside is escaped in one place, ``HTMLForm``.
 struct HTMLReport: ReportForm {
-  func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    output.append(HTMLPage(report: report).document.markup)
-  }
+  func write(_ report: FinishedReport, to output: inout OutputBuffer) { output.append(HTMLPage(report: report).document.markup) }
 }
 
 /// A file beside this one, which is a part of each page.

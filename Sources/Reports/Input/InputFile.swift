@@ -76,9 +76,7 @@ final class InputFile {
         let document = try JSONDocument(bytes)
         return try read(document.root)
       }
-    } catch {
-      throw ReportReadingError(path: path, line: error.line, message: error.message)
-    }
+    } catch { throw ReportReadingError(path: path, line: error.line, message: error.message) }
   }
 
   /// A line in memory.

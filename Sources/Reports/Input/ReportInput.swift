@@ -58,14 +58,10 @@ public final class ReportInput {
         try file.withBytes { bytes throws(JSONProblem) in
           let text = UnsafeRawBufferPointer(rebasing: bytes[..<line.length])
           guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return }
-          guard line.isWhole else {
-            throw JSONProblem("the report is incomplete: its run was killed, or is still writing it")
-          }
+          guard line.isWhole else { throw JSONProblem("the report is incomplete: its run was killed, or is still writing it") }
           try Self.read(text, onEnd, body)
         }
-      } catch {
-        throw ReportReadingError(path: path, line: number, message: error.message)
-      }
+      } catch { throw ReportReadingError(path: path, line: number, message: error.message) }
       file.take(line)
     }
   }
@@ -77,9 +73,7 @@ public final class ReportInput {
       do {
         let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: bytes[..<line.length]))
         return try document.root.value(RowColumn.shard.name) != nil
-      } catch {
-        return false
-      }
+      } catch { return false }
     }
   }
 
@@ -91,9 +85,7 @@ public final class ReportInput {
     let document: JSONDocument
     do {
       document = try JSONDocument(text)
-    } catch {
-      throw JSONProblem("the row \(error.message)")
-    }
+    } catch { throw JSONProblem("the row \(error.message)") }
     guard document.root.isObject else { throw JSONProblem("the row isn't an object") }
     let (url, job) = (try document.root.value(RowColumn.url.name), try document.root.value("job"))
     if url == nil, job != nil { try onEnd(RowsEnd(json: document.root)) } else { try body(ReportRow(value: document.root)) }
@@ -136,9 +128,7 @@ extension ReportInput {
       let document = try JSONDocument(line)
       return try document.root.value("schema") == nil
         && (mayLackURL || document.root.value("url") != nil || document.root.value("shard") != nil)
-    } catch {
-      return false
-    }
+    } catch { return false }
   }
 }
 
@@ -152,9 +142,7 @@ public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvert
   public var message: String
 
   public init(path: String, line: UInt64? = nil, message: String) {
-    self.path = path
-    self.line = line
-    self.message = message
+    (self.path, self.line, self.message) = (path, line, message)
   }
 
   public var description: String {

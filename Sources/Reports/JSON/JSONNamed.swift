@@ -15,9 +15,7 @@ extension JSONNamed {
 
   init(json: JSONValue) throws(JSONProblem) {
     let name = try json.string()
-    guard let value = Self(name: name) else {
-      throw json.problem("is '\(name.quotable)', which this version doesn't know")
-    }
+    guard let value = Self(name: name) else { throw json.problem("is '\(name.quotable)', which this version doesn't know") }
     self = value
   }
 

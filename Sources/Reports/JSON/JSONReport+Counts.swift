@@ -87,9 +87,7 @@ extension LatencyHistogram: JSONSection {
     )
   }
 
-  private static func nanoseconds(_ milliseconds: Double) -> UInt64 {
-    UInt64(min(milliseconds * 1000, 4e15).rounded()) * 1000
-  }
+  private static func nanoseconds(_ milliseconds: Double) -> UInt64 { UInt64(min(milliseconds * 1000, 4e15).rounded()) * 1000 }
 }
 
 private struct LatencyBucket: JSONCodable {
@@ -249,9 +247,7 @@ extension LintSummary: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("rule", &rule, isRequired: true)
     try json.field("severity", &severity)
-    try json.field("count", &count)
-    try json.field("saved_bytes", &savedBytes)
-    try json.field("unjudged", &unjudged)
+    try json.counts(&self)
     try json.field("hosts", &hosts, unless: [], isOmitted: true)
     try json.field("examples", &examples)
   }

@@ -89,9 +89,7 @@ package enum JSONTree: Sendable {
 }
 
 /// A value in a row that is printed as JSON.
-package protocol JSONTreeConvertible {
-  var jsonTree: JSONTree { get }
-}
+package protocol JSONTreeConvertible { var jsonTree: JSONTree { get } }
 
 extension JSONTreeConvertible where Self: BinaryInteger {
   package var jsonTree: JSONTree { .number("\(self)") }

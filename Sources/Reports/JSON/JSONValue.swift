@@ -20,8 +20,7 @@ struct JSONValue {
   private let location: Location
 
   init(_ pointer: UnsafeMutablePointer<json_t>, at location: Location) {
-    self.pointer = pointer
-    self.location = location
+    (self.pointer, self.location) = (pointer, location)
   }
 
   var isObject: Bool { pointer.pointee.type == JSON_OBJECT }
@@ -149,7 +148,6 @@ struct JSONProblem: Error {
   var line: UInt64?
 
   init(_ message: String, line: UInt64? = nil) {
-    self.message = message
-    self.line = line
+    (self.message, self.line) = (message, line)
   }
 }

@@ -41,9 +41,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
 
   func begin() {}
 
-  func addManifest(_ path: String, file: String?) {
-    manifests.append((path, file.flatMap { pathInWorkspace($0, workspace) }))
-  }
+  func addManifest(_ path: String, file: String?) { manifests.append((path, file.flatMap { pathInWorkspace($0, workspace) })) }
 
   func addVariant(_ variant: RequestVariant) { variants.append(variant) }
 
@@ -64,9 +62,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
     try pieces.check()
   }
 
-  private func writeOut() {
-    pieces.write(&cases) { bytes throws(ReportError) in try spool.append(bytes) }
-  }
+  private func writeOut() { pieces.write(&cases) { bytes throws(ReportError) in try spool.append(bytes) } }
 
   func finish(_ report: FinishedReport) throws(ReportError) {
     try flush()

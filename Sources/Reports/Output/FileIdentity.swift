@@ -98,6 +98,4 @@ func resolvedPath(_ path: String) -> String {
 }
 
 /// The folder of `path`, with a slash at its end.
-func folder(of path: String) -> String {
-  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "./"
-}
+func folder(of path: String) -> String { path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "./" }

@@ -14,9 +14,7 @@ public struct OutputBuffer: ~Copyable {
     memory = .allocate(byteCount: self.capacity, alignment: 8)
   }
 
-  deinit {
-    memory.deallocate()
-  }
+  deinit { memory.deallocate() }
 
   public mutating func append(_ text: String) {
     var text = text
@@ -30,9 +28,7 @@ public struct OutputBuffer: ~Copyable {
     count += bytes.count
   }
 
-  public mutating func append(_ bytes: [UInt8]) {
-    bytes.withUnsafeBytes { append($0) }
-  }
+  public mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
   @inline(__always)
   public mutating func append(_ byte: UInt8) {

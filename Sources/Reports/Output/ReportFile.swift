@@ -23,8 +23,7 @@ package final class ReportFile {
   ///
   /// - Parameter growsInPlace: whether readers see the report while it grows; then ``commit()`` does nothing.
   package init(path: String, growsInPlace: Bool = false) throws(ReportError) {
-    self.path = path
-    self.growsInPlace = growsInPlace
+    (self.path, self.growsInPlace) = (path, growsInPlace)
     if path == "-" {
       descriptor = FileDescriptor(owning: fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0))
       lock = nil
@@ -32,9 +31,7 @@ package final class ReportFile {
     }
     do {
       try makeParentFolders(of: path)
-    } catch {
-      throw ReportError(.makeFolder, path: path, code: error.code)
-    }
+    } catch { throw ReportError(.makeFolder, path: path, code: error.code) }
     let isSpecial = isSpecialFile(path)
     let target = resolvedPath(path)
     lock = isSpecial ? nil : try ReportLock(target: target, path: path)
@@ -53,9 +50,7 @@ package final class ReportFile {
         }
         self.target = target
       }
-    } catch {
-      throw ReportError(.open, path: path, code: error.code)
-    }
+    } catch { throw ReportError(.open, path: path, code: error.code) }
   }
 
   deinit {
@@ -67,17 +62,13 @@ package final class ReportFile {
     guard growsInPlace, path != "-" else { return }
     do {
       try descriptor.truncate()
-    } catch {
-      throw ReportError(.write, path: path, code: error.code)
-    }
+    } catch { throw ReportError(.write, path: path, code: error.code) }
   }
 
   package func write(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
     do {
       try descriptor.write(bytes)
-    } catch {
-      throw ReportError(.write, path: path, code: error.code)
-    }
+    } catch { throw ReportError(.write, path: path, code: error.code) }
   }
 
   func write(_ text: String) throws(ReportError) {
@@ -96,9 +87,7 @@ package final class ReportFile {
       } else {
         try nameUnnamed(target)
       }
-    } catch {
-      throw ReportError(.commit, path: path, code: error.code)
-    }
+    } catch { throw ReportError(.commit, path: path, code: error.code) }
     self.target = nil
   }
 
@@ -259,9 +248,7 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
   public var code: Int32
 
   public init(_ step: Step, path: String, code: Int32) {
-    self.step = step
-    self.path = path
-    self.code = code
+    (self.step, self.path, self.code) = (step, path, code)
   }
 
   /// Whether the reader of standard output has ended, as in `| head`: it wanted no more, so nothing failed.

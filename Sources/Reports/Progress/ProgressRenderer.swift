@@ -40,11 +40,8 @@ public struct ProgressSnapshot: Sendable, Equatable {
     hits = totals.hits
     new = totals.downloaded + totals.revalidated + totals.checked
     bad = totals.bad
-    self.urlsPerSecond = urlsPerSecond
-    self.bytesPerSecond = bytesPerSecond
-    self.remaining = remaining
-    self.note = note
-    self.lastFailure = lastFailure
+    (self.urlsPerSecond, self.bytesPerSecond, self.remaining) = (urlsPerSecond, bytesPerSecond, remaining)
+    (self.note, self.lastFailure) = (note, lastFailure)
   }
 }
 
@@ -59,8 +56,7 @@ public struct ProgressRenderer: Sendable {
   private static let minimumBarWidth = 10
 
   public init(width: Int, hasColor: Bool) {
-    self.width = width
-    self.hasColor = hasColor
+    (self.width, self.hasColor) = (width, hasColor)
   }
 
   /// The line of the bar, and a second line if there is an obstacle or a failure; without line ends, none wider than the terminal.
@@ -138,9 +134,7 @@ public struct ProgressRenderer: Sendable {
     total == 0 ? 100 : UInt64(Double(min(done, total)) / Double(total) * 100)
   }
 
-  private func byteCountWithoutDecimals(_ value: Double) -> String {
-    byteCount(value >= 9.95 ? roundedToWhole(value) : value)
-  }
+  private func byteCountWithoutDecimals(_ value: Double) -> String { byteCount(value >= 9.95 ? roundedToWhole(value) : value) }
 
   private func roundedToWhole(_ value: Double) -> Double {
     var unit = 1.0

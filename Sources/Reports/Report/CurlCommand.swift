@@ -57,8 +57,7 @@ public struct ReportedRequest: Sendable, Hashable {
   public var curl: CurlCommand
 
   package init(variant: RequestVariant = .plain, curl: CurlCommand) {
-    self.variant = variant
-    self.curl = curl
+    (self.variant, self.curl) = (variant, curl)
   }
 }
 

@@ -53,8 +53,11 @@ extension FailureRecord {
   }
 
   /// Such as `urls/hero.txt:17`; a very long path is cut.
-  var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
+  var location: String { place(manifest.shortened(to: 160), line) }
 }
+
+/// A line of a list, such as `urls.txt:17`; the list if it has no lines.
+func place(_ manifest: String, _ line: UInt64) -> String { line > 0 ? "\(manifest):\(line)" : manifest }
 
 extension [FailureRecord] {
   /// Those that count in the verdict, then the others.

@@ -111,7 +111,7 @@ struct FailureLog {
     let image = entry.imageKey
     guard locations[image] != nil || locations.count < max(listedLimit, 10_000) else { return }
     guard locations[image, default: []].count < FailureRecord.locationLimit else { return }
-    locations[image, default: []].append(entry.location(in: manifest.shortened(to: 160)))
+    locations[image, default: []].append(place(manifest.shortened(to: 160), entry.line))
   }
 
   /// The listed failures with all of their locations.

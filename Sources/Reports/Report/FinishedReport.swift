@@ -155,9 +155,7 @@ public struct FormatCount: Sendable, Equatable {
   public var count: UInt64
 
   /// The order of reports: the most frequent first.
-  func isBefore(_ other: FormatCount) -> Bool {
-    (other.count, format.rawValue) < (count, other.format.rawValue)
-  }
+  func isBefore(_ other: FormatCount) -> Bool { (other.count, format.rawValue) < (count, other.format.rawValue) }
 }
 
 /// The outcomes of one manifest.
@@ -227,11 +225,7 @@ public struct JobIdentity: Sendable, Equatable {
   public var digest: String?
 
   public init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
-    self.name = name
-    self.file = file
-    self.description = description
-    self.shard = shard
-    self.digest = digest
+    (self.name, self.file, self.description, self.shard, self.digest) = (name, file, description, shard, digest)
   }
 
   /// The name and the shard, for people: `homepage, shard 2 of 5`.
@@ -251,10 +245,7 @@ public struct ReportedShard: Sendable, Hashable {
   public var list: ReportedList?
 
   public init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
-    self.index = index
-    self.count = count
-    self.rule = rule
-    self.list = list
+    (self.index, self.count, self.rule, self.list) = (index, count, rule, list)
   }
 
   /// `shard 2 of 5`.
@@ -269,7 +260,6 @@ public struct ReportedList: Sendable, Hashable {
   public var fingerprint: UInt64
 
   public init(entries: UInt64, fingerprint: UInt64) {
-    self.entries = entries
-    self.fingerprint = fingerprint
+    (self.entries, self.fingerprint) = (entries, fingerprint)
   }
 }

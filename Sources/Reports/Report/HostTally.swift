@@ -118,9 +118,7 @@ struct RemoteCacheTable {
   }
 
   /// The counts of a host, in the order of its edges' names.
-  func summary(ofHost host: Int) -> [RemoteCacheCount] {
-    (counts[host] ?? []).sorted { ($0.edge ?? "") < ($1.edge ?? "") }
-  }
+  func summary(ofHost host: Int) -> [RemoteCacheCount] { (counts[host] ?? []).sorted { ($0.edge ?? "") < ($1.edge ?? "") } }
 }
 
 extension UnsafeRawBufferPointer {

@@ -41,8 +41,7 @@ public struct LatencyHistogram: Sendable, Equatable {
       let nanoseconds = UInt64(min(max(bucket.upperBound, 0) * 0.999 * 1e6, 1e18))
       add(bucket.count, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
     }
-    self.maximumNanoseconds = maximumNanoseconds
-    self.sumNanoseconds = sumNanoseconds
+    (self.maximumNanoseconds, self.sumNanoseconds) = (maximumNanoseconds, sumNanoseconds)
   }
 
   /// Returns the value in milliseconds that a `fraction` (0…1) of all values doesn't exceed, interpolated within its bucket and never

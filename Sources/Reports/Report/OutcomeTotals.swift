@@ -1,5 +1,19 @@
 public import Base
 
+extension LoadOutcome {
+  /// Whether its image is good.
+  @inline(__always)
+  var isGood: Bool {
+    switch self {
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: true
+    case .failed, .blacklisted, .skipped, .cancelled: false
+    }
+  }
+
+  @inline(__always)
+  var isBad: Bool { self == .failed || self == .blacklisted }
+}
+
 /// A value whose counts add up when reports are merged.
 protocol Countable {
   /// The counts, by their names in a JSON report.

@@ -47,8 +47,7 @@ public struct RunEnd: Sendable {
   public var peakMemoryBytes: UInt64?
 
   public init(finishedAt: Timestamp?, duration: Duration) {
-    self.finishedAt = finishedAt
-    self.duration = duration
+    (self.finishedAt, self.duration) = (finishedAt, duration)
   }
 }
 
@@ -61,8 +60,7 @@ public struct BottleneckShare: Sendable, Equatable {
   public var fraction: Double
 
   public init(name: String, fraction: Double) {
-    self.name = name
-    self.fraction = fraction
+    (self.name, self.fraction) = (name, fraction)
   }
 }
 
@@ -90,10 +88,7 @@ public struct CacheSummary: Sendable, Equatable {
   public var freshUntil: Timestamp?
 
   public init(directory: String, namespace: String, entries: UInt64, bodyBytes: UInt64, diskBytes: UInt64) {
-    self.directory = directory
-    self.namespace = namespace
-    self.entries = entries
-    self.bodyBytes = bodyBytes
+    (self.directory, self.namespace, self.entries, self.bodyBytes) = (directory, namespace, entries, bodyBytes)
     self.diskBytes = diskBytes
   }
 }
@@ -107,8 +102,6 @@ public struct BlacklistSummary: Sendable, Equatable {
   public var removed: UInt64
 
   public init(entries: UInt64, added: UInt64, removed: UInt64) {
-    self.entries = entries
-    self.added = added
-    self.removed = removed
+    (self.entries, self.added, self.removed) = (entries, added, removed)
   }
 }

@@ -20,16 +20,11 @@ public final class RunReport {
   /// Creates a report without entries.
   ///
   /// - Parameters:
-  ///   - version: the version of prewarm.
-  ///   - words: the names of rules and remedies in sentences.
   ///   - manifests: paths as the job names them, in the order of ``ReportedEntry/manifest``.
-  ///   - variants: the variants of requests, without the plain one; ``ReportedEntry/variant`` numbers them from 1.
+  ///   - variants: without the plain one; ``ReportedEntry/variant`` numbers them from 1.
   ///   - startedAt: nil if that is unknown.
-  ///   - journals: get a row for each entry, in order.
   ///   - judge: decides which failures count; nil: all count.
-  ///   - listedFailures: how many failures the report lists.
   ///   - listsPlaceholders: whether to list images that at least ten URLs of a host share.
-  ///   - lint: the rules for the delivery of good images.
   ///   - countsImagesOnce: whether an image that several manifests name counts once.
   package init(
     version: String,
@@ -45,12 +40,8 @@ public final class RunReport {
     lint: Lint = Lint(),
     countsImagesOnce: Bool = false
   ) {
-    self.countsImagesOnce = countsImagesOnce
-    self.version = version
-    self.job = job
-    self.words = words
-    self.startedAt = startedAt
-    self.journals = journals
+    (self.countsImagesOnce, self.version, self.job, self.words) = (countsImagesOnce, version, job, words)
+    (self.startedAt, self.journals) = (startedAt, journals)
     for journal in journals { journal.begin() }
     setShard(job.shard?.label)
     for manifest in manifests { addManifest(manifest) }
@@ -93,8 +84,6 @@ public final class RunReport {
   /// An entry that failed by a fault of this machine counts as cancelled, since nothing is known about its URL; then the run couldn't
   /// finish.
   ///
-  /// A manifest's index that ``addManifest(_:)`` didn't return is a programmer error and traps.
-  ///
   /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
   public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true {
@@ -108,8 +97,7 @@ public final class RunReport {
       return
     }
     var entry = entry
-    entry.broken = tally.broken
-    entry.isRepeated = tally.isRepeat
+    (entry.broken, entry.isRepeated) = (tally.broken, tally.isRepeat)
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 
@@ -120,7 +108,6 @@ public final class RunReport {
 
   /// All entries so far, repeated ones included.
   public var totals: OutcomeTotals {
-    guard tally.repeats.urls > 0 else { return tally.totals }
     var totals = tally.totals
     totals.add(tally.repeats)
     return totals
@@ -150,9 +137,7 @@ public final class RunReport {
     for journal in journals {
       do {
         try journal.flush()
-      } catch {
-        firstError = firstError ?? error
-      }
+      } catch { firstError = firstError ?? error }
     }
     if let firstError { throw firstError }
   }
@@ -200,9 +185,7 @@ public final class RunReport {
     report.lint = tally.lint?.all(tally.hosts) ?? []
     report.repeats = tally.repeats
     report.verdict = failOn.verdict(of: report)
-    if let trend = tally.judge?.trend, !trend.isEmpty {
-      report.trend = trend.suffix(TrendPoint.limit - 1) + [TrendPoint(report)]
-    }
+    if let trend = tally.judge?.trend, !trend.isEmpty { report.trend = trend.suffix(TrendPoint.limit - 1) + [TrendPoint(report)] }
     return report
   }
 }
@@ -239,12 +222,7 @@ public struct ReportedEntry {
     variant: Int = 0,
     imageHash: UInt64? = nil
   ) {
-    self.url = url
-    self.manifest = manifest
-    self.line = line
-    self.priority = priority
-    self.host = host
-    self.variant = variant
-    self.imageHash = imageHash
+    (self.url, self.manifest, self.line, self.priority, self.host) = (url, manifest, line, priority, host)
+    (self.variant, self.imageHash) = (variant, imageHash)
   }
 }

@@ -86,9 +86,7 @@ struct SameImagesLog {
     return repetition
   }
 
-  var duplicates: Duplicates {
-    Duplicates(bodies: sightings.bodies, urls: sightings.urls, isComplete: sightings.isComplete)
-  }
+  var duplicates: Duplicates { Duplicates(bodies: sightings.bodies, urls: sightings.urls, isComplete: sightings.isComplete) }
 
   var placeholders: [Placeholder] {
     let all = found.map { group, placeholder in
@@ -142,7 +140,4 @@ extension DuplicateIndex {
 extension ReportedEntry {
   /// Identifies its image and variant within this process.
   var imageKey: UInt64 { (imageHash ?? SameImagesLog.hash(ofURL: url)) &+ UInt64(variant) &* 0xA076_1D64_78BD_642F }
-
-  /// `urls.txt:17`
-  func location(in manifest: String) -> String { line > 0 ? "\(manifest):\(line)" : manifest }
 }

@@ -70,23 +70,7 @@ struct Tally {
     case .downloaded, .checked:
       duplicate = sameImages.record(result, of: entry, host: host)
       if !isRepeat, let format = result.image.format { formats[Int(format.rawValue)] += 1 }
-    case .failed, .blacklisted:
-      if let failure = result.rare?.details.failure, outcome == .failed {
-        if failure.isTransient, !isRepeat { traffic.transientFailures += 1 }
-        if failure.kind == .placeholder { sameImages.record(result, of: entry, host: host) }
-      }
-      if isRepeat {
-        failures.recordRepeat(of: entry, manifest: manifests[entry.manifest].path)
-      } else {
-        failures.record(
-          result,
-          of: entry,
-          host: host,
-          manifest: manifests[entry.manifest].path,
-          variant: variants[entry.variant],
-          standing: standing
-        )
-      }
+    case .failed, .blacklisted: recordFailure(result, of: entry, host: host, standing)
     case .cancelled:
       if let failure = result.rare?.details.failure, failure.kind.isFaultOfMachine { fault = fault ?? failure.message }
     case .skipped: break
@@ -105,52 +89,44 @@ struct Tally {
     if let status = result.remoteCache, let host, !result.isShared, !isRepeat {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
-    if lint != nil { judgeDelivery(result, of: entry, host: host, duplicate) }
+    if lint != nil {
+      let isJudged = outcome.isGood && !isRepeat
+      let manifest = manifests[entry.manifest].path
+      let broken =
+        isJudged ? lint?.record(result, of: entry, host: host, manifest: manifest, repeats: duplicate, in: sameImages) : nil
+      self.broken = broken ?? LintRuleSet()
+    }
     if let details = result.rare?.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }
     return standing
   }
 
-  private mutating func judgeDelivery(
-    _ result: EntryResult,
-    of entry: ReportedEntry,
-    host: Int?,
-    _ duplicate: SameImagesLog.Repetition?
-  ) {
-    broken = LintRuleSet()
-    if isRepeat { return }
-    switch result.outcome {
-    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
-      let manifest = manifests[entry.manifest].path
-      broken =
-        lint?.record(result, of: entry, host: host, manifest: manifest, repeats: duplicate, in: sameImages) ?? LintRuleSet()
-    case .failed, .blacklisted, .skipped, .cancelled: break
+  private mutating func recordFailure(_ result: EntryResult, of entry: ReportedEntry, host: Int?, _ standing: FailureStanding) {
+    if let failure = result.rare?.details.failure, result.outcome == .failed {
+      if failure.isTransient, !isRepeat { traffic.transientFailures += 1 }
+      if failure.kind == .placeholder { sameImages.record(result, of: entry, host: host) }
     }
+    let (manifest, variant) = (manifests[entry.manifest].path, variants[entry.variant])
+    if isRepeat { return failures.recordRepeat(of: entry, manifest: manifest) }
+    failures.record(result, of: entry, host: host, manifest: manifest, variant: variant, standing: standing)
   }
 
   private mutating func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: any FailureJudge) -> FailureStanding {
-    switch outcome {
-    case .failed, .blacklisted:
-      let key = EntryKey(url: entry.url, variant: variants[entry.variant])
+    guard outcome.isGood || outcome.isBad else { return .counts }
+    let variant = variants[entry.variant]
+    let key = EntryKey(url: entry.url, variant: variant)
+    if outcome.isBad {
       let standing = judge.standing(of: key)
       // Good by one list, bad by another.
       if standing == .known, !fixed.isEmpty { fixed[key] = nil }
       return standing
-    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked:
-      let key = EntryKey(url: entry.url, variant: variants[entry.variant])
-      if judge.noteGood(key), fixed.count < BaselineDifference.fixedEntryLimit {
-        let item = ListedEntry(
-          url: String(decoding: entry.url, as: UTF8.self),
-          variant: variants[entry.variant],
-          manifest: manifests[entry.manifest].path,
-          line: entry.line
-        )
-        fixed[key] = (totals.urls, item)
-      }
-      return .counts
-    case .skipped, .cancelled: return .counts
     }
+    if judge.noteGood(key), fixed.count < BaselineDifference.fixedEntryLimit {
+      let (url, manifest) = (String(decoding: entry.url, as: UTF8.self), manifests[entry.manifest].path)
+      fixed[key] = (totals.urls, ListedEntry(url: url, variant: variant, manifest: manifest, line: entry.line))
+    }
+    return .counts
   }
 
   private mutating func recordTransfer(_ result: EntryResult, host: Int?) {
@@ -206,8 +182,8 @@ struct WarningLog {
       if sentences[warning] != nil {
         sentences[warning]!.count += 1
       } else if sentences.count < Self.sentenceLimit {
-        let location = entry.line == 0 ? manifest : "\(manifest):\(entry.line)"
-        let first = "\(String(decoding: entry.url, as: UTF8.self).shortened(to: Self.urlLimit)) (\(location))"
+        let url = String(decoding: entry.url, as: UTF8.self).shortened(to: Self.urlLimit)
+        let first = "\(url) (\(place(manifest, entry.line)))"
         sentences[warning] = Occurrences(order: sentences.count, count: 1, first: first)
       } else {
         others += 1

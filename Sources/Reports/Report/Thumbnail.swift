@@ -47,12 +47,7 @@ public struct Thumbnail: Sendable, Equatable {
     pictureHeight: UInt32,
     bytes: UInt64
   ) {
-    self.reason = reason
-    self.url = url
-    self.picture = picture
-    self.pictureFormat = pictureFormat
-    self.pictureWidth = pictureWidth
-    self.pictureHeight = pictureHeight
-    self.bytes = bytes
+    (self.reason, self.url, self.picture, self.pictureFormat) = (reason, url, picture, pictureFormat)
+    (self.pictureWidth, self.pictureHeight, self.bytes) = (pictureWidth, pictureHeight, bytes)
   }
 }

@@ -134,9 +134,7 @@ package struct RowsEnd {
 
   init() {}
 
-  init(_ report: FinishedReport) {
-    (job, startedAt, end, failOn) = (report.job, report.startedAt, report.end, report.failOn)
-  }
+  init(_ report: FinishedReport) { (job, startedAt, end, failOn) = (report.job, report.startedAt, report.end, report.failOn) }
 
   /// As a line of a report.
   func append(to output: inout OutputBuffer) { output.append(jsonTree.line + "\n") }

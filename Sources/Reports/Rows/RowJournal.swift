@@ -146,9 +146,7 @@ struct RowPieces {
     guard error == nil else { return }
     do throws(ReportError) {
       try body()
-    } catch {
-      self.error = error
-    }
+    } catch { self.error = error }
   }
 
   /// Throws the first error, again each time.

@@ -165,9 +165,7 @@ public final class RowReplay {
     normalized.removeAll(keepingCapacity: true)
     do throws(InvalidURL) {
       return try normalizer.normalize(url, relativeTo: nil, into: &normalized)
-    } catch {
-      return .empty
-    }
+    } catch { return .empty }
   }
 
   private func manifest(of row: ReportRow) throws(JSONProblem) -> Int {

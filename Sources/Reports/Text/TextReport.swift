@@ -46,11 +46,7 @@ public struct TextReport: ReportForm {
     detail: Detail = .normal,
     failureLimit: Int = defaultFailureLimit
   ) {
-    self.width = width
-    self.isCut = isCut
-    self.hasColor = hasColor
-    self.order = order
-    self.detail = detail
+    (self.width, self.isCut, self.hasColor, self.order, self.detail) = (width, isCut, hasColor, order, detail)
     self.failureLimit = failureLimit
   }
 

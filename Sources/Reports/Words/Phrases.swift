@@ -78,9 +78,7 @@ extension Traffic {
 
 extension CacheSummary {
   /// `1.1 GB of 2 GB`, or `1.1 GB` without a limit.
-  var sizePhrase: String {
-    byteCount(Double(bodyBytes)) + (maximumBytes.map { " of \(byteCount(Double($0)))" } ?? "")
-  }
+  var sizePhrase: String { byteCount(Double(bodyBytes)) + (maximumBytes.map { " of \(byteCount(Double($0)))" } ?? "") }
 
   /// Its content and freshness, and the removed entries.
   var clauses: [String] {

@@ -27,9 +27,7 @@ func visibleEscape(of scalar: UInt32) -> String {
 func visibleEscape(ofByte byte: UInt8) -> String { "\\x" + hexadecimal(UInt64(byte), digits: 2, isUppercase: true) }
 
 /// The width of `text` in a terminal: two columns for East Asian wide characters and emoji, none for combining marks.
-func columns(of text: String) -> Int {
-  text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
-}
+func columns(of text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + columns(of: $1) } }
 
 /// The width of a scalar; the wide ranges follow Unicode's EastAsianWidth (W, F) closely enough to line up.
 private func columns(of scalar: Unicode.Scalar) -> Int {

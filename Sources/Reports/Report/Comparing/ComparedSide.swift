@@ -34,9 +34,7 @@ struct ComparedSide {
   func forEach(isStopped: () -> Bool = { false }, _ body: (Entry) throws(JSONProblem) -> Void) throws(ReportReadingError) {
     do throws(JSONProblem) {
       for failure in report?.failures ?? [] { try body(Entry(failure)) }
-    } catch {
-      throw ReportReadingError(path: path, message: error.message)
-    }
+    } catch { throw ReportReadingError(path: path, message: error.message) }
     guard hasRows else { return }
     try input.rows(isStopped: isStopped) { row throws(JSONProblem) in try body(Entry(row)) }
   }

@@ -118,9 +118,7 @@ public struct ReportComparison: Sendable, Equatable {
 
   private mutating func explain(_ old: ComparedSide, _ new: ComparedSide) {
     func name(_ side: ComparedSide) -> String { side.path == "-" ? "standard input" : side.path }
-    if !old.hasRows {
-      notes.append("\(name(old)) lists failures only: broken URLs may also be new in the lists")
-    }
+    if !old.hasRows { notes.append("\(name(old)) lists failures only: broken URLs may also be new in the lists") }
     if !new.hasRows {
       notes.append("\(name(new)) lists failures only: fixed URLs may also be gone from the lists, or weren't requested")
     }

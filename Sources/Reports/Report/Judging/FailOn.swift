@@ -187,12 +187,8 @@ public struct ReportWords: Sendable, Hashable {
     failuresAdvice: String,
     retryAdvice: String
   ) {
-    self.rules = rules
-    self.filters = filters
-    self.evictionAdvice = evictionAdvice
-    self.blacklistAdvice = blacklistAdvice
-    self.failuresAdvice = failuresAdvice
-    self.retryAdvice = retryAdvice
+    (self.rules, self.filters, self.evictionAdvice) = (rules, filters, evictionAdvice)
+    (self.blacklistAdvice, self.failuresAdvice, self.retryAdvice) = (blacklistAdvice, failuresAdvice, retryAdvice)
   }
 
   /// Words for users without a configuration.

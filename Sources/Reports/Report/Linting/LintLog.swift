@@ -1,7 +1,7 @@
 package import Base
 
 /// The findings of a rule.
-package struct LintSummary: Sendable, Equatable {
+package struct LintSummary: Sendable, Equatable, Countable {
   /// How many examples a report has of each.
   static let exampleLimit = 20
 
@@ -17,6 +17,10 @@ package struct LintSummary: Sendable, Equatable {
   package var examples: [LintExample] = []
   /// The hosts with most findings, for rules about hosts; empty for others.
   package var hosts: [LintHost] = []
+
+  static var counts: KeyValuePairs<StaticString, WritableKeyPath<LintSummary, UInt64>> {
+    ["count": \.count, "saved_bytes": \.savedBytes, "unjudged": \.unjudged]
+  }
 
   /// The order of reports: what saves most bytes comes first.
   func isBefore(_ other: LintSummary) -> Bool {
@@ -44,14 +48,6 @@ package struct LintExample: Sendable, Equatable {
   package var savedBytes: UInt64 = 0
 }
 
-/// An entry's position in the lists of a run.
-private struct LintPlace: Comparable {
-  var manifest: Int
-  var line: UInt64
-
-  static func < (left: LintPlace, right: LintPlace) -> Bool { (left.manifest, left.line) < (right.manifest, right.line) }
-}
-
 /// The findings of a run, in bounded memory.
 struct LintLog {
   private static let hostLimit = 65_536
@@ -73,7 +69,7 @@ struct LintLog {
     var pattern: MessagePattern?
     var lastMessage: String
     /// Where its first URL is.
-    var place: LintPlace
+    var place: (manifest: Int, line: UInt64)
   }
 
   init(_ lint: Lint, now: Timestamp) { judge = LintJudge(lint: lint, now: now) }
@@ -115,7 +111,7 @@ struct LintLog {
     for finding in findings {
       if finding.rule.isOfHosts, let index { note(finding, index, entry) }
       // An example needs memory only if it is kept.
-      add(finding.rule, savedBytes: finding.savedBytes) {
+      summaries[finding.rule, default: judge.lint.empty(finding.rule)].add(finding.savedBytes) {
         guard finding.rule == .certificate else { return example(finding.message, finding.savedBytes) }
         return LintExample(url: "https://\(host())", message: finding.message)
       }
@@ -128,18 +124,12 @@ struct LintLog {
   }
 
   private mutating func note(_ finding: LintFinding, _ host: Int, _ entry: ReportedEntry) {
-    let place = LintPlace(manifest: entry.manifest, line: entry.line)
+    let place = (manifest: entry.manifest, line: entry.line)
     guard var known = ofHosts[finding.rule]?[host] else {
       guard ofHosts[finding.rule]?.count ?? 0 < FailureLog.hostLimit else { return }
-      let summary = LintHost(count: 1, firstURL: String(decoding: entry.url, as: UTF8.self))
-      let pattern = MessagePattern(finding.message)
-      ofHosts[finding.rule, default: [:]][host] = OfHost(
-        summary: summary,
-        pattern: pattern,
-        lastMessage: finding.message,
-        place: place
-      )
-      return
+      let (summary, message) = (LintHost(count: 1, firstURL: String(decoding: entry.url, as: UTF8.self)), finding.message)
+      let known = OfHost(summary: summary, pattern: MessagePattern(message), lastMessage: message, place: place)
+      return ofHosts[finding.rule, default: [:]][host] = known
     }
     known.summary.count += 1
     // The first of the lists, whichever was received first.
@@ -159,15 +149,6 @@ struct LintLog {
     return url[start...].prefix { !"/?#".contains($0) }.split(separator: "@").last.map(String.init)
   }
 
-  private mutating func add(_ rule: LintRule, count: UInt64 = 1, savedBytes: UInt64, _ example: () -> LintExample) {
-    var summary = summaries[rule] ?? LintSummary(rule: rule, severity: lint.severity(rule))
-    summaries[rule] = nil
-    summary.count += count
-    summary.savedBytes += savedBytes
-    summary.add(savedBytes, example)
-    summaries[rule] = summary
-  }
-
   /// The rules with findings, and those that couldn't judge all entries, those that save most bytes first.
   func all(_ table: HostTally) -> [LintSummary] {
     var summaries = summaries
@@ -180,20 +161,19 @@ struct LintLog {
       summaries[rule]?.hosts = LintHost.largest(named)
     }
     let excess = sizes.excess
-    if excess.count > 0 {
-      var summary = summaries[.oversized] ?? LintSummary(rule: .oversized, severity: lint.severity(.oversized))
-      summary.count += excess.count
-      summary.savedBytes += excess.savedBytes
-      for example in excess.examples { summary.add(example.savedBytes) { example } }
-      summaries[.oversized] = summary
-    }
+    if excess.count > 0 { summaries[.oversized, default: judge.lint.empty(.oversized)].merge(excess) }
     for rule in LintRule.allCases where lint.isOn(rule) {
       let unjudged = rule.judgesResponses ? unjudged : rule.judgesImages ? unseen : 0
       guard unjudged > 0 else { continue }
-      summaries[rule, default: LintSummary(rule: rule, severity: lint.severity(rule))].unjudged = unjudged
+      summaries[rule, default: judge.lint.empty(rule)].unjudged = unjudged
     }
     return LintSummary.sorted(summaries.values)
   }
+}
+
+extension Lint {
+  /// A rule without findings.
+  fileprivate func empty(_ rule: LintRule) -> LintSummary { LintSummary(rule: rule, severity: severity(rule)) }
 }
 
 extension LintSummary {
@@ -208,8 +188,14 @@ extension LintSummary {
     return sorted
   }
 
+  /// Counts a finding.
+  fileprivate mutating func add(_ saved: UInt64, _ example: () -> LintExample) {
+    (count, savedBytes) = (count + 1, savedBytes + saved)
+    keep(saved, example)
+  }
+
   /// Keeps an example if it is one of those that save most, or one of the first.
-  fileprivate mutating func add(_ savedBytes: UInt64, _ example: () -> LintExample) {
+  private mutating func keep(_ savedBytes: UInt64, _ example: () -> LintExample) {
     let isFull = examples.count >= Self.exampleLimit
     if isFull, let last = examples.last, last.savedBytes >= savedBytes { return }
     let index = examples.firstIndex { $0.savedBytes < savedBytes } ?? examples.endIndex
@@ -219,22 +205,18 @@ extension LintSummary {
 
   /// Merges the findings of several runs or shards.
   static func merged(_ summaries: [LintSummary]) -> [LintSummary] {
-    var merged: [LintRule: LintSummary] = [:]
-    for summary in summaries {
-      guard var known = merged[summary.rule] else {
-        merged[summary.rule] = summary
-        continue
-      }
-      if summary.severity == .fail { known.severity = .fail }
-      // Shards may have the same hosts.
-      known.count = summary.rule == .certificate ? max(known.count, summary.count) : known.count + summary.count
-      known.savedBytes += summary.savedBytes
-      known.unjudged += summary.unjudged
-      known.hosts = LintHost.merged(known.hosts + summary.hosts)
-      for example in summary.examples { known.add(example.savedBytes) { example } }
-      merged[summary.rule] = known
-    }
-    return sorted(merged.values)
+    sorted(summaries.joined(by: \.rule) { $0.merge($1) })
+  }
+
+  /// Adds the findings of another run or shard.
+  fileprivate mutating func merge(_ other: LintSummary) {
+    let hostCount = max(count, other.count)
+    add(other)
+    // Shards may have the same hosts.
+    if rule == .certificate { count = hostCount }
+    if other.severity == .fail { severity = .fail }
+    hosts = LintHost.merged(hosts + other.hosts)
+    for example in other.examples { keep(example.savedBytes) { example } }
   }
 
   /// The findings and what they cost, such as `12 URLs, 3.4 MB too much`.
@@ -253,13 +235,12 @@ extension LintHost {
   }
 
   fileprivate static func merged(_ hosts: [LintHost]) -> [LintHost] {
-    let merged = Dictionary(hosts.map { ($0.host, $0) }) { one, other in
-      var sum = one
-      sum.count += other.count
-      if one.message != other.message { sum.message = nil }
-      return sum
-    }
-    return largest(merged.values)
+    largest(
+      hosts.joined(by: \.host) { host, other in
+        host.count += other.count
+        if host.message != other.message { host.message = nil }
+      }
+    )
   }
 
   /// `1,200 URLs: no Cache-Control`.
@@ -268,5 +249,5 @@ extension LintHost {
 
 extension LintExample {
   /// Such as `urls/hero.txt:17`.
-  var location: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
+  var location: String { place(manifest.shortened(to: 160), line) }
 }

@@ -1,44 +1,12 @@
+import Base
+
 /// A rule about the delivery of good images; few, each worth acting on.
 package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
-  /// `Cache-Control` is absent, contradicts itself, or allows too short a time.
-  case cacheControl
-  /// There is neither `ETag` nor `Last-Modified`.
-  case noValidator
-  /// The server chooses the format by `Accept`, but `Vary` doesn't say so.
-  case varyMissing
-  /// The URL redirects.
-  case redirect
-  /// The URL is an http URL.
-  case insecure
-  /// The image has far more bytes or pixels than others, or than its page shows.
-  case oversized
-  /// The file has a GPS position, a thumbnail, or large EXIF metadata.
-  case metadata
-  /// The animation is a GIF.
-  case gifVideo
-  /// Another URL has the same bytes.
-  case duplicate
-  /// The server's certificate expires soon.
-  case certificate
-  /// The page says something else about the image than it is.
-  case markup
+  case cacheControl, noValidator, varyMissing, redirect, insecure, oversized, metadata, gifVideo, duplicate, certificate, markup
 
-  /// The name in job files and reports.
-  package var name: String {
-    switch self {
-    case .cacheControl: "cache-control"
-    case .noValidator: "no-validator"
-    case .varyMissing: "vary-missing"
-    case .redirect: "redirect"
-    case .insecure: "insecure"
-    case .oversized: "oversized"
-    case .metadata: "metadata"
-    case .gifVideo: "gif-video"
-    case .duplicate: "duplicate"
-    case .certificate: "certificate"
-    case .markup: "markup"
-    }
-  }
+  /// The name in job files and reports, such as `cache-control`.
+  package var name: String { Self.names[Int(rawValue)] }
+  private static let names = allCases.map { hyphenated("\($0)") }
 
   package init?(name: String) {
     guard let rule = Self.allCases.first(where: { $0.name == name }) else { return nil }
@@ -46,28 +14,13 @@ package enum LintRule: UInt8, Sendable, CaseIterable, Hashable {
   }
 
   /// Whether it judges the headers of a response, so that an image found in the cache isn't judged.
-  package var judgesResponses: Bool {
-    switch self {
-    case .cacheControl, .noValidator, .varyMissing, .redirect, .certificate: true
-    case .insecure, .oversized, .metadata, .gifVideo, .duplicate, .markup: false
-    }
-  }
+  package var judgesResponses: Bool { [.cacheControl, .noValidator, .varyMissing, .redirect, .certificate].contains(self) }
 
   /// Whether it judges the image that the server sends: not a transformed one in the cache, nor one whose header wasn't read.
-  package var judgesImages: Bool {
-    switch self {
-    case .oversized, .metadata, .gifVideo, .markup: true
-    case .cacheControl, .noValidator, .varyMissing, .redirect, .insecure, .duplicate, .certificate: false
-    }
-  }
+  package var judgesImages: Bool { [.oversized, .metadata, .gifVideo, .markup].contains(self) }
 
   /// Whether its findings follow from the settings of a host, so that one line per host says all.
-  package var isOfHosts: Bool {
-    switch self {
-    case .cacheControl, .noValidator, .varyMissing, .insecure: true
-    case .redirect, .oversized, .metadata, .gifVideo, .duplicate, .certificate, .markup: false
-    }
-  }
+  package var isOfHosts: Bool { [.cacheControl, .noValidator, .varyMissing, .insecure].contains(self) }
 
   /// What it finds, in a few words.
   package var summary: String {

@@ -13,13 +13,6 @@ struct SizeStatistics {
     var pixels: Double
   }
 
-  /// How many images above the median there are, and how much they would save at the median.
-  struct Excess {
-    var count: UInt64 = 0
-    var savedBytes: UInt64 = 0
-    var examples: [LintExample] = []
-  }
-
   private struct Bucket {
     var count: UInt64 = 0
     var bytes = 0.0
@@ -87,9 +80,9 @@ struct SizeStatistics {
     candidate.bytes - (formats[candidate.format]?.median ?? 0) * candidate.pixels
   }
 
-  /// Images with more than four times the bytes per pixel of the median of their format.
-  var excess: Excess {
-    var excess = Excess()
+  /// Images with more than four times the bytes per pixel of the median of their format, and what they would save at the median.
+  var excess: LintSummary {
+    var excess = LintSummary(rule: .oversized)
     let medians = formats.compactMapValues(\.currentMedian)
     for (format, median) in medians {
       for (index, bucket) in formats[format]!.buckets where index > Self.index(median * Self.ratio) {

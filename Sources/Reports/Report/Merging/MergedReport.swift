@@ -223,7 +223,7 @@ extension FailureStandings {
 
 extension Array {
   /// Merges the elements with the same key, in the order of their first occurrence.
-  fileprivate func joined<Key: Hashable>(by key: (Element) -> Key, _ add: (inout Element, Element) -> Void) -> [Element] {
+  func joined<Key: Hashable>(by key: (Element) -> Key, _ add: (inout Element, Element) -> Void) -> [Element] {
     var places: [Key: Int] = [:]
     var result: [Element] = []
     for element in self {

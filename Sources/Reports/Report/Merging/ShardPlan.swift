@@ -72,9 +72,7 @@ public struct ShardPlan: Sendable {
   }
 
   /// The shard with that number, as its report names it.
-  public func reported(_ number: Int) -> ReportedShard {
-    ReportedShard(index: number, count: shards.count, by: rule, list: list)
-  }
+  public func reported(_ number: Int) -> ReportedShard { ReportedShard(index: number, count: shards.count, by: rule, list: list) }
 
   /// Why a report isn't that of the shard with that number, as it follows the report's name; nil if it is.
   public func difference(of report: FinishedReport, from number: Int) -> String? {

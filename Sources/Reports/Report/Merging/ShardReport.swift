@@ -37,9 +37,7 @@ extension FinishedReport {
         } else {
           missing.append(index + 1)
         }
-      } catch {
-        problems.append("\(error)")
-      }
+      } catch { problems.append("\(error)") }
       outstanding += part.rows
     }
     if !missing.isEmpty { problems.insert(missingSentence(missing, of: plan.shards.count), at: 0) }
@@ -222,9 +220,7 @@ struct ShardLists {
     return "\(([first] + others).joined(separator: ", ")), and \(last): the lists differ"
   }
 
-  private func names(of shards: [Int]) -> String {
-    shards.count == 1 ? "shard \(shards[0])" : "shards \(numbers(of: shards))"
-  }
+  private func names(of shards: [Int]) -> String { shards.count == 1 ? "shard \(shards[0])" : "shards \(numbers(of: shards))" }
 }
 
 /// Numbers of shards in a sentence, at most ten of them.
