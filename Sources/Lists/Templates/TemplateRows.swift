@@ -75,7 +75,6 @@ final class TemplateRows: RowReader {
 
   private func made(_ combination: Int, from row: Row) -> Row {
     var row = row
-    row.offset = nil
     if makesOtherImages { row.note = note(of: row, combination) }
     written.removeAll(keepingCapacity: true)
     normalized.removeAll(keepingCapacity: true)

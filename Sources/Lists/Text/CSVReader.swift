@@ -42,7 +42,7 @@ final class CSVReader: RowReader {
 
   /// A record taken from the buffer.
   private enum Step {
-    case record(UnsafeRawBufferPointer, line: UInt64, offset: UInt64)
+    case record(UnsafeRawBufferPointer, line: UInt64)
     case broken(Row)
     case wouldBlock
     case end
@@ -73,7 +73,7 @@ final class CSVReader: RowReader {
       throw ListError(manifest: manifest, line: 1, message: "the list is empty; its first row must name the columns")
     case .broken(let row):
       throw ListError(manifest: manifest, line: row.line, message: "cannot read the header: \(row.problem!)")
-    case .record(let bytes, let line, _):
+    case .record(let bytes, let line):
       header = try makeHeader(bytes, line: line)
       return true
     }
@@ -113,7 +113,7 @@ final class CSVReader: RowReader {
     case .wouldBlock: return .wouldBlock
     case .end: return .end
     case .broken(let row): return .row(row)
-    case .record(let bytes, let line, let offset):
+    case .record(let bytes, let line):
       guard scanner.fields.count == header.fieldCount else {
         let problem =
           "the row has \(scanner.fields.count) fields, the header has \(header.fieldCount); quote fields that contain the delimiter"
@@ -121,10 +121,8 @@ final class CSVReader: RowReader {
       }
       unescaped.removeAll()
       let priority = header.priority.map { value(of: scanner.fields[$0], in: bytes).trimmed() }
-      let field = scanner.fields[header.url]
-      let url = value(of: field, in: bytes).trimmed()
-      let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
-      var row = Row(url: url, priority: priority, line: line, offset: location)
+      let url = value(of: scanner.fields[header.url], in: bytes).trimmed()
+      var row = Row(url: url, priority: priority, line: line)
       if header.hasURLsOnly, !url.isEmpty { return .row(row) }
       var fields = RowFields()
       for (field, index) in header.others {
@@ -132,7 +130,7 @@ final class CSVReader: RowReader {
       }
       if !header.further.isEmpty {
         row.note = fields.noteOfSeveral
-        further = furtherRows(header.further, in: bytes, at: offset, like: row)
+        further = furtherRows(header.further, in: bytes, like: row)
       }
       if url.isEmpty {
         row = .broken(bytes.trimmed(), line: line, problem: "column '\(header.urlName)' is empty")
@@ -146,22 +144,16 @@ final class CSVReader: RowReader {
   }
 
   /// The rows of a product's further images, like `row`, that of its main image; each image once.
-  private func furtherRows(
-    _ columns: [Int],
-    in bytes: UnsafeRawBufferPointer,
-    at offset: UInt64,
-    like row: Row
-  ) -> ArraySlice<Row> {
+  private func furtherRows(_ columns: [Int], in bytes: UnsafeRawBufferPointer, like row: Row) -> ArraySlice<Row> {
     images.removeAll()
     _ = images.insert(row.url)
     var rows: [Row] = []
-    for field in columns.map({ scanner.fields[$0] }) {
-      for part in value(of: field, in: bytes).split(separator: UInt8(ascii: ",")) {
+    for column in columns {
+      for part in value(of: scanner.fields[column], in: bytes).split(separator: UInt8(ascii: ",")) {
         let url = UnsafeRawBufferPointer(rebasing: part).trimmed()
         guard !url.isEmpty, images.insert(url) else { continue }
         var other = row
         other.url = url
-        other.offset = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
         rows.append(other)
       }
     }
@@ -186,12 +178,12 @@ final class CSVReader: RowReader {
       }
       switch result {
       case .record(let length, let feeds):
-        let record = (bytes: UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length]), line: line, offset: buffer.offset)
+        let record = (bytes: UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length]), line: line)
         buffer.consume(length)
         line += UInt64(feeds)
         if record.bytes.allSatisfy({ $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { continue }
         if length > InputBuffer.maximumRowBytes { return .broken(.tooLong(record.bytes, line: record.line)) }
-        return .record(record.bytes, line: record.line, offset: record.offset)
+        return .record(record.bytes, line: record.line)
       case .incomplete(isQuoted: false): return .broken(takeLine { .tooLong($0, line: $1) })
       case .incomplete(isQuoted: true):
         return .broken(takeLine { .broken($0, line: $1, problem: "the row has an unclosed quote") })

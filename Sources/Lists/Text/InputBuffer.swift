@@ -34,8 +34,6 @@ final class InputBuffer {
   /// The approximate number of bytes of the file that were used for the consumed text.
   var consumedBytes: UInt64 { stream.isPlainFile ? offset : stream.consumedBytes }
 
-  var isPlainFile: Bool { stream.isPlainFile }
-
   func consume(_ count: Int) {
     start += count
     offset += UInt64(count)

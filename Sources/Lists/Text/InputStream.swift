@@ -176,12 +176,10 @@ final class InputStream {
 /// A descriptor that lists are read from; `deinit` closes it if this object owns it.
 final class InputDescriptor {
   let descriptor: Int32
-  /// Whether it is a file with a size, which can be read again from any offset.
+  /// Whether it is a file with a size, which is never waited for.
   let isRegular: Bool
   /// The file's length in bytes; nil if it has none.
   let size: UInt64?
-  /// The version of the file, to detect changes.
-  let version: FileVersion
   private let isOwned: Bool
 
   /// Opens the file at that path.
@@ -198,7 +196,6 @@ final class InputDescriptor {
     let result = fstat(descriptor, &status)
     isRegular = result == 0 && status.st_mode & S_IFMT == S_IFREG
     size = isRegular ? UInt64(status.st_size) : nil
-    version = FileVersion(status)
     // If this throws, `deinit` closes the descriptor.
     guard result == 0 else { throw InputError(systemCall: "fstat") }
     guard status.st_mode & S_IFMT != S_IFDIR else {
@@ -222,29 +219,6 @@ final class InputDescriptor {
     let count = uninterrupted { Glibc.read(descriptor, destination.baseAddress, destination.count) }
     guard count >= 0 else { throw InputError(systemCall: "read") }
     return count
-  }
-
-  /// Reads from `offset` up to the length of `destination` or the end of the file.
-  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int {
-    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputError(systemCall: "read") }
-    return count
-  }
-}
-
-/// Values that change if a file is written or replaced.
-struct FileVersion: Equatable {
-  private let device: dev_t
-  private let inode: ino_t
-  private let size: off_t
-  private let seconds: Int
-  private let nanoseconds: Int
-
-  init(_ status: stat) {
-    device = status.st_dev
-    inode = status.st_ino
-    size = status.st_size
-    seconds = status.st_mtim.tv_sec
-    nanoseconds = status.st_mtim.tv_nsec
   }
 }
 

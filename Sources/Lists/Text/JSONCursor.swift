@@ -7,12 +7,6 @@ struct JSONError: Error {
 
 /// A position in a JSON text (RFC 8259), which moves over one value after another and accepts standard JSON only.
 struct JSONCursor {
-  /// The characters of a string, raw or unescaped.
-  struct Text {
-    var bytes: UnsafeRawBufferPointer
-    var isVerbatim: Bool
-  }
-
   /// The maximum nesting of arrays and objects.
   private static let maximumDepth = 64
 
@@ -51,15 +45,15 @@ struct JSONCursor {
   func problem(_ message: String) -> JSONError { JSONError("\(message) (byte \(index + 1) of the row)") }
 
   /// Moves over a string and returns its characters; returns nil without moving if no string comes next.
-  mutating func string() throws(JSONError) -> Text? {
+  mutating func string() throws(JSONError) -> UnsafeRawBufferPointer? {
     guard take(UInt8(ascii: "\"")) else { return nil }
     let start = index
     while true {
       switch current {
       case UInt8(ascii: "\""):
         index += 1
-        return Text(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<(index - 1)]), isVerbatim: true)
-      case UInt8(ascii: "\\"): return Text(bytes: try unescapedString(from: start), isVerbatim: false)
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<(index - 1)])
+      case UInt8(ascii: "\\"): return try unescapedString(from: start)
       case 0..<32:
         throw index == bytes.count ? problem("unclosed string") : problem("unescaped control character in a string")
       default: index += 1
@@ -133,7 +127,7 @@ struct JSONCursor {
 
   /// Moves over a string or a number and returns it as text, or over a null and returns nil; other values are an error, or nil.
   mutating func scalar(skipsOthers: Bool) throws(JSONError) -> UnsafeRawBufferPointer? {
-    if let text = try string() { return text.bytes }
+    if let text = try string() { return text }
     let start = index
     switch current {
     case UInt8(ascii: "n"):
@@ -158,7 +152,7 @@ struct JSONCursor {
       try expect(UInt8(ascii: ":"), "after a field name")
       skipBlanks()
       let start = index
-      try body(name.bytes, &self)
+      try body(name, &self)
       if index == start { try skipValue() }
     } while take(UInt8(ascii: ","))
     try expect(UInt8(ascii: "}"), "after a field")

@@ -116,7 +116,7 @@ final class JSONDocumentReader: RowReader {
 
   private func row(_ count: Int) -> RowStep {
     let value = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count])
-    let row = rows.row(of: value, line: line, offset: buffer.offset)
+    let row = rows.row(of: value, line: line)
     consume(count)
     guard row.problem == nil, value.first == UInt8(ascii: "\""), levels.count > 1 else { return .row(row) }
     // A field may also be a list of keywords.

@@ -21,8 +21,8 @@ final class JSONRows {
   private static let maximumNameBytes = 64
 
   private struct Fields {
-    var url: JSONCursor.Text?
-    var priority: JSONCursor.Text?
+    var url: UnsafeRawBufferPointer?
+    var priority: UnsafeRawBufferPointer?
     var others = RowFields()
   }
 
@@ -37,10 +37,10 @@ final class JSONRows {
     self.parents = parents
   }
 
-  /// The row of a value, whose first byte is at `offset` of the text.
-  func row(of value: UnsafeRawBufferPointer, line: UInt64, offset: UInt64) -> Row {
+  /// The row of a value.
+  func row(of value: UnsafeRawBufferPointer, line: UInt64) -> Row {
     do throws(JSONError) {
-      return try read(value, line: line, offset: offset)
+      return try read(value, line: line)
     } catch {
       return .broken(value.trimmed(), line: line, problem: error.message)
     }
@@ -63,7 +63,7 @@ final class JSONRows {
     }
   }
 
-  private func read(_ value: UnsafeRawBufferPointer, line: UInt64, offset: UInt64) throws(JSONError) -> Row {
+  private func read(_ value: UnsafeRawBufferPointer, line: UInt64) throws(JSONError) -> Row {
     scratch.removeAll()
     var cursor = JSONCursor(value, scratch: scratch)
     var fields = Fields()
@@ -81,13 +81,12 @@ final class JSONRows {
       throw JSONError("the row has no field '\(columns.url)'")
     }
     hasFoundURL = true
-    let trimmed = url.bytes.trimmed()
+    let trimmed = url.trimmed()
     if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
     return Row(
       url: trimmed,
-      priority: fields.priority?.bytes.trimmed(),
+      priority: fields.priority?.trimmed(),
       line: line,
-      offset: url.isVerbatim ? offset + UInt64(value.offset(of: trimmed)) : nil,
       problem: fields.others.problem,
       note: fields.others.note
     )
@@ -173,7 +172,7 @@ final class JSONLinesReader: RowReader {
         let text = line.bytes.trimmed()
         if text.isEmpty { continue }
         if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
-        return .row(rows.row(of: line.bytes, line: line.number, offset: line.offset))
+        return .row(rows.row(of: line.bytes, line: line.number))
       case .wouldBlock: return .wouldBlock
       case .end: return .end
       }

@@ -6,8 +6,6 @@ final class LineReader {
   struct Line {
     /// Valid until the next line is read.
     var bytes: UnsafeRawBufferPointer
-    /// The offset of its first byte in the text.
-    var offset: UInt64
     /// Its number, from 1.
     var number: UInt64
     /// Whether it is longer than ``InputBuffer/maximumRowBytes``, so that these are only its first bytes.
@@ -71,7 +69,7 @@ final class LineReader {
   @inline(__always)
   func takeWholeLines(_ body: (Line) -> Taking) {
     guard isAfterMark, !isSkipping, let base = buffer.bytes.baseAddress else { return }
-    let (count, offset) = (buffer.bytes.count, buffer.offset)
+    let count = buffer.bytes.count
     var start = 0
     var last = number
     var taking = Taking.more
@@ -79,7 +77,7 @@ final class LineReader {
       let length = UnsafeRawPointer(feed) - (base + start)
       if length > InputBuffer.maximumRowBytes { break }
       let bytes = UnsafeRawBufferPointer(start: base + start, count: length)
-      taking = body(Line(bytes: bytes, offset: offset + UInt64(start), number: last + 1, isTooLong: false))
+      taking = body(Line(bytes: bytes, number: last + 1, isTooLong: false))
       if taking == .none { break }
       last += 1
       start += length + 1
@@ -94,13 +92,12 @@ final class LineReader {
   @inline(__always)
   private func take(_ length: Int, and feedLength: Int, isWhole: Bool = true) -> Line? {
     let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length])
-    let offset = buffer.offset
     buffer.consume(length + feedLength)
     searched = 0
     defer { isSkipping = !isWhole }
     if isSkipping { return nil }
     number += 1
-    return Line(bytes: bytes, offset: offset, number: number, isTooLong: length > InputBuffer.maximumRowBytes)
+    return Line(bytes: bytes, number: number, isTooLong: length > InputBuffer.maximumRowBytes)
   }
 }
 

@@ -189,7 +189,7 @@ struct JSONLogFields {
 
   private mutating func readField(_ name: [UInt8], _ cursor: inout JSONCursor) throws(JSONError) {
     if let urlName, name == urlName {
-      target = try cursor.string()?.bytes
+      target = try cursor.string()
       isLine = false
       return setLine()
     }

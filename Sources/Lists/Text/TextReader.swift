@@ -13,7 +13,7 @@ final class TextReader: RowReader {
       let text = line.bytes.trimmed()
       if text.isEmpty || text[0] == UInt8(ascii: "#") { return .more }
       if Self.problem(of: text) != nil { return .none }
-      rows.append(PlainRow(url: text, line: line.number, offset: line.offset + UInt64(line.bytes.offset(of: text))))
+      rows.append(PlainRow(url: text, line: line.number))
       return rows.count < maximum ? .more : .last
     }
   }
@@ -26,7 +26,7 @@ final class TextReader: RowReader {
         if text.isEmpty || text[0] == UInt8(ascii: "#") { continue }
         if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
         if let problem = Self.problem(of: text) { return .row(.broken(text, line: line.number, problem: problem)) }
-        return .row(Row(url: text, line: line.number, offset: line.offset + UInt64(line.bytes.offset(of: text))))
+        return .row(Row(url: text, line: line.number))
       case .wouldBlock: return .wouldBlock
       case .end: return .end
       }

@@ -3,102 +3,97 @@ import Base
 
 /// The rows of all lists, sorted by priority, on disk, so that LIFO and several priorities need constant memory.
 ///
-/// One forward pass writes it: for each priority a list of fixed-size records, which are then read forwards or
-/// backwards in blocks. A record refers to the text in the list's file if that can be read again. Rows of pipes and
-/// compressed files, unescaped texts and problems are copied beside the lists. All files are unlinked, and created when
-/// first needed.
+/// One forward pass writes a file for each priority, which is then read forwards or backwards in blocks. The files are small beside
+/// the images that their URLs lead to. They are unlinked, and created when first needed.
 final class EntrySpool {
+  /// The rows of a priority.
+  final class Tape {
+    let file: SpoolFile
+    /// The length of the last record.
+    private(set) var lastLength: UInt32 = 0
+
+    init(in directory: String) throws(InputError) { file = try SpoolFile(in: directory) }
+
+    @inline(__always)
+    func append(_ url: UnsafeRawBufferPointer, line: UInt64, file index: Int, trailer: [UInt8] = []) throws(InputError) {
+      let record = SpoolRecord(
+        line: line,
+        file: UInt32(index),
+        urlLength: UInt32(url.count),
+        trailerLength: UInt32(trailer.count),
+        previousLength: lastLength
+      )
+      lastLength = UInt32(record.length)
+      try file.append(record)
+      try file.append(url)
+      if !trailer.isEmpty { try trailer.withRawBytes { bytes throws(InputError) in try file.append(bytes) } }
+    }
+  }
+
   private let directory: String
-  private var lists: [SpoolFile?] = Array(repeating: nil, count: LoadPriority.allCases.count)
-  private(set) var texts: SpoolFile?
+  private var tapes: [Tape?] = Array(repeating: nil, count: LoadPriority.allCases.count)
   private(set) var count = 0
 
   init(directory: String) { self.directory = directory }
 
-  /// Adds a row; `offset` is that of its URL in its file, nil if the file can't be read again.
-  func append(_ row: Row, priority: LoadPriority, file: Int, offset: UInt64?) throws(InputError) {
-    var location = offset ?? 0
-    let trailer = RowTrailer(row)
-    let isSpooled = offset == nil || trailer != nil
-    if isSpooled { location = try keep(row, trailer) }
-    let record = SpoolRecord(
-      offset: location,
-      length: row.url.count,
-      line: row.line,
-      file: file,
-      isSpooled: isSpooled,
-      hasTrailer: trailer != nil
-    )
-    try list(of: priority).append(record)
+  func append(_ row: Row, priority: LoadPriority, file: Int) throws(InputError) {
+    try openTape(of: priority).append(row.url, line: row.line, file: file, trailer: RowTrailer(row)?.encoded ?? [])
     count += 1
   }
 
-  /// Adds rows of one priority and file, with their texts if these can't be read again.
-  func append(_ rows: [PlainRow], priority: LoadPriority, file: Int, canReadAgain: Bool) throws(InputError) {
-    let list = try list(of: priority)
-    let texts = canReadAgain ? nil : try openTexts()
-    for row in rows {
-      let record = SpoolRecord(
-        offset: texts?.count ?? row.offset,
-        length: row.url.count,
-        line: row.line,
-        file: file,
-        isSpooled: !canReadAgain,
-        hasTrailer: false
-      )
-      try texts?.append(row.url)
-      try list.append(record)
-    }
+  /// Adds rows of one priority and file.
+  func append(_ rows: [PlainRow], priority: LoadPriority, file: Int) throws(InputError) {
+    let tape = try openTape(of: priority)
+    for row in rows { try tape.append(row.url, line: row.line, file: file) }
     count += rows.count
   }
 
   /// Writes buffered data; must be called before reading.
   func finish() throws(InputError) {
-    for list in lists { try list?.flush() }
-    try texts?.flush()
+    for tape in tapes { try tape?.file.flush() }
   }
 
-  /// The list of a priority; nil if it has no rows.
-  func records(of priority: LoadPriority) -> SpoolFile? { lists[Int(priority.rawValue)] }
+  /// Nil if the priority has no rows.
+  func tape(of priority: LoadPriority) -> Tape? { tapes[Int(priority.rawValue)] }
 
-  private func keep(_ row: Row, _ trailer: RowTrailer?) throws(InputError) -> UInt64 {
-    let texts = try openTexts()
-    let offset = texts.count
-    try texts.append(row.url)
-    guard let trailer else { return offset }
-    let encoded = trailer.encoded
-    try texts.append(UInt16(encoded.count))
-    try encoded.withRawBytes { bytes throws(InputError) in try texts.append(bytes) }
-    return offset
+  private func openTape(of priority: LoadPriority) throws(InputError) -> Tape {
+    if let tape = tape(of: priority) { return tape }
+    let tape = try Tape(in: directory)
+    tapes[Int(priority.rawValue)] = tape
+    return tape
   }
+}
 
-  private func openTexts() throws(InputError) -> SpoolFile {
-    if let texts { return texts }
-    let texts = try SpoolFile(in: directory)
-    self.texts = texts
-    return texts
-  }
+/// A row in a spool, before its URL and its ``RowTrailer``.
+struct SpoolRecord {
+  /// The line on which it starts, from 1.
+  var line: UInt64
+  /// The index of its file.
+  var file: UInt32
+  /// The lengths in bytes, of which that of a missing trailer is 0.
+  var urlLength: UInt32
+  var trailerLength: UInt32
+  /// The length of the record before it, by which LIFO finds that; 0 for the first.
+  var previousLength: UInt32
 
-  private func list(of priority: LoadPriority) throws(InputError) -> SpoolFile {
-    if let list = lists[Int(priority.rawValue)] { return list }
-    let list = try SpoolFile(in: directory)
-    lists[Int(priority.rawValue)] = list
-    return list
-  }
+  static let headerLength = MemoryLayout<SpoolRecord>.size
+  /// The length of all of it.
+  var length: Int { Self.headerLength + Int(urlLength) + Int(trailerLength) }
 }
 
 /// An unlinked file that is appended to and then read from any offset; its storage is freed with its descriptor.
 final class SpoolFile {
-  private static let bufferBytes = 64 << 10
+  /// Longer than anything that is appended at once.
+  private static let bufferBytes = 128 << 10
 
   private let file: UnnamedFile
-  private var buffer: [UInt8] = []
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferBytes, alignment: 16)
+  private var bufferedBytes = 0
   private var flushedBytes: UInt64 = 0
 
-  init(_ file: UnnamedFile) {
-    self.file = file
-    buffer.reserveCapacity(Self.bufferBytes)
-  }
+  init(_ file: UnnamedFile) { self.file = file }
+
+  deinit { buffer.deallocate() }
 
   /// Creates a file in that folder.
   convenience init(in directory: String) throws(InputError) {
@@ -113,31 +108,38 @@ final class SpoolFile {
   }
 
   /// The length in bytes, including buffered data.
-  var count: UInt64 { flushedBytes + UInt64(buffer.count) }
+  var count: UInt64 { flushedBytes + UInt64(bufferedBytes) }
 
   @inline(__always)
   func append(_ bytes: UnsafeRawBufferPointer) throws(InputError) {
-    if buffer.count + bytes.count > Self.bufferBytes { try flush() }
-    buffer.append(contentsOf: bytes)
+    if bufferedBytes + bytes.count > Self.bufferBytes { try makeRoom(for: bytes.count) }
+    if let start = bytes.baseAddress { memcpy(buffer.baseAddress.unsafelyUnwrapped + bufferedBytes, start, bytes.count) }
+    bufferedBytes += bytes.count
   }
 
   /// Appends the bytes of a value.
   @inline(__always)
   func append<Value: BitwiseCopyable>(_ value: Value) throws(InputError) {
-    if buffer.count + MemoryLayout<Value>.size > Self.bufferBytes { try flush() }
-    withUnsafeBytes(of: value) { buffer.append(contentsOf: $0) }
+    let size = MemoryLayout<Value>.size
+    if bufferedBytes + size > Self.bufferBytes { try makeRoom(for: size) }
+    buffer.storeBytes(of: value, toByteOffset: bufferedBytes, as: Value.self)
+    bufferedBytes += size
+  }
+
+  private func makeRoom(for count: Int) throws(InputError) {
+    trap(unless: count <= Self.bufferBytes, "\(count) bytes at once are too many for a spool")
+    try flush()
   }
 
   /// Writes buffered data; must be called before reading.
   func flush() throws(InputError) {
-    let bytes = buffer
-    buffer.removeAll(keepingCapacity: true)
     do throws(UnnamedFileError) {
-      try file.append(bytes)
+      try file.append(UnsafeRawBufferPointer(rebasing: buffer[..<bufferedBytes]))
     } catch {
       throw InputError("cannot write the temporary file of the list: \(error.reason)")
     }
-    flushedBytes += UInt64(bytes.count)
+    flushedBytes += UInt64(bufferedBytes)
+    bufferedBytes = 0
   }
 
   /// Reads from `offset` up to the length of `destination` or the end of the file.
@@ -146,33 +148,6 @@ final class SpoolFile {
       throw InputError(systemCall: "read of the list's temporary file")
     }
     return count
-  }
-}
-
-/// The origin of a row, and the location of its text.
-struct SpoolRecord {
-  /// The offset of its text in its own file, or in the spool's texts.
-  var offset: UInt64
-  /// The line on which it starts, from 1.
-  var line: UInt64
-  /// The index of its file.
-  var file: UInt32
-  /// The text's length in bytes, and flags.
-  private var lengthAndFlags: UInt32
-
-  /// Whether the text is in the spool instead of the list's own file.
-  var isSpooled: Bool { lengthAndFlags & 1 << 31 != 0 }
-  /// Whether the text is followed by a ``RowTrailer``: its length in two bytes, and its encoded form.
-  var hasTrailer: Bool { lengthAndFlags & 1 << 30 != 0 }
-  /// Whether both are of the same file, and their texts too.
-  func isNeighbour(of other: SpoolRecord) -> Bool { file == other.file && isSpooled == other.isSpooled }
-  var length: Int { Int(lengthAndFlags & (1 << 30 - 1)) }
-
-  init(offset: UInt64, length: Int, line: UInt64, file: Int, isSpooled: Bool, hasTrailer: Bool) {
-    self.offset = offset
-    self.line = line
-    self.file = UInt32(file)
-    lengthAndFlags = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasTrailer ? 1 << 30 : 0)
   }
 }
 

@@ -205,9 +205,6 @@ final class OpenList {
     var now: Timestamp
   }
 
-  /// Whether the offsets of rows are offsets in the file, so that rows can be read again.
-  var isPlainFile: Bool { buffer?.isPlainFile ?? false }
-
   /// The approximate number of bytes of the file that have been used.
   var consumedBytes: UInt64 { buffer?.consumedBytes ?? 0 }
 

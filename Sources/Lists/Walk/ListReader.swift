@@ -201,7 +201,7 @@ package final class ListReader {
     } catch {
       throw error.error(in: listNames.first ?? "")
     }
-    let rows = SpooledRows(spool, files: pass.files, versions: pass.versions, order: order) { [pass] in
+    let rows = SpooledRows(spool, files: pass.files, order: order) { [pass] in
       pass.pages(file: $0, using: $1)
     }
     phase = .spooled(rows, count: spool.count)
@@ -260,7 +260,7 @@ package final class ListReader {
       return
     }
     do throws(InputError) {
-      try spool.append(run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
+      try spool.append(run, priority: priority, file: file)
     } catch {
       throw error.error(in: pass.files[file].name)
     }
@@ -290,7 +290,7 @@ package final class ListReader {
       return
     }
     do throws(InputError) {
-      try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
+      try spool.append(row, priority: priority, file: file)
     } catch {
       throw error.error(in: pass.files[file].name)
     }

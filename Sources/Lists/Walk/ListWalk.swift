@@ -11,8 +11,6 @@ final class ListWalk: RowSource {
   /// The files of the lists, followed by those that indexes have named so far.
   private(set) var files: [ListFile]
   private(set) var progress = ReadingProgress()
-  /// The version of each regular file when it was read.
-  private(set) var versions: [FileVersion?]
   /// Whether rows may belong to more than one priority; all files must have been prepared.
   private(set) var hasSeveralClasses: Bool
   /// Whether the number of pages that use an image is known only after all were read.
@@ -51,7 +49,6 @@ final class ListWalk: RowSource {
     self.opener = opener
     files = try ListFile.all(of: manifests)
     listedCount = files.count
-    versions = Array(repeating: nil, count: files.count)
     goodEntriesLeft = manifests.map(\.limit)
     hasSeveralClasses = Set(manifests.map(\.priority)).count > 1
     for (index, file) in files.enumerated() {
@@ -164,12 +161,6 @@ final class ListWalk: RowSource {
     if let left = goodEntriesLeft[manifest] { goodEntriesLeft[manifest] = left - count }
   }
 
-  /// Whether the last row's URL can be read again from its file; otherwise it must be copied.
-  var canReadAgain: Bool {
-    guard let open = stack.last, case .path? = files[open.file].location else { return false }
-    return open.isPlainFile
-  }
-
   /// The estimated number of entries; see ``ListReader/expectedEntries``.
   var expectedEntries: Int? { progress.expectedEntries(consumedInCurrent: stack.first?.consumedBytes ?? 0) }
 }
@@ -224,7 +215,6 @@ extension ListWalk {
     remarks = ReadingRemarks()
     do throws(ListError) {
       guard let open = try openListed() else { return false }
-      versions[index] = open.input?.version
       stack = [open]
     } catch {
       loseListed(error)

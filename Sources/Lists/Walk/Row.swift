@@ -10,8 +10,6 @@ struct Row {
   var priority: UnsafeRawBufferPointer?
   /// The line on which it starts, from 1.
   var line: UInt64
-  /// The offset of the URL in the list's text; nil if it was unescaped.
-  var offset: UInt64?
   /// The reason why the row is invalid.
   var problem: String?
   /// The index of its file, if it isn't the one being read.
@@ -30,10 +28,8 @@ struct PlainRow {
   var url: UnsafeRawBufferPointer
   /// The line on which it starts, from 1.
   var line: UInt64
-  /// The offset of the URL in the list's text.
-  var offset: UInt64
 
-  var row: Row { Row(url: url, line: line, offset: offset) }
+  var row: Row { Row(url: url, line: line) }
 }
 
 enum RowStep {
@@ -94,11 +90,5 @@ extension UnsafeRawBufferPointer {
   @inline(__always)
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
-  }
-
-  /// The offset of `part`, which must lie within.
-  func offset(of part: UnsafeRawBufferPointer) -> Int {
-    guard let base = baseAddress, let start = part.baseAddress else { return 0 }
-    return start - base
   }
 }

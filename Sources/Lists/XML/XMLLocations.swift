@@ -126,7 +126,7 @@ final class XMLLocations {
       texts.removeAll(from: start)
       return
     }
-    let first = start + written.offset(of: text)
+    let first = start + (text.baseAddress! - written.baseAddress!)
     held.append(Location(range: first..<first + text.count, line: line, kind: kind))
     if held.count > Self.maximumEntryLocations || texts.count - (entryStart ?? 0) > Self.maximumEntryBytes {
       refuse("an entry has more than \(Self.maximumEntryLocations) locations or \(Self.maximumEntryBytes >> 20) MiB")
