@@ -111,7 +111,7 @@ let package = Package(
         .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Observing"])),
       ]
     ),
-    library("Lists", ["Base", "CXXHash", "CZlib", "CExpat", "CGumbo", "CJansson", heap]),
+    library("Lists", ["Base", "CXXHash", "CZlib", "CExpat", "CGumbo", heap]),
     library(
       "Reports",
       ["Base", "CJansson", "CXXHash"],

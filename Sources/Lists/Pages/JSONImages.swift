@@ -1,4 +1,3 @@
-import CJansson
 import Base
 
 /// Finds the images of a JSON text by its terms, however they are nested.
@@ -25,9 +24,6 @@ struct JSONImages {
     }
   }
 
-  /// The maximum nesting of arrays and objects. jansson recurses per level, and allows 2,048.
-  private static let maximumDepth = 64
-
   private let images: Set<String>
   private let urls: Set<String>
   private let element: String
@@ -43,73 +39,52 @@ struct JSONImages {
   }
 
   func read(_ text: UnsafeRawBufferPointer) {
-    guard text.count <= collector.rules.limits.jsonBytes, Self.depth(of: text) <= Self.maximumDepth,
-      let root = json_loadb(text.baseAddress, text.count, Int(JSON_DECODE_ANY), nil)
-    else { return collector.remarks.json.add(line: line) }
-    defer { json_decref(root) }
-    read(root, property: nil)
+    guard text.count <= collector.rules.limits.jsonBytes else { return collector.remarks.json.add(line: line) }
+    let scratch = GrowingBytes()
+    do throws(JSONError) {
+      // An invalid text has no images.
+      var cursor = JSONCursor(text, scratch: scratch)
+      try cursor.skipValue()
+      try cursor.expectEnd()
+      cursor = JSONCursor(text, scratch: scratch)
+      try read(&cursor, property: nil)
+    } catch {
+      collector.remarks.json.add(line: line)
+    }
   }
 
   /// Reads a value; `property` is the term whose value is an image.
-  private func read(_ value: UnsafeMutablePointer<json_t>, property: String?) {
-    switch value.pointee.type {
-    case JSON_STRING:
-      guard let property, let start = json_string_value(value) else { return }
-      let written = UnsafeRawBufferPointer(start: start, count: json_string_length(value))
-      collector.addImage(written, PageOrigin(element: element, attribute: property), line: line)
-    case JSON_ARRAY:
-      for index in 0..<json_array_size(value) {
-        if let element = json_array_get(value, index) { read(element, property: property) }
-      }
-    case JSON_OBJECT: readMembers(of: value, isImage: property != nil || isImageObject(value))
-    default: break
+  private func read(_ cursor: inout JSONCursor, property: String?) throws(JSONError) {
+    if let written = try cursor.string() {
+      if let property { collector.addImage(written, PageOrigin(element: element, attribute: property), line: line) }
+      return
     }
-  }
-
-  private func readMembers(of object: UnsafeMutablePointer<json_t>, isImage: Bool) {
-    var position = json_object_iter(object)
-    while let current = position, let key = json_object_iter_key(current), let member = json_object_iter_value(current) {
-      let name = String(cString: key)
-      if images.contains(name) {
-        read(member, property: name)
+    if try cursor.elements({ cursor throws(JSONError) in try read(&cursor, property: property) }) { return }
+    let isImage = if property != nil { true } else { try isImageObject(cursor) }
+    let isObject = try cursor.fields { name, cursor throws(JSONError) in
+      let name = String(decoding: name, as: UTF8.self)
+      if images.contains(name) || urls.contains(name) && isImage {
+        try read(&cursor, property: name)
       } else if !urls.contains(name) {
-        read(member, property: nil)
-      } else if isImage {
-        read(member, property: name)
+        try read(&cursor, property: nil)
       }
-      position = json_object_iter_next(object, current)
     }
+    if !isObject { try cursor.skipValue() }
   }
 
-  private func isImageObject(_ object: UnsafeMutablePointer<json_t>) -> Bool {
-    guard let type = json_object_get(object, "@type") else { return false }
-    let isName = { (value: UnsafeMutablePointer<json_t>?) in
-      guard let name = json_string_value(value) else { return false }
-      return ["ImageObject", "http://schema.org/ImageObject", "https://schema.org/ImageObject"].contains(String(cString: name))
+  private func isImageObject(_ object: JSONCursor) throws(JSONError) -> Bool {
+    let mark = object.scratch.count
+    defer { object.scratch.removeAll(from: mark) }
+    var (cursor, isImage) = (object, false)
+    func readType(_ cursor: inout JSONCursor) throws(JSONError) {
+      guard let name = try cursor.scalar(skipsOthers: true).map({ String(decoding: $0, as: UTF8.self) }) else { return }
+      let names = ["ImageObject", "http://schema.org/ImageObject", "https://schema.org/ImageObject"]
+      isImage = isImage || names.contains(name)
     }
-    return isName(type) || (0..<json_array_size(type)).contains { isName(json_array_get(type, $0)) }
-  }
-
-  /// The greatest number of brackets that are open at once outside strings.
-  private static func depth(of text: UnsafeRawBufferPointer) -> Int {
-    var (depth, maximum) = (0, 0)
-    var isString = false
-    var isEscaped = false
-    for byte in text {
-      if isString {
-        if byte == UInt8(ascii: "\""), !isEscaped { isString = false }
-        isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
-        continue
-      }
-      switch byte {
-      case UInt8(ascii: "\""): isString = true
-      case UInt8(ascii: "["), UInt8(ascii: "{"):
-        depth += 1
-        maximum = max(maximum, depth)
-      case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-      default: break
-      }
+    _ = try cursor.fields { name, cursor throws(JSONError) in
+      guard name.elementsEqual("@type".utf8) else { return }
+      if try !cursor.elements(readType) { try readType(&cursor) }
     }
-    return maximum
+    return isImage
   }
 }

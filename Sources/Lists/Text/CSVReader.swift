@@ -22,7 +22,7 @@ final class CSVReader: RowReader {
   private var header: Header?
   private var isSkippingLine = false
   // A column may be read for each field of a row, and once more as one with further images.
-  private let unescaped = ScratchBytes(rows: RowFields.Field.allCases.count + 3)
+  private let unescaped = GrowingBytes(capacity: (RowFields.Field.allCases.count + 3) * InputBuffer.maximumRowBytes)
   /// The further images of the last record, as rows.
   private var further: ArraySlice<Row> = []
   private var images = ItemImages()
@@ -229,7 +229,7 @@ final class CSVReader: RowReader {
       isSecond = byte == UInt8(ascii: "\"") && !isSecond
       if !isSecond { unescaped.append(byte) }
     }
-    return unescaped.bytes(from: start)
+    return unescaped[start..<unescaped.count]
   }
 
   /// The names of a header, which are URLs if the file has no header row.

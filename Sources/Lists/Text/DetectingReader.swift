@@ -14,7 +14,7 @@ final class DetectingReader: RowReader {
   func readHeader() throws(ListError) -> Bool {
     if let reader { return try reader.readHeader() }
     if readers.format != .auto {
-      guard buffer.fill(until: { !BinaryList.mayFollow($0) }) != .wouldBlock else { return false }
+      if case .wouldBlock = buffer.find({ BinaryList.mayFollow($0) ? nil : true }) { return false }
       if let binary = BinaryList(buffer.bytes) { throw refusal(binary.name, remedy: binary.remedy) }
     }
     if let given = readers.given() {
@@ -30,24 +30,17 @@ final class DetectingReader: RowReader {
 
   /// Returns nil if more bytes have to arrive first.
   private func beginning() -> ListBeginning? {
-    var isLast = false
-    while true {
-      let found =
-        isJSONLines
-        ? ListBeginning.rows(buffer.bytes, isLast: isLast, columns)
-        : ListBeginning(buffer.bytes, isLast: isLast, isHTML: readers.isHTML, columns: columns)
-      if let found { return found }
-      if isLast { return .text }
-      if buffer.bytes.count > InputBuffer.maximumRowBytes {
-        isLast = true
-        continue
-      }
-      switch buffer.fill() {
-      case .grown: break
-      case .wouldBlock: return nil
-      case .ended: isLast = true
-      }
+    switch buffer.find({ beginning($0, isLast: false) }) {
+    case .found(let beginning): beginning
+    case .none: beginning(buffer.bytes, isLast: true) ?? .text
+    case .wouldBlock: nil
     }
+  }
+
+  private func beginning(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> ListBeginning? {
+    isJSONLines
+      ? ListBeginning.rows(bytes, isLast: isLast, columns)
+      : ListBeginning(bytes, isLast: isLast, isHTML: readers.isHTML, columns: columns)
   }
 
   private func makeReader(_ beginning: ListBeginning) throws(ListError) -> any RowReader {

@@ -64,76 +64,72 @@ final class InputBuffer {
 }
 
 extension InputBuffer {
-  /// Appends available bytes until they are enough, and returns `grown` then.
-  func fill(until isEnough: (UnsafeRawBufferPointer) -> Bool) -> Filling {
-    while !isEnough(bytes) {
-      let filling = fill()
-      if filling != .grown { return filling }
+  /// The result of ``find(_:)``.
+  enum Finding<Found> {
+    case found(Found)
+    /// The text ends before it, or it is longer than a row.
+    case none
+    case wouldBlock
+  }
+
+  /// Appends available bytes until `look` finds something in them.
+  func find<Found>(_ look: (UnsafeRawBufferPointer) -> Found?) -> Finding<Found> {
+    while true {
+      if let found = look(bytes) { return .found(found) }
+      if bytes.count > Self.maximumRowBytes { return .none }
+      switch fill() {
+      case .grown: break
+      case .wouldBlock: return .wouldBlock
+      case .ended: return .none
+      }
     }
-    return .grown
   }
 }
 
-/// Bytes in one block that grows; appending may move the bytes.
+/// Bytes in one block that grows; appending beyond its capacity moves the bytes.
 final class GrowingBytes {
-  private var storage = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+  private var storage: UnsafeMutableRawBufferPointer
   private(set) var count = 0
+
+  init(capacity: Int = 4096) { storage = .allocate(byteCount: capacity, alignment: 16) }
 
   deinit { storage.deallocate() }
 
   /// All bytes, valid until more are appended.
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[..<count]) }
+  var bytes: UnsafeRawBufferPointer { self[0..<count] }
 
   subscript(range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[range]) }
 
+  /// Makes room for so many bytes in total.
+  func reserve(_ capacity: Int) {
+    guard capacity > storage.count else { return }
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(storage.count * 2, capacity), alignment: 16)
+    larger.copyMemory(from: bytes)
+    storage.deallocate()
+    storage = larger
+  }
+
   func append(_ bytes: UnsafeRawBufferPointer) {
-    reserve(bytes.count)
+    reserve(count + bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: storage[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
 
-  /// Removes the bytes before `start`, and moves the rest to the front.
-  func removeFirst(_ start: Int) {
-    guard start > 0 else { return }
-    let rest = UnsafeRawBufferPointer(rebasing: storage[start..<count])
-    storage.copyMemory(from: rest)
-    count = rest.count
-  }
-
-  /// Removes the bytes from `end` on.
-  func removeAll(from end: Int = 0) { count = end }
-
-  private func reserve(_ more: Int) {
-    guard count + more > storage.count else { return }
-    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(storage.count * 2, count + more), alignment: 16)
-    larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[..<count]))
-    storage.deallocate()
-    storage = larger
-  }
-}
-
-/// Space for the unescaped texts of one row. They are never longer than the row, so the block never moves.
-final class ScratchBytes {
-  private let storage: UnsafeMutableRawBufferPointer
-  private(set) var count = 0
-
-  /// Creates space for the texts of a row, of which each may be unescaped `rows` times.
-  init(rows: Int = 1) { storage = .allocate(byteCount: rows * InputBuffer.maximumRowBytes, alignment: 16) }
-
-  deinit { storage.deallocate() }
-
-  func removeAll() { count = 0 }
-
-  /// Removes the bytes appended after the first `start` bytes.
-  func removeAll(after start: Int) { count = start }
-
   func append(_ byte: UInt8) {
+    reserve(count + 1)
     storage[count] = byte
     count += 1
   }
 
-  /// The bytes appended after the first `start` bytes; valid until ``removeAll()``.
-  func bytes(from start: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(storage)[start..<count])
+  func append(_ text: StaticString) { text.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) } }
+
+  /// Removes the bytes before `start`, and moves the rest to the front.
+  func removeFirst(_ start: Int) {
+    guard start > 0 else { return }
+    storage.copyMemory(from: self[start..<count])
+    count -= start
   }
+
+  /// Removes the bytes from `end` on.
+  func removeAll(from end: Int = 0) { count = end }
 }

@@ -1,3 +1,5 @@
+import Base
+
 /// The reason why a text isn't valid JSON.
 struct JSONError: Error {
   let message: String
@@ -11,12 +13,16 @@ struct JSONCursor {
   private static let maximumDepth = 64
 
   let bytes: UnsafeRawBufferPointer
-  private let scratch: ScratchBytes
+  /// The unescaped strings, which are never longer than the text, so the block doesn't move.
+  let scratch: GrowingBytes
   private(set) var index = 0
 
-  init(_ bytes: UnsafeRawBufferPointer, scratch: ScratchBytes) {
+  /// Starts at the beginning, and replaces what is in `scratch`.
+  init(_ bytes: UnsafeRawBufferPointer, scratch: GrowingBytes) {
     self.bytes = bytes
     self.scratch = scratch
+    scratch.removeAll()
+    scratch.reserve(bytes.count)
   }
 
   /// The byte at the cursor; zero at the end.
@@ -42,6 +48,12 @@ struct JSONCursor {
     guard take(byte) else { throw problem("expected '\(Character(Unicode.Scalar(byte)))' \(location)") }
   }
 
+  /// Throws unless only blanks follow.
+  mutating func expectEnd() throws(JSONError) {
+    skipBlanks()
+    if index < bytes.count { throw problem("unexpected text after the row's value") }
+  }
+
   func problem(_ message: String) -> JSONError { JSONError("\(message) (byte \(index + 1) of the row)") }
 
   /// Moves over a string and returns its characters; returns nil without moving if no string comes next.
@@ -63,13 +75,13 @@ struct JSONCursor {
 
   private mutating func unescapedString(from start: Int) throws(JSONError) -> UnsafeRawBufferPointer {
     let mark = scratch.count
-    for byte in bytes[start..<index] { scratch.append(byte) }
+    scratch.append(UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
     while true {
       let byte = current
       switch byte {
       case UInt8(ascii: "\""):
         index += 1
-        return scratch.bytes(from: mark)
+        return scratch[mark..<scratch.count]
       case UInt8(ascii: "\\"):
         index += 1
         try appendEscape()
@@ -114,12 +126,8 @@ struct JSONCursor {
   private mutating func hexadecimalUnit() throws(JSONError) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<4 {
-      switch current {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(current - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(current - UInt8(ascii: "a") + 10)
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(current - UInt8(ascii: "A") + 10)
-      default: throw problem("expected four hexadecimal digits after \\u")
-      }
+      guard let digit = hexadecimalValue(current) else { throw problem("expected four hexadecimal digits after \\u") }
+      value = value << 4 | UInt32(digit)
       index += 1
     }
     return value
@@ -159,6 +167,16 @@ struct JSONCursor {
     return true
   }
 
+  /// Moves over an array and calls `body` with the cursor before each element, which `body` moves over. Returns false without moving
+  /// if no array comes next.
+  mutating func elements(_ body: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) -> Bool {
+    guard take(UInt8(ascii: "[")) else { return false }
+    if take(UInt8(ascii: "]")) { return true }
+    repeat { try body(&self) } while take(UInt8(ascii: ","))
+    try expect(UInt8(ascii: "]"), "after an element")
+    return true
+  }
+
   /// The end of the value that starts at `start`, as far as brackets and quotes tell; nil if it isn't within the bytes.
   static func end(of bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var (index, depth, isQuoted) = (start, 0, false)
@@ -187,23 +205,11 @@ struct JSONCursor {
   mutating func skipValue(depth: Int = 0) throws(JSONError) {
     guard depth < Self.maximumDepth else { throw problem("values are nested more than \(Self.maximumDepth) levels deep") }
     let mark = scratch.count
-    defer { scratch.removeAll(after: mark) }
+    defer { scratch.removeAll(from: mark) }
     if try string() != nil { return }
+    if try fields({ _, cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }) { return }
+    if try elements({ cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }) { return }
     switch current {
-    case UInt8(ascii: "{"):
-      index += 1
-      if take(UInt8(ascii: "}")) { return }
-      repeat {
-        guard try string() != nil else { throw problem("expected a field name") }
-        try expect(UInt8(ascii: ":"), "after a field name")
-        try skipValue(depth: depth + 1)
-      } while take(UInt8(ascii: ","))
-      try expect(UInt8(ascii: "}"), "after a field")
-    case UInt8(ascii: "["):
-      index += 1
-      if take(UInt8(ascii: "]")) { return }
-      repeat { try skipValue(depth: depth + 1) } while take(UInt8(ascii: ","))
-      try expect(UInt8(ascii: "]"), "after an element")
     case UInt8(ascii: "t"): try skipWord("true")
     case UInt8(ascii: "f"): try skipWord("false")
     case UInt8(ascii: "n"): try skipWord("null")

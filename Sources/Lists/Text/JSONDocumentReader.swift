@@ -15,13 +15,6 @@ final class JSONDocumentReader: RowReader {
     case broken
   }
 
-  private enum Finding<Found> {
-    case found(Found)
-    /// It doesn't end within the bytes, or is too long.
-    case none
-    case wouldBlock
-  }
-
   /// Deeper than any document that wraps a list.
   private static let maximumDepth = 16
   private static let severalLists = "the JSON has several arrays; keep the one with the URLs"
@@ -40,10 +33,6 @@ final class JSONDocumentReader: RowReader {
     self.manifest = manifest
   }
 
-  func readHeader() -> Bool { true }
-
-  var mayNamePriority: Bool { true }
-
   func checkEnd() throws(ListError) {
     if let failure { throw failure }
   }
@@ -51,7 +40,7 @@ final class JSONDocumentReader: RowReader {
   func next() -> RowStep {
     while failure == nil {
       skipBlanks()
-      switch find({ $0.first }) {
+      switch buffer.find({ $0.first }) {
       case .found(let byte): if let step = step(byte) { return step }
       case .wouldBlock: return .wouldBlock
       case .none:
@@ -80,11 +69,11 @@ final class JSONDocumentReader: RowReader {
 
   /// An object that isn't in an array is a row, or has the array.
   private func topObject() -> RowStep? {
-    switch find({ JSONCursor.end(of: $0, from: 0) }) {
+    switch buffer.find({ JSONCursor.end(of: $0, from: 0) }) {
     case .wouldBlock: return .wouldBlock
     case .found(let end):
       let value = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<end])
-      if rows.fields(of: value)?.hasURL == true || Self.lists(in: value) == 0 { return row(end) }
+      if rows.hasURL(value) || Self.lists(in: value) == 0 { return row(end) }
     case .none: break
     }
     // Before anything of the first is requested, as far as the document has arrived.
@@ -93,7 +82,7 @@ final class JSONDocumentReader: RowReader {
   }
 
   private func field() -> RowStep? {
-    switch find(Self.field) {
+    switch buffer.find(Self.field) {
     case .wouldBlock: return .wouldBlock
     case .found(.other(let end)): consume(end)
     case .found(.object(let start)): begin(.object, at: start)
@@ -106,7 +95,7 @@ final class JSONDocumentReader: RowReader {
   }
 
   private func element() -> RowStep? {
-    switch find({ JSONCursor.end(of: $0, from: 0) }) {
+    switch buffer.find({ JSONCursor.end(of: $0, from: 0) }) {
     case .wouldBlock: return .wouldBlock
     case .found(let end) where end > 0: return row(end)
     default: fail("the JSON is broken: an element is incomplete, or longer than \(InputBuffer.maximumRowBytes) bytes")
@@ -140,18 +129,6 @@ final class JSONDocumentReader: RowReader {
 
   // MARK: Bytes
 
-  private func find<Found>(_ look: (UnsafeRawBufferPointer) -> Found?) -> Finding<Found> {
-    while true {
-      if let found = look(buffer.bytes) { return .found(found) }
-      if buffer.bytes.count > InputBuffer.maximumRowBytes { return .none }
-      switch buffer.fill() {
-      case .grown: break
-      case .wouldBlock: return .wouldBlock
-      case .ended: return .none
-      }
-    }
-  }
-
   private func skipBlanks() {
     while case let blanks = buffer.bytes.prefix(while: Self.isSkipped).count, blanks > 0 { consume(blanks) }
   }
@@ -181,29 +158,22 @@ final class JSONDocumentReader: RowReader {
     return JSONCursor.end(of: bytes, from: start).map { $0 > start ? .other($0) : .broken }
   }
 
-  /// The number of arrays of strings or objects that objects lead to.
+  /// The number of arrays of strings or objects that objects lead to, as far as the bytes go.
   private static func lists(in bytes: UnsafeRawBufferPointer) -> Int {
-    var (count, isQuoted, isEscaped) = (0, false, false)
-    var levels: [Level] = []
-    for (index, byte) in bytes.enumerated() {
-      if isQuoted {
-        if byte == UInt8(ascii: "\""), !isEscaped { isQuoted = false }
-        isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
-        continue
-      }
-      switch byte {
-      case UInt8(ascii: "\""): isQuoted = true
-      case UInt8(ascii: "{"): levels.append(.object)
-      case UInt8(ascii: "["):
-        let first = bytes[(index + 1)...].first { !isBlank($0) }
-        if levels.allSatisfy({ $0 == .object }), first == UInt8(ascii: "\"") || first == UInt8(ascii: "{") { count += 1 }
-        levels.append(.array)
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        if !levels.isEmpty { levels.removeLast() }
-        if levels.isEmpty { return count }
-      default: break
-      }
-    }
+    var (cursor, count) = (JSONCursor(bytes, scratch: GrowingBytes()), 0)
+    try? addLists(in: &cursor, depth: 0, to: &count)
     return count
+  }
+
+  private static func addLists(in cursor: inout JSONCursor, depth: Int, to count: inout Int) throws(JSONError) {
+    _ = try cursor.fields { _, cursor throws(JSONError) in
+      if cursor.current == UInt8(ascii: "{"), depth < maximumDepth {
+        return try addLists(in: &cursor, depth: depth + 1, to: &count)
+      }
+      var list = cursor
+      guard list.take(UInt8(ascii: "[")) else { return }
+      list.skipBlanks()
+      if list.current == UInt8(ascii: "\"") || list.current == UInt8(ascii: "{") { count += 1 }
+    }
   }
 }

@@ -5,7 +5,7 @@ import Base
 /// A name with dots, such as `image.src`, is that of a field in nested objects.
 final class JSONRows {
   private let columns: URLList.Columns
-  private let scratch = ScratchBytes()
+  private let scratch = GrowingBytes()
   private let urlName: [UInt8]
   private let names: [(name: [UInt8], field: RowFields.Field)]
   /// The beginnings of names with dots, up to each dot.
@@ -46,25 +46,14 @@ final class JSONRows {
     }
   }
 
-  /// Whether an object has the field with the URL, and the names of its fields; nil if it isn't a valid object.
-  func fields(of value: UnsafeRawBufferPointer) -> (hasURL: Bool, names: [String])? {
-    scratch.removeAll()
-    var cursor = JSONCursor(value, scratch: scratch)
-    var names: [String] = []
-    var fields = Fields()
-    do throws(JSONError) {
-      let isObject = try cursor.fields { name, _ throws(JSONError) in names.append(String(decoding: name, as: UTF8.self)) }
-      scratch.removeAll()
-      cursor = JSONCursor(value, scratch: scratch)
-      if isObject { try readObject(&cursor, path: [], &fields) }
-      return isObject ? (fields.url != nil, names) : nil
-    } catch {
-      return names.isEmpty ? nil : (fields.url != nil, names)
-    }
+  /// Whether a value is an object that has the field with the URL, as far as it is valid.
+  func hasURL(_ value: UnsafeRawBufferPointer) -> Bool {
+    var (cursor, fields) = (JSONCursor(value, scratch: scratch), Fields())
+    try? readObject(&cursor, path: [], &fields)
+    return fields.url != nil
   }
 
   private func read(_ value: UnsafeRawBufferPointer, line: UInt64) throws(JSONError) -> Row {
-    scratch.removeAll()
     var cursor = JSONCursor(value, scratch: scratch)
     var fields = Fields()
     if let text = try cursor.string() {
@@ -74,8 +63,7 @@ final class JSONRows {
       guard cursor.current == UInt8(ascii: "{") else { throw cursor.problem("the row is neither an object nor a string") }
       try readObject(&cursor, path: [], &fields)
     }
-    cursor.skipBlanks()
-    guard cursor.index == value.count else { throw cursor.problem("unexpected text after the row's value") }
+    try cursor.expectEnd()
     guard let url = fields.url else {
       try noteNames(of: value, line: line)
       throw JSONError("the row has no field '\(columns.url)'")
@@ -95,7 +83,6 @@ final class JSONRows {
   private func noteNames(of value: UnsafeRawBufferPointer, line: UInt64) throws(JSONError) {
     if hasFoundURL { return }
     firstLineWithoutURL = firstLineWithoutURL ?? line
-    scratch.removeAll()
     var cursor = JSONCursor(value, scratch: scratch)
     try noteNames(&cursor, path: "")
   }
@@ -161,21 +148,65 @@ final class JSONLinesReader: RowReader {
     self.rows = rows
   }
 
-  func readHeader() -> Bool { true }
+  func next() -> RowStep {
+    lines.step { line in
+      let text = line.bytes.trimmed()
+      if text.isEmpty { return nil }
+      return .row(line.isTooLong ? .tooLong(text, line: line.number) : rows.row(of: line.bytes, line: line.number))
+    }
+  }
+}
+
+/// Rows of JSON whose first ones show whether the field of the URLs exists, as the header of a table does.
+final class JSONFirstRows: RowReader {
+  /// Rows that may lack the field at the start, such as those of products without an image.
+  private static let maximum = 1000
+
+  private let rows: any RowReader
+  private let values: JSONRows
+  private let manifest: String
+  private let urlName: String
+  /// The invalid rows that were read ahead, and the step after them.
+  private var ahead: [(text: InlineReader, problem: String)] = []
+  private var following: RowStep?
+  private var index = 0
+  private var hasBegun = false
+
+  /// Creates the rows of `rows`, whose values `values` reads.
+  init(_ rows: any RowReader, _ values: JSONRows, columns: URLList.Columns, manifest: String) {
+    (self.rows, self.values, self.manifest) = (rows, values, manifest)
+    urlName = columns.url
+  }
+
+  func readHeader() throws(ListError) -> Bool {
+    while !hasBegun {
+      let step = rows.next()
+      if case .wouldBlock = step { return false }
+      if case .row(let row) = step, let problem = row.problem, !values.hasFoundURL, ahead.count < Self.maximum {
+        ahead.append((InlineReader([.init(text: String(decoding: row.url, as: UTF8.self), line: row.line)]), problem))
+      } else {
+        (following, hasBegun) = (step, true)
+      }
+    }
+    if !values.hasFoundURL, let line = values.firstLineWithoutURL {
+      let names = values.otherNames.isEmpty ? "" : " among \(values.otherNames.joined(separator: ", "))"
+      let message = "no field '\(urlName)'\(names); set columns.url to the field of the URLs"
+      throw ListError(manifest: manifest, line: line, message: message)
+    }
+    return true
+  }
 
   var mayNamePriority: Bool { true }
 
   func next() -> RowStep {
-    while true {
-      switch lines.next() {
-      case .line(let line):
-        let text = line.bytes.trimmed()
-        if text.isEmpty { continue }
-        if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
-        return .row(rows.row(of: line.bytes, line: line.number))
-      case .wouldBlock: return .wouldBlock
-      case .end: return .end
-      }
+    if index < ahead.count, case .row(var row) = ahead[index].text.next() {
+      row.problem = ahead[index].problem
+      index += 1
+      return .row(row)
     }
+    defer { following = nil }
+    return following ?? rows.next()
   }
+
+  func checkEnd() throws(ListError) { try rows.checkEnd() }
 }

@@ -58,6 +58,18 @@ final class LineReader {
     }
   }
 
+  /// The step of the first line that `row` makes one of.
+  @inline(__always)
+  func step(_ row: (Line) -> RowStep?) -> RowStep {
+    while true {
+      switch next() {
+      case .line(let line): if let step = row(line) { return step }
+      case .wouldBlock: return .wouldBlock
+      case .end: return .end
+      }
+    }
+  }
+
   /// What to do with a line, and after it.
   enum Taking {
     case more, last
@@ -106,8 +118,7 @@ enum ByteOrderMark {
   /// Its length at the start of an unconsumed `buffer`: 3 or 0; nil if more bytes are needed.
   static func length(in buffer: InputBuffer) -> Int? {
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]
-    let filling = buffer.fill { $0.count >= mark.count || !mark.starts(with: $0) }
-    if filling == .wouldBlock { return nil }
+    if case .wouldBlock = buffer.find({ $0.count >= mark.count || !mark.starts(with: $0) ? true : nil }) { return nil }
     return buffer.bytes.starts(with: mark) ? mark.count : 0
   }
 }

@@ -122,7 +122,7 @@ extension ListBeginning {
     guard isWholeLine else { return Decision() }
     guard JSONCursor.end(of: line, from: 0) == line.count else { return Decision(beginning: .jsonDocument) }
     // Members of an object on one line may be the list.
-    let hasURL = JSONRows(columns).fields(of: line)?.hasURL == true
+    let hasURL = JSONRows(columns).hasURL(line)
     if LogLines.isLog(json: line) { return Decision(beginning: .log) }
     let following = lineEnd.map { afterBlanks(UnsafeRawBufferPointer(rebasing: text[$0...])) }
     if hasURL || following?.isEmpty == false { return Decision(beginning: .jsonLines) }
@@ -140,7 +140,7 @@ extension ListBeginning {
     let line = UnsafeRawBufferPointer(rebasing: text[..<(lineEnd ?? text.count)]).trimmed()
     guard lineEnd != nil || isLast else { return nil }
     if let end = JSONCursor.end(of: line, from: 0) {
-      if end < line.count || JSONRows(columns).fields(of: line)?.hasURL == true { return .jsonLines }
+      if end < line.count || JSONRows(columns).hasURL(line) { return .jsonLines }
       let following = lineEnd.map { afterBlanks(UnsafeRawBufferPointer(rebasing: text[$0...])) }
       if following?.isEmpty == false { return .jsonLines }
       return isLast ? .jsonDocument : nil

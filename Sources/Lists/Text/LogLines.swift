@@ -10,7 +10,7 @@ final class LogLines {
     case other
   }
 
-  private let scratch = ScratchBytes(rows: 2)
+  private let scratch = GrowingBytes()
   /// The name of the JSON field with the URL, if the user chose one.
   private let urlName: [UInt8]?
   private var extended: ExtendedFields?
@@ -35,7 +35,6 @@ final class LogLines {
   }
 
   private func read(json: UnsafeRawBufferPointer) -> Line {
-    scratch.removeAll()
     var cursor = JSONCursor(json, scratch: scratch)
     var fields = JSONLogFields(urlName: urlName)
     do throws(JSONError) {
@@ -52,7 +51,7 @@ final class LogLines {
     joined.removeAll()
     joined.append(target)
     if let query = fields.query, query.first != UInt8(ascii: "-"), !target.contains(UInt8(ascii: "?")) {
-      if query.first != UInt8(ascii: "?") { ExtendedFields.appendQueryMark(to: joined) }
+      if query.first != UInt8(ascii: "?") { joined.append("?") }
       joined.append(query)
     }
     return .request(target: joined.bytes, isEscaped: false)
@@ -102,7 +101,7 @@ struct ExtendedFields {
     joined.removeAll()
     append(fields[stem], to: joined)
     if let query, self.stem != nil, !fields[query].elementsEqual("-".utf8) {
-      Self.appendQueryMark(to: joined)
+      joined.append("?")
       append(fields[query], to: joined)
     }
     return .request(target: joined.bytes, isEscaped: false)
@@ -116,10 +115,6 @@ struct ExtendedFields {
       if rest.starts(with: "25".utf8) { rest = rest.dropFirst(2) }
     }
     joined.append(UnsafeRawBufferPointer(rebasing: rest))
-  }
-
-  static func appendQueryMark(to joined: GrowingBytes) {
-    "?".utf8.withContiguousStorageIfAvailable { joined.append(UnsafeRawBufferPointer($0)) }
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

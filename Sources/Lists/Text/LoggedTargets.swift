@@ -13,7 +13,7 @@ enum LogEscapes {
       if byte < 0x20 {
         withUnsafeBytes(of: (UInt8(ascii: "%"), UInt8(ascii: "0") + byte >> 4, hexadecimalDigit(byte & 15))) { bytes.append($0) }
       } else {
-        withUnsafeBytes(of: byte) { bytes.append($0) }
+        bytes.append(byte)
       }
       rest = rest[(backslash + length)...]
     }
@@ -71,7 +71,7 @@ struct LoggedTargets {
   /// backslashes (WHATWG URL Standard, section 4.4). A dot segment that separates them disappears when the reference is resolved.
   static func appendReference(_ path: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
     if path.count > 1, path[1] == UInt8(ascii: "/") || path[1] == UInt8(ascii: "\\") {
-      "/.".utf8.withContiguousStorageIfAvailable { bytes.append(UnsafeRawBufferPointer($0)) }
+      bytes.append("/.")
     }
     bytes.append(path)
   }

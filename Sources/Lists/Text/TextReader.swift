@@ -19,17 +19,12 @@ final class TextReader: RowReader {
   }
 
   func next() -> RowStep {
-    while true {
-      switch lines.next() {
-      case .line(let line):
-        let text = line.bytes.trimmed()
-        if text.isEmpty || text[0] == UInt8(ascii: "#") { continue }
-        if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
-        if let problem = Self.problem(of: text) { return .row(.broken(text, line: line.number, problem: problem)) }
-        return .row(Row(url: text, line: line.number))
-      case .wouldBlock: return .wouldBlock
-      case .end: return .end
-      }
+    lines.step { line in
+      let text = line.bytes.trimmed()
+      if text.isEmpty || text[0] == UInt8(ascii: "#") { return nil }
+      if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
+      if let problem = Self.problem(of: text) { return .row(.broken(text, line: line.number, problem: problem)) }
+      return .row(Row(url: text, line: line.number))
     }
   }
 
@@ -60,24 +55,15 @@ extension Row {
 
 /// Rows of a list in the job file itself.
 final class InlineReader: RowReader {
-  private struct Entry {
-    var range: Range<Int>
-    var line: UInt64
-  }
-
-  private let storage: UnsafeMutableRawBufferPointer
-  private let entries: [Entry]
-  private var index = 0
+  private let texts = GrowingBytes()
+  private var entries: ArraySlice<(range: Range<Int>, line: UInt64)> = []
 
   init(_ list: [URLList.InlineEntry]) {
-    var bytes: [UInt8] = []
-    entries = list.map { entry in
-      let start = bytes.count
-      bytes.append(contentsOf: entry.text.utf8)
-      return Entry(range: start..<bytes.count, line: entry.line)
+    for entry in list {
+      let start = texts.count
+      entry.text.utf8.withRawBytes { texts.append($0) }
+      entries.append((start..<texts.count, entry.line))
     }
-    storage = .allocate(byteCount: bytes.count, alignment: 1)
-    storage.copyBytes(from: bytes)
   }
 
   /// Creates the only row of a URL that leads to an image.
@@ -85,13 +71,9 @@ final class InlineReader: RowReader {
     self.init([URLList.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)])
   }
 
-  deinit { storage.deallocate() }
-
   func next() -> RowStep {
-    guard index < entries.count else { return .end }
-    let entry = entries[index]
-    index += 1
-    let text = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(storage)[entry.range]).trimmed()
+    guard let entry = entries.popFirst() else { return .end }
+    let text = texts[entry.range].trimmed()
     if text.count > InputBuffer.maximumRowBytes { return .row(.tooLong(text, line: entry.line)) }
     return .row(Row(url: text, line: entry.line))
   }

@@ -100,10 +100,10 @@ final class XMLListReader: RowReader {
   private func feed() -> Bool {
     parser.locations.discardRead()
     guard hasBegun || skipBlanks() else { return false }
-    switch buffer.fill(until: { !$0.isEmpty }) {
-    case .grown: break
+    switch buffer.find({ $0.isEmpty ? nil : true }) {
+    case .found: break
     case .wouldBlock: return false
-    case .ended:
+    case .none:
       hasEnded = true
       // If reading failed, that is the error to report, not the incomplete XML.
       if buffer.failure == nil, hasBegun { parser.feed(buffer.bytes, isLast: true) }
