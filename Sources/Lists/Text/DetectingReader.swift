@@ -1,31 +1,91 @@
-/// Rows of a list whose first bytes decide its format; see ``ListBeginning``.
+import Base
+
+/// Rows of a list whose format, or else its first bytes, decide how it is read; see ``ListBeginning``.
 ///
 /// A file that isn't a list is refused before anything is requested; if the format is given, one that is known to be binary.
 final class DetectingReader: RowReader {
   private let buffer: InputBuffer
-  private let readers: RowReaders
+  private let index: Int
+  private let file: ListFile
+  private let list: URLList
+  private let opener: ListOpener
+  private let fetched: FetchedList?
+  /// The URL against which the URLs of a page are resolved.
+  private let url: BaseURL?
+  /// The format of the file; `auto` if its first bytes decide.
+  private let format: URLList.Format
   private var reader: (any RowReader)?
-  private var columns: URLList.Columns { readers.manifest.columns }
-  /// Whether a row per line is expected, each in JSON.
-  private var isJSONLines: Bool { readers.format == .jsonl }
 
-  init(_ readers: RowReaders) { (self.readers, buffer) = (readers, readers.buffer) }
+  private var contentType: String? { fetched?.contentType }
+  private var isOfAnyKind: Bool { list.isOfAnyKind && file.kind == .listed }
+  /// Whether a row per line is expected, each in JSON.
+  private var isJSONLines: Bool { format == .jsonl }
+
+  init(
+    _ buffer: InputBuffer,
+    _ index: Int,
+    _ file: ListFile,
+    of list: URLList,
+    _ opener: ListOpener,
+    fetched: FetchedList?,
+    url: BaseURL?
+  ) {
+    (self.buffer, self.index, self.file, self.list) = (buffer, index, file, list)
+    (self.opener, self.fetched, self.url) = (opener, fetched, url)
+    format = list.format(of: file, contentType: fetched?.contentType)
+  }
 
   func readHeader() throws(ListError) -> Bool {
     if let reader { return try reader.readHeader() }
-    if readers.format != .auto {
+    if format != .auto, format != .page {
       if case .wouldBlock = buffer.find({ BinaryList.mayFollow($0) ? nil : true }) { return false }
       if let binary = BinaryList(buffer.bytes) { throw refusal(binary.name, remedy: binary.remedy) }
     }
-    if let given = readers.given() {
-      reader = given
-      return try given.readHeader()
+    var reader = given()
+    if reader == nil {
+      guard let beginning = beginning() else { return false }
+      // If reading failed, the reader reports it after its rows.
+      reader = try makeReader(beginning)
     }
-    guard let beginning = beginning() else { return false }
-    // If reading failed, the reader reports it after its rows.
-    let reader = try makeReader(beginning)
     self.reader = reader
-    return try reader.readHeader()
+    return try reader?.readHeader() ?? false
+  }
+
+  // MARK: Readers
+
+  /// The reader of the format; nil if the first bytes decide.
+  private func given() -> (any RowReader)? {
+    switch format {
+    case .auto, .jsonl: nil
+    case .text: TextReader(buffer)
+    case .csv: csv(",")
+    case .tsv: csv("\t")
+    case .sitemap, .feed: xml()
+    case .page: page()
+    case .combined: AccessLogReader(buffer, file, index: index, of: list, counter: opener.counter(of: file.manifest))
+    }
+  }
+
+  private func csv(_ delimiter: Unicode.Scalar) -> CSVReader {
+    CSVReader(buffer, delimiter: UInt8(ascii: delimiter), columns: list.columns, manifest: file.name)
+  }
+
+  private func xml() -> XMLListReader {
+    XMLListReader(buffer, rules: XMLListRules(list, of: file, now: opener.time.wall()), manifest: file.name)
+  }
+
+  private func page() -> PageRows {
+    let rules = PageRules(lazyAttributes: list.lazyAttributes)
+    return PageRows(buffer, of: file, at: url, contentType: contentType, rules, opener.crawl(of: file.manifest, list))
+  }
+
+  /// A log that was detected is counted separately, since the files of a pattern may have different formats.
+  private func detectedLog() throws(ListError) -> AccessLogReader {
+    var alone = file
+    alone.isLast = true
+    let log = AccessLogReader(buffer, alone, index: index, of: list, counter: opener.makeCounter())
+    try log.checkSite()
+    return log
   }
 
   /// Returns nil if more bytes have to arrive first.
@@ -39,44 +99,41 @@ final class DetectingReader: RowReader {
 
   private func beginning(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> ListBeginning? {
     isJSONLines
-      ? ListBeginning.rows(bytes, isLast: isLast, columns)
-      : ListBeginning(bytes, isLast: isLast, isHTML: readers.isHTML, columns: columns)
+      ? ListBeginning.rows(bytes, isLast: isLast, list.columns)
+      : ListBeginning(bytes, isLast: isLast, isHTML: list.isPage(file, contentType: contentType), columns: list.columns)
   }
 
   private func makeReader(_ beginning: ListBeginning) throws(ListError) -> any RowReader {
-    let name = readers.file.name
     switch beginning {
     case .page:
-      if readers.acceptsPages { return readers.page() }
+      // Servers often send a page instead of a missing file.
+      if fetched == nil || isOfAnyKind { return page() }
       let message = "the server sent an HTML page instead of a list; check its URL, or use 'page' for a page's images"
-      throw ListError(manifest: name, line: 1, message: message)
-    case _ where readers.file.isRobots, .robots: return RobotsReader(buffer, manifest: name)
+      throw ListError(manifest: file.name, line: 1, message: message)
+    case _ where file.isRobots, .robots: return RobotsReader(buffer, manifest: file.name)
     case .image(let format):
-      if let url = readers.imageURL { return InlineReader(url) }
+      if isOfAnyKind, let url = file.url { return InlineReader(url) }
       throw refusal("an image (\(format))", remedy: "name its URL to check it")
     case .other(let name, let remedy): throw refusal(name, remedy: remedy)
-    case .xml: return readers.xml()
-    case .log:
-      let log = readers.detectedLog()
-      try log.checkSite()
-      return log
-    case .csv: return readers.csv(",")
-    case .jsonLines, .jsonDocument:
-      let values = JSONRows(columns)
-      let isDocument = if case .jsonDocument = beginning { true } else { false }
-      let rows: any RowReader =
-        isDocument ? JSONDocumentReader(buffer, values, manifest: name) : JSONLinesReader(buffer, values)
-      return JSONFirstRows(rows, values, columns: columns, manifest: name)
+    case .xml: return xml()
+    case .log: return try detectedLog()
+    case .csv: return csv(",")
+    case .jsonLines: return jsonRows { JSONLinesReader(buffer, $0) }
+    case .jsonDocument: return jsonRows { JSONDocumentReader(buffer, $0, manifest: file.name) }
     case .text: return TextReader(buffer)
     }
   }
 
+  private func jsonRows(_ reader: (JSONRows) -> any RowReader) -> JSONFirstRows {
+    let values = JSONRows(list.columns)
+    return JSONFirstRows(reader(values), values, columns: list.columns, manifest: file.name)
+  }
+
   private func refusal(_ name: String, remedy: String) -> ListError {
     // A name that a shell would read differently isn't part of a command.
-    let list = readers.file.name
-    let isPlain = list.utf8.allSatisfy { ($0 | 32) &- 97 < 26 || $0 &- 48 < 10 || "._/-".utf8.contains($0) }
-    let remedy = isPlain && list != "stdin" ? remedy.replacing("FILE", with: list) : remedy
-    return ListError(manifest: list, message: "it looks like \(name), not a list of URLs; \(remedy)")
+    let isPlain = file.name.utf8.allSatisfy { ($0 | 32) &- 97 < 26 || $0 &- 48 < 10 || "._/-".utf8.contains($0) }
+    let remedy = isPlain && file.name != "stdin" ? remedy.replacing("FILE", with: file.name) : remedy
+    return ListError(manifest: file.name, message: "it looks like \(name), not a list of URLs; \(remedy)")
   }
 
   var mayNamePriority: Bool { reader?.mayNamePriority ?? isJSONLines }

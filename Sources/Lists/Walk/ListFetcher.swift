@@ -69,11 +69,10 @@ final class ListOpener {
   private let spoolDirectory: String
   private let standardInput: Int32
   private let fetcher: (any ListFetcher)?
-  private let time: TimeSource
+  let time: TimeSource
   private var fetches: [Int: any ListFetch] = [:]
-  /// For each list of access logs, by index, the counter that all its files share.
+  /// The counters and pages of lists, by the index of the list.
   private var counters: [Int: RequestCounter] = [:]
-  /// For each list, by index, the pages that it has led to.
   private var crawls: [Int: PageCrawl] = [:]
 
   init(spoolDirectory: String, standardInput: Int32, fetcher: (any ListFetcher)?, time: TimeSource) {
@@ -99,7 +98,7 @@ final class ListOpener {
         case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
         case nil: nil
         }
-      return OpenList(index, file, of: manifest, input: input, context: context(of: file, of: manifest))
+      return OpenList(index, file, of: manifest, input: input, by: self, url: file.base)
     } catch {
       throw error.error(in: file.name)
     }
@@ -129,10 +128,9 @@ final class ListOpener {
       fetches[index] = nil
       do throws(InputError) {
         let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
-        var context = self.context(of: file, of: manifest, fetched: fetched)
         let own = fetched.finalURL ?? url
-        context.url = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
-        return .open(OpenList(index, file, of: manifest, input: input, context: context), fetched.finalURL ?? url)
+        let base = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
+        return .open(OpenList(index, file, of: manifest, input: input, by: self, fetched: fetched, url: base), own)
       } catch {
         throw error.error(in: file.name)
       }
@@ -145,18 +143,6 @@ final class ListOpener {
     crawls[manifest]?.end()
   }
 
-  private func context(of file: ListFile, of manifest: URLList, fetched: FetchedList? = nil) -> OpenList.Context {
-    OpenList.Context(
-      counter: { self.counter(of: file.manifest) },
-      ownCounter: { [spoolDirectory] in RequestCounter(spoolDirectory: spoolDirectory) },
-      crawl: { self.crawl(of: file.manifest, manifest) },
-      fetched: fetched,
-      url: file.base,
-      isImage: manifest.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false,
-      now: time.wall()
-    )
-  }
-
   /// The pages that a list has led to.
   func crawl(of index: Int, _ manifest: URLList) -> PageCrawl {
     if let crawl = crawls[index] { return crawl }
@@ -165,9 +151,12 @@ final class ListOpener {
     return crawl
   }
 
-  private func counter(of manifest: Int) -> RequestCounter {
+  func makeCounter() -> RequestCounter { RequestCounter(spoolDirectory: spoolDirectory) }
+
+  /// The counter that all files of a list of logs share.
+  func counter(of manifest: Int) -> RequestCounter {
     if let counter = counters[manifest] { return counter }
-    let counter = RequestCounter(spoolDirectory: spoolDirectory)
+    let counter = makeCounter()
     counters[manifest] = counter
     return counter
   }

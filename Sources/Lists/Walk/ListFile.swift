@@ -154,55 +154,41 @@ final class OpenList {
   /// Kept as long as the input, since it owns the descriptor.
   private let fetched: (any FetchedBytes)?
 
-  /// The input is nil only for an inline list.
-  init(_ index: Int, _ file: ListFile, of manifest: URLList, input: InputDescriptor?, context: Context) {
+  /// The input is nil only for an inline list; `url` is that against which the URLs of a page are resolved.
+  init(
+    _ index: Int,
+    _ file: ListFile,
+    of list: URLList,
+    input: InputDescriptor?,
+    by opener: ListOpener,
+    fetched: FetchedList? = nil,
+    url: BaseURL?
+  ) {
     self.file = index
     self.input = input
     name = file.name
-    readsPages = manifest.readsPages && (file.kind == .listed || file.kind == .sitemap)
-    fetched = context.fetched?.bytes
-    if case .inline(let entries) = manifest.source, file.kind == .listed {
-      buffer = nil
-      rows = Self.rewriting(InlineReader(entries), by: manifest, base: context.url)
-      return
-    }
-    guard let input, !context.isImage else {
-      guard let url = file.url else { preconditionFailure("a file must be opened before it is read") }
-      buffer = nil
-      rows = Self.rewriting(InlineReader(url), by: manifest, base: context.url)
-      return
-    }
-    let format = manifest.format(of: file, contentType: context.fetched?.contentType)
-    let isXML = format == .sitemap || format == .feed || file.kind == .sitemap
-    let buffer = InputBuffer(InputStream(input, maximumTextBytes: isXML ? Self.maximumXMLBytes : nil))
-    self.buffer = buffer
-    let readers = RowReaders(buffer: buffer, file: file, index: index, manifest: manifest, format: format, context: context)
-    let reader: any RowReader = format == .page ? readers.page() : DetectingReader(readers)
+    readsPages = list.readsPages && (file.kind == .listed || file.kind == .sitemap)
+    self.fetched = fetched?.bytes
     // A log's paths aren't resolved against the log's own URL.
-    rows = Self.rewriting(reader, by: manifest, base: format == .combined ? manifest.baseURL : context.url)
-  }
-
-  /// The rows of a file as the template and the signer of its list change them.
-  private static func rewriting(_ reader: any RowReader, by manifest: URLList, base: BaseURL?) -> any RowReader {
-    if manifest.template == nil, manifest.signer == nil { return reader }
-    return TemplateRows(reader, template: manifest.template, signer: manifest.signer, base: base)
-  }
-
-  /// The resources for opening a file.
-  struct Context {
-    /// Counts the requests of all files of its list.
-    var counter: () -> RequestCounter
-    /// Counts the requests of one file.
-    var ownCounter: () -> RequestCounter
-    var crawl: () -> PageCrawl
-    /// The bytes, if the file was fetched.
-    var fetched: FetchedList?
-    /// The URL against which the URLs of a page are resolved.
-    var url: BaseURL?
-    /// Whether it is an image, and so the only entry.
-    var isImage = false
-    /// When it is opened.
-    var now: Timestamp
+    let base = list.format == .combined && file.kind == .listed ? list.baseURL : url
+    let isImage = list.isOfAnyKind && file.kind == .listed && fetched?.contentType?.lowercased().hasPrefix("image/") ?? false
+    var reader: any RowReader
+    if case .inline(let entries) = list.source, file.kind == .listed {
+      (buffer, reader) = (nil, InlineReader(entries))
+    } else if isImage, let url = file.url {
+      (buffer, reader) = (nil, InlineReader(url))
+    } else {
+      guard let input else { preconditionFailure("a file must be opened before it is read") }
+      let format = list.format(of: file, contentType: fetched?.contentType)
+      let isXML = format == .sitemap || format == .feed || file.kind == .sitemap
+      let buffer = InputBuffer(InputStream(input, maximumTextBytes: isXML ? Self.maximumXMLBytes : nil))
+      self.buffer = buffer
+      reader = DetectingReader(buffer, index, file, of: list, opener, fetched: fetched, url: url)
+    }
+    if list.template != nil || list.signer != nil {
+      reader = TemplateRows(reader, template: list.template, signer: list.signer, base: base)
+    }
+    rows = reader
   }
 
   /// The approximate number of bytes of the file that have been used.
