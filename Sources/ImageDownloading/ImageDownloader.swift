@@ -48,7 +48,6 @@ public final class ImageDownloader: Sendable {
       headers: [HeaderField] = [],
       loaders: [any ImageLoader] = []
     ) {
-      ImageDownloader.requireLimits(maxConcurrentDownloads, perHost: maxConcurrentPerHost)
       self.maxConcurrentDownloads = maxConcurrentDownloads
       self.maxConcurrentPerHost = maxConcurrentPerHost
       self.order = order
@@ -56,6 +55,14 @@ public final class ImageDownloader: Sendable {
       self.jitter = jitter
       self.headers = headers
       self.loaders = loaders
+      limits.check()
+    }
+
+    /// The limits until they are set as a whole.
+    var limits: DownloadLimits {
+      var limits = DownloadLimits(concurrency: maxConcurrentDownloads, perHost: maxConcurrentPerHost)
+      limits.threads = 1
+      return limits
     }
   }
 
@@ -67,9 +74,10 @@ public final class ImageDownloader: Sendable {
   private let monitor: Monitor
   private let thread: WorkerThread
   private let loops: CurlThreads
-  private let clients = Mutex(Clients())
+  private let clients: Mutex<Clients>
 
   private struct Clients {
+    var limits: DownloadLimits
     var count = 0
     /// The client for ``download(_:priority:options:validators:progressInterval:)``; created with the first task.
     var tasks: (client: DownloadClient, receiver: TaskReceiver)?
@@ -87,7 +95,7 @@ public final class ImageDownloader: Sendable {
   ///
   /// Throws if libcurl is too old or lacks a feature, or the system provides no descriptor or thread.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
-    Self.requireLimits(configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
+    configuration.limits.check()
     let breaker = configuration.circuitBreaker
     trap(
       unless: breaker.failures > 0 && breaker.rounds > 0,
@@ -102,6 +110,7 @@ public final class ImageDownloader: Sendable {
     loops = scheduler.pool.threads
     self.inbox = inbox
     self.monitor = monitor
+    clients = Mutex(Clients(limits: configuration.limits))
     headers = configuration.headers
     loaders = configuration.loaders
     do throws(ThreadError) {
@@ -122,8 +131,7 @@ public final class ImageDownloader: Sendable {
   /// Changes these two limits, even while transfers run: those beyond a lower limit finish first. A limit below 1 traps.
   /// ``DownloaderStatistics/peakRunning`` restarts from here.
   public func setLimits(concurrency: Int, perHost: Int) {
-    Self.requireLimits(concurrency, perHost: perHost)
-    inbox.post(.setConcurrency(concurrency, perHost: perHost))
+    changeLimits { ($0.concurrency, $0.perHost) = (concurrency, perHost) }
   }
 
   /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does for two; a rate that isn't above zero traps too, and so does a number
@@ -132,17 +140,16 @@ public final class ImageDownloader: Sendable {
   /// Changes of a rate never cause a burst: the elapsed fraction of the wait for the next start becomes the same fraction of the new
   /// wait.
   public func setLimits(_ limits: DownloadLimits) {
-    Self.requireLimits(limits.concurrency, perHost: limits.perHost)
-    for rate in [limits.rate, limits.perHostRate] {
-      if let rate { trap(unless: rate > 0, "a rate must be above zero, not \(rate)") }
+    changeLimits { $0 = limits }
+  }
+
+  private func changeLimits(_ change: (inout DownloadLimits) -> Void) {
+    clients.withLock { clients in
+      change(&clients.limits)
+      clients.limits.check()
+      // Under the lock, so that changes arrive in their order.
+      inbox.post(.setLimits(clients.limits))
     }
-    if let threads = limits.threads {
-      trap(
-        unless: (1...DownloadLimits.maximumThreads).contains(threads),
-        "a downloader needs 1 to \(DownloadLimits.maximumThreads) threads, not \(threads)"
-      )
-    }
-    inbox.post(.setLimits(limits))
   }
 
   /// Cancels all waiting downloads of all clients, retries included, and with `includingRunning` the running ones too.
@@ -215,11 +222,6 @@ public final class ImageDownloader: Sendable {
     clients.withLock { $0.taskOptions = prepared }
     return prepared
   }
-
-  static func requireLimits(_ concurrency: Int, perHost: Int) {
-    trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
-    trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
-  }
 }
 
 /// Why a downloader couldn't be created.
@@ -256,6 +258,15 @@ public struct DownloadLimits: Sendable, Hashable {
     self.rate = rate
     self.perHostRate = perHostRate
     self.isAdaptive = isAdaptive
+  }
+
+  /// Traps on limits that can't be used.
+  func check() {
+    trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
+    trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
+    for rate in [rate, perHostRate].compactMap(\.self) { trap(unless: rate > 0, "a rate must be above zero, not \(rate)") }
+    let threads = threads ?? 1
+    trap(unless: 1...Self.maximumThreads ~= threads, "a downloader needs 1 to \(Self.maximumThreads) threads, not \(threads)")
   }
 
   /// The number of threads on a machine with `cores`.

@@ -8,13 +8,6 @@ struct Load {
   let deadline: MonotonicInstant
 }
 
-struct Loads {
-  var running: [UInt64: Load] = [:]
-  var last: UInt64 = 0
-  /// No load can exceed its time limit before this.
-  var nextLimit = MonotonicInstant(nanoseconds: .max)
-}
-
 /// Jobs for loaders instead of libcurl.
 extension DownloadScheduler {
   /// The index of the loader of a download: the last that can load it.
@@ -28,8 +21,8 @@ extension DownloadScheduler {
     // There is no name to resolve and no connection.
     if resolves { queue.resolved() }
     queue.connected(host: pending[slot].host)
-    loads.last += 1
-    let number = loads.last
+    lastLoad += 1
+    let number = lastLoad
     pending[slot].begin(.loading(number: number), now: now)
     let download = pending[slot].download
     let request = LoaderRequest(
@@ -41,15 +34,13 @@ extension DownloadScheduler {
       let result = await loader.response(to: request)
       inbox.post(.loaded(number: number, result))
     }
-    let deadline = now.advanced(by: pending[slot].remaining)
-    loads.running[number] = Load(slot: slot, task: task, started: now, deadline: deadline)
-    loads.nextLimit = min(loads.nextLimit, deadline)
+    loads[number] = Load(slot: slot, task: task, started: now, deadline: now.advanced(by: pending[slot].remaining))
     notifyStarted(slot)
   }
 
   /// Handles a loader's result, unless the load was stopped before.
   func concludeLoad(_ number: UInt64, _ result: Result<LoaderResponse, ImageFailure>) {
-    guard let load = loads.running[number] else { return }
+    guard let load = loads[number] else { return }
     let slot = load.slot
     let outcome = TransferOutcome(result, for: pending[slot].download)
     var bytes = 0
@@ -65,22 +56,16 @@ extension DownloadScheduler {
   }
 
   func checkLoadLimits() {
-    guard now >= loads.nextLimit else { return }
-    loads.nextLimit = MonotonicInstant(nanoseconds: .max)
-    for (number, load) in loads.running {
-      if now >= load.deadline {
-        let limit = pending[load.slot].download.options.timeout
-        endLoad(number, of: load.slot)
-        settle(load.slot, .failure(.transient(.timeout, "the loader didn't finish within \(limit.text)")))
-      } else {
-        loads.nextLimit = min(loads.nextLimit, load.deadline)
-      }
+    for (number, load) in loads where now >= load.deadline {
+      let limit = pending[load.slot].download.options.timeout
+      endLoad(number, of: load.slot)
+      settle(load.slot, .failure(.transient(.timeout, "the loader didn't finish within \(limit.text)")))
     }
   }
 
   /// Frees the load's slot; an unfinished loader is cancelled, and its result ignored.
   func endLoad(_ number: UInt64, of slot: Int, receivedBytes: Int = 0) {
-    guard let load = loads.running.removeValue(forKey: number) else { return }
+    guard let load = loads.removeValue(forKey: number) else { return }
     load.task.cancel()
     if pending[slot].waiters.wantsDetails { pending[slot].summary.details = TransferDetails() }
     pending[slot].end(nanoseconds: now.since(load.started).wholeNanoseconds, receivedBytes: UInt64(receivedBytes))

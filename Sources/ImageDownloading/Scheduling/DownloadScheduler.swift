@@ -22,7 +22,9 @@ final class DownloadScheduler: @unchecked Sendable {
   var hosts = HostTable()
   /// When the certificates of hosts expire, as far as responses were to be described.
   var certificateEnds: [Int: Timestamp] = [:]
-  var loads = Loads()
+  /// The running loads, by number.
+  var loads: [UInt64: Load] = [:]
+  var lastLoad: UInt64 = 0
   var arrivals: Int64 = 0
   /// Jobs that wait for another of their identity, or for a `robots.txt`.
   var heldJobs = 0
@@ -35,7 +37,6 @@ final class DownloadScheduler: @unchecked Sendable {
   let robotsClient = ClientState(nil)
   /// The origins without HEAD or ranges.
   var refusals = MethodRefusals()
-  private var limits: DownloadLimits
   private var messages: [Inbox.Message] = []
   /// Its storage is reused.
   var report = CurlReport(0)
@@ -45,9 +46,7 @@ final class DownloadScheduler: @unchecked Sendable {
     self.configuration = configuration
     self.inbox = inbox
     self.monitor = monitor
-    limits = DownloadLimits(concurrency: configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
-    // Until limits are set as a whole.
-    limits.threads = 1
+    let limits = configuration.limits
     pool = try TransferPool(wakeDescriptor: inbox.descriptor, time: configuration.time)
     queue = DownloadQueue(concurrency: limits.concurrency, perHost: limits.perHost, breaker: configuration.circuitBreaker)
     pool.limitConnections(concurrency: limits.concurrency)
@@ -84,7 +83,8 @@ final class DownloadScheduler: @unchecked Sendable {
 
   private var sleepMilliseconds: Int32 {
     if hasMore { return 0 }
-    return pool.loop.sleepMilliseconds(until: min(queue.nextStart ?? loads.nextLimit, loads.nextLimit))
+    let never = MonotonicInstant(nanoseconds: .max)
+    return pool.loop.sleepMilliseconds(until: min(queue.nextStart ?? never, loads.values.lazy.map(\.deadline).min() ?? never))
   }
 
   /// The time of this iteration, read once after the sleep.
@@ -107,12 +107,7 @@ final class DownloadScheduler: @unchecked Sendable {
         for client in clients.values { cancelAll(of: client, includingRunning: includingRunning) }
       case .setPriority(let client, let id, let priority):
         if let client = clients[client] { setPriority(priority, of: id, of: client) }
-      case .setConcurrency(let concurrency, let perHost):
-        (limits.concurrency, limits.perHost) = (concurrency, perHost)
-        limitsChanged()
-      case .setLimits(let limits):
-        self.limits = limits
-        limitsChanged()
+      case .setLimits(let limits): setLimits(limits)
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
       case .capacityChanged: break  // Waking up suffices.
       case .loaded(let number, let result): concludeLoad(number, result)
@@ -131,7 +126,7 @@ final class DownloadScheduler: @unchecked Sendable {
     for isClosed in closed { isClosed.withLock(waking: .all) { $0 = true } }
   }
 
-  private func limitsChanged() {
+  private func setLimits(_ limits: DownloadLimits) {
     queue.setLimits(limits, now: configuration.time.monotonic())
     pool.setThreads(limits.threads(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) { number throws(DownloaderError) in
       try CurlThread(number: number, inbox: inbox, meter: monitor.pipeline, time: configuration.time)

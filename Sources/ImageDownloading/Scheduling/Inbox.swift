@@ -19,7 +19,6 @@ final class Inbox: Sendable {
     case report(CurlReport)
     case clearCookies
     case forgetFailures
-    case setConcurrency(Int, perHost: Int)
     case setLimits(DownloadLimits)
     case setSuspended(Bool)
     case capacityChanged
