@@ -12,8 +12,6 @@ final class CurlLoop {
   private let time: TimeSource
   /// All that were ever started here.
   private var transfers: [Transfer] = []
-  /// Transfers that libcurl didn't accept.
-  private var rejected: [(transfer: Transfer, failure: ImageFailure)] = []
 
   /// Creates a loop whose ``poll(milliseconds:whenAwake:)`` also watches `wakeDescriptor`.
   init(number: Int, wakeDescriptor: Int32, time: TimeSource) throws(DownloaderError) {
@@ -59,7 +57,7 @@ final class CurlLoop {
     let code = multi.add(transfer.easy)
     guard code != CURLM_OK else { return }
     let reason = String(cString: curl_multi_strerror(code))
-    rejected.append((transfer, ImageFailure(.internal, message: "libcurl rejected the request: \(reason)")))
+    conclude(transfer, .failure(ImageFailure(.internal, message: "libcurl rejected the request: \(reason)")))
   }
 
   /// Makes libcurl begin started transfers and handle expired timers.
@@ -91,10 +89,6 @@ final class CurlLoop {
       let transfer = Transfer.of(context)
       conclude(transfer, transfer.outcome(ended.code, at: time))
     }
-    while let (transfer, failure) = rejected.popLast() {
-      // It may have been stopped meanwhile.
-      if transfer.isRunning { conclude(transfer, .failure(failure)) }
-    }
   }
 
   /// Ends transfers that take too long, and computes when to check next.
@@ -113,6 +107,8 @@ final class CurlLoop {
 
   private func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
     stop(transfer)
+    var outcome = outcome
+    if case .failure(let failure) = outcome { outcome = .failure(transfer.namingUnusedProxy(failure)) }
     record.report.ended.append((transfer.id, outcome))
   }
 }

@@ -4,9 +4,7 @@ import Base
 
 extension Transfer {
   /// The time limit that is exceeded at `now`; nil if none is.
-  func brokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? { directlyBrokenTimeLimit(now).map(namingUnusedProxy) }
-
-  private func directlyBrokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? {
+  func brokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? {
     if now >= request.deadline { return timedOut(after: options.timeout) }
     guard request.phase == .connected else {
       guard now >= connectLimit else { return nil }
@@ -31,9 +29,7 @@ extension Transfer {
     min(request.deadline, connectLimit, request.started.advanced(by: options.stallTimeout))
   }
 
-  func failure(_ code: CURLcode) -> ImageFailure { namingUnusedProxy(directFailure(code)) }
-
-  private func directFailure(_ code: CURLcode) -> ImageFailure {
+  func failure(_ code: CURLcode) -> ImageFailure {
     if let failure = connectionFailure(code) { return failure }
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -163,7 +159,7 @@ extension Transfer {
   }
 
   /// The failure, with the proxy of the environment if that could have reached the host.
-  private func namingUnusedProxy(_ failure: ImageFailure) -> ImageFailure {
+  func namingUnusedProxy(_ failure: ImageFailure) -> ImageFailure {
     guard request.phase != .connected, [.dns, .connect].contains(failure.kind), connection.proxy == .none,
       let variable = EnvironmentProxy.variable(isSecure: origin.isSecure, host: origin.name)
     else { return failure }
