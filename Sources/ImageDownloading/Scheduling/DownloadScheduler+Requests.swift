@@ -146,11 +146,9 @@ extension DownloadScheduler {
       if let method = pending[slot].lesson { refusals.insert(pending[slot].url, method) }
       end(slot, response)
     case .redirect(let location, let setsCookie):
-      pending[slot].note(setsCookie: setsCookie)
       do throws(ImageFailure) {
-        let url = try pending[slot].target(of: location, by: normalizer)
-        pending[slot].follow(to: url)
-        move(slot, to: url)
+        try pending[slot].follow(location, setsCookie: setsCookie, by: normalizer)
+        move(slot)
         enqueue(slot)
       } catch {
         let kind = kind(of: pending[slot])
@@ -159,11 +157,11 @@ extension DownloadScheduler {
       }
     case .refused(let refusal): confirm(slot, refusal, requestEnd)
     case .needsMore(let continuation):
-      pending[slot].continueProbe(from: continuation)
+      pending[slot].continueAttempt(from: continuation)
       enqueue(slot)
     case .startOver:
       if requestEnd.hasHandedOver { notifyRestarted(slot) }
-      pending[slot].startOver()
+      pending[slot].continueAttempt()
       enqueue(slot)
     case .failure(let failure): settleFailure(slot, failure, requestEnd)
     }
@@ -190,7 +188,7 @@ extension DownloadScheduler {
       pending[slot].getInstead(of: refusal)
       // A pause that the host requests comes before it, as before a retry.
       if requestEnd.requestedPause != nil { return settleFailure(slot, refusal.failure, requestEnd) }
-      move(slot, to: pending[slot].url)
+      move(slot)
     }
     enqueue(slot)
   }
@@ -248,13 +246,13 @@ extension DownloadScheduler {
     // Chunks that were handed over stay valid if the body is resumed.
     if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
     pending[slot].restart(from: continuation, now: now)
-    if pending[slot].loader == nil { move(slot, to: pending[slot].url) }
+    if pending[slot].loader == nil { move(slot) }
     enqueue(slot, notBefore: time)
   }
 
   /// Counts a job for the host of its next request.
-  private func move(_ slot: Int, to url: [UInt8]) {
-    guard let origin = URLOrigin(url) else { preconditionFailure("the URL of a redirect isn't normalised") }
+  private func move(_ slot: Int) {
+    guard let origin = URLOrigin(pending[slot].url) else { preconditionFailure("the URL of a redirect isn't normalised") }
     let host = hosts.retain(origin.connecting(by: pending[slot].download.options))
     releaseHost(pending[slot].host)
     pending[slot].host = host

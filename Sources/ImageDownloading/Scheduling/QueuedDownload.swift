@@ -133,22 +133,10 @@ final class QueuedDownload: SharedWork {
     summary.durationNanoseconds += nanoseconds
   }
 
-  /// Records the cookies of a redirect, before it is followed.
-  func note(setsCookie: Bool) {
-    if setsCookie, isAtOwnOrigin { route.hasSetCookie = true }
-  }
-
-  /// Continues the attempt at another URL.
-  func follow(to url: [UInt8]) {
-    route.visited.append(route.url)
-    route.url = url
-    continues = true
-  }
-
   /// Continues the attempt with a probe, since the server lacks HEAD.
   func probeInstead() {
     refused = .head
-    continues = true
+    continueAttempt()
   }
 
   /// Continues the attempt with a plain GET, as all later ones, since HEAD or a probe failed: from the start, as redirects may depend on
@@ -157,11 +145,11 @@ final class QueuedDownload: SharedWork {
     refused = .probe
     if refusal.isLesson { lesson = refusal.method }
     route = Route(url: download.requestURL)
-    startOver()
+    continueAttempt()
   }
 
-  /// Continues the attempt with the next part of the body.
-  func continueProbe(from continuation: BodyContinuation) {
+  /// Continues the attempt with a request for the next part of the body, or for the whole body.
+  func continueAttempt(from continuation: BodyContinuation? = nil) {
     self.continuation = continuation
     continues = true
   }
@@ -169,21 +157,14 @@ final class QueuedDownload: SharedWork {
   /// Continues with a second request, which has the time limit of a new attempt.
   func requestAgain(keeping accepted: AcceptedResponse) {
     self.accepted = accepted
-    continuation = nil
     attemptNanoseconds = 0
-    continues = true
+    continueAttempt()
   }
 
   /// Records that its host asks for a pause.
   func excuse(waiting duration: Duration) {
     requestedPauses += duration
     excusedAttempts += 1
-  }
-
-  /// Continues the attempt with a request for the whole body, since the remaining part can't be used.
-  func startOver() {
-    continuation = nil
-    continues = true
   }
 
   /// Resets it to the download's own URL for another attempt, which resumes the body from `continuation`.
@@ -223,10 +204,18 @@ final class QueuedDownload: SharedWork {
 
 /// Redirects: http and https only, a limited number, no loop unless a cookie may end it.
 extension QueuedDownload {
-  /// The URL of the next request after a redirect to `location`.
+  /// Continues the attempt at the target of a redirect.
   ///
   /// A redirect back to the download's own origin gets that URL's userinfo, as a browser would send the credentials again.
-  func target(of location: [UInt8], by normalizer: URLNormalizer) throws(ImageFailure) -> [UInt8] {
+  func follow(_ location: [UInt8], setsCookie: Bool, by normalizer: URLNormalizer) throws(ImageFailure) {
+    if setsCookie, isAtOwnOrigin { route.hasSetCookie = true }
+    let next = try target(of: location, by: normalizer)
+    route.visited.append(route.url)
+    route.url = next
+    continues = true
+  }
+
+  private func target(of location: [UInt8], by normalizer: URLNormalizer) throws(ImageFailure) -> [UInt8] {
     let limit = download.options.redirects
     let failed = "cannot follow redirect \(route.visited.count + 1):"
     guard route.visited.count < limit else {
