@@ -136,34 +136,25 @@ package struct Download: Sendable {
   package var validators: Validators?
   /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)``, ``DownloadEvent/retrying(id:_:after:)`` and
   /// ``DownloadEvent/progress(id:received:expected:)`` are sent; false by default.
-  package var wantsProgress: Bool
+  package var wantsProgress = false
   /// The minimum time between two progress reports, except before the last. With zero, the default, there is at most one report per
   /// iteration of the transfer thread.
-  package var progressInterval: Duration
+  package var progressInterval = Duration.zero
   /// Whether ``TransferSummary/details`` is filled; false by default.
-  package var wantsDetails: Bool
+  package var wantsDetails = false
 
-  /// Creates a download of `requestURL`.
   package init(
     id: UInt64,
     requestURL: [UInt8],
     priority: LoadPriority = .normal,
     sequence: Int64 = 0,
-    options prepared: PreparedOptions,
-    validators: Validators? = nil,
-    wantsProgress: Bool = false,
-    progressInterval: Duration = .zero,
-    wantsDetails: Bool = false
+    options prepared: PreparedOptions
   ) {
     self.id = id
     self.requestURL = requestURL
     self.priority = priority
     self.sequence = sequence
     self.prepared = prepared
-    self.validators = validators
-    self.wantsProgress = wantsProgress
-    self.progressInterval = progressInterval
-    self.wantsDetails = wantsDetails
   }
 
   /// The options as the caller gave them.

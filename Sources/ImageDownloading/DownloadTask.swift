@@ -89,16 +89,10 @@ extension ImageDownloader {
       return task
     }
     do throws(InvalidURL) {
-      let download = Download(
-        id: id,
-        requestURL: try normalized(url),
-        priority: priority,
-        options: prepared(options),
-        validators: validators,
-        wantsProgress: true,
-        progressInterval: progressInterval,
-        wantsDetails: true
-      )
+      var download = Download(id: id, requestURL: try normalized(url), priority: priority, options: prepared(options))
+      download.validators = validators
+      (download.wantsProgress, download.wantsDetails) = (true, true)
+      download.progressInterval = progressInterval
       client.submit([download])
     } catch {
       receiver.receive([.failed(id: id, ImageFailure(.invalidURL, message: error.message), TransferSummary())])

@@ -239,12 +239,12 @@ extension Download {
       requestURL: Array(url.utf8),
       priority: priority,
       sequence: sequence,
-      options: PreparedOptions(options),
-      validators: validators,
-      wantsProgress: wantsProgress,
-      progressInterval: progressInterval,
-      wantsDetails: wantsDetails
+      options: PreparedOptions(options)
     )
+    self.validators = validators
+    self.wantsProgress = wantsProgress
+    self.progressInterval = progressInterval
+    self.wantsDetails = wantsDetails
   }
 }
 

@@ -7,16 +7,10 @@ struct URLOrigin: Hashable {
   let isSecure: Bool
   /// As in the URL: with the port only if it isn't the scheme's default.
   let hostAndPort: ArraySlice<UInt8>
+}
 
-  init(_ url: [UInt8], _ parts: URLParts) {
-    isSecure = parts.isSecure
-    hostAndPort = url[parts.hostAndPort]
-  }
-
-  init(isSecure: Bool, hostAndPort: ArraySlice<UInt8>) {
-    self.isSecure = isSecure
-    self.hostAndPort = hostAndPort
-  }
+extension URLOrigin {
+  init(_ url: [UInt8], _ parts: URLParts) { self.init(isSecure: parts.isSecure, hostAndPort: url[parts.hostAndPort]) }
 
   /// Nil for a URL that is not in normal form.
   init?(_ url: [UInt8]) {
@@ -26,14 +20,12 @@ struct URLOrigin: Hashable {
 
   /// The substitute for the host of a URL that only a loader knows: its scheme with a colon, which ends no host's name.
   init(schemeOf url: [UInt8]) {
-    isSecure = false
-    hostAndPort = url.prefix { $0 != UInt8(ascii: ":") } + [UInt8(ascii: ":")]
+    self.init(isSecure: false, hostAndPort: url.prefix { $0 != UInt8(ascii: ":") } + [UInt8(ascii: ":")])
   }
 
   /// A copy that doesn't keep the whole URL in memory.
   init(copying other: URLOrigin) {
-    isSecure = other.isSecure
-    hostAndPort = ArraySlice(Array(other.hostAndPort))
+    self.init(isSecure: other.isSecure, hostAndPort: Array(other.hostAndPort)[...])
   }
 
   private var portColon: ArraySlice<UInt8>.Index? {
@@ -48,12 +40,7 @@ struct URLOrigin: Hashable {
   var written: String { String(decoding: hostAndPort, as: UTF8.self) }
 
   /// `name:port`, for display.
-  var address: String {
-    portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
-  }
-
-  /// Looks up `credentials` for this host.
-  func credential(from credentials: Credentials) -> Credential? { credentials.find(name, port, isSecure) }
+  var address: String { portColon == nil ? "\(written):\(port)" : written }
 
   /// The port, written or implied.
   var port: Int {

@@ -60,7 +60,9 @@ extension Credentials {
   /// The credential for a normalised URL; nil if there is none, or if the URL has its own.
   func credential(for url: UnsafeRawBufferPointer) -> Credential? {
     guard let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else { return nil }
-    return fixed ?? URLOrigin(Array(url), parts).credential(from: self)
+    if let fixed { return fixed }
+    let origin = URLOrigin(Array(url), parts)
+    return find(origin.name, origin.port, origin.isSecure)
   }
 }
 
