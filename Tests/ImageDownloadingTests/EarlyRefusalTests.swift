@@ -123,7 +123,7 @@ struct EarlyRefusalTests {
     fetcher.client.submit([Download(1, origin.url("/unchanged"), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
     let decrypting = DownloadOptions {
-      $0.prefixJudge = refusing
+      $0.purpose.prefixJudge = refusing
       $0.decryptor = Decryptor(name: "same") { $0 }
     }
     #expect(try Fetcher().fetch(origin.url("/coded"), options: decrypting).image?.body == page)

@@ -35,10 +35,10 @@ struct OptionsTests {
       prepared { $0.allowsInvalidTLSCertificates = true }, prepared { $0.redirects = 1 },
       prepared { $0.acceptStatus = [200, 203] },
       prepared { $0.acceptContentTypes = ["image/png"] }, prepared { $0.maxBytes = 1 }, prepared { $0.streamAbove = 1 },
-      prepared { $0.chunkBytes = 1 }, prepared { $0.respectsRobots = true }, prepared { $0.checksRemoteCache = true },
+      prepared { $0.chunkBytes = 1 }, prepared { $0.respectsRobots = true }, prepared { $0.purpose.checksRemoteCache = true },
       prepared { $0.connection.httpVersion = .http1 }, prepared { $0 = $0.forOtherOrigin },
       prepared { $0.requestModifier = Self.modifier }, prepared { $0.responseModifier = Self.responseModifier },
-      prepared { $0.decryptor = Self.decryptor }, prepared { $0.prefixJudge = Self.judge },
+      prepared { $0.decryptor = Self.decryptor }, prepared { $0.purpose.prefixJudge = Self.judge },
       prepared { $0.method = .head }, prepared { $0.method = .probe },
       prepared { $0.credentials = .fixed(Credential(user: "u", password: "q")) },
       prepared { $0.credentials = .perHost(name: "c") { _, _, _ in nil } },
@@ -57,7 +57,8 @@ struct OptionsTests {
       prepared { $0.requestModifier = Self.modifier } == prepared { $0.requestModifier = RequestModifier(name: "m") { _ in nil } }
     )
     #expect(
-      prepared { $0.prefixJudge = Self.judge } == prepared { $0.prefixJudge = PrefixJudge(name: "p") { _, _ in .accepted } }
+      prepared { $0.purpose.prefixJudge = Self.judge }
+        == prepared { $0.purpose.prefixJudge = PrefixJudge(name: "p") { _, _ in .accepted } }
     )
     let source = { Credentials.perHost(name: $0) { _, _, _ in nil } }
     #expect(source("a") == source("a") && source("a") != source("b"))

@@ -165,7 +165,7 @@ struct ProbeContinuationTests {
     let options = DownloadOptions {
       $0.method = .probe
       $0.headers = [.init("X-Token", "secret")]
-      $0.prefixJudge = log.wanting(100_000)
+      $0.purpose.prefixJudge = log.wanting(100_000)
     }
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.body == Array(body.prefix(2 * Self.step)) && image.finalURL == Array(origin.url("/c", host: 1).utf8))
@@ -197,7 +197,7 @@ struct ProbeContinuationTests {
         headers.append(HeaderField("X-Range", request.headers.value(of: "Range") ?? ""))
         return DownloadRequest(url: request.url, headers: headers + [HeaderField("RANGE", "bytes=9-9")])
       }
-      $0.prefixJudge = log.wanting(100_000)
+      $0.purpose.prefixJudge = log.wanting(100_000)
     }
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == 2 * Self.step)
     let headers = origin.requests.map(\.headers)
@@ -225,7 +225,7 @@ struct ProbeContinuationTests {
     let options = DownloadOptions {
       $0.method = .probe
       $0.responseModifier = modifier
-      $0.prefixJudge = log.wanting(100_000)
+      $0.purpose.prefixJudge = log.wanting(100_000)
     }
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)

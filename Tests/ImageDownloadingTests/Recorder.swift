@@ -291,7 +291,7 @@ extension DownloadOptions {
       $0.maxBytes = maxBytes
       $0.streamAbove = streamAbove
       $0.respectsRobots = respectsRobots
-      $0.prefixJudge = prefixJudge
+      $0.purpose.prefixJudge = prefixJudge
     }
   }
 }

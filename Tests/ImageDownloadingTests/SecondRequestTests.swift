@@ -22,7 +22,7 @@ struct SecondRequestTests {
       $0.retries = retries
       $0.backoff = Backoff(initial: .zero, maximum: .zero)
       $0.streamAbove = streamAbove
-      $0.checksRemoteCache = true
+      $0.purpose.checksRemoteCache = true
       $0.requestModifier = requestModifier
     }
   }
@@ -82,8 +82,8 @@ struct SecondRequestTests {
     let options = DownloadOptions {
       $0.method = .probe
       $0.retries = 0
-      $0.checksRemoteCache = true
-      $0.prefixJudge = judge
+      $0.purpose.checksRemoteCache = true
+      $0.purpose.prefixJudge = judge
     }
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.remoteCache?.status == .hit && image.body.count > 65_536)

@@ -220,7 +220,7 @@ import Testing
 
   private func context(mode: CacheMode = .use, requiresHit: Bool) -> LoadContext {
     loader.context(LoadOptions(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit))) {
-      $0.checksRemoteCache = true
+      $0.purpose.checksRemoteCache = true
     }
   }
 

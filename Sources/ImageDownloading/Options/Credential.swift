@@ -73,7 +73,7 @@ extension DownloadOptions {
   /// A cache distinguishes images by their credential. An `Authorization` header of the options or of the downloader replaces it in
   /// requests.
   package func credential(for url: UnsafeRawBufferPointer) -> Credential? {
-    isForOtherOrigin ? nil : credentials?.credential(for: url)
+    purpose.isForOtherOrigin ? nil : credentials?.credential(for: url)
   }
 }
 

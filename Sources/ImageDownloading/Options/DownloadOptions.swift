@@ -40,25 +40,41 @@ public struct DownloadOptions: Sendable, Hashable {
   /// How connections are made; by default directly, with the HTTP version that TLS negotiates.
   public var connection = Connection()
   /// The limit for one attempt, redirects included; 60 s by default.
-  public var timeout = Duration.seconds(60)
+  public var timeout: Duration {
+    get { patience.timeout }
+    set { patience.timeout = newValue }
+  }
   /// The limit for resolving the name, connecting and the TLS handshake together; 10 s by default.
-  public var connectTimeout = Duration.seconds(10)
+  public var connectTimeout: Duration {
+    get { patience.connectTimeout }
+    set { patience.connectTimeout = newValue }
+  }
   /// How long a connected transfer may receive nothing; 15 s by default, as SDWebImage's download timeout.
-  public var stallTimeout = Duration.seconds(15)
+  public var stallTimeout: Duration {
+    get { patience.stallTimeout }
+    set { patience.stallTimeout = newValue }
+  }
   /// How often a transient failure is retried; 2 by default.
-  public var retries = 2
+  public var retries: Int {
+    get { patience.retries }
+    set { patience.retries = newValue }
+  }
   /// The wait before a retry: a random time from zero to a limit (full jitter), which is 500 ms before the first retry by default, and at
   /// most 30 s.
-  public var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30))
+  public var backoff: Backoff {
+    get { patience.backoff }
+    set { patience.backoff = newValue }
+  }
   /// How long a download may wait in total because hosts ask for it (`Retry-After`, RFC 9110, section 10.2.3); 2 minutes by default. Such
   /// waits aren't retries. If a host asks for more than is left, the download fails at once.
-  public var retryAfterMaximum = Duration.seconds(120)
+  public var retryAfterMaximum: Duration {
+    get { patience.retryAfterMaximum }
+    set { patience.retryAfterMaximum = newValue }
+  }
   /// How many redirects one attempt follows; 10 by default, 0 follows none.
   public var redirects = 10
   /// The statuses whose body is the image; 200 by default. For a probe, 206 counts as 200, and a 416 that says so as an empty body.
   public var acceptStatus: Set<Int> = [200]
-  /// The statuses whose failure is permanent, even if it is usually temporary: it isn't retried. None by default.
-  package var permanentStatuses: [ClosedRange<Int>] = []
   /// The accepted media types, such as `image/png` or `image/*`, ignoring case and parameters; a response of another type, or without
   /// one, fails as `content-type`. Nil (the default) accepts all.
   public var acceptContentTypes: Set<String>?
@@ -72,24 +88,15 @@ public struct DownloadOptions: Sendable, Hashable {
   public var chunkBytes = 256 << 10
   /// Whether each host's `robots.txt` is fetched first and obeyed (RFC 9309); false by default.
   public var respectsRobots = false
-  /// Whether an accepted response is followed by a second, equal request to read the status of caches on the way into
-  /// ``DownloadResponse/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
-  /// failure is recorded there and doesn't fail the download. An ``ImageLoader`` gets no second request.
-  package var checksRemoteCache = false
-  /// Whether responses have ``DownloadResponse/delivery``; false by default.
-  package var describesDelivery = false
   /// Changes or rejects each request; none by default.
   public var requestModifier: RequestModifier?
   /// Changes or rejects each response; none by default.
   public var responseModifier: ResponseModifier?
-  /// Stops a transfer by its first bytes; none by default.
-  package var prefixJudge: PrefixJudge?
   /// Decrypts bodies; none by default.
   public var decryptor: Decryptor?
-  /// Whether headers and secrets of the job are withheld, since a server named the URL: see ``forOtherOrigin``.
-  var isForOtherOrigin = false
-  /// Whether the body is a text, so that no image format marks its end.
-  var isText = false
+  /// What the image is fetched for.
+  package var purpose = Purpose()
+  fileprivate var patience = Patience()
 
   /// Creates options with the defaults of a job file.
   public init() {}
@@ -108,6 +115,34 @@ public struct DownloadOptions: Sendable, Hashable {
     /// the same attempt, read as far as a probe; if it succeeds, the origin's other URLs are fetched that way as long as the downloader
     /// lives. With a ``Decryptor``, which needs whole bodies, it equals ``get``.
     case probe
+  }
+
+  /// What callers within prewarm know of a download, besides the options of a job file.
+  package struct Purpose: Sendable, Hashable {
+    /// The statuses whose failure is permanent, even if it is usually temporary: it isn't retried.
+    package var permanentStatuses: [ClosedRange<Int>] = []
+    /// Whether an accepted response is followed by a second, equal request to read the status of caches on the way into
+    /// ``DownloadResponse/remoteCache``. It is never conditional or retried, and reads at most 64 KiB of the body. Its failure is
+    /// recorded there and doesn't fail the download. An ``ImageLoader`` gets no second request.
+    package var checksRemoteCache = false
+    /// Whether responses have ``DownloadResponse/delivery``.
+    package var describesDelivery = false
+    /// Stops a transfer by its first bytes.
+    package var prefixJudge: PrefixJudge?
+    /// Whether headers and secrets of the job are withheld, since a server named the URL: see ``forOtherOrigin``.
+    var isForOtherOrigin = false
+    /// Whether the body is a text, so that no image format marks its end.
+    var isText = false
+  }
+
+  /// How long and how often a server may fail, which doesn't change the result: downloads that differ only in this share a transfer.
+  fileprivate struct Patience: Sendable, Hashable {
+    var timeout = Duration.seconds(60)
+    var connectTimeout = Duration.seconds(10)
+    var stallTimeout = Duration.seconds(15)
+    var retries = 2
+    var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30))
+    var retryAfterMaximum = Duration.seconds(120)
   }
 
   /// The first range of a probe: 64 KiB.
@@ -141,49 +176,49 @@ extension DownloadOptions {
 
   /// The same options for a URL of another scheme, host or port, without anything of the job's own, as after a redirect there: no
   /// headers, not even the downloader's own, no credentials, cookies, client certificate or hooks.
-  public var forOtherOrigin: DownloadOptions { with { $0.isForOtherOrigin = true } }
+  public var forOtherOrigin: DownloadOptions { with { $0.purpose.isForOtherOrigin = true } }
 
   /// The same connection, time limits and secrets for a text instead of an image: a whole GET with status 200, whatever its first bytes,
   /// in chunks if it is large.
   public func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {
-    with {
-      $0.fetchText(accept: accept)
-      $0.acceptStatus = [200]
-      $0.permanentStatuses = []
-      $0.maxBytes = maxBytes
-      $0.streamAbove = 128 << 10
-      $0.chunkBytes = 256 << 10
-    }
+    fetchingText(accept, statuses: [200], maxBytes: maxBytes, streamAbove: 128 << 10, chunkBytes: 256 << 10)
   }
 
   /// The same options for a `robots.txt`, without anything of the job's own unless `isOwnOrigin`.
   func forRobots(isOwnOrigin: Bool) -> DownloadOptions {
-    with {
-      if !isOwnOrigin { $0.isForOtherOrigin = true }
-      $0.fetchText(accept: "text/plain, */*;q=0.5")
+    // Only the first chunk of a larger file is read.
+    let bytes = RobotsRules.maximumBytes
+    return fetchingText(
+      "text/plain, */*;q=0.5",
+      statuses: Set(200...299),
+      maxBytes: .max,
+      streamAbove: bytes,
+      chunkBytes: bytes
+    ).with {
+      if !isOwnOrigin { $0.purpose.isForOtherOrigin = true }
       $0.respectsRobots = false
       // RFC 9309, section 2.3.1.2, requires at least 5.
       $0.redirects = 5
-      $0.acceptStatus = Set(200...299)
-      $0.permanentStatuses = []
-      // Only the first chunk of a larger file is read.
-      $0.maxBytes = .max
-      $0.streamAbove = RobotsRules.maximumBytes
-      $0.chunkBytes = RobotsRules.maximumBytes
     }
   }
 
-  /// Requests a whole text of any type instead of an image.
-  private mutating func fetchText(accept: String) {
-    method = .get
-    isText = true
-    headers.removeAll { $0.name.equalsIgnoringCase("Accept") || $0.name.equalsIgnoringCase("Range") }
-    self.accept = accept
-    acceptContentTypes = nil
-    checksRemoteCache = false
-    responseModifier = nil
-    prefixJudge = nil
-    decryptor = nil
+  private func fetchingText(_ accept: String, statuses: Set<Int>, maxBytes: Int, streamAbove: Int, chunkBytes: Int)
+    -> DownloadOptions
+  {
+    with {
+      $0.method = .get
+      $0.headers.removeAll { $0.name.equalsIgnoringCase("Accept") || $0.name.equalsIgnoringCase("Range") }
+      $0.accept = accept
+      $0.acceptStatus = statuses
+      $0.acceptContentTypes = nil
+      ($0.maxBytes, $0.streamAbove, $0.chunkBytes) = (maxBytes, streamAbove, chunkBytes)
+      $0.responseModifier = nil
+      $0.decryptor = nil
+      $0.purpose.isText = true
+      $0.purpose.permanentStatuses = []
+      $0.purpose.checksRemoteCache = false
+      $0.purpose.prefixJudge = nil
+    }
   }
 }
 
@@ -209,17 +244,11 @@ package final class PreparedOptions: Sendable, Hashable {
       $0.chunkBytes = max(1, $0.chunkBytes)
       $0.acceptContentTypes = $0.acceptContentTypes.map { Set($0.map { $0.lowercased() }) }
     }
-    credentials = options.isForOtherOrigin ? nil : options.credentials
-    let defaults = DownloadOptions()
+    credentials = options.purpose.isForOtherOrigin ? nil : options.credentials
     sharing = self.options.with {
       $0.headers = $0.headers.map { HeaderField($0.name.lowercased(), $0.value) }
       $0.removedHeaders = $0.removedHeaders.map { $0.lowercased() }
-      $0.timeout = defaults.timeout
-      $0.connectTimeout = defaults.connectTimeout
-      $0.stallTimeout = defaults.stallTimeout
-      $0.retries = defaults.retries
-      $0.backoff = defaults.backoff
-      $0.retryAfterMaximum = defaults.retryAfterMaximum
+      $0.patience = DownloadOptions.Patience()
     }
     hash = sharing.hashValue
   }
@@ -237,23 +266,19 @@ extension DownloadOptions {
   /// The options' headers replace those of `defaults`, both replace `Accept` and `User-Agent`, and removed ones are left out. Other origins get only the
   /// latter two. The headers of `range` replace all.
   func requestHeaders(defaults: [HeaderField], isOwnOrigin: Bool = true, range: RangeRequest? = nil) -> [HeaderField] {
-    let fields = requestHeaders(defaults, isOwnOrigin)
+    var fields = [HeaderField("Accept", sentAccept), HeaderField("User-Agent", userAgent)]
+    if isOwnOrigin, !purpose.isForOtherOrigin {
+      for own in [defaults, headers] {
+        fields.removeAll { field in own.contains { $0.name.equalsIgnoringCase(field.name) } }
+        fields += own
+      }
+      fields.removeAll { field in removedHeaders.contains { $0.equalsIgnoringCase(field.name) } }
+    }
     return range?.added(to: fields) ?? fields
   }
 
-  private func requestHeaders(_ defaults: [HeaderField], _ isOwnOrigin: Bool) -> [HeaderField] {
-    var fields = [HeaderField("Accept", sentAccept), HeaderField("User-Agent", userAgent)]
-    guard isOwnOrigin, !isForOtherOrigin else { return fields }
-    for own in [defaults, headers] {
-      fields.removeAll { field in own.contains { $0.name.equalsIgnoringCase(field.name) } }
-      fields += own
-    }
-    fields.removeAll { field in removedHeaders.contains { $0.equalsIgnoringCase(field.name) } }
-    return fields
-  }
-
   /// The names of headers that aren't sent, not even by libcurl itself.
-  func removedHeaders(isOwnOrigin: Bool) -> [String] { isOwnOrigin && !isForOtherOrigin ? removedHeaders : [] }
+  func removedHeaders(isOwnOrigin: Bool) -> [String] { isOwnOrigin && !purpose.isForOtherOrigin ? removedHeaders : [] }
 
   /// The value of that header, case ignored, in a request to the download's own origin; nil if it isn't sent.
   ///
@@ -266,7 +291,7 @@ extension DownloadOptions {
   ///   - credential: the result of ``credential(for:)`` for the request's URL.
   package func requestValue(ofHeader name: String, defaults: [HeaderField] = [], credential: Credential? = nil) -> String? {
     if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
-    if !isForOtherOrigin, removedHeaders.contains(where: { $0.equalsIgnoringCase(name) }) { return nil }
+    if !purpose.isForOtherOrigin, removedHeaders.contains(where: { $0.equalsIgnoringCase(name) }) { return nil }
     if name.equalsIgnoringCase("Authorization") { return credential?.basicAuthorization }
     return name.equalsIgnoringCase("Accept-Encoding") ? Self.acceptEncoding : nil
   }

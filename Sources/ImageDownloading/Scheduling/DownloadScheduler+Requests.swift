@@ -118,7 +118,7 @@ extension DownloadScheduler {
     }
     end.requestedPause = record(outcome, of: transfer, slot)
     // A connection shows its certificate once, maybe with a redirect or a failure.
-    if transfer.options.describesDelivery, let end = transfer.certificateEnd { certificateEnds[pending[slot].host] = end }
+    if transfer.options.purpose.describesDelivery, let end = transfer.certificateEnd { certificateEnds[pending[slot].host] = end }
     release(transfer, of: slot, failedToConnect: failedToConnect)
     settle(slot, outcome, end)
   }
@@ -171,7 +171,7 @@ extension DownloadScheduler {
   /// continues the attempt, so it needs no new slot and isn't retried.
   private func outcomeAfterSecondRequest(_ slot: Int, _ outcome: TransferOutcome) -> TransferOutcome? {
     if let accepted = pending[slot].accepted { return .response(accepted.response(after: outcome)) }
-    guard pending[slot].download.options.checksRemoteCache, pending[slot].loader == nil else { return outcome }
+    guard pending[slot].download.options.purpose.checksRemoteCache, pending[slot].loader == nil else { return outcome }
     guard case .response(let response) = outcome else { return outcome }
     pending[slot].requestAgain(keeping: AcceptedResponse(response))
     enqueue(slot)

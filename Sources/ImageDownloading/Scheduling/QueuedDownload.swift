@@ -82,7 +82,7 @@ final class QueuedDownload: SharedWork {
 
   /// Whether its current request may carry the job's own headers and secrets.
   var isAtOwnOrigin: Bool {
-    !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.requestURL))
+    !download.options.purpose.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.requestURL))
   }
 
   /// Whether its next request may share a connection with others.

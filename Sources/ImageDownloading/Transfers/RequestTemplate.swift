@@ -49,7 +49,7 @@ final class RequestTemplate {
     let easy = transfer.easy
     curl_set_list(easy, CURLOPT_HTTPHEADER, headers.first)
     if kind.method == .head { curl_set_long(easy, CURLOPT_NOBODY, 1) }
-    if options.describesDelivery { curl_set_long(easy, CURLOPT_CERTINFO, 1) }
+    if options.purpose.describesDelivery { curl_set_long(easy, CURLOPT_CERTINFO, 1) }
     curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, DownloadOptions.acceptEncoding)
     // Coded bodies are decoded here: libcurl takes a truncated stream for a complete one.
     curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)

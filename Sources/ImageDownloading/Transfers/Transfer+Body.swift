@@ -41,7 +41,7 @@ extension Transfer {
       plan =
         request.method == .probe
         ? PrefixPlan(probing: continuation)
-        : PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil && !hasHandedOver)
+        : PrefixPlan(isJudged: options.purpose.prefixJudge != nil && options.decryptor == nil && !hasHandedOver)
     }
   }
 
@@ -165,7 +165,7 @@ extension Transfer {
 
   /// The judgement of the received bytes; a refusal is permanent.
   func judgement(isComplete: Bool) -> PrefixVerdict {
-    guard let judge = options.prefixJudge, !body.bytes.isEmpty else { return .accepted }
+    guard let judge = options.purpose.prefixJudge, !body.bytes.isEmpty else { return .accepted }
     var head = PrefixHead(contentType: fields.last(.contentType), totalBytes: response.totalBytes, isComplete: isComplete)
     head.hasGaps = hasGaps
     head.undecoded = response.undecoded
@@ -312,7 +312,7 @@ extension Transfer {
 
   /// Whether neither a declared length nor the transfer coding marks the end of the body.
   var needsImageEnd: Bool {
-    response.declaredBytes == nil && contentLength == nil && !options.isText && (!response.isChunked || isHTTP2)
+    response.declaredBytes == nil && contentLength == nil && !options.purpose.isText && (!response.isChunked || isHTTP2)
   }
 
   private func missingEnd(_ verdict: ImageEnd.Verdict) -> ImageFailure? {

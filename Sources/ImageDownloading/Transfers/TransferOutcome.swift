@@ -66,7 +66,7 @@ extension Transfer {
       return .response(result(body: [], time, isNotModified: true))
     }
     guard response.disposition == .kept else {
-      let isPermanent = options.permanentStatuses.contains { $0.contains(status) }
+      let isPermanent = options.purpose.permanentStatuses.contains { $0.contains(status) }
       return .failure(response.rejection ?? .status(status, to: namedRequest, isPermanent: isPermanent))
     }
     if request.method == .head { return .response(result(body: [], time, totalBytes: response.totalBytes, isPrefix: true)) }
@@ -123,7 +123,7 @@ extension Transfer {
     result.wasStreamed = body.isStreamed
     result.undecoded = response.undecoded
     result.hasExcess = response.decoder?.hasExcess == true
-    if options.describesDelivery { result.delivery = delivery(isNotModified: isNotModified) }
+    if options.purpose.describesDelivery { result.delivery = delivery(isNotModified: isNotModified) }
     return result
   }
 

@@ -97,7 +97,7 @@ package final class LoadContext: Sendable {
     }
     // Contexts with other rules share requests nevertheless: images that a judge rejects are requested again by the others.
     share = LoadSharing.object(for: cache, streamed.map(PreparedOptions.init), options) ?? LoadSharing.Token()
-    downloads = streamed.map { way in PreparedOptions(way.with { $0.prefixJudge = $0.prefixJudge ?? judge }) }
+    downloads = streamed.map { way in PreparedOptions(way.with { $0.purpose.prefixJudge = $0.purpose.prefixJudge ?? judge }) }
     wholeDownloads =
       download.method == .get ? downloads : downloads.map { way in PreparedOptions(way.options.with { $0.method = .get }) }
     self.download = downloads[0]
@@ -190,7 +190,7 @@ extension LoadContext {
   }
 
   /// Whether results say how images were delivered.
-  var describesDelivery: Bool { download.options.describesDelivery }
+  var describesDelivery: Bool { download.options.purpose.describesDelivery }
 
   /// The addition to the identity of `url` with that variant; nil if there is none.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {

@@ -74,9 +74,9 @@ extension Job {
   }
 
   package var remoteCache: RemoteCache {
-    get { !request.download.checksRemoteCache ? .ignore : verify.rules.requiresRemoteHit ? .hit : .report }
+    get { !request.download.purpose.checksRemoteCache ? .ignore : verify.rules.requiresRemoteHit ? .hit : .report }
     set {
-      request.download.checksRemoteCache = newValue != .ignore
+      request.download.purpose.checksRemoteCache = newValue != .ignore
       verify.rules.requiresRemoteHit = newValue == .hit
     }
   }

@@ -11,8 +11,8 @@ extension Job {
   var downloadOptions: DownloadOptions {
     request.download.with {
       $0.acceptStatus = request.acceptStatus.reduce(into: []) { $0.formUnion($1) }
-      if blacklist.isEnabled { $0.permanentStatuses = blacklist.statuses }
-      $0.describesDelivery = !appliedLint.isOff
+      if blacklist.isEnabled { $0.purpose.permanentStatuses = blacklist.statuses }
+      $0.purpose.describesDelivery = !appliedLint.isOff
       $0.connection.tls.caFile = request.tls.caFile?.absolute
       $0.connection.tls.clientCertificate = request.tls.clientCertificate?.absolute
       $0.connection.tls.clientKey = request.tls.clientKey?.absolute
