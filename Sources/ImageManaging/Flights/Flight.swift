@@ -131,7 +131,7 @@ final class CachedCopy: Sendable {
   var head: EntryHead? {
     switch source {
     case .entry(_, _, _, let head, _): head
-    case .memory(let original): original.head
+    case .memory(let original): original.known.head
     case .file: nil
     }
   }

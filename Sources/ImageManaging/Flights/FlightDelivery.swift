@@ -39,21 +39,17 @@ struct FlightDelivery {
     if final.replacesCached, flight.mayReplace {
       memory.removeAll(of: flight.key, namespace: context.memoryKey(flight.key).namespace)
     }
-    guard context.writesMemory, final.result.outcome != .failed, let product = final.product, product.isRemembered else { return }
-    let head = final.head ?? product.head
+    guard context.writesMemory, final.result.outcome != .failed, let product = final.product, final.mayBeKept else { return }
+    var known = product.known
+    known.head = final.head ?? known.head
     if let image = product.image, context.layers.writes.contains(.memory) {
-      let remembered = RememberedImage(
-        identity: flight.identity,
-        image: image,
-        head: head,
-        shown: product.shown.map { head.showing($0) },
-        isJudged: product.isJudged,
-        vary: product.vary
-      )
+      known.shown = known.shown.map { known.head.showing($0) }
+      let remembered = RememberedImage(identity: flight.identity, image: image, known: known)
       memory.insert(remembered, for: context.memoryKey(flight.key))
     }
     if let original = product.original {
-      let remembered = RememberedImage(identity: flight.identity, image: original, head: head, vary: product.vary)
+      (known.shown, known.isJudged) = (nil, false)
+      let remembered = RememberedImage(identity: flight.identity, image: original, known: known)
       memory.insert(remembered, for: context.originalMemoryKey(flight.key))
     }
   }

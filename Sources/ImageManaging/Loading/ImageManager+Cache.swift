@@ -20,7 +20,7 @@ extension ImageManager {
     guard let location = CacheLocation(request, self), let found = location.memory?.image(for: location.memoryKey) else {
       return false
     }
-    if let cache = location.cache, cache.expiry.isExpired(found.head, at: location.context.now) { return false }
+    if let cache = location.cache, cache.expiry.isExpired(found.known.head, at: location.context.now) { return false }
     return found.identity == location.identity
   }
 
@@ -193,21 +193,15 @@ extension ImageManager {
     let byteCount = data?.count ?? image.byteCount
     let sum = data?.withRawBytes { checksum(of: $0) } ?? Checksum(high: 0, low: 0)
     if let transformer = location.context.options.transformer { image = try transformer.applied(to: image) }
-    let head = EntryHead(verified, Freshness(), byteCount: byteCount, checksum: sum, storedAt: location.context.now)
-    memory.insert(RememberedImage(identity: location.identity, image: image, head: head, vary: []), for: location.memoryKey)
+    let known = KnownImage(head: EntryHead(verified, byteCount: byteCount, checksum: sum, storedAt: location.context.now))
+    memory.insert(RememberedImage(identity: location.identity, image: image, known: known), for: location.memoryKey)
   }
 
   private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ location: CacheLocation, in cache: ImageCache)
     throws(ImageFailure)
   {
-    let head = EntryHead(
-      image: verified.image,
-      proof: verified.proof,
-      hasWarnings: verified.hasDecoderWarnings,
-      contentTypeMatch: .exact,
-      checksum: data.withRawBytes { checksum(of: $0) }
-    )
     let identity = location.identity
+    let head = EntryHead(verified, checksum: data.withRawBytes { checksum(of: $0) })
     let fields = EntryFields(key: location.key, head: head, identity: identity, shownURL: location.shownURL)
     do throws(CacheError) {
       try cache.write { writer throws(CacheError) in

@@ -175,13 +175,14 @@ struct BatchLookUp {
     guard rules.looksInMemory, let memory = context.options.memory else { return nil }
     guard let found = memory.image(for: key) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
+    let (head, vary) = (found.known.head, found.known.vary)
     if !context.options.servesExpired, let cache = context.cache,
-      cache.expiry.isExpired(found.head, at: context.now, runStart: context.runStart)
+      cache.expiry.isExpired(head, at: context.now, runStart: context.runStart)
     {
       return nil
     }
-    guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
-    guard rules.verification.judge(found) == .good, !isPlaceholder(index, found.head.checksum) else { return nil }
+    guard vary.isEmpty || matchesVary(index, vary, context.cache) else { return nil }
+    guard rules.verification.judge(found) == .good, !isPlaceholder(index, head.checksum) else { return nil }
     return found
   }
 

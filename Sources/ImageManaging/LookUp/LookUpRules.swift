@@ -81,8 +81,8 @@ extension VerificationRules {
 
   /// Judges an image in memory, all of whose pixels were decoded, unless it is only the first frame of several.
   func judge(_ remembered: RememberedImage) -> HitJudgement {
-    if remembered.isJudged { return .good }
-    var head = remembered.head
+    if remembered.known.isJudged { return .good }
+    var head = remembered.known.head
     if remembered.image.isWhole { head.proof = .full }
     return judge(head)
   }

@@ -45,7 +45,7 @@ public final class ImageMemory: Sendable {
   public func removeAll() { images.removeAll() }
 
   func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }
-  func insert(_ image: RememberedImage, for key: MemoryKey) { images.insert(image, for: key, cost: image.cost) }
+  func insert(_ image: RememberedImage, for key: MemoryKey) { images.insert(image, for: key, cost: image.image.byteCount) }
 
   /// Removes an original image and all transformed images of it.
   func removeAll(of image: CacheKey, namespace: String) {
@@ -58,24 +58,8 @@ struct RememberedImage: Sendable {
   /// The whole identity, to distinguish images with equal keys: keys are hashes, for which collisions can be made.
   let identity: [UInt8]
   let image: DecodedImage
-  /// The record, or the record that it would have: look-ups judge it by their own rules.
-  let head: EntryHead
-  /// The record to report: for a transformed image, other than that of the original.
-  let shown: EntryHead
-  /// Whether the rules don't apply to `head`, since it is of a transformed image; they apply to originals.
-  let isJudged: Bool
-  /// The request headers that the response depends on, as in a record.
-  let vary: [UInt8]
+  let known: KnownImage
 
-  init(identity: [UInt8], image: DecodedImage, head: EntryHead, shown: EntryHead? = nil, isJudged: Bool = false, vary: [UInt8]) {
-    self.identity = identity
-    self.image = image
-    self.head = head
-    self.shown = shown ?? head
-    self.isJudged = isJudged
-    self.vary = vary
-  }
-
-  /// The bytes of all pixels: the memory that the image uses.
-  var cost: Int { image.byteCount }
+  /// The record to report.
+  var shown: EntryHead { known.shown ?? known.head }
 }

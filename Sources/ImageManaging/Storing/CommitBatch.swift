@@ -15,6 +15,11 @@ struct Committed {
   var joinedBlacklist = false
   /// Whether the record is gone, so that every waiter must be looked up again.
   var isVoid = false
+  /// False if the product is only delivered, neither stored nor remembered.
+  var mayBeKept = true
+
+  /// The transformed image to store.
+  var transformed: SerializedImage? { mayBeKept ? product?.transformed : nil }
 
   init(_ number: UInt64, _ flight: Flight, _ result: EntryResult, _ product: ImageProduct? = nil) {
     self.number = number
@@ -191,7 +196,7 @@ extension Committed {
     let sentence = flight.context.sentence(error)
     switch change {
     case .store, .keepTransformed,
-      _ where product?.transformed != nil:
+      _ where transformed != nil:
       let contentType = result.contentType
       result.outcome = .failed
       result.details = EntryResult(.failed, failure: ImageFailure(.cacheWrite, message: sentence)).details
@@ -217,22 +222,29 @@ extension CommitBatch {
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
     let (flight, context) = (committed.flight, committed.flight.context)
-    guard let product = committed.product, let new = product.transformed, let transform = context.transform else { return }
+    guard let product = committed.product, let new = committed.transformed, let transform = context.transform else { return }
+    let made = product.known.head
     let identity = transform.identity(of: flight.identity)
     let checksum = new.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
     var runStart = context.runStart
     var fields: EntryFields
-    var source: Checksum? = product.head.checksum
+    var source: Checksum? = made.checksum
     switch change {
     case .store(let image):
       fields = EntryFields(identity, flight, image, new.verified, checksum: checksum)
       source = committed.head?.checksum ?? committed.result.checksum
     case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
-      fields = EntryFields(identity, flight, madeOf: product, new.verified, checksum: checksum)
+      fields = EntryFields(
+        key: CacheKey(identity: identity),
+        head: EntryHead(new.verified, checksum: checksum, freshness: made.freshness),
+        identity: identity,
+        shownURL: flight.entry.shownURL,
+        vary: product.known.vary
+      )
       // A transformed image older than its original counts as made from another one.
-      runStart = runStart.map { max($0, product.head.storedAt) }
+      runStart = runStart.map { max($0, made.storedAt) }
       let storedAt = writer.storingTime(runStart, fields.head)
-      fields.head.lifetime = context.remainingLifetime(of: product.head, from: storedAt)
+      fields.head.lifetime = context.remainingLifetime(of: made, from: storedAt)
     }
     (fields.etag, fields.lastModified) = (source?.sourceTag.map { Array($0.utf8) } ?? [], [])
     // The transformed image needs no verification; the record has the original's.
@@ -276,7 +288,7 @@ extension CommitBatch {
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
     let context = committed.flight.context
-    guard committed.product?.transformed == nil, let transform = context.transform else { return }
+    guard committed.transformed == nil, let transform = context.transform else { return }
     let identity = transform.identity(of: committed.flight.identity)
     let key = CacheKey(identity: identity)
     guard
@@ -299,43 +311,15 @@ extension EntryFields {
   /// The record of a received image, or of the image made of it in the same flight.
   fileprivate init(_ identity: [UInt8], _ flight: Flight, _ image: Judged, _ verified: VerifiedImage, checksum: Checksum) {
     let response = image.response
-    let head = EntryHead(
-      image: verified.image,
-      proof: verified.proof,
-      hasWarnings: verified.hasDecoderWarnings,
-      contentTypeMatch: verified.contentTypeMatch,
-      status: UInt16(clamping: response.status),
-      checksum: checksum,
-      freshness: response.freshness
-    )
     self.init(
       key: CacheKey(identity: identity),
-      head: head,
+      head: EntryHead(verified, checksum: checksum, status: response.status, freshness: response.freshness),
       identity: identity,
       shownURL: flight.entry.shownURL,
       validators: response.validators,
       contentType: response.contentType,
       vary: image.vary
     )
-  }
-
-  /// The record of an image made from a cached one.
-  fileprivate init(
-    _ identity: [UInt8],
-    _ flight: Flight,
-    madeOf original: ImageProduct,
-    _ verified: VerifiedImage,
-    checksum: Checksum
-  ) {
-    let head = EntryHead(
-      image: verified.image,
-      proof: verified.proof,
-      contentTypeMatch: verified.contentTypeMatch,
-      checksum: checksum,
-      freshness: original.head.freshness
-    )
-    let url = flight.entry.shownURL
-    self.init(key: CacheKey(identity: identity), head: head, identity: identity, shownURL: url, vary: original.vary)
   }
 }
 

@@ -27,7 +27,7 @@ extension EntryResult {
   init(_ outcome: LoadOutcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?, sha256: [UInt8]?) {
     switch copy.source {
     case .entry(let cache, _, _, let head, _): self.init(outcome, head: head, in: cache)
-    case .memory(let original): self.init(outcome, head: original.head, in: nil)
+    case .memory(let original): self.init(outcome, head: original.known.head, in: nil)
     case .file: self.init(outcome)
     }
     image = verified.image
@@ -115,29 +115,29 @@ extension DownloadResponse {
 }
 
 extension EntryHead {
-  /// The record that a received image would have.
-  init(_ verified: VerifiedImage, _ image: Judged, storedAt: Timestamp) {
+  /// The record of a verified image, to be stored.
+  init(_ verified: VerifiedImage, checksum: Checksum, status: Int = 200, freshness: Freshness = Freshness()) {
     self.init(
-      verified,
-      image.response.freshness,
-      byteCount: image.response.bodyBytes,
-      checksum: image.checksum ?? Checksum(high: 0, low: 0),
-      storedAt: storedAt
-    )
-  }
-
-  /// The record of an image that is kept only in memory, with every pixel decoded.
-  init(_ verified: VerifiedImage, _ freshness: Freshness, byteCount: Int, checksum: Checksum, storedAt: Timestamp) {
-    self.init(
-      storedAt: storedAt,
       image: verified.image,
-      proof: .full,
+      proof: verified.proof,
       hasWarnings: verified.hasDecoderWarnings,
       contentTypeMatch: verified.contentTypeMatch,
-      bodySize: UInt64(clamping: byteCount),
+      status: UInt16(clamping: status),
       checksum: checksum,
       freshness: freshness
     )
+  }
+
+  /// The record that an image in memory would have, with every pixel decoded.
+  init(
+    _ verified: VerifiedImage,
+    byteCount: Int,
+    checksum: Checksum,
+    storedAt: Timestamp,
+    freshness: Freshness = Freshness()
+  ) {
+    self.init(verified, checksum: checksum, freshness: freshness)
+    (self.storedAt, accessedAt, proof, bodySize) = (storedAt, storedAt, .full, UInt64(clamping: byteCount))
   }
 }
 

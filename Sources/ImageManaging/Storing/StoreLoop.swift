@@ -218,8 +218,8 @@ final class StoreLoop {
 
   /// Ends a flight whose image is good but isn't stored on disk, and removes its URL from the blacklist.
   private func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: Judged) {
-    let product = isStorable(image.response, flight.context) ? image.product : image.product?.unremembered
-    let result = Committed(number, flight, EntryResult(.checked, image), product)
+    var result = Committed(number, flight, EntryResult(.checked, image), image.product)
+    result.mayBeKept = isStorable(image.response, flight.context)
     if flight.known != nil, flight.context.mode != .bypass, flight.context.cache?.configuration.access == .readWrite {
       add(.unblacklist, result, Held())
     } else {

@@ -29,11 +29,6 @@ struct BodyProcessor: Sendable {
     )
   }
 
-  /// For transformed images: these were judged before, and have the requested size.
-  private var transformedVerifier: BodyVerifier {
-    BodyVerifier(coders: coders, rules: Self.rulesForOwnBytes, decodes: context.needsPixels, budget: budget)
-  }
-
   /// Images made here may have any size.
   private static let rulesForOwnBytes = VerificationRules(depth: .header, maximumPixels: .max)
 
@@ -82,10 +77,17 @@ struct BodyProcessor: Sendable {
       contentType: response.contentType,
       hasGaps: !response.pieces.isEmpty
     )
-    let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
-    guard let serializer = context.options.hooks.cacheSerializer else {
-      return try finish(body, bytes, origin)
+    let known = {
+      let head = EntryHead(
+        body.verified,
+        byteCount: response.bodyBytes,
+        checksum: image.checksum ?? Checksum(high: 0, low: 0),
+        storedAt: context.now,
+        freshness: response.freshness
+      )
+      return KnownImage(head: head, vary: image.vary)
     }
+    guard let serializer = context.options.hooks.cacheSerializer else { return try finish(body, bytes, known) }
     let url = String(decoding: flight.entry.writtenURL, as: UTF8.self)
     var stored = ImageProduct.Stored.asItCame
     if let own = serializer(url, body.decoded, Array(bytes)) {
@@ -94,7 +96,7 @@ struct BodyProcessor: Sendable {
     } else {
       stored = .nothing
     }
-    return try finish(body, bytes, origin, stored: stored) { image throws(ImageFailure) in
+    return try finish(body, bytes, known, stored: stored) { image throws(ImageFailure) in
       guard context.layers.writes.contains(.disk), let own = serializer(url, image, nil) else { return nil }
       return try serialized(own)
     }
@@ -104,45 +106,35 @@ struct BodyProcessor: Sendable {
   func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(ImageFailure) -> ProcessedBody {
     if copy.isTransformed {
       // The rules apply to the original.
-      let plain = transformedVerifier
+      let plain = BodyVerifier(coders: coders, rules: Self.rulesForOwnBytes, decodes: context.needsPixels, budget: budget)
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
-      let origin = origin(of: copy, body, byteCount: bytes.count)
-      let data = context.needsData ? Array(bytes) : nil
-      let product = ImageProduct(image: body.decoded, data: data, head: origin.head, isJudged: true, vary: origin.vary)
-      return (body.verified, product)
+      var known = known(of: copy, body, byteCount: bytes.count)
+      known.isJudged = true
+      return (body.verified, ImageProduct(image: body.decoded, data: context.needsData ? Array(bytes) : nil, known: known))
     }
     let body = try verifier.prove(bytes, contentTypeMatch: copy.head?.contentTypeMatch ?? .exact)
-    return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) })
+    return try finish(body, bytes, { known(of: copy, body, byteCount: bytes.count) })
   }
 
   /// Processes an original from memory.
   func process(_ original: RememberedImage) throws(ImageFailure) -> ProcessedBody {
-    var body: ProvenBody = (VerifiedImage(original.head), original.image)
+    var body: ProvenBody = (VerifiedImage(original.known.head), original.image)
     if original.image.isWhole { body.verified.proof = .full }
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-    return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) })
+    return try finish(body, nothing, { original.known })
   }
 
-  /// The record and headers of an image's source.
-  private struct Origin {
-    let head: EntryHead
-    let vary: [UInt8]
-  }
-
-  private func origin(of copy: CachedCopy, _ body: ProvenBody, byteCount: Int) -> Origin {
-    if let head = copy.head { return Origin(head: head, vary: copy.vary) }
+  private func known(of copy: CachedCopy, _ body: ProvenBody, byteCount: Int) -> KnownImage {
+    if let head = copy.head { return KnownImage(head: head, vary: copy.vary) }
     let checksum = Checksum(high: 0, low: 0)
-    return Origin(
-      head: EntryHead(body.verified, Freshness(), byteCount: byteCount, checksum: checksum, storedAt: context.now),
-      vary: []
-    )
+    return KnownImage(head: EntryHead(body.verified, byteCount: byteCount, checksum: checksum, storedAt: context.now))
   }
 
   /// Transforms the image if requested; `serialize`, if the user has such a hook, creates the bytes to store of the transformed image.
   private func finish(
     _ body: ProvenBody,
     _ bytes: UnsafeRawBufferPointer,
-    _ origin: () -> Origin,
+    _ known: () -> KnownImage,
     stored: ImageProduct.Stored = .asItCame,
     serialize: ((DecodedImage) throws(ImageFailure) -> SerializedImage?)? = nil
   ) throws(ImageFailure) -> ProcessedBody {
@@ -166,19 +158,16 @@ struct BodyProcessor: Sendable {
       data = own.bytes
     }
     if image == nil, data == nil, transformed == nil, case .asItCame = stored { return (body.verified, nil) }
-    let origin = origin()
-    let shown: EntryHead? =
-      if context.transform == nil { nil } else if let image { origin.head.showing(image, transformed) } else {
-        context.deliversTransformed ? transformed.map { origin.head.showing($0) } : nil
-      }
+    var known = known()
+    if context.transform != nil, image != nil || context.deliversTransformed {
+      known.shown = transformed.map { known.head.showing($0) } ?? image.map { known.head.showing($0) }
+    }
     if !context.storesTransformed { transformed = nil }
     let product = ImageProduct(
       image: image,
       original: original,
       data: data,
-      head: origin.head,
-      shown: shown,
-      vary: origin.vary,
+      known: known,
       stored: stored,
       transformed: transformed
     )

@@ -58,10 +58,7 @@ extension CachedProof {
       let product = ImageProduct(
         image: copy.remembered?.image,
         data: context.needsData ? bytes : nil,
-        head: head,
-        shown: copy.remembered?.shown,
-        isJudged: copy.isTransformed,
-        vary: copy.vary
+        known: KnownImage(head: head, shown: copy.remembered?.shown, isJudged: copy.isTransformed, vary: copy.vary)
       )
       self = .good((VerifiedImage(head), product), facts, sha256: sha256)
       return

@@ -24,16 +24,7 @@ final class ImageProduct: Sendable {
   let original: DecodedImage?
   /// The bytes, if the context's delivery requests them.
   let data: [UInt8]?
-  /// The record of the original image, real or hypothetical, for the memory layer.
-  let head: EntryHead
-  /// The same for the transformed image; nil if it wasn't transformed.
-  let shown: EntryHead?
-  /// Whether a job's rules don't apply to `head`, as it is of a transformed image found on disk.
-  let isJudged: Bool
-  /// The request headers that the response depends on, as in a record.
-  let vary: [UInt8]
-  /// Whether the memory layer may keep it.
-  let isRemembered: Bool
+  let known: KnownImage
   /// The bytes to store.
   let stored: Stored
   /// The bytes of the transformed image to store.
@@ -43,32 +34,16 @@ final class ImageProduct: Sendable {
     image: DecodedImage? = nil,
     original: DecodedImage? = nil,
     data: [UInt8]? = nil,
-    head: EntryHead,
-    shown: EntryHead? = nil,
-    isJudged: Bool = false,
-    vary: [UInt8],
+    known: KnownImage,
     stored: Stored = .asItCame,
     transformed: SerializedImage? = nil
   ) {
     self.image = image
     self.original = original
     self.data = data
-    self.head = head
-    self.shown = shown
-    self.isJudged = isJudged
-    self.vary = vary
+    self.known = known
     self.stored = stored
-    isRemembered = true
     self.transformed = transformed
-  }
-
-  /// The same only for delivery: not kept in memory.
-  var unremembered: ImageProduct { ImageProduct(delivered: self) }
-
-  private init(delivered product: ImageProduct) {
-    (image, original, data, vary) = (product.image, nil, product.data, product.vary)
-    (head, shown, isJudged) = (product.head, product.shown, product.isJudged)
-    (stored, transformed, isRemembered) = (.nothing, nil, false)
   }
 
   /// The bytes that it holds: pixels, and stored bytes of a transformed image.
@@ -77,11 +52,11 @@ final class ImageProduct: Sendable {
   /// Its parts for a completion; `record` is that of the stored image, if it was stored.
   func payload(for delivery: LoadDelivery, _ record: EntryHead?) -> LoadPayload? {
     if delivery.isEmpty { return nil }
-    let record = record ?? head
+    let record = record ?? known.head
     return LoadPayload(
       image: delivery.contains(.image) ? image : nil,
       data: data,
-      head: data == nil ? nil : shown.map { record.showing($0) } ?? record
+      head: data == nil ? nil : known.shown.map { record.showing($0) } ?? record
     )
   }
 
@@ -92,6 +67,18 @@ final class ImageProduct: Sendable {
   }
 }
 
+/// What is known of an image besides its pixels.
+struct KnownImage: Sendable {
+  /// The record of the original, or the one that it would have: look-ups judge it by their own rules.
+  var head: EntryHead
+  /// The record to report of a transformed image; nil if it wasn't transformed.
+  var shown: EntryHead?
+  /// Whether a job's rules don't apply to `head`, as it is of a transformed image found on disk.
+  var isJudged = false
+  /// The request headers that the response depends on, as in a record.
+  var vary: [UInt8] = []
+}
+
 /// Bytes from an encoder or a serializer, with their verified properties.
 struct SerializedImage: Sendable {
   let bytes: [UInt8]
@@ -99,10 +86,9 @@ struct SerializedImage: Sendable {
 }
 
 extension EntryHead {
-  /// The head to report for a transformed image: with its bytes' properties if it has bytes, otherwise the original's.
-  func showing(_ image: DecodedImage, _ serialized: SerializedImage?) -> EntryHead {
+  /// The head to report for a transformed image without bytes.
+  func showing(_ image: DecodedImage) -> EntryHead {
     var head = self
-    if let serialized { return head.showing(serialized) }
     let size = image.pixels.size
     // Pixels are upright.
     head.image = ImageProperties(
