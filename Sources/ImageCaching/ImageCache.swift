@@ -22,7 +22,6 @@ public final class ImageCache: Sendable {
   /// How often the time of last use is updated.
   public static let touchInterval = Duration.seconds(3600)
 
-  /// The operations that a cache allows.
   public enum Access: Sendable, Hashable {
     /// Look-ups and lists only. Nothing is created.
     case readOnly
@@ -30,7 +29,6 @@ public final class ImageCache: Sendable {
     case readWrite
   }
 
-  /// The location of a cache and its rules.
   public struct Configuration: Sendable {
     /// The folder that contains all namespaces.
     public var directory: String
@@ -54,7 +52,6 @@ public final class ImageCache: Sendable {
     public var blacklistTTL: Duration?
     public var time: TimeSource
 
-    /// Creates the configuration of a cache in `directory`.
     public init(
       directory: String,
       namespace: String = "default",
@@ -340,7 +337,6 @@ extension ImageCache {
   }()
 }
 
-/// The user's home folder in the system's user database.
 private func homeOfUser() -> String? {
   var record = passwd()
   var found: UnsafeMutablePointer<passwd>?

@@ -14,7 +14,6 @@ struct BlobFolder {
 
   init(_ folder: CacheFolder) { self.folder = folder }
 
-  /// Creates the required folders.
   func prepare() throws(CacheError) {
     try folder.makeFolder(Self.name)
     try folder.makeFolder(Self.temporaryName)
@@ -92,7 +91,6 @@ package final class BlobWriter: @unchecked Sendable {
 
   init(_ folder: CacheFolder) throws(CacheError) { file = try TemporaryBlob(folder) }
 
-  /// Writes a body that is in memory.
   static func write(_ bytes: [UInt8], in folder: CacheFolder) throws(CacheError) -> StagedBlob {
     let writer = try BlobWriter(folder)
     try bytes.withRawBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
@@ -119,7 +117,6 @@ package final class BlobWriter: @unchecked Sendable {
 
 /// A complete body in its own file, to be stored by one ``CacheWriter/store(_:body:)``; otherwise it is removed.
 package final class StagedBlob: Sendable {
-  /// The number of bytes.
   package let size: UInt64
   package let checksum: Checksum
   let file: TemporaryBlob

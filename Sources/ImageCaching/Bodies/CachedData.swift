@@ -4,9 +4,7 @@ public import Base
 public struct CachedData: Sendable, Hashable {
   /// Its bytes as stored, which match the record's checksum.
   public let bytes: [UInt8]
-  /// The head of its record.
   package let head: EntryHead
-  /// Its format; nil if it wasn't recognised.
   public var format: ImageFormat? { head.image.format }
   /// Its XXH3 checksum of 128 bits.
   public var checksum: Checksum { head.checksum }
@@ -95,7 +93,6 @@ extension ImageCache {
   }
 }
 
-/// The results of a verification.
 public struct VerifyResult: Sendable, Hashable {
   /// Images whose bodies were read.
   public var entries = 0

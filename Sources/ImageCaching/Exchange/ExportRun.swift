@@ -85,7 +85,6 @@ private struct ExportRun: ~Copyable {
   private var owners: [CacheKey: Owner] = [:]
   /// Paths of images that are damaged or aren't cached, without extension; their previously exported files are kept.
   private var spared: Set<CacheKey> = []
-  /// The images that aren't cached.
   private var missing: Set<CacheKey> = []
   private(set) var result = ExportResult()
 
@@ -233,7 +232,6 @@ package enum ExportedImages: Sendable, Hashable {
   case transformed
 }
 
-/// The naming of exported files.
 public enum ExportLayout: Sendable, Hashable {
   /// SDWebImage's names: in one folder, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
   ///
@@ -250,12 +248,10 @@ public enum ExportLayout: Sendable, Hashable {
 package enum ExportEvent: Sendable, Hashable {
   /// It was written to that file, relative to the folder.
   case exported(url: [UInt8], id: String?, file: String, bytes: Int)
-  /// It was skipped.
   case skipped(url: [UInt8], reason: SkipReason)
   /// A file of an earlier export was removed.
   case removed(file: String)
 
-  /// Why an entry was skipped.
   package enum SkipReason: Sendable, Hashable {
     /// Its body is damaged or missing.
     case damaged(CachedBody.Damage)
@@ -270,9 +266,7 @@ package enum ExportEvent: Sendable, Hashable {
   }
 }
 
-/// The totals of an export.
 public struct ExportResult: Sendable, Hashable {
-  /// Written files.
   public var exported = 0
   /// Their size in bytes.
   public var bytes = 0

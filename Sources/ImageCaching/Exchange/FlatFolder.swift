@@ -16,7 +16,6 @@ package final class FlatFolder: Sendable {
   /// Throws `missing` if it doesn't exist, and `cannotOpen` if it isn't a folder or isn't readable.
   package init(path: String) throws(CacheError) { folder = try CacheFolder(reading: path) }
 
-  /// The path as given.
   package var path: String { folder.path }
 
   /// The bytes and the modification time of the image of a URL, which must be given as first written; nil if the folder has no file for
@@ -67,12 +66,10 @@ package final class FlatFolder: Sendable {
     return nil
   }
 
-  /// A file of the folder.
   package struct File: Sendable, Hashable {
     /// The name: 32 digits, and an extension if it has one.
     package let name: String
     package let byteCount: Int
-    /// The time of the last modification.
     package let modifiedAt: Timestamp
   }
 
@@ -114,7 +111,6 @@ package final class FlatFolder: Sendable {
   }
 }
 
-/// Whether it is a hexadecimal digit in lower case.
 func isHexadecimalDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 || byte &- UInt8(ascii: "a") < 6 }
 
 extension stat {

@@ -15,7 +15,6 @@ extension ImageCache {
   @discardableResult
   public func importEntries(from other: ImageCache) throws(CacheError) -> ImportResult { try importEntries(from: other) { _ in } }
 
-  /// The same, and calls `onEntry` with the result for each entry.
   @discardableResult
   package func importEntries(from other: ImageCache, onEntry: (ImportEvent) -> Void) throws(CacheError) -> ImportResult {
     try checkWritable()
@@ -39,10 +38,8 @@ extension ImageCache {
     return result
   }
 
-  /// The number of blacklist records imported in one commit.
   private static let blacklistPageCount = 1000
 
-  /// Returns the number of imported URLs.
   private func importBlacklist(from other: ImageCache, hasSameKey: Bool) throws(CacheError) -> Int {
     let now = configuration.time.wall()
     var (count, last): (Int, BlacklistRecord?) = (0, nil)
@@ -140,9 +137,7 @@ extension ImageCache {
 /// A running import: the images that wait for a commit, and the results so far. Bodies above ``ImageCache/maximumInlineBytes`` are
 /// staged first.
 private struct ImportRun: ~Copyable {
-  /// The maximum number of images per commit.
   private static let entryLimit = 512
-  /// The maximum size of bodies per commit, in bytes.
   private static let byteLimit = 8 << 20
 
   private let cache: ImageCache
@@ -201,12 +196,9 @@ private struct ImportRun: ~Copyable {
 
 /// The result for one image of an import.
 package enum ImportEvent: Sendable, Hashable {
-  /// It was stored in the cache.
   case imported(url: [UInt8], bytes: Int)
-  /// It was skipped.
   case skipped(url: [UInt8], reason: SkipReason)
 
-  /// Why an image was skipped.
   package enum SkipReason: Sendable, Hashable {
     /// The cache has an image with the same identity that was stored at that time or later.
     case notNewer
@@ -223,9 +215,7 @@ package enum ImportEvent: Sendable, Hashable {
   }
 }
 
-/// The totals of an import.
 public struct ImportResult: Sendable, Hashable {
-  /// Images that were stored.
   public var imported = 0
   /// Their size in bytes.
   public var bytes = 0

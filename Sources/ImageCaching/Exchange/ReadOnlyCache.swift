@@ -2,11 +2,8 @@ public import Base
 
 /// An additional cache for look-ups, which is never changed.
 public struct ReadOnlyCache: Sendable {
-  /// Where its images are.
   package enum Store: Sendable {
-    /// Another cache of prewarm.
     case cache(ImageCache)
-    /// A folder of files with SDWebImage's names.
     case folder(FlatFolder)
   }
 

@@ -15,18 +15,14 @@ import Base
 struct URLPathName {
   /// The maximum number of bytes taken from the URL for one name; a file's name has room for the digits too.
   private static let longestPart = 120
-  /// The maximum number of bytes shown of a query.
   private static let longestQuery = 80
-  /// The maximum number of folders of the path.
   static let deepestPath = 12
   /// The maximum length of an extension that is kept after the digits, in bytes.
   private static let longestExtension = 12
 
-  /// The folders, outermost first.
   let folders: [String]
   let file: String
 
-  /// The path relative to the export's folder.
   var path: String { (folders + [file]).joined(separator: "/") }
 
   /// Creates the name of a URL without credentials; `digits` are those of ``AppFileName/digits(of:)``.
@@ -60,7 +56,6 @@ struct URLPathName {
     file = format.map { Self.name(name, as: $0) } ?? name
   }
 
-  /// The name with an extension of the format.
   private static func name(_ name: String, as format: ImageFormat) -> String {
     let (stem, suffix) = split(name)
     let written = ImageFormat(fileExtension: suffix.dropFirst())
@@ -97,7 +92,6 @@ struct URLPathName {
     name.contains(where: { $0 == "." || $0 == "~" }) ? name + "~" : name
   }
 
-  /// The text as a name.
   static func plainName(_ text: String) -> String {
     var text = text
     return text.withUTF8 { plainName(UnsafeRawBufferPointer($0)[...], extra: "").name }
@@ -217,15 +211,12 @@ package struct NamePattern: Sendable, Hashable {
 
   let parts: [Part]
 
-  /// The fields, for errors.
   private static let fieldList = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
 
-  /// Why a text isn't a pattern.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
   }
 
-  /// Parses a pattern.
   package init(_ text: String) throws(Failure) {
     var parts: [Part] = []
     var rest = text[...]

@@ -15,7 +15,6 @@ package struct BlacklistHead: Sendable, Hashable {
   /// When it may be requested again; nil: never.
   package let expiresAt: Timestamp?
 
-  /// Whether it may be requested again; also if the clock was wrong when it failed.
   package func isExpired(at now: Timestamp) -> Bool { ExpiryRule.isOver(self, at: now, runStart: nil) }
 }
 
@@ -23,7 +22,6 @@ package struct BlacklistHead: Sendable, Hashable {
 public struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   package let key: CacheKey
-  /// The kind and times of its failures.
   package let head: BlacklistHead
   public let identity: [UInt8]
   /// The URL, with credentials masked.

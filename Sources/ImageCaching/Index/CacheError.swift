@@ -8,9 +8,7 @@ public enum CacheError: Error, Sendable, Equatable {
   case cannotRead(path: String, reason: String)
   /// The folder, or a file in it, can't be written.
   case cannotWrite(path: String, reason: String)
-  /// There is no cache to read.
   case missing(path: String)
-  /// The cache was opened read-only.
   case readOnly(path: String)
   /// The cache's format is older or newer; `found` is the content of its VERSION, nil if it has none.
   case wrongVersion(path: String, found: String?, supported: Int)

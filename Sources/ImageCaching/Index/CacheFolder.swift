@@ -15,7 +15,6 @@ final class CacheFolder: Sendable {
   static let indexName = "index.mdb"
   static let indexLockName = "index.mdb-lock"
 
-  /// The path as given.
   let path: String
   /// The folder itself; files are accessed relative to it, so the folder may be moved.
   let descriptor: FileDescriptor
@@ -44,7 +43,6 @@ final class CacheFolder: Sendable {
     id = FolderIdentity(status)
   }
 
-  /// Creates a folder and its parents.
   private static func make(_ path: String) throws(CacheError) {
     var firstError: Int32?
     for end in path.indices.dropFirst() where path[end] == "/" {
@@ -94,7 +92,6 @@ final class CacheFolder: Sendable {
 
   func contains(_ name: String) -> Bool { faccessat(descriptor.number, name, F_OK, 0) == 0 }
 
-  /// Whether this user may read the file.
   func mayRead(_ name: String) -> Bool { faccessat(descriptor.number, name, R_OK, AT_EACCESS) == 0 }
 
   /// Throws if this user may not create files in the folder.
@@ -102,7 +99,6 @@ final class CacheFolder: Sendable {
     guard faccessat(descriptor.number, ".", W_OK, AT_EACCESS) == 0 else { throw writeError(errno) }
   }
 
-  /// Removes a file of the folder if it exists.
   func remove(_ name: String) throws(CacheError) {
     guard unlinkat(descriptor.number, name, 0) == 0 || errno == ENOENT else { throw writeError(errno) }
   }
@@ -133,7 +129,6 @@ final class CacheFolder: Sendable {
     return bytes
   }
 
-  /// Whether the folder was deleted while open.
   var isDeleted: Bool { descriptor.status.map { $0.st_nlink == 0 } ?? true }
 
   /// The error for a failed write with that error number.

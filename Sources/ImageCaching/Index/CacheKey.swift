@@ -6,7 +6,6 @@ package import Base
 ///
 /// Records contain their identity, so a hash collision is a miss.
 package struct CacheKey: Hashable, Comparable, Sendable, IndexKey {
-  /// The upper and lower half of the hash.
   package let high: UInt64, low: UInt64
 
   static let byteCount = 16
@@ -16,7 +15,6 @@ package struct CacheKey: Hashable, Comparable, Sendable, IndexKey {
     self.low = low
   }
 
-  /// The key of an identity.
   package init(identity: UnsafeRawBufferPointer) {
     let hash = checksum(of: identity)
     self.init(high: hash.high, low: hash.low)
@@ -37,7 +35,6 @@ package struct CacheKey: Hashable, Comparable, Sendable, IndexKey {
     return try withUnsafeBytes(of: halves, body)
   }
 
-  /// The order on disk.
   package static func < (left: CacheKey, right: CacheKey) -> Bool { (left.high, left.low) < (right.high, right.low) }
 }
 
@@ -45,14 +42,12 @@ package struct CacheKey: Hashable, Comparable, Sendable, IndexKey {
 ///
 /// Runs with the same cache compute the same hash, and an identity reveals nothing about its credentials.
 package struct CredentialHasher: Sendable {
-  /// The length of new keys, in bytes.
   static let keyByteCount = 32
   /// The bytes of the hash that are kept; its hexadecimal form is twice as long.
   private static let digestByteCount = 16
 
   private let key: [UInt8]
 
-  /// A hasher with that key of any length.
   package init(key: [UInt8]) { self.key = key }
 
   /// A hasher with a random key, for runs without a cache.
@@ -66,7 +61,6 @@ package struct CredentialHasher: Sendable {
     return key
   }
 
-  /// Whether both compute the same hashes.
   func hasSameKey(as other: CredentialHasher) -> Bool { key == other.key }
 
   /// HMAC-SHA-256 of `bytes` (RFC 2104), truncated to 128 bits: 32 hexadecimal digits in lower case.
@@ -98,7 +92,6 @@ struct ChecksumStream: ~Copyable {
     xxhash_append(state, bytes.baseAddress, bytes.count)
   }
 
-  /// The checksum of the parts so far.
   var checksum: Checksum {
     let hash = XXH3_128bits_digest(state)
     return Checksum(high: hash.high64, low: hash.low64)
@@ -118,7 +111,6 @@ extension UnsafeRawBufferPointer {
     T(bigEndian: loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// The `count` bytes starting at `offset`.
   @inline(__always)
   func part(at offset: Int, count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<offset + count])

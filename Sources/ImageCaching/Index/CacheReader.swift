@@ -46,9 +46,7 @@ package struct CacheReader {
 
 /// The fields of a record that a revalidation needs besides its head.
 package struct EntryDetails: Sendable, Hashable {
-  /// The validators for a conditional request.
   package let validators: Validators
-  /// The response's Content-Type as sent.
   package let contentType: String?
   /// The request's values of the headers that the response depends on, in the form of ``EntryFields/vary``; empty if there are none.
   package let vary: [UInt8]
@@ -152,12 +150,10 @@ package struct CacheWriter {
     return true
   }
 
-  /// The current record of an identity; nil if there is none.
   package func head(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryHead? {
     try entry(key, identity)?.head
   }
 
-  /// The fields of an identity's record besides its head; nil if there is none.
   package func details(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryDetails? {
     try entry(key, identity).map(EntryDetails.init)
   }

@@ -8,16 +8,13 @@ package struct EntryHead: Sendable, Hashable {
   package var accessedAt: Timestamp
   /// What is known of the image; records count at most 65,535 frames.
   package var image: ImageProperties
-  /// The size of the body in bytes.
   package var bodySize: UInt64
   package var checksum: Checksum
-  /// How thoroughly the body was verified.
   package var proof: ProofDepth
   /// Whether a decoder warned about the body.
   package var hasWarnings: Bool
   /// How the declared content type compares with the format.
   package var contentTypeMatch: ContentTypeMatch
-  /// The HTTP status of the response.
   package var status: UInt16
   /// Whether the body is a file of its own because it exceeds ``ImageCache/maximumInlineBytes``.
   package var isBlob: Bool
@@ -91,13 +88,11 @@ struct BodyKey: IndexKey {
   }
 }
 
-/// The result of a look-up.
 package enum LookUp: Sendable, Hashable {
   /// Cached, and not too old.
   case fresh(EntryHead)
   /// Cached, but expired: it must be revalidated before use.
   case expired(EntryHead)
-  /// Not cached.
   case missing
 }
 
@@ -116,14 +111,12 @@ package struct NewProof: Sendable, Hashable {
   }
 }
 
-/// The complete body of a cached image.
 package enum CachedBody: Sendable, Hashable {
   /// The bytes, which match the record's checksum.
   case bytes([UInt8])
   /// The bytes differ from the stored ones or are missing: remove the record with ``CacheWriter/removeIfUnchanged(_:_:)``.
   case damaged(Damage)
 
-  /// The kind of damage.
   package enum Damage: Sendable, Hashable {
     case missing
     /// Its length differs from the stored one.

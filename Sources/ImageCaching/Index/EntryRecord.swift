@@ -23,7 +23,6 @@ package struct EntryFields: Sendable, Hashable {
   /// response depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
   package var vary: [UInt8]
 
-  /// The maximum length of ``vary``.
   package static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.byteCount
 
   package init(
@@ -57,7 +56,6 @@ package struct EntryFields: Sendable, Hashable {
     vary = Array(stored.vary)
   }
 
-  /// Replaces the validators that aren't nil.
   mutating func update(_ validators: Validators) {
     if let new = validators.etag { etag = Self.field(new) }
     if let new = validators.lastModified { lastModified = Self.field(new) }
@@ -69,9 +67,7 @@ package struct EntryFields: Sendable, Hashable {
   }
 }
 
-/// The body of an image to be stored.
 package enum NewBody {
-  /// Bytes in memory.
   case bytes([UInt8])
   /// A body that is already in its own file.
   case staged(StagedBlob)
@@ -93,7 +89,6 @@ public struct EntryRecord: Sendable, Hashable {
 
   /// The hash of ``identity``.
   package var key: CacheKey { fields.key }
-  /// The fixed part of the record.
   package var head: EntryHead { fields.head }
   /// The whole identity.
   public var identity: [UInt8] { fields.identity }
@@ -111,7 +106,6 @@ public struct EntryRecord: Sendable, Hashable {
   public var format: ImageFormat? { head.image.format }
   /// Its size in pixels, as stored; 0 × 0 if its header wasn't read.
   public var size: ImageSize { head.image.size }
-  /// The number of bytes.
   public var byteCount: Int { Int(clamping: head.bodySize) }
   /// The XXH3 checksum of its bytes, of 128 bits.
   public var checksum: Checksum { head.checksum }

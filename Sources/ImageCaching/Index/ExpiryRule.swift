@@ -2,7 +2,6 @@ package import Base
 
 /// The moment from which the age of an entry counts.
 public enum ExpiryBasis: Sendable, Hashable {
-  /// When it was stored.
   case modification
   /// When it was last used, to the hour.
   case access
@@ -16,8 +15,6 @@ public enum FreshnessRule: Sendable, Hashable {
   case http
 }
 
-/// When entries expire.
-///
 /// An entry's own lifetime has precedence, then with ``FreshnessRule/http`` the server's, then the cache's `maxAge`. Under that
 /// rule, entries with `no-cache` are always expired.
 ///

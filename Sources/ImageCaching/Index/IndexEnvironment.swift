@@ -16,7 +16,6 @@ final class IndexEnvironment: @unchecked Sendable {
   private var index: Int32
 
   let folder: CacheFolder
-  /// Whether the index was opened without write permission.
   let isReadOnly: Bool
   let useLock: UseLock?
   private let gate = ReadWriteLock()
@@ -48,7 +47,6 @@ final class IndexEnvironment: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Calls `body` in a read transaction.
   func read<R>(_ body: (Transaction) throws(CacheError) -> R) throws(CacheError) -> R {
     let reader = try begin { environment in self.renewReader(of: environment) }
     defer {
@@ -213,7 +211,6 @@ final class IndexEnvironment: @unchecked Sendable {
     try checkIndex(mdb_reader_check(handle, nil), path: folder.path)
   }
 
-  /// The size of the index on disk, in bytes.
   var indexDiskBytes: Int {
     gate.lockShared()
     defer { gate.unlock() }
@@ -367,7 +364,6 @@ private struct PageReuse {
     if freesBodies || images >= Self.imageLimit || commits >= Self.commitLimit { end() }
   }
 
-  /// Lets all pages be reused.
   mutating func end() {
     if let reader { mdb_txn_abort(reader) }
     (reader, images, commits) = (nil, 0, 0)

@@ -31,26 +31,22 @@ struct IndexPages {
   /// LMDB takes the system's page size.
   static let usualByteCount = 4096
 
-  /// An open descriptor of the file.
   let file: Int32
   var pageSize = usualByteCount
 
   private struct Page {
     let bytes: [UInt8]
     let isBranch: Bool
-    /// The offsets of its nodes.
     let nodes: [Int]
 
     func number<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> Int {
       Int(truncatingIfNeeded: bytes.withUnsafeBytes { $0.littleEndian(at: offset, as: T.self) })
     }
 
-    /// The three numbers of a node.
     func parts(of node: Int) -> (Int, Int, Int) {
       (number(at: node, as: UInt16.self), number(at: node + 2, as: UInt16.self), number(at: node + 4, as: UInt16.self))
     }
 
-    /// The pages below a branch.
     var children: [Int] {
       nodes.map { node in
         let (low, middle, high) = parts(of: node)

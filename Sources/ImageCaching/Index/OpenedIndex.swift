@@ -268,7 +268,6 @@ enum IndexFile {
     throw .damaged(path: folder.path, reason: "a meta page of \(CacheFolder.indexName) has impossible values")
   }
 
-  /// The page sizes of LMDB.
   private static let pageSizes = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536]
 
   private struct Meta {
@@ -296,7 +295,6 @@ enum IndexFile {
       transaction = bytes.littleEndian(at: 144)
     }
 
-    /// The root of the tree of free pages.
     var freeRoot: Int { Int(truncatingIfNeeded: trees[0].root) }
 
     /// Whether LMDB can open a file with these values.

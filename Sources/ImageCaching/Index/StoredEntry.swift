@@ -134,7 +134,6 @@ struct StoredEntry {
     record.setLittleEndian(time.milliseconds, at: 8)
   }
 
-  /// The bytes of a record with these fields.
   static func byteCount(of fields: EntryFields) -> Int {
     headByteCount + fields.identity.count + (sharesURL(fields) ? 0 : fields.shownURL.count) + fields.etag.count
       + fields.lastModified.count + fields.contentType.count + fields.head.storedFreshness.byteCount(vary: fields.vary)
@@ -176,7 +175,6 @@ extension StoredByNumber {
     self = Self.onDisk[Int(storedNumber)]
   }
 
-  /// Its number in records.
   var storedNumber: UInt8 {
     guard let position = Self.onDisk.firstIndex(of: self) else { fatalError("\(self) has no number on disk yet") }
     return UInt8(position)
@@ -242,12 +240,10 @@ struct StoredFreshness: Sendable, Hashable {
   private static let revalidateFlag: UInt8 = 1
   private static let immutableFlag: UInt8 = 2
 
-  /// Nil if the server declared none.
   var lifetimeMilliseconds: Int64?
   var staleWhileRevalidateMilliseconds: Int64 = 0
   private var flags: UInt8 = 0
 
-  /// No declared freshness.
   init() {}
 
   init(_ freshness: Freshness) {
@@ -282,7 +278,6 @@ struct StoredFreshness: Sendable, Hashable {
   /// The length of a record's last field with those Vary values; 0 if there is neither freshness nor Vary.
   func byteCount(vary: [UInt8]) -> Int { self == StoredFreshness() && vary.isEmpty ? 0 : Self.byteCount + vary.count }
 
-  /// The last field of a record with those Vary values.
   func field(vary: [UInt8]) -> [UInt8] {
     if byteCount(vary: vary) == 0 { return [] }
     var field = [UInt8](repeating: 0, count: Self.byteCount)

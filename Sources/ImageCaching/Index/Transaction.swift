@@ -35,7 +35,6 @@ struct Tables: Sendable {
   }
 }
 
-/// A key of a table.
 protocol IndexKey {
   /// Calls `body` with the key's representation on disk, whose byte order is the table's order.
   func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
@@ -56,7 +55,6 @@ extension StaticString: IndexKey {
 struct Transaction {
   let handle: OpaquePointer
   let tables: Tables
-  /// For messages.
   let path: String
   /// Whether the folder was deleted, whose entries don't count: it reads as empty.
   var isDeleted = false

@@ -88,7 +88,6 @@ final class ReadWriteLock: @unchecked Sendable {
   func lockShared() { check(pthread_rwlock_rdlock(lock)) }
   func unlock() { check(pthread_rwlock_unlock(lock)) }
 
-  /// Calls `body` with exclusive access.
   func alone<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     check(pthread_rwlock_wrlock(lock))
     defer { unlock() }

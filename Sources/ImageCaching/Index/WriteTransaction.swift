@@ -28,7 +28,6 @@ final class WriteTransaction {
 
   func blacklistEntry(_ key: CacheKey) throws(CacheError) -> StoredBlacklistEntry? { try transaction.blacklistEntry(key) }
 
-  /// The number of images stored so far.
   var storedImages: UInt64 { totals.lastRevision &- totalsBefore.lastRevision }
 
   // MARK: Changing entries
@@ -77,7 +76,6 @@ final class WriteTransaction {
     try transaction.remove(key, from: tables.entries)
   }
 
-  /// Removes all entries and bodies.
   func clearEntries() throws(CacheError) {
     freesBodies = true
     for table in [tables.entries, tables.bodies, tables.byStored, tables.byAccess] { try transaction.removeAll(from: table) }
@@ -160,12 +158,10 @@ extension WriteTransaction {
     StoredBlacklistEntry.write(record, to: try transaction.reserve(byteCount, for: record.key, in: tables.blacklist))
   }
 
-  /// Removes a key from the blacklist if it is there.
   func removeFromBlacklist(_ key: CacheKey) throws(CacheError) {
     if try transaction.remove(key, from: tables.blacklist) { totals.blacklistEntries -= min(totals.blacklistEntries, 1) }
   }
 
-  /// Removes everything from the blacklist; returns the number of entries.
   func clearBlacklist() throws(CacheError) -> Int {
     let count = Int(totals.blacklistEntries)
     try transaction.removeAll(from: tables.blacklist)
@@ -272,7 +268,6 @@ struct Totals: Equatable {
     return overflow ? .max : sum
   }
 
-  /// The totals for users of the cache.
   var shown: CacheTotals {
     CacheTotals(
       entries: Int(clamping: entries),

@@ -88,10 +88,8 @@ package final class MemoryPressureMonitor: Sendable {
 
 /// An open file that reports memory pressure: the events to `poll` for, and their meaning.
 final class MemoryPressureWatch: Sendable {
-  /// Why a file can't be watched, in a few words.
   struct SetupError: Error { let reason: String }
 
-  /// The result of polling the file.
   enum Finding { case pressure, nothing, gone }
 
   /// The trigger: tasks stalled for 200 ms within 2 s, the default of systemd's MEMORY_PRESSURE_WRITE. Without CAP_SYS_RESOURCE,
@@ -182,7 +180,6 @@ package struct MemoryPressureSources: Sendable, Hashable {
   /// Files `memory.events` of control groups (the kernel's `Documentation/admin-guide/cgroup-v2.rst`).
   package var eventFiles: [String]
 
-  /// Creates sources with these files; each list is in order of preference.
   package init(stallFiles: [String], eventFiles: [String]) {
     self.stallFiles = stallFiles
     self.eventFiles = eventFiles
@@ -210,7 +207,6 @@ func readText(_ path: String, limit: Int = 4096) -> String? {
   return readAll(file.number, limit: limit).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The location of this process's control group.
 enum ControlGroup {
   /// The folder of the process's group in the unified hierarchy (cgroup v2); nil if it isn't mounted.
   ///
@@ -242,7 +238,6 @@ enum ControlGroup {
 }
 
 extension String {
-  /// The text without trailing slashes.
   fileprivate var dropSlashes: String {
     var text = self[...]
     while text.last == "/" { text = text.dropLast() }

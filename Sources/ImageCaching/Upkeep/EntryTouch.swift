@@ -7,12 +7,10 @@ import Synchronization
 /// Keys are hashes, so a few records are each on a different page, and changing one means copying and writing its page. Among very
 /// many, sorted by key, several share a page.
 final class WaitingTouches: Sendable {
-  /// The number of records that one transaction changes.
   static let sliceCount = 8192
 
   private let waiting = Mutex<[EntryTouch]>([])
 
-  /// Returns the number of waiting touches.
   func add(_ touches: [EntryTouch]) -> Int {
     waiting.withLock { waiting in
       waiting += touches
@@ -20,7 +18,6 @@ final class WaitingTouches: Sendable {
     }
   }
 
-  /// Takes all of them, sorted by key.
   func takeAll() -> [EntryTouch] {
     var all: [EntryTouch] = []
     waiting.withLock { swap(&$0, &all) }

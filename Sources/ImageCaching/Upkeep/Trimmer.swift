@@ -30,12 +30,10 @@ struct Trimmer {
   let ageEnd: Timestamp
   private(set) var result = TrimResult()
 
-  /// The criterion for removing rows.
   private enum Purpose {
     case tooOld
     /// Stored while the clock was wrong.
     case fromFuture
-    /// By any lifetime.
     case expired
     /// Until bodies take at most `target` bytes; with `sparesRun`, except entries that the run stored or used.
     case oldest(target: UInt64, sparesRun: Bool)
@@ -69,7 +67,6 @@ struct Trimmer {
     return next > ExpiryRule.presentEnd(now).advanced(by: timeToLive).milliseconds
   }
 
-  /// Whether bodies exceed the limit.
   private func isOver() throws(CacheError) -> Bool {
     guard let maxSize = configuration.maxSize else { return false }
     return try environment.totals().bodyBytes > UInt64(max(0, maxSize))
@@ -186,9 +183,7 @@ extension ExpiryRule {
   }
 }
 
-/// The results of a trim.
 public struct TrimResult: Sendable, Hashable {
-  /// Expired images.
   public var expired = 0
   /// Images that were removed to save space, including ``evictedProtected``.
   public var trimmed = 0
@@ -213,7 +208,6 @@ public struct TrimResult: Sendable, Hashable {
     }
   }
 
-  /// Adds the counts of a later trim.
   package mutating func add(_ other: TrimResult) {
     expired += other.expired
     trimmed += other.trimmed

@@ -38,7 +38,6 @@ final class DownloadClients: Sendable {
     return client
   }
 
-  /// All of them.
   var all: [DownloadClient] { [own] + others.withLock { $0.values.map(\.client) } }
 
   /// Whether the calling thread makes transfers for one of their downloaders.

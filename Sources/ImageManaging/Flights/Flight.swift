@@ -25,7 +25,6 @@ final class Flight: Sendable {
   let known: BlacklistHead?
   /// The cached image that is read first.
   let copy: CachedCopy?
-  /// The cached image to revalidate.
   let revalidation: Revalidation?
   private let stopping = Atomic(Stop.no)
   private let urgency: Atomic<UInt8>
@@ -49,10 +48,8 @@ final class Flight: Sendable {
     urgency = Atomic(entry.priority.rawValue)
   }
 
-  /// The prepared options of its downloads.
   var prepared: PreparedOptions { context.download(entry.variant, whole: entry.needsSHA256) }
 
-  /// The URL for messages.
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
   /// The highest class of its waiters.
@@ -67,7 +64,6 @@ final class Flight: Sendable {
   /// How it was stopped by its only waiter.
   var stop: Stop { stopping.load(ordering: .sequentiallyConsistent) }
 
-  /// Stops it; a stop can't be undone.
   func stop(_ stop: Stop) {
     if stop > self.stop { stopping.store(stop, ordering: .sequentiallyConsistent) }
   }
@@ -142,7 +138,6 @@ final class CachedCopy: Sendable {
   }
 }
 
-/// The record to revalidate.
 final class Revalidation: Sendable {
   let head: EntryHead
   let details: EntryDetails

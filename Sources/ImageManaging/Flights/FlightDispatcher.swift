@@ -131,13 +131,11 @@ final class FlightDispatcher: Sendable {
     if gate.close() { inbox.mailbox.post(.close) }
   }
 
-  /// Whether it rejects further loads.
   var isClosed: Bool { gate.isClosed }
 
   /// Whether the store thread's end may wait for the calling thread: it looks something up, or transfers.
   var isHeldUpByCurrentThread: Bool { gate.holdsCurrentThread || clients.runOnCurrentThread }
 
-  /// Cancels all transfers and waits until their last events are in the inbox.
   func closeClients() {
     for client in clients.all { client.close() }
   }

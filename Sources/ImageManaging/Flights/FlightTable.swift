@@ -16,7 +16,6 @@ struct Waiter: Sendable {
 /// A flight stays until its result is committed, so that a later request either joins it or finds its result in the cache and on the
 /// blacklist. Requests of contexts that share may join each other's flights: each is judged by its own rules in the end.
 final class FlightTable: Sendable {
-  /// The key of look-ups.
   fileprivate struct Index: Hashable {
     let key: CacheKey
     let share: ObjectIdentifier
@@ -45,7 +44,6 @@ final class FlightTable: Sendable {
 
   private let state = Mutex(State())
 
-  /// The number of current flights.
   var count: Int { state.withLock { $0.flights.count } }
 
   /// For each of `keys`, whether it is in flight for `context`; nil if there are no flights at all.
@@ -57,7 +55,6 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// The outcome of a request for a flight.
   enum Joined {
     /// It shares the flight of that number; `raises` if it is more urgent than that was.
     case shared(UInt64, raises: Bool)
@@ -80,12 +77,10 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// The flight of that number; nil once it has ended.
   func flight(_ number: UInt64) -> Flight? {
     state.withLock { state in state.slot(number).map { state.flights[$0].flight } }
   }
 
-  /// The current waiters of the flight of that number.
   func waiters(_ number: UInt64) -> [Waiter] {
     state.withLock { state in state.slot(number).map { Array(state.flights[$0].waiters) } ?? [] }
   }
@@ -107,7 +102,6 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// The outcome of a request to leave a flight.
   enum Left {
     /// It wasn't a waiter: its completion has come or is about to.
     case notThere
@@ -116,7 +110,6 @@ final class FlightTable: Sendable {
     case last
   }
 
-  /// Removes a waiter from a flight.
   func leave(_ number: UInt64, _ receiver: any LoadReceiver) -> Left {
     state.withLock { state in
       guard let slot = state.slot(number), !state.flights.leave(slot, where: { $0.receiver === receiver }).isEmpty else {
@@ -139,7 +132,6 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// The effect of removing a receiver.
   struct Stopped {
     /// Flights without other waiters; no request joins them any more.
     var numbers: [UInt64] = []

@@ -20,15 +20,11 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
   /// As ``use``, but write nothing to disk (`cacheMemoryOnly`).
   case memoryOnly
 
-  /// Whether it only reports what would be requested.
   var isDryRun: Bool { self == .dryRun || self == .refreshDryRun }
   /// Whether cached images are requested too, or would be.
   var refreshes: Bool { self == .refresh || self == .refreshDryRun }
-  /// Whether a miss is requested.
   var usesNetwork: Bool { self != .only && !isDryRun }
-  /// Whether the cache is read.
   var reads: Bool { self != .bypass && self != .loaderOnly }
-  /// Whether images and failures are written to disk.
   var writesDisk: Bool { self == .use || self == .refresh || self == .loaderOnly }
   /// Whether images are put into the memory layer.
   var writesMemory: Bool { self != .bypass && !isDryRun }
@@ -36,17 +32,13 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
 
 /// The layers of a cache.
 public struct CacheLayers: OptionSet, Sendable, Hashable {
-  /// One bit per layer.
   public let rawValue: UInt8
-
-  /// Creates a set from its bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Decoded images.
   public static let memory = CacheLayers(rawValue: 1)
   /// Files as received; read-only caches count as disk.
   public static let disk = CacheLayers(rawValue: 2)
-  /// Both.
   public static let all: CacheLayers = [.memory, .disk]
 }
 
@@ -62,7 +54,6 @@ public struct CacheLayerUse: Sendable, Hashable {
   /// Where the original of a transformed image is stored; on disk by default.
   public var writesOriginal: CacheLayers
 
-  /// Creates a use with the given layers.
   public init(
     reads: CacheLayers = .all,
     writes: CacheLayers = .all,

@@ -11,7 +11,6 @@ public struct ImageData: Sendable {
   /// The path of the cache's file with the bytes, if they were left on disk. A later trim or replacement removes it; ``chunks(ofCount:)``
   /// still reads it then.
   public var path: String?
-  /// The number of bytes.
   public var byteCount: Int
   /// Its format, from its bytes; ``/Base/ImageFormat/mediaType`` is the `Content-Type` to send.
   public var format: ImageFormat
@@ -23,7 +22,6 @@ public struct ImageData: Sendable {
   public var freshUntil: Timestamp?
   /// Where it came from.
   public var source: ImageResponse.Source
-  /// The open file, if the bytes were left on disk.
   private var file: OpenFile?
 
   /// A strong entity tag of these bytes (RFC 9110, section 8.8.3), made from their checksum.

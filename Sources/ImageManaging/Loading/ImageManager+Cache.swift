@@ -11,8 +11,6 @@ extension ImageManager {
     if isInMemory(request) { return true }
     return try isOnDisk(request)
   }
-
-  /// Whether the image at `url` is cached; see `isCached(_:)`.
   public func isCached(_ url: String) throws(CacheError) -> Bool { try isCached(ImageRequest(url: url)) }
 
   /// Whether memory has the image as requested: transformed if the request transforms.
@@ -23,8 +21,6 @@ extension ImageManager {
     if let cache = location.cache, cache.expiry.isExpired(found.known.head, at: location.context.now) { return false }
     return found.identity == location.identity
   }
-
-  /// Whether memory has the image at `url`.
   public func isInMemory(_ url: String) -> Bool { isInMemory(ImageRequest(url: url)) }
 
   /// Whether the disk cache has the fresh image that the request would load; its body isn't read.
@@ -35,8 +31,6 @@ extension ImageManager {
     }
     return false
   }
-
-  /// Whether the disk cache has the fresh image at `url`.
   public func isOnDisk(_ url: String) throws(CacheError) -> Bool { try isOnDisk(ImageRequest(url: url)) }
 
   /// Removes the image of a request from memory, disk or both: the original and the request's transformed image; in memory all transformed
@@ -70,8 +64,6 @@ extension ImageManager {
 
   /// The identity of a request's image, by which ``/ImageCaching/ImageCache`` knows it; nil if its URL is invalid.
   public func identity(for request: ImageRequest) -> [UInt8]? { CacheLocation(request, self)?.identity }
-
-  /// The identity of the image at `url`.
   public func identity(for url: String) -> [UInt8]? { identity(for: ImageRequest(url: url)) }
 
   /// The disk cache's record of a request's image, expired or not: of the transformed image if the request transforms and that is stored,
@@ -83,8 +75,6 @@ extension ImageManager {
     }
     return nil
   }
-
-  /// The disk cache's record of the image at `url`.
   public func record(for url: String) throws(CacheError) -> EntryRecord? { try record(for: ImageRequest(url: url)) }
 
   /// The path of the file that has the bytes of `record(for:)`, to send without reading them into memory; nil if it isn't
@@ -94,8 +84,6 @@ extension ImageManager {
     guard let cache = request.cachePolicy.cache ?? configuration.cache else { return nil }
     return try record(for: request).flatMap { cache.bodyPath(of: $0) }
   }
-
-  /// The path of the file that has the bytes of the image at `url`.
   public func bodyPath(for url: String) throws(CacheError) -> String? { try bodyPath(for: ImageRequest(url: url)) }
 
   /// Removes a URL from the blacklist (`removeFailedURL`); returns whether it was there. See ``/ImageCaching/ImageCache/clearBlacklist()``.
@@ -224,52 +212,30 @@ extension VerifiedImage {
 
 // The same for asynchronous callers: the disk is read and written on threads of their own.
 extension ImageManager {
-  /// The asynchronous form of `isCached(_:)`.
-  public func isCached(_ request: ImageRequest) async throws -> Bool {
-    try await CacheQueries.shared.perform { [self] in try isCached(request) }
+  private func query<Result: Sendable>(_ work: @escaping @Sendable (ImageManager) throws -> Result) async throws -> Result {
+    try await CacheQueries.shared.perform { [self] in try work(self) }
   }
 
-  /// The asynchronous form of `isCached(_:)`.
-  public func isCached(_ url: String) async throws -> Bool { try await isCached(ImageRequest(url: url)) }
+  public func isCached(_ request: ImageRequest) async throws -> Bool { try await query { try $0.isCached(request) } }
+  public func isCached(_ url: String) async throws -> Bool { try await query { try $0.isCached(url) } }
+  public func isOnDisk(_ request: ImageRequest) async throws -> Bool { try await query { try $0.isOnDisk(request) } }
+  public func record(for request: ImageRequest) async throws -> EntryRecord? { try await query { try $0.record(for: request) } }
+  public func bodyPath(for request: ImageRequest) async throws -> String? { try await query { try $0.bodyPath(for: request) } }
 
-  /// The asynchronous form of `isOnDisk(_:)`.
-  public func isOnDisk(_ request: ImageRequest) async throws -> Bool {
-    try await CacheQueries.shared.perform { [self] in try isOnDisk(request) }
-  }
-
-  /// The asynchronous form of `record(for:)`.
-  public func record(for request: ImageRequest) async throws -> EntryRecord? {
-    try await CacheQueries.shared.perform { [self] in try record(for: request) }
-  }
-
-  /// The asynchronous form of ``bodyPath(for:)-(ImageRequest)``.
-  public func bodyPath(for request: ImageRequest) async throws -> String? {
-    try await CacheQueries.shared.perform { [self] in try bodyPath(for: request) }
-  }
-
-  /// The asynchronous form of ``remove(_:from:)-(ImageRequest,_)``.
   public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) async throws {
-    try await CacheQueries.shared.perform { [self] in try remove(request, from: layers) }
+    try await query { try $0.remove(request, from: layers) }
   }
 
-  /// The asynchronous form of `remove(_:from:)` of a URL.
   public func remove(_ url: String, from layers: CacheLayers = .all) async throws {
-    try await CacheQueries.shared.perform { [self] in try remove(url, from: layers) }
+    try await query { try $0.remove(url, from: layers) }
   }
 
-  /// The asynchronous form of ``removeFailedURL(_:)``.
+  public func removeAll(from layers: CacheLayers = .all) async throws { try await query { try $0.removeAll(from: layers) } }
+
   @discardableResult
-  public func removeFailedURL(_ url: String) async throws -> Bool {
-    try await CacheQueries.shared.perform { [self] in try removeFailedURL(url) }
-  }
+  public func removeFailedURL(_ url: String) async throws -> Bool { try await query { try $0.removeFailedURL(url) } }
 
-  /// The asynchronous form of ``removeAll(from:)``.
-  public func removeAll(from layers: CacheLayers = .all) async throws {
-    try await CacheQueries.shared.perform { [self] in try removeAll(from: layers) }
-  }
-
-  /// The asynchronous form of ``store(_:for:in:)``.
   public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) async throws {
-    try await CacheQueries.shared.perform { [self] in try store(data, for: url, in: layers) }
+    try await query { try $0.store(data, for: url, in: layers) }
   }
 }

@@ -35,8 +35,6 @@ extension ImageManager {
     guard let file = try await load.outcome.value(onCancel: { load.cancel() }).get().file else { throw .declined }
     return file
   }
-
-  /// Loads the file of the image at `url`.
   public func data(for url: String) async throws(ImageLoadError) -> ImageData { try await data(for: ImageRequest(url: url)) }
 
   /// Loads the file of one image without reading it into memory if it is large, to send it in parts: ``ImageData/chunks(ofCount:)``.
@@ -61,8 +59,6 @@ extension ImageManager {
     file.source = source
     return file
   }
-
-  /// Loads the file of the image at `url` without reading it into memory if it is large.
   public func file(for url: String) async throws(ImageLoadError) -> ImageData { try await file(for: ImageRequest(url: url)) }
 
   /// Starts to load one image.
@@ -77,8 +73,6 @@ extension ImageManager {
     task.start()
     return task
   }
-
-  /// Starts to load the image at `url`.
   public func load(_ url: String) -> ImageTask { load(ImageRequest(url: url)) }
 
   /// The context of a request; equal requests have the same one.

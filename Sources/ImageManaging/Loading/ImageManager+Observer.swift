@@ -23,8 +23,6 @@ extension ImageManager {
   /// for it.
   public struct Observer: Sendable {
     let receive: @Sendable (Event) -> Void
-
-    /// Creates an observer that calls `receive` for each event.
     public init(_ receive: @escaping @Sendable (Event) -> Void) { self.receive = receive }
   }
 
@@ -38,13 +36,11 @@ extension ImageManager {
     public internal(set) var downloaded = 0
     /// Loads whose cached image the server confirmed.
     public internal(set) var revalidated = 0
-    /// Loads that failed.
     public internal(set) var failed = 0
     /// Loads that ended without a request, since their URL is on the blacklist.
     public internal(set) var blacklisted = 0
     /// Loads without an image, as the mode or ``LoadHooks/shouldDownload`` allowed no request.
     public internal(set) var skipped = 0
-    /// Cancelled loads.
     public internal(set) var cancelled = 0
     /// Downloads tried again after a failure.
     public internal(set) var retries = 0
@@ -73,6 +69,5 @@ extension ImageManager {
     }
   }
 
-  /// Counts of hits, misses and others.
   public var statistics: Statistics { observation.statistics }
 }

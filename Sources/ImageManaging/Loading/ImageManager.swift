@@ -28,7 +28,6 @@ package import Base
 /// by all requests for it until its result is committed. ``image(for:)`` and ``load(_:)-(ImageRequest)`` load batches of one. The
 /// blacklist affects requests only: cached images are served, blacklisted or not.
 public final class ImageManager: Sendable {
-  /// The manager's parts, and the defaults for its loads.
   public struct Configuration: Sendable {
     /// The disk cache of single images; nil (the default): memory only.
     public var cache: ImageCache?
@@ -61,7 +60,6 @@ public final class ImageManager: Sendable {
     /// Receive the events of single loads and prefetchers; none by default.
     public var observers: [Observer]
 
-    /// Creates a configuration from the given parts, each with its default.
     public init(
       cache: ImageCache? = nil,
       readOnly: [ReadOnlyCache] = [],
@@ -97,7 +95,6 @@ public final class ImageManager: Sendable {
     }
   }
 
-  /// The manager's parts.
   public let configuration: Configuration
   /// The downloader, whose limits may be changed while it runs.
   public let downloader: ImageDownloader
@@ -220,10 +217,7 @@ public final class ImageManager: Sendable {
     dispatcher.cancelDownloads(dispatcher.flights.stopAll(), includingRunning: true)
   }
 
-  /// Whether it rejects further loads.
   var isClosed: Bool { dispatcher.isClosed }
-
-  /// Whether any load is in flight.
   public var isRunning: Bool { dispatcher.flights.count > 0 }
 }
 
@@ -240,7 +234,6 @@ public enum ImageManagerError: Error, Sendable, Equatable {
 }
 
 extension ImageManagerError: CustomStringConvertible {
-  /// One sentence.
   public var description: String {
     switch self {
     case .cache(let error): "\(error)"

@@ -7,7 +7,6 @@ public import Base
 ///
 /// SDWebImage's flags are options in four groups here; see <doc:FromSDWebImage>.
 public struct ImageRequest: Sendable {
-  /// The URL of the image.
   public var url: String
   /// Which caches are read and filled, and when the network is used.
   public var cachePolicy: CachePolicy
@@ -54,7 +53,6 @@ public struct ImageRequest: Sendable {
     /// The memory layer; nil: the manager's.
     public var memory: ImageMemory?
 
-    /// Creates a policy from its parts, each with its default.
     public init(
       mode: CacheMode = .use,
       layers: CacheLayerUse = CacheLayerUse(),
@@ -104,7 +102,6 @@ public struct ImageRequest: Sendable {
     /// The requirements on the image; nil: the manager's.
     public var verification: VerificationRules?
 
-    /// Creates decoding options from their parts, each with its default.
     public init(
       policy: Policy = .eager,
       options: DecodingOptions = DecodingOptions(),

@@ -4,7 +4,6 @@ public import Base
 
 /// A loaded image.
 public struct ImageResponse: Sendable {
-  /// The source of an image.
   public enum Source: Sendable, Hashable {
     case memory, disk, network
   }

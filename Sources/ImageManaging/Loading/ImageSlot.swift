@@ -35,7 +35,6 @@ public final class ImageSlot: Sendable {
   private let manager: ImageManager
   private let state = Mutex(State())
 
-  /// Creates an empty slot for images of `manager`.
   public init(manager: ImageManager) { self.manager = manager }
 
   deinit { state.withLock { $0.task }?.cancel() }
@@ -62,7 +61,6 @@ public final class ImageSlot: Sendable {
     return task
   }
 
-  /// Shows the image at `url` from now on.
   @discardableResult
   public func bind(_ url: String) -> ImageTask { bind(ImageRequest(url: url)) }
 

@@ -17,7 +17,6 @@ public final class ImageTask: Sendable {
     case preview(ImageResponse)
   }
 
-  /// The request.
   public let request: ImageRequest
   private let broadcast = Broadcast<Event>(keeping: 64)
   private let load: SingleLoad
@@ -43,7 +42,6 @@ public final class ImageTask: Sendable {
     get async throws(ImageLoadError) { try await load.outcome.value { cancel() }.get() }
   }
 
-  /// Whether it has ended.
   public var isFinished: Bool { load.isFinished }
 
   /// Cancels the load at once, unless it has ended; other loads of the same image continue.

@@ -21,7 +21,6 @@ package final class LoadContext: Sendable {
   private let downloads: [PreparedOptions]
   /// The same for images that are fetched whole whatever the method, since their bytes are needed.
   private let wholeDownloads: [PreparedOptions]
-  /// The additions to identities, by variant.
   private let variantIdentities: [VariantIdentity]
   /// The change to images; nil if there is none.
   let transform: TransformIdentity?
@@ -30,7 +29,6 @@ package final class LoadContext: Sendable {
 
   /// Whether plain requests of URLs without credentials use the URL as identity.
   let usesURLsAsIdentities: Bool
-  /// Hashes the credentials of URLs for their identities.
   let credentialHasher: CredentialHasher
   /// The hasher of all contexts without a cache, since they may share a memory layer.
   private static let hasherWithoutCache = CredentialHasher.random()
@@ -53,7 +51,6 @@ package final class LoadContext: Sendable {
     var furtherWarnings = 0
   }
 
-  /// The maximum number of warnings kept; others are counted.
   private static let warningLimit = 50
 
   /// The number of bytes after which a partial image is updated.
@@ -112,23 +109,18 @@ package final class LoadContext: Sendable {
 
   /// The cache where images and failures are written.
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
-  /// Whether the image's pixels are needed.
   var needsPixels: Bool { fetchesBodies && (options.delivery.contains(.image) || writesMemory) }
   /// Whether transformed images are encoded, for the disk or for their requests.
   var encodesTransformed: Bool { fetchesBodies && options.encoding != nil && (storesTransformed || deliversTransformed) }
-  /// Whether transformed images are stored on disk.
   var storesTransformed: Bool { writeCache != nil && layers.writes.contains(.disk) }
   /// Whether requests get the bytes of the transformed image instead of the original's.
   var deliversTransformed: Bool { options.delivery.contains(.transformedData) && transform != nil }
-  /// Whether originals are decoded.
   var decodesOriginals: Bool { needsPixels || encodesTransformed }
-  /// Whether the bytes of the body are needed.
   var needsData: Bool { fetchesBodies && options.delivery.contains(.data) }
   /// Whether images are fetched whole instead of probed.
   var fetchesBodies: Bool { download.options.method == .get }
   /// Whether the memory layer is used at all.
   var keepsInMemory: Bool { options.memory != nil && options.keepsInMemory }
-  /// Whether images are put into the memory layer.
   var writesMemory: Bool {
     fetchesBodies && keepsInMemory && mode.writesMemory
       && (layers.writes.contains(.memory) || transform != nil && layers.writesOriginal.contains(.memory))
@@ -137,7 +129,6 @@ package final class LoadContext: Sendable {
   var followsHTTPFreshness: Bool { cache?.configuration.freshness == .http }
   /// Whether blacklisted URLs are requested nevertheless, if the mode allows requests.
   var retriesBlacklisted: Bool { blacklist.retriesFailed && mode != .only }
-  /// Whether the blacklist is read.
   var readsBlacklist: Bool { blacklist.isEnabled && mode != .bypass }
 
   /// The images that trimming has removed from the cache for this context so far.
@@ -166,7 +157,6 @@ package final class LoadContext: Sendable {
   /// Ends reading ahead: the run has no further look-ups.
   package func endLookUps() { readAhead?.end() }
 
-  /// Adds the result of a trim.
   package func recordTrim(_ result: TrimResult) {
     notes.withLock { $0.trimmed.add(result) }
     options.observation?.trimmed(result)

@@ -5,7 +5,6 @@ public import Base
 
 /// The settings of a context, each with its default.
 package struct LoadOptions: Sendable {
-  /// How the cache and the network are used.
   package var mode = CacheMode.use
   /// Further caches to look in, in order, after the own one.
   package var readOnly: [ReadOnlyCache] = []
@@ -13,9 +12,7 @@ package struct LoadOptions: Sendable {
   package var memory: ImageMemory?
   /// Whether images are read from the memory layer and put there; true by default. If false, stored images are still removed there.
   package var keepsInMemory = true
-  /// Which layers are read and written.
   package var layers = CacheLayerUse()
-  /// The part of a URL that identifies its image.
   package var keyRule = KeyRule.url
   /// Whether every hit's body is read and its checksum verified; false by default.
   package var verifiesHits = false
@@ -34,20 +31,16 @@ package struct LoadOptions: Sendable {
   /// How transformed images, or images themselves without a transformer, are encoded for the disk; nil (the default): they are stored only
   /// by a ``LoadHooks/cacheSerializer``.
   package var encoding: TransformEncoding?
-  /// The coders; nil: the manager's.
   package var coders: ImageCoderRegistry?
   /// Further ways to request images, each with the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs
   /// by ``/Base/Entry/variant``.
   package var variants: [(RequestVariant, DownloadOptions)] = []
   /// The downloader; nil: the manager's.
   package var downloader: ImageDownloader?
-  /// Decisions by the user's code.
   package var hooks = LoadHooks()
   /// Whether receivers get the number of received bytes; false by default.
   package var reportsProgress = false
-  /// The requirements on images.
   package var verification = VerificationRules()
-  /// Which failures are remembered.
   package var blacklist = BlacklistRules()
   /// Gets every received image; none by default.
   package var observer: (any ImageObserver)?
@@ -58,7 +51,6 @@ package struct LoadOptions: Sendable {
 }
 
 extension LoadOptions {
-  /// The default of each setting.
   package static var standard: LoadOptions { LoadOptions() }
 
   package struct Run: Sendable {
@@ -133,7 +125,6 @@ public struct LoadHooks: Sendable {
   /// memory. `image` is passed if the load decodes. The result must be an image of a format that can be probed.
   public var cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)?
 
-  /// Creates hooks; none by default.
   public init(
     shouldDownload: (@Sendable (_ url: String) -> Bool)? = nil,
     shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: ImageFailure) -> Bool)? = nil,
@@ -156,7 +147,6 @@ public struct BlacklistRules: Sendable {
   /// The HTTP statuses that count as permanent failures; ``lastingStatuses`` by default.
   public var statuses: [ClosedRange<Int>]
 
-  /// Creates rules from the given parts, each with its default.
   public init(isEnabled: Bool = true, retriesFailed: Bool = false, statuses: [ClosedRange<Int>] = BlacklistRules.lastingStatuses)
   {
     self.isEnabled = isEnabled
@@ -191,7 +181,6 @@ public struct BlacklistRules: Sendable {
 public struct TransformEncoding: Sendable, Hashable {
   /// The format; nil: the one that ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` chooses.
   public var format: ImageFormat?
-  /// Quality and limits.
   public var options: EncodingOptions
 
   /// Creates an encoding; by default in the format that suits the image, with quality 85.

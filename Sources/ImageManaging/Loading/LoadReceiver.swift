@@ -2,9 +2,7 @@ package import ImageCaching
 package import ImageCoding
 package import Base
 
-/// The completion of a load.
 package struct LoadCompletion: Sendable {
-  /// The result.
   package var result: EntryResult
   /// Whether its success removed the URL from the blacklist.
   package var leftBlacklist = false
@@ -50,7 +48,6 @@ package final class LoadPayload: Sendable {
   /// The record of the image that it shows; nil if it comes from memory.
   package let head: EntryHead?
 
-  /// Creates a payload from its parts.
   package init(image: DecodedImage? = nil, data: [UInt8]? = nil, head: EntryHead? = nil) {
     self.image = image
     self.data = data
@@ -60,10 +57,7 @@ package final class LoadPayload: Sendable {
 
 /// The requested parts of a completion.
 package struct LoadDelivery: OptionSet, Sendable, Hashable {
-  /// One bit per part.
   package let rawValue: UInt8
-
-  /// Creates a set from its bits.
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The decoded image; the memory layer may serve it.

@@ -49,7 +49,6 @@ struct CacheLocation {
   let cache: ImageCache?
   let key: CacheKey
   let identity: [UInt8]
-  /// The URL without secrets.
   let shownURL: [UInt8]
 
   /// The location of `request`; nil if its URL is invalid.

@@ -12,11 +12,9 @@ struct BatchLookUp {
     let index: Int
     /// Whether its identity was in flight at the look-up: the flight's result may be available by now.
     var wasInFlight = false
-    /// The URL's blacklist entry.
     var known: BlacklistHead?
     /// A cached image whose body must be read first.
     var copy: CachedCopy?
-    /// A cached image to revalidate.
     var revalidation: Revalidation?
 
     /// Whether it relies on the flight of its identity, and must be looked up again if that has ended.
@@ -37,7 +35,6 @@ struct BatchLookUp {
   var decided = DecidedRequests()
   var undecided: [Undecided] = []
   var staleTouches: [EntryTouch] = []
-  /// Requests that the own cache can't serve.
   var misses: [Undecided] = []
   var varyVerdicts = VaryVerdicts()
   /// The revisions of entries of the own cache that decide requests.
@@ -269,10 +266,9 @@ struct BatchLookUp {
     return .stale(Revalidation(head: head, details: details))
   }
 
-  /// Whether an expired image is served: also if the server allows its use during revalidation (`stale-while-revalidate`, RFC 5861), which
-  /// the caller who gets the image then starts.
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.options.servesExpired { return true }
+    // Whoever gets the image revalidates it (`stale-while-revalidate`, RFC 5861).
     let isRevalidated = context.mode == .use && !context.options.delivery.isEmpty
     return isRevalidated && cache.expiry.isUsableWhileRevalidating(head, at: reader.now)
   }

@@ -42,7 +42,6 @@ struct RequestIdentities {
     return (plain ?? Array(url)) + suffix
   }
 
-  /// The identity without the variant.
   private static func plainIdentity(
     of request: BatchEntry,
     in bytes: UnsafeRawBufferPointer,
@@ -70,13 +69,10 @@ struct RequestIdentities {
     return masked + Array("#credentials=".utf8) + hasher.digest(text)
   }
 
-  /// Whether each identity is the URL.
   var areURLs: Bool { others.isEmpty }
 
-  /// The identity of the request at `index` if it differs from its URL.
   func other(_ index: Int) -> [UInt8]? { others[index] }
 
-  /// Calls `body` with the identity of the request at `index`.
   func withIdentity<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     guard !others.isEmpty, let identity = others[index] else {
       return try body(UnsafeRawBufferPointer(rebasing: bytes[entries[index].requestRange]))

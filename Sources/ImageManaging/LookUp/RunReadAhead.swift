@@ -45,7 +45,6 @@ final class RunReadAhead: Sendable {
     self.read = read
   }
 
-  /// Counts further look-ups of the run.
   func note(_ count: Int) {
     var step = state.withLock { Self.advance(&$0, by: count) }
     if step == .measure {

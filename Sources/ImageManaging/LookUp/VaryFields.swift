@@ -2,7 +2,6 @@ import ImageCaching
 import ImageDownloading
 import Base
 
-/// The headers that requests of a context's variant are sent with.
 struct SentHeaders {
   let options: PreparedOptions
   /// The headers that the downloader sends with all requests.
@@ -13,7 +12,6 @@ struct SentHeaders {
 struct VaryRequest {
   fileprivate let sent: SentHeaders
   private let hasher: CredentialHasher
-  /// The credential for its URL.
   let credential: Credential?
 
   /// Creates a request for `url`; `hasher` is that of the cache of the record.

@@ -37,11 +37,8 @@ public final class ImageMemory: Sendable {
     }
   }
 
-  /// The bytes of pixels in the layer.
   public var totalCost: Int { images.totalCost }
-  /// The number of images in the layer.
   public var count: Int { images.count }
-  /// Removes all images.
   public func removeAll() { images.removeAll() }
 
   func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }

@@ -10,7 +10,6 @@ import Synchronization
 package final class PrefetchRun: Sendable {
   /// How a run ended.
   package struct Summary: Sendable {
-    /// Whether the source was read to its end.
     package var sourceEnded = false
     /// Whether the deadline cut the run short.
     package var deadlinePassed = false
@@ -20,7 +19,6 @@ package final class PrefetchRun: Sendable {
     package var cacheError: CacheError?
   }
 
-  /// The default limit of pending requests.
   package static let largestWindow = 16_384
 
   enum Message: Sendable {
@@ -43,13 +41,10 @@ package final class PrefetchRun: Sendable {
   private let progressInterval: Duration
   private let time: TimeSource
   private let receiver: Receiver
-  /// The messages of ``run(_:)``.
   private let mailbox: Mailbox<Message>?
   /// Whether ``stop(gracefully:)`` was called, although its message may still be on the way.
   private let isStopped = Atomic(false)
 
-  /// Creates a run with a manager.
-  ///
   /// - Parameters:
   ///   - manager: the manager that loads.
   ///   - context: the cache, and the rules for requests and images.
@@ -296,7 +291,6 @@ package struct PrefetchState {
   /// Whether the run ends early: by its deadline or a stop.
   var isStopping: Bool { stopping != .no }
 
-  /// The next action.
   package mutating func next(now: MonotonicInstant) -> Action {
     if let deadline, now >= deadline, stopping == .no {
       deadlinePassed = !(sourceEnded && pending == 0)
@@ -331,7 +325,6 @@ package struct PrefetchState {
   /// Records that a blocked source may have more.
   mutating func sourceIsReady() { sourceIsBlocked = false }
 
-  /// Records the completion of pending requests.
   package mutating func completed(_ count: Int) {
     pending -= count
     precondition(pending >= 0, "a request completes once")
@@ -346,6 +339,5 @@ package struct PrefetchState {
     }
   }
 
-  /// Pauses or resumes reading.
   mutating func setPaused(_ paused: Bool) { isPaused = paused }
 }

@@ -3,9 +3,7 @@ import Synchronization
 
 /// The counts of a batch; every request counts in exactly one of the first four when it ends.
 public struct PrefetchProgress: Sendable, Hashable {
-  /// Loaded images.
   public var loaded = 0
-  /// Images that were already cached.
   public var alreadyCached = 0
   /// Failed requests, including blacklisted ones.
   public var failed = 0
@@ -14,10 +12,8 @@ public struct PrefetchProgress: Sendable, Hashable {
   /// Requests read so far; all of them once the batch has ended.
   public var total = 0
 
-  /// Ended requests.
   public var ended: Int { loaded + alreadyCached + failed + cancelled }
 
-  /// Creates counts of zero.
   public init() {}
 
   mutating func count(_ outcome: LoadOutcome) {
@@ -32,7 +28,6 @@ public struct PrefetchProgress: Sendable, Hashable {
 
 /// One batch of an ``ImagePrefetcher``: the handle to cancel, pause and await it.
 public final class PrefetchTask: Sendable {
-  /// Its number on the prefetcher's thread.
   let number: Int
   private let manager: ImageManager
   private let configuration: ImagePrefetcher.Configuration
@@ -101,8 +96,6 @@ public final class PrefetchTask: Sendable {
 
   /// Reads no further requests until ``resume()``; requests in flight continue.
   public func pause() { run.setPaused(true) }
-
-  /// Resumes after ``pause()``.
   public func resume() { run.setPaused(false) }
 }
 
@@ -115,7 +108,6 @@ final class CancelledURLs: Sendable {
 }
 
 extension ImageRequest {
-  /// The request with the prefetcher's settings.
   func prefetching(to configuration: ImagePrefetcher.Configuration) -> ImageRequest {
     var request = self
     request.priority = min(priority, configuration.priority)

@@ -28,7 +28,6 @@ final class PrefetchThread: Sendable {
 
   deinit { mailbox.post(.close) }
 
-  /// A number for a new batch.
   func nextNumber() -> Int { lastNumber.add(1, ordering: .relaxed).newValue }
 
   /// Runs a batch, and calls `ended` with its counts at its end, on the thread.

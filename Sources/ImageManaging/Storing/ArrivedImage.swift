@@ -35,7 +35,6 @@ package struct ArrivedImage: Sendable {
   /// Host and port; empty if the URL's parts are unknown.
   package var host: ArraySlice<UInt8> { entry.parts.count > 0 ? entry.text[entry.hostRange] : [] }
 
-  /// The image's format, if it was verified.
   package var format: ImageFormat? { image.verified?.image.format }
 
   /// Its size in pixels, if it was verified; otherwise 0 × 0.

@@ -9,7 +9,6 @@ struct Committed {
   var result: EntryResult
   /// The parts for completions and the memory layer.
   let product: ImageProduct?
-  /// The current record, if there is one.
   var head: EntryHead?
   var leftBlacklist = false
   var joinedBlacklist = false
@@ -48,7 +47,6 @@ struct CommitBatch {
     case unblacklist
   }
 
-  /// One change for each of ``results``.
   private var changes: [Change] = []
   private(set) var results: [Committed] = []
   /// The resources that the commit releases.
@@ -215,7 +213,6 @@ extension Committed {
 
 // A transformed image is stored in addition to its original or instead of it, under an identity of its own.
 extension CommitBatch {
-  /// Stores the transformed image, if there is one.
   fileprivate static func storeTransformed(
     _ change: Change,
     _ committed: inout Committed,

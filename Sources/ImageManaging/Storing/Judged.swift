@@ -144,7 +144,6 @@ struct BodyStream {
 
   /// The kept bytes after the beginning, if the header continues further on and the body isn't stored.
   private(set) var pieces: [SparseFile.Piece] = []
-  /// The SHA-256, if it is needed.
   let digest: SHA256Stream?
   private let cache: ImageCache?
   /// The maximum number of bytes kept in memory, or from the start up to the end of the last piece.
@@ -223,7 +222,6 @@ struct BodyStream {
     try bytes.withRawBytes { bytes throws(CacheError) in try writer.append(bytes) }
   }
 
-  /// The complete body.
   consuming func finish() -> Judged.Body {
     if let failure { return .unwritten(failure) }
     guard let writer else { return isCut || !pieces.isEmpty ? .prefix(beginning) : .bytes(beginning) }

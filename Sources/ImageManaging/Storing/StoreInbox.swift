@@ -31,7 +31,6 @@ enum StoreMessage: Sendable {
 final class StoreInbox: DownloadReceiver {
   let mailbox = Mailbox<StoreMessage>()
   let pressure = BackPressure()
-  /// Gets the store thread's activity.
   let meter: PipelineMeter
 
   init(meter: PipelineMeter) { self.meter = meter }
@@ -99,7 +98,6 @@ final class BackPressure: Sendable {
     return hasRoom
   }
 
-  /// Whether no new transfer may start.
   var isFull: Bool { !hasRoom }
 
   func add(_ held: Held) {

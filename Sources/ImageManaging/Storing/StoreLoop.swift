@@ -383,8 +383,6 @@ extension LoadContext {
 }
 
 extension FlightDispatcher {
-  /// Records the outdated times of access that a look-up has found.
-  ///
   /// The store thread writes them. If it doesn't keep up, the caller does too: nothing is lost, the number of waiting ones is limited, and
   /// no thread waits for a thread that might wait for it.
   func note(_ touches: [EntryTouch], _ context: LoadContext) {

@@ -10,7 +10,6 @@ struct BodyProcessor: Sendable {
   private let budget: DecodingBudget
   private let isStopped: @Sendable () -> Bool
 
-  /// Creates a processor for the requirements of `flight`.
   init(_ flight: Flight, coders: ImageCoderRegistry, budget: DecodingBudget) {
     context = flight.context
     isStopped = { flight.stop == .now }

@@ -14,7 +14,6 @@ struct BodyVerifier: Sendable {
   var decodes = false
   /// Whether the pixels are for a transform, which failures then name.
   var transforms = false
-  /// How images are decoded.
   var options = DecodingOptions()
   /// Memory that all decoding shares.
   var budget: DecodingBudget?

@@ -13,7 +13,6 @@ final class CodingThreads: Sendable {
   private let meter: PipelineMeter
   private let load = Load()
 
-  /// The number of queued and running tasks.
   private final class Load: Sendable {
     let count = Atomic(0)
   }
@@ -37,7 +36,6 @@ final class CodingThreads: Sendable {
     meter.setCodingThreads(threads.count)
   }
 
-  /// Whether the calling thread is one of them.
   var haveCurrent: Bool { threads.contains { $0.isCurrent } }
 
   func run(_ work: @escaping Work) {
@@ -58,10 +56,6 @@ final class CodingThreads: Sendable {
       load.count.subtract(1, ordering: .relaxed)
     }
   }
-
-  /// Ends the threads after the queued work.
   func close() { queue.close() }
-
-  /// Waits until they have ended.
   func join() { threads.forEach { $0.join() } }
 }

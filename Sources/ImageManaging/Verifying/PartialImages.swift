@@ -35,7 +35,6 @@ final class PartialImages: Sendable {
     }
   }
 
-  /// Ends the decoding.
   func end() {
     let decoder = state.withLock { state in
       state.hasEnded = true

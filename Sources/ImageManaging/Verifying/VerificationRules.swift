@@ -27,16 +27,13 @@ public struct VerificationRules: Sendable, Hashable {
   public struct Bounds: Sendable, Hashable {
     /// The minimum; 1 by default.
     public var minimum: Int
-    /// Nil: no maximum.
     public var maximum: Int?
 
-    /// Creates bounds, by default from 1 without maximum.
     public init(minimum: Int = 1, maximum: Int? = nil) {
       self.minimum = minimum
       self.maximum = maximum
     }
 
-    /// Whether `value` is within the bounds.
     public func contains(_ value: Int) -> Bool { value >= minimum && value <= maximum ?? .max }
   }
 
@@ -65,7 +62,6 @@ public struct VerificationRules: Sendable, Hashable {
   /// failure; below 2 traps. Nil (the default): never. All loads of a context count, including hits.
   public var placeholderURLs: Int?
 
-  /// Creates rules from the given parts, each with its default.
   public init(
     depth: ProofDepth = .header,
     isStrict: Bool = false,
@@ -92,20 +88,19 @@ public struct VerificationRules: Sendable, Hashable {
     self.placeholderURLs = placeholderURLs
   }
 
-  /// Why a body of that size is rejected; nil if it is accepted.
+  // Why an image breaks one of the rules; nil if it doesn't.
+
   func failure(byteCount: Int) -> ImageFailure? {
     if byteCount < bytes.minimum { return ImageFailure(.tooFewBytes(byteCount, minimum: bytes.minimum)) }
     if let maximum = bytes.maximum, byteCount > maximum { return ImageFailure(.tooManyBytes(byteCount, maximum: maximum)) }
     return nil
   }
 
-  /// Why that format is rejected; nil if it is accepted.
   func failure(format: ImageFormat) -> ImageFailure? {
     guard let formats, !formats.contains(format) else { return nil }
     return ImageFailure(.format(format, allowed: formats.sorted { $0.name < $1.name }))
   }
 
-  /// Why a declared type with that match is rejected; nil if it is accepted.
   func failure(contentType match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> ImageFailure? {
     let passes =
       switch contentType {
@@ -119,7 +114,6 @@ public struct VerificationRules: Sendable, Hashable {
     return ImageFailure(.contentType, message: "\(finding), but \(bytes)")
   }
 
-  /// Why an animated or a still image is rejected; nil if it is accepted.
   func failure(isAnimated: Bool) -> ImageFailure? {
     switch animated {
     case .forbid where isAnimated: ImageFailure(.animated)
@@ -128,13 +122,11 @@ public struct VerificationRules: Sendable, Hashable {
     }
   }
 
-  /// Why an image with decoder warnings is rejected; nil if it is accepted.
   func failure(decoderWarnings: [String]) -> ImageFailure? {
     guard isStrict, let first = decoderWarnings.first else { return nil }
     return ImageFailure(.decoderWarning(first))
   }
 
-  /// Why an image of that size is rejected; nil if it is accepted.
   func failure(size: ImageSize, format: ImageFormat?) -> ImageFailure? {
     if !width.contains(size.width) { return ImageFailure(.width(size, minimum: width.minimum, maximum: width.maximum)) }
     if !height.contains(size.height) { return ImageFailure(.height(size, minimum: height.minimum, maximum: height.maximum)) }
@@ -148,7 +140,6 @@ extension VerificationRules.Bounds: CustomStringConvertible {
 }
 
 extension VerificationRules {
-  /// Why the status of caches on the way is rejected; nil if it is accepted, or if there was no second request.
   func failure(remoteCache response: RemoteCacheResponse?) -> ImageFailure? {
     guard requiresRemoteHit, let response, response.status != .hit else { return nil }
     return ImageFailure(response.failure.map { .secondRequest(failure: $0.message) } ?? .noRemoteHit(evidence: response.evidence))
