@@ -102,7 +102,9 @@ public final class ImageCache: Sendable {
     do throws(CacheError) {
       let key = try FolderMarks.key(of: folder, access: configuration.access)
       credentialHasher = key.map(CredentialHasher.init) ?? .random()
-      if configuration.access == .readWrite && configuration.expireBy == .access { try Self.keepAccessOrder(environment) }
+      if configuration.access == .readWrite, configuration.expireBy == .access, try !environment.totals().keepsAccessOrder {
+        try environment.write { (transaction) throws(CacheError) in try transaction.keepAccessOrder() }
+      }
     } catch {
       EnvironmentRegistry.close(environment)
       throw error
@@ -123,11 +125,6 @@ public final class ImageCache: Sendable {
 
   /// Identifies the folder regardless of the path by which the cache was opened.
   package var folderIdentity: FolderIdentity { environment.folder.id }
-
-  private static func keepAccessOrder(_ environment: IndexEnvironment) throws(CacheError) {
-    if try environment.totals().keepsAccessOrder { return }
-    try environment.write { (transaction) throws(CacheError) in try transaction.keepAccessOrder() }
-  }
 
   // MARK: Transactions
 
@@ -182,8 +179,7 @@ extension ImageCache {
     }
     // A missing file isn't damage if its record was removed too.
     let isSame = try environment.read { (transaction) throws(CacheError) in
-      guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity), entry.revision == head.revision
-      else { return false }
+      guard try transaction.entry(key, identity)?.revision == head.revision else { return false }
       if !head.isBlob { bytes = try transaction.value(of: head.bodyKey, in: transaction.tables.bodies).map(Array.init) }
       return true
     }
@@ -231,8 +227,7 @@ extension ImageCache {
   package func entry(identity: [UInt8]) throws(CacheError) -> EntryRecord? {
     let (key, now) = (CacheKey(identity: identity), configuration.time.wall())
     return try environment.read { (transaction) throws(CacheError) in
-      guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
-      return EntryRecord(EntryFields(entry, key: key), expiry: expiry, now: now)
+      try transaction.entry(key, identity).map { EntryRecord(EntryFields($0, key: key), expiry: expiry, now: now) }
     }
   }
 

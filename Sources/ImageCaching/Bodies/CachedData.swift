@@ -21,14 +21,15 @@ extension ImageCache {
   /// recorded, at most hourly per entry. Throws if the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     let key = CacheKey(identity: identity)
-    let (head, isExpired, needsTouch) = try read { (reader) throws(CacheError) -> (EntryHead?, Bool, Bool) in
-      guard let entry = try reader.transaction.entry(key), entry.identity.hasSameBytes(as: identity) else {
-        return (nil, false, false)
+    let found = try read { (reader) throws(CacheError) in
+      try reader.transaction.entry(key, identity).map { entry in
+        let head = entry.head
+        return (head: head, isExpired: expiry.isExpired(head, at: reader.now), needsTouch: reader.needsTouch(head))
       }
-      let head = entry.head
-      return (head, expiry.isExpired(head, at: reader.now), reader.needsTouch(head))
     }
-    guard let head, let body = try body(of: key, identity: identity, as: head) else { return nil }
+    guard let (head, isExpired, needsTouch) = found, let body = try body(of: key, identity: identity, as: head) else {
+      return nil
+    }
     let isWritable = configuration.access == .readWrite
     guard case .bytes(let bytes) = body else {
       if isWritable { _ = try removeDamaged(key, head) }

@@ -128,8 +128,7 @@ extension ImageCache {
   /// Whether the identity is cached and was stored at that time or later.
   private func hasAsNew(_ key: CacheKey, _ identity: [UInt8], storedAt: Timestamp) throws(CacheError) -> Bool {
     try environment.read { (transaction) throws(CacheError) in
-      guard let own = try transaction.entry(key), own.identity.hasSameBytes(as: identity) else { return false }
-      return own.head.storedAt >= storedAt
+      try transaction.entry(key, identity).map { $0.head.storedAt >= storedAt } ?? false
     }
   }
 }

@@ -1,28 +1,29 @@
 public import Base
 
 /// An entry of the blacklist without its URL.
-package struct BlacklistHead: Sendable, Hashable {
+public struct BlacklistHead: Sendable, Hashable {
   /// The kind of the last failure.
-  package let kind: FailureKind
+  public let kind: FailureKind
   /// The HTTP status of the last failure, if there was one.
-  package let status: Int?
+  public let status: Int?
   /// The first failure since it was blacklisted.
-  package let firstAt: Timestamp
+  public let firstAt: Timestamp
   /// The last failure.
-  package let lastAt: Timestamp
+  public let lastAt: Timestamp
   /// The number of failures.
-  package let count: UInt32
+  public let count: Int
   /// When it may be requested again; nil: never.
-  package let expiresAt: Timestamp?
+  public let expiresAt: Timestamp?
 
   package func isExpired(at now: Timestamp) -> Bool { ExpiryRule.isOver(self, at: now, runStart: nil) }
 }
 
-/// An entry of the blacklist with all fields of its record.
+/// An entry of the blacklist with all fields of its record; it has the properties of its head, too.
+@dynamicMemberLookup
 public struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   package let key: CacheKey
-  package let head: BlacklistHead
+  let head: BlacklistHead
   public let identity: [UInt8]
   /// The URL, with credentials masked.
   public let shownURL: [UInt8]
@@ -35,18 +36,7 @@ public struct BlacklistRecord: Sendable, Hashable {
     self.init(key: key, head: stored.head, identity: Array(stored.identity), shownURL: Array(stored.url))
   }
 
-  /// The kind of the last failure.
-  public var kind: FailureKind { head.kind }
-  /// The HTTP status of the last failure, if there was one.
-  public var status: Int? { head.status }
-  /// The first failure since it was blacklisted.
-  public var firstAt: Timestamp { head.firstAt }
-  /// The last failure.
-  public var lastAt: Timestamp { head.lastAt }
-  /// The number of failures.
-  public var count: Int { Int(head.count) }
-  /// When it may be requested again; nil: never.
-  public var expiresAt: Timestamp? { head.expiresAt }
+  public subscript<Value>(dynamicMember property: KeyPath<BlacklistHead, Value>) -> Value { head[keyPath: property] }
 }
 
 /// A record of the table `blacklist`: format version 1. All integers are little-endian.
@@ -88,7 +78,7 @@ struct StoredBlacklistEntry {
       status: status == 0 ? nil : Int(status),
       firstAt: Timestamp(milliseconds: bytes.littleEndian(at: 0)),
       lastAt: Timestamp(milliseconds: bytes.littleEndian(at: 8)),
-      count: bytes.littleEndian(at: 24),
+      count: Int(bytes.littleEndian(at: 24, as: UInt32.self)),
       expiresAt: expiry == .max ? nil : Timestamp(milliseconds: expiry)
     )
   }
@@ -101,7 +91,7 @@ struct StoredBlacklistEntry {
     record.setLittleEndian(head.firstAt.milliseconds, at: 0)
     record.setLittleEndian(head.lastAt.milliseconds, at: 8)
     record.setLittleEndian(head.expiresAt?.milliseconds ?? .max, at: 16)
-    record.setLittleEndian(head.count, at: 24)
+    record.setLittleEndian(UInt32(clamping: head.count), at: 24)
     record.setLittleEndian(UInt16(clamping: head.status ?? 0), at: 28)
     record[30] = head.kind.storedNumber
     record[31] = 0

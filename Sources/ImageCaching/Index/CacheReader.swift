@@ -12,29 +12,25 @@ package struct CacheReader {
 
   /// Looks up an identity with the hash `key`, without reading the body.
   package func lookUp(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> LookUp {
-    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return .missing }
-    let head = entry.head
+    guard let head = try transaction.entry(key, identity)?.head else { return .missing }
     return expiry.isExpired(head, at: now, runStart: runStart) ? .expired(head) : .fresh(head)
   }
 
   /// The fields for revalidating an image with the server; nil if there is no entry for the identity with the hash `key`.
   package func details(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
-    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
-    return EntryDetails(entry)
+    try transaction.entry(key, identity).map(EntryDetails.init)
   }
 
   /// The request's values of the headers that a cached response depends on, in the form of ``EntryFields/vary``; empty if there are
   /// none, or if the entry doesn't exist.
   package func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
-    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
-    return Array(entry.vary)
+    try transaction.entry(key, identity).map { Array($0.vary) } ?? []
   }
 
   /// The blacklist entry of an identity with the hash `key`; nil if there is none or it has expired.
   package func isBlacklisted(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistHead? {
     guard let entry = try transaction.blacklistEntry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
-    let head = entry.head
-    return ExpiryRule.isOver(head, at: now, runStart: runStart) ? nil : head
+    return ExpiryRule.isOver(entry.head, at: now, runStart: runStart) ? nil : entry.head
   }
 
   /// Whether a hit should be recorded by ``ImageCache/note(_:)``: the cache expires by access, and an hour has passed.
@@ -70,6 +66,17 @@ extension Transaction {
   @inline(__always)
   func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? {
     try value(of: key, in: tables.entries).flatMap(StoredEntry.init)
+  }
+
+  /// The record of an identity with the hash `key`.
+  @inline(__always)
+  func entry(_ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> StoredEntry? {
+    guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
+    return entry
+  }
+
+  func entry(_ key: CacheKey, _ identity: [UInt8]) throws(CacheError) -> StoredEntry? {
+    try identity.withRawBytes { (identity) throws(CacheError) in try entry(key, identity) }
   }
 
   /// The blacklisted URL of a key, regardless of its identity.
@@ -205,7 +212,7 @@ package struct CacheWriter {
       status: status,
       firstAt: old?.firstAt ?? moment,
       lastAt: moment,
-      count: (old?.count ?? 0) == .max ? .max : (old?.count ?? 0) + 1,
+      count: (old?.count ?? 0) + 1,
       expiresAt: blacklistTTL.map { (runStart ?? moment).advanced(by: $0) }
     )
     try transaction.blacklist(BlacklistRecord(key: key, head: head, identity: identity, shownURL: shownURL))
@@ -222,7 +229,6 @@ package struct CacheWriter {
   }
 
   private func entry(_ key: CacheKey, _ identity: [UInt8]) throws(CacheError) -> StoredEntry? {
-    guard let entry = try transaction.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
-    return entry
+    try transaction.transaction.entry(key, identity)
   }
 }

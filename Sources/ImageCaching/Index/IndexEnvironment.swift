@@ -68,8 +68,12 @@ final class IndexEnvironment: @unchecked Sendable {
       mdb_txn_abort(idle.pointer)
       return (code, nil)
     }
+    return Self.beginTransaction(of: environment, flags: MDB_RDONLY)
+  }
+
+  private static func beginTransaction(of environment: OpaquePointer, flags: Int32) -> (Int32, ReadHandle?) {
     var transaction: OpaquePointer?
-    let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
+    let code = mdb_txn_begin(environment, nil, UInt32(flags), &transaction)
     return (code, transaction.map(ReadHandle.init))
   }
 
@@ -83,9 +87,7 @@ final class IndexEnvironment: @unchecked Sendable {
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
     let writer = try begin { environment in
       if delaysReuse { reuse.withLock { $0.delay(in: self) } }
-      var transaction: OpaquePointer?
-      let code = mdb_txn_begin(environment, nil, 0, &transaction)
-      return (code, transaction.map(ReadHandle.init))
+      return Self.beginTransaction(of: environment, flags: 0)
     }
     defer { gate.unlock() }
     do throws(CacheError) {
@@ -302,13 +304,13 @@ final class IndexEnvironment: @unchecked Sendable {
   private func freeInlineBodies(of heads: [EntryHead], atLeast byteCount: Int) throws(CacheError) -> Bool {
     try gate.alone { () throws(CacheError) in
       guard let handle, !isDeleted else { throw .deleted(path: folder.path) }
-      var begun: OpaquePointer?
-      try checkIndex(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), path: folder.path)
+      let (code, begun) = Self.beginTransaction(of: handle, flags: MDB_RDONLY)
+      try checkIndex(code, path: folder.path)
       guard let begun else { return false }
-      defer { mdb_txn_abort(begun) }
+      defer { mdb_txn_abort(begun.pointer) }
       var statistics = MDB_stat()
       mdb_env_stat(handle, &statistics)
-      let transaction = Transaction(handle: begun, tables: tables, path: folder.path)
+      let transaction = Transaction(handle: begun.pointer, tables: tables, path: folder.path)
       var freed = 0
       for head in heads where freed < byteCount {
         let body = try transaction.value(of: head.bodyKey, in: tables.bodies)

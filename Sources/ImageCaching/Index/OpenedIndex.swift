@@ -53,7 +53,12 @@ struct OpenedIndex {
       // Once LMDB has opened the file, no other process is creating it, and only its first pages have been accessed.
       try IndexFile.checkLength(in: folder)
       try checkIndex(mdb_reader_check(handle, nil), path: folder.path)
-      tables = try Self.openTables(handle, folder, access: access)
+      var tables = try Self.openTables(handle, folder, creates: false)
+      // They are missing if the process that created the index died before its first commit.
+      if tables == nil, access == .readOnly { throw .missing(path: folder.path) }
+      if tables == nil { tables = try Self.openTables(handle, folder, creates: true) }
+      guard let tables else { throw .damaged(path: folder.path, reason: "a table of the index is missing") }
+      self.tables = tables
     } catch {
       mdb_env_close(handle)
       throw error
@@ -92,20 +97,6 @@ struct OpenedIndex {
     }
   }
 
-  private static func openTables(
-    _ environment: OpaquePointer,
-    _ folder: CacheFolder,
-    access: ImageCache.Access
-  ) throws(CacheError) -> Tables {
-    if let tables = try openTables(environment, folder, creates: false) { return tables }
-    // The tables are missing if the process that created the index died before its first commit.
-    guard access == .readWrite else { throw .missing(path: folder.path) }
-    guard let tables = try openTables(environment, folder, creates: true) else {
-      throw .damaged(path: folder.path, reason: "a table of the index is missing")
-    }
-    return tables
-  }
-
   private static func openTables(_ environment: OpaquePointer, _ folder: CacheFolder, creates: Bool) throws(CacheError) -> Tables?
   {
     var begun: OpaquePointer?
@@ -138,18 +129,17 @@ struct OpenedIndex {
 
 /// The environments that this process has open: one per folder, regardless of its path, counted by users.
 enum EnvironmentRegistry {
-  private struct Registered {
-    let environment: IndexEnvironment
-    var users: Int
-  }
-
   // Both opening and closing hold this lock, since two environments on the same file must never exist at once.
-  private static let registered = Mutex<[FolderIdentity: Registered]>([:])
+  private static let registered = Mutex<[FolderIdentity: (environment: IndexEnvironment, users: Int)]>([:])
 
   /// The environment of a folder, opened if necessary; release it with ``close(_:)``.
   static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
     try registered.withLock { (list) throws(CacheError) -> IndexEnvironment in
-      if access == .readWrite { try prepare(folder) }
+      if access == .readWrite {
+        try folder.checkWritable()
+        try FolderMarks.prepare(folder)
+        try BlobFolder(folder).prepare()
+      }
       if let known = list[folder.id] {
         if access == .readWrite && known.environment.isReadOnly {
           throw .cannotWrite(path: folder.path, reason: "it is already open read-only in this process")
@@ -158,7 +148,7 @@ enum EnvironmentRegistry {
         return known.environment
       }
       let environment = try openNew(folder, access: access)
-      list[folder.id] = Registered(environment: environment, users: 1)
+      list[folder.id] = (environment, users: 1)
       return environment
     }
   }
@@ -172,36 +162,21 @@ enum EnvironmentRegistry {
     }
   }
 
-  private static func prepare(_ folder: CacheFolder) throws(CacheError) {
-    try folder.checkWritable()
-    try FolderMarks.prepare(folder)
-    try BlobFolder(folder).prepare()
-  }
-
   private static func openNew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
     try FolderMarks.checkVersion(of: folder)
     do throws(CacheError) {
-      return try openLocked(folder, access: access)
+      let useLock = try UseLock.take(folder, access: access)
+      if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
+      let environment = IndexEnvironment(try OpenedIndex(folder, access: access), folder: folder, useLock: useLock)
+      // Sync the folder even if another process created the files: commits are durable only if the files' names are.
+      if access == .readWrite { try folder.synchronize(".") }
+      return environment
     } catch {
       guard access == .readOnly, case .cannotOpen = error else { throw error }
-      return try openUnlocked(folder)
+      // This user may not write the lock file: then no process that could write the index may have the folder open.
+      let useLock = try UseLock.take(folder, access: .readOnly, alone: true)
+      return IndexEnvironment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)
     }
-  }
-
-  private static func openLocked(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
-    let useLock = try UseLock.take(folder, access: access)
-    if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
-    let index = try OpenedIndex(folder, access: access)
-    let environment = IndexEnvironment(index, folder: folder, useLock: useLock)
-    // Sync the folder even if another process created the files: commits are durable only if the files' names are.
-    if access == .readWrite { try folder.synchronize(".") }
-    return environment
-  }
-
-  /// Opens an index whose lock file this user may not write: then no process that could write it may have the folder open.
-  private static func openUnlocked(_ folder: CacheFolder) throws(CacheError) -> IndexEnvironment {
-    let useLock = try UseLock.take(folder, access: .readOnly, alone: true)
-    return IndexEnvironment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)
   }
 }
 
@@ -217,12 +192,9 @@ enum IndexFile {
   /// index passes.
   static func checkLength(in folder: CacheFolder) throws(CacheError) {
     try checkMetaPages(in: folder)
-    guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let first = file.status else { return }
-    if first.st_size == 0 { return }
-    if first.st_size < metaByteCount {
-      let name = folder.path(of: CacheFolder.indexName)
-      throw .cut(path: name, expectedBytes: metaByteCount, actualBytes: Int(first.st_size))
-    }
+    let path = folder.path(of: CacheFolder.indexName)
+    guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let first = file.status, first.st_size > 0 else { return }
+    if first.st_size < metaByteCount { throw .cut(path: path, expectedBytes: metaByteCount, actualBytes: Int(first.st_size)) }
     guard let pageSize = try meta(file.number, at: 0, folder).map(\.pageSize), pageSizes.contains(pageSize) else {
       throw .damaged(path: folder.path, reason: "\(CacheFolder.indexName) has no valid header")
     }
@@ -244,7 +216,7 @@ enum IndexFile {
     }
     guard metas.count == 2, !overflow, actual >= expected else {
       let least = overflow ? .max : max(expected, 2 * pageSize)
-      throw .cut(path: folder.path(of: CacheFolder.indexName), expectedBytes: least, actualBytes: actual)
+      throw .cut(path: path, expectedBytes: least, actualBytes: actual)
     }
   }
 

@@ -71,13 +71,9 @@ struct Transaction {
     return try found(code) ? UnsafeRawBufferPointer(value) : nil
   }
 
-  /// Sets the value of a key, by default none, replacing any previous one.
-  func put(
-    _ value: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
-    for key: some IndexKey,
-    in table: MDB_dbi
-  ) throws(CacheError) {
-    var value = MDB_val(value)
+  /// Adds a key without value, unless it exists.
+  func put(for key: some IndexKey, in table: MDB_dbi) throws(CacheError) {
+    var value = MDB_val()
     try put(&value, for: key, in: table, 0)
   }
 

@@ -48,22 +48,22 @@ final class WriteTransaction {
     case .staged(let blob): try move(blob, to: &fields)
     }
     try write(fields)
-    try setTimes(of: fields.head, fields.key)
+    try transaction.put(for: TimeKey(storedAt, fields.key), in: tables.byStored)
+    if totals.keepsAccessOrder { try transaction.put(for: TimeKey(accessedAt, fields.key), in: tables.byAccess) }
     totals.add(fields.head)
   }
 
   /// Changes a record, but not its body.
   func replaceRecord(_ old: EntryHead, by fields: EntryFields) throws(CacheError) {
-    let (new, key) = (fields.head, fields.key)
     try write(fields)
-    if old.storedAt != new.storedAt {
-      try transaction.remove(TimeKey(old.storedAt, key), from: tables.byStored)
-      try transaction.put(for: TimeKey(new.storedAt, key), in: tables.byStored)
-    }
-    if totals.keepsAccessOrder && old.accessedAt != new.accessedAt {
-      try transaction.remove(TimeKey(old.accessedAt, key), from: tables.byAccess)
-      try transaction.put(for: TimeKey(new.accessedAt, key), in: tables.byAccess)
-    }
+    try move(fields.key, from: old.storedAt, to: fields.head.storedAt, in: tables.byStored)
+    if totals.keepsAccessOrder { try move(fields.key, from: old.accessedAt, to: fields.head.accessedAt, in: tables.byAccess) }
+  }
+
+  private func move(_ key: CacheKey, from old: Timestamp, to new: Timestamp, in table: MDB_dbi) throws(CacheError) {
+    if old == new { return }
+    try transaction.remove(TimeKey(old, key), from: table)
+    try transaction.put(for: TimeKey(new, key), in: table)
   }
 
   private func write(_ fields: EntryFields) throws(CacheError) {
@@ -79,7 +79,7 @@ final class WriteTransaction {
   func clearEntries() throws(CacheError) {
     freesBodies = true
     for table in [tables.entries, tables.bodies, tables.byStored, tables.byAccess] { try transaction.removeAll(from: table) }
-    (totals.entries, totals.bodyBytes, totals.blobDiskBytes) = (0, 0, 0)
+    totals.removeEntries()
   }
 
   /// Fills a new index with an old one's blacklist, and with its totals apart from entries.
@@ -90,7 +90,7 @@ final class WriteTransaction {
       }
     }
     totals = old
-    (totals.entries, totals.bodyBytes, totals.blobDiskBytes) = (0, 0, 0)
+    totals.removeEntries()
   }
 
   /// Removes the body of a record, and the record's rows in other tables.
@@ -104,11 +104,6 @@ final class WriteTransaction {
       freesBodies = true
       try transaction.remove(head.bodyKey, from: tables.bodies)
     }
-  }
-
-  private func setTimes(of head: EntryHead, _ key: CacheKey) throws(CacheError) {
-    try transaction.put(for: TimeKey(head.storedAt, key), in: tables.byStored)
-    if totals.keepsAccessOrder { try transaction.put(for: TimeKey(head.accessedAt, key), in: tables.byAccess) }
   }
 
   /// Fills the table `by-access`, which all processes maintain from then on; does nothing if it is maintained already.
@@ -260,6 +255,8 @@ struct Totals: Equatable {
     bodyBytes -= min(bodyBytes, head.bodySize)
     if head.isBlob { blobDiskBytes -= min(blobDiskBytes, Self.diskBytes(head.bodySize)) }
   }
+
+  mutating func removeEntries() { (entries, bodyBytes, blobDiskBytes) = (0, 0, 0) }
 
   private static func diskBytes(_ size: UInt64) -> UInt64 { sum(size, blockByteCount - 1) / blockByteCount * blockByteCount }
 

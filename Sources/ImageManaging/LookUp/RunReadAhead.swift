@@ -10,23 +10,12 @@ final class RunReadAhead: Sendable {
 
   private struct State {
     var lookUps = 0
-    var phase = Phase.counting
+    /// The number of look-ups at which the caller acts, outside of the lock; nil: it acts, or nothing is left to do.
+    var next: Int? = leastLookUps
+    /// Whether ``next`` is the number that starts reading; before, it is the one from which on that is measured.
+    var isMeasured = false
+    var hasEnded = false
     var reading: IndexReadAhead?
-  }
-
-  private enum Phase {
-    case counting
-    /// A thread finds out the number of look-ups that starts reading.
-    case measuring
-    /// That number of look-ups starts it.
-    case waiting(Int)
-    case started
-    case ended
-  }
-
-  /// An action of the caller after a count, outside of the lock.
-  private enum Step {
-    case measure, start
   }
 
   private let beginning: @Sendable () -> Int
@@ -46,38 +35,27 @@ final class RunReadAhead: Sendable {
   }
 
   func note(_ count: Int) {
-    var step = state.withLock { Self.advance(&$0, by: count) }
-    if step == .measure {
+    let isMeasured: Bool? = state.withLock { state in
+      state.lookUps += count
+      guard !state.hasEnded, let next = state.next, state.lookUps >= next else { return nil }
+      state.next = nil
+      return state.isMeasured
+    }
+    guard let isMeasured else { return }
+    if isMeasured {
+      let reading = read()
+      state.withLock { if !$0.hasEnded { $0.reading = reading } }
+    } else {
       let number = beginning()
-      step = state.withLock { state in
-        if case .measuring = state.phase { state.phase = .waiting(number) }
-        return Self.advance(&state, by: 0)
-      }
-    }
-    guard step == .start else { return }
-    let reading = read()
-    state.withLock { state in
-      if case .started = state.phase { state.reading = reading }
-    }
-  }
-
-  private static func advance(_ state: inout State, by count: Int) -> Step? {
-    state.lookUps += count
-    switch state.phase {
-    case .counting where state.lookUps >= leastLookUps:
-      state.phase = .measuring
-      return .measure
-    case .waiting(let beginning) where state.lookUps >= beginning:
-      state.phase = .started
-      return .start
-    default: return nil
+      state.withLock { ($0.next, $0.isMeasured) = (number, true) }
+      note(0)
     }
   }
 
   /// Ends reading: the run has no further look-ups.
   func end() {
     let reading = state.withLock { state in
-      state.phase = .ended
+      state.hasEnded = true
       return state.reading.take()
     }
     withExtendedLifetime(reading) {}
