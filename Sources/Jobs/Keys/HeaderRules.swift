@@ -33,65 +33,47 @@ enum HeaderRules {
   }
 }
 
-/// Parses hosts and ports.
-enum HostRules {
+/// Hosts, ports and proxies that libcurl accepts.
+enum ConnectionRules {
   /// `HOST:PORT`, the host in normal form, IPv6 addresses in brackets; nil for any other text.
   static func hostAndPort(_ text: String) -> (host: String, port: Int)? {
-    let parts = fields(text)
-    guard parts.count == 2, let host = host(parts[0]), let port = port(parts[1]) else { return nil }
-    return isConnectable(DownloadOptions.ConnectTarget(host: nil, port: nil, targetHost: host, targetPort: port))
-      ? (host, port) : nil
+    guard let target = connectTarget("::\(text)"), let host = target.targetHost, let port = target.targetPort else { return nil }
+    return (host, port)
   }
 
   /// `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, any of them empty; nil for any other text.
   static func connectTarget(_ text: String) -> DownloadOptions.ConnectTarget? {
-    let parts = fields(text)
+    var isInBrackets = false
+    let parts = text.split(omittingEmptySubsequences: false) { character in
+      if character == "[" || character == "]" { isInBrackets = character == "[" }
+      return character == ":" && !isInBrackets
+    }
     guard parts.count == 4 else { return nil }
-    let hosts = [parts[0], parts[2]].map { $0.isEmpty ? nil : host($0) }
-    let ports = [parts[1], parts[3]].map { $0.isEmpty ? nil : port($0) }
-    for (part, value) in zip([parts[0], parts[2]], hosts) where !part.isEmpty && value == nil { return nil }
-    for (part, value) in zip([parts[1], parts[3]], ports) where !part.isEmpty && value == nil { return nil }
-    guard hosts[1] != nil || ports[1] != nil else { return nil }
+    let (hosts, ports) = ([parts[0], parts[2]].map(host), [parts[1], parts[3]].map(port))
+    let isRead = [hosts[0] != nil, ports[0] != nil, hosts[1] != nil, ports[1] != nil]
+    guard zip(parts, isRead).allSatisfy({ $0.isEmpty || $1 }), isRead[2] || isRead[3] else { return nil }
     let target = DownloadOptions.ConnectTarget(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
-    return isConnectable(target) ? target : nil
+    return isValid { $0.connectTo = [target] } ? target : nil
   }
 
   /// Whether libcurl accepts the URL as a proxy: a host with an optional scheme, user and port.
-  static func isProxy(_ text: String) -> Bool {
-    var connection = DownloadOptions.Connection()
-    connection.proxy = .url(text)
-    return connection.invalidReason == nil
-  }
+  static func isProxy(_ text: String) -> Bool { isValid { $0.proxy = .url(text) } }
 
-  private static func isConnectable(_ target: DownloadOptions.ConnectTarget) -> Bool {
+  private static func isValid(_ change: (inout DownloadOptions.Connection) -> Void) -> Bool {
     var connection = DownloadOptions.Connection()
-    connection.connectTo = [target]
+    change(&connection)
     return connection.invalidReason == nil
-  }
-
-  /// The parts between colons, except colons in brackets.
-  private static func fields(_ text: String) -> [Substring] {
-    var isInBrackets = false
-    return text.split(omittingEmptySubsequences: false) { character in
-      if character == "[" { isInBrackets = true }
-      if character == "]" { isInBrackets = false }
-      return character == ":" && !isInBrackets
-    }
   }
 
   private static func port(_ text: Substring) -> Int? {
     Quantities.count(String(text)).flatMap { (1...65_535).contains($0) ? $0 : nil }
   }
 
-  /// The host in normal form; nil if it is invalid.
-  private static func host(_ text: some StringProtocol) -> String? {
+  /// The host in normal form; nil if it is empty or invalid.
+  private static func host(_ text: Substring) -> String? {
     guard !text.isEmpty, !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) || $0 <= 0x20 }) else { return nil }
     if !text.hasPrefix("["), text.contains(":") { return nil }
-    do {
-      let url = try BaseURL("http://\(text)/")
-      return String(decoding: url.bytes[url.parts.host], as: UTF8.self)
-    } catch {
-      return nil
-    }
+    guard let url = try? BaseURL("http://\(text)/") else { return nil }
+    return String(decoding: url.bytes[url.parts.host], as: UTF8.self)
   }
 }

@@ -53,8 +53,8 @@ extension JobCodec<CacheMode> {
 
 extension JobCodec<KeyRule> {
   fileprivate static var keyRule: JobCodec {
-    JobCodec(.wordOrSection(["url", "url-without-query"], example: "{drop-query: [utm_source]}")) { read in
-      if case .word("url") = read { .url } else { .urlWithoutQuery }
+    scalar(.wordOrSection(["url", "url-without-query"], example: "{drop-query: [utm_source]}")) { read in
+      read.text == "url" ? .url : read.text == "url-without-query" ? .urlWithoutQuery : nil
     } text: { rule in
       switch rule {
       case .url: "url"

@@ -19,7 +19,7 @@ extension JobKeys {
       all.map { key in
         .sorted([
           "path": key.path,
-          "values": key.type.synopsis,
+          "values": key.form.synopsis,
           "default": key.defaultText,
           "example": key.example,
           "required": key.isRequired,
@@ -51,7 +51,7 @@ private struct ReferencePage {
 
   private func isPart(_ key: JobKey) -> Bool {
     if key.isAdvanced == isAdvanced { return true }
-    switch key.type {
+    switch key.kind {
     case .section: return JobKeys.bySection[key.path]?.contains(where: isPart) ?? false
     case .entries: return key.defaultText == nil && JobKeys.bySection[key.path + "[]"]?.contains(where: isPart) ?? false
     default: return false
@@ -59,7 +59,7 @@ private struct ReferencePage {
   }
 
   private mutating func line(of key: JobKey, indent: String) {
-    switch key.type {
+    switch key.kind {
     case .section:
       add("\(indent)\(key.name):", comment(on: key))
       section(key.path, indent: indent + "  ")
@@ -87,17 +87,8 @@ private struct ReferencePage {
 
   private func comment(on key: JobKey) -> String {
     guard key.isAdvanced == isAdvanced else { return "" }
-    let marks = [key.isRequired ? "required" : "", synopsis(of: key), key.summary]
+    let marks = [key.isRequired ? "required" : "", key.form.isShown ? key.form.synopsis : "", key.summary]
     return marks.filter { !$0.isEmpty }.joined(separator: "; ")
-  }
-
-  /// The values of a key, if the default doesn't show them.
-  private func synopsis(of key: JobKey) -> String {
-    switch key.type {
-    case .choice, .either, .wordOrSection, .textOrSection, .mapping, .limits, .list(of: .connectTarget): key.type.synopsis
-    case .integer(let range) where range.lowerBound < range.upperBound: key.type.synopsis
-    default: ""
-    }
   }
 
   /// Adds a line and its comment, which continue on further lines if they are long.
@@ -133,18 +124,9 @@ extension JobKeys {
   }
 
   private static func suggestions(for key: JobKey) -> [String] {
-    let words = suggestions(for: key.type)
+    let words = key.form.words
     guard let text = key.defaultText, !words.contains(text), isWord(text) else { return words }
     return words + [text]
-  }
-
-  private static func suggestions(for type: JobValueType) -> [String] {
-    switch type {
-    case .boolean: ["true", "false"]
-    case .choice(_, let words), .wordOrSection(let words, _): words
-    case .either(let word, let inner): [word] + suggestions(for: inner)
-    default: []
-    }
   }
 
   /// Whether a shell needs no quotes for the text.

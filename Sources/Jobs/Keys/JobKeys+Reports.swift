@@ -102,12 +102,16 @@ extension JobCodec<FailOn.Limit> {
   fileprivate static var limit: JobCodec { .word("never", means: .never, or: countOrPercentage) }
 
   private static var countOrPercentage: JobCodec {
-    JobCodec(.countOrPercentage) { read in
-      switch read {
-      case .integer(let count): .count(UInt64(clamping: count))
-      case .fraction(let fraction): .fraction(fraction)
-      default: nil
-      }
+    let form = JobForm.scalar(
+      "a count, or a percentage such as 1%",
+      "COUNT | PERCENTAGE",
+      ["integer", "string"],
+      bounds: 0...Int.max,
+      pattern: JobCodec<Double>.percentagePattern
+    )
+    return scalar(form) { read in
+      if let fraction = Quantities.percentage(read.text) { return .fraction(fraction) }
+      return read.isPlain ? Quantities.count(read.text).map { .count(UInt64(clamping: $0)) } : nil
     } text: { limit in
       switch limit {
       case .count(let count): "\(count)"
@@ -122,22 +126,25 @@ extension JobCodec<Duration> {
   /// A duration, or `never`, which has no value.
   fileprivate static var latency: JobCodec {
     let duration = duration(minimum: .milliseconds(1))
-    return JobCodec(.either(word: "never", duration.type), duration.value, text: duration.text)
+    return JobCodec(
+      duration.form.or("never"),
+      { reader, node in reader.isWord("never", node) ? nil : duration.value(node, reader) },
+      text: duration.text
+    )
   }
 }
 
 extension JobCodec<JobPath?> {
   /// A path, or a section.
   fileprivate static var junit: JobCodec {
-    JobCodec(
-      .textOrSection(.path, example: "{path: reports/junit.xml, successes: true}"),
-      { if case .path(let path) = $0 { path } else { nil } },
-      text: JobCodec.given(.path).text
-    )
+    let path = JobCodec.given(.path)
+    let form = path.form.orSection(example: "{path: reports/junit.xml, successes: true}")
+    return JobCodec(form, { path.value($1, $0) }, text: path.text)
   }
 
   /// A path of which the digest only records that there is one: each shard may have its own file.
   fileprivate static var earlierReport: JobCodec {
-    JobCodec(JobCodec.orNone(.path).type, JobCodec.orNone(.path).value, text: { $0 == nil ? "none" : "a report" })
+    let path = JobCodec.orNone(.path)
+    return JobCodec(path.form, { path.value($1, $0) }, text: { $0 == nil ? "none" : "a report" })
   }
 }

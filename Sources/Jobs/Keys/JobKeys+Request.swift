@@ -7,7 +7,7 @@ extension JobKeys {
     JobKey("request.method", "probe: GET of the first 64 KiB, for format and size; head: no image")
       .value(.method, \.request.download.method, .inDigest)
     JobKey("request.headers", "header fields, sent only to the scheme, host and port of the entry")
-      .value(.headers, \.request.download.headers)
+      .value(.headers(), \.request.download.headers)
     JobKey("request.accept", "the Accept header")
       .value(.text(.headerValue), \.request.download.sentAccept, .advanced)
     JobKey("request.variants", "request each URL with these headers: {webp: {Accept: image/webp}}")
@@ -51,7 +51,7 @@ extension JobKeys {
         .advanced
       )
     JobKey("request.connect-to", "connect elsewhere with the same Host and SNI; the first match counts")
-      .value(.list(of: .connectTarget), \.request.download.connection.connectTo, .advanced)
+      .value(.connectTargets, \.request.download.connection.connectTo, .advanced)
     JobKey("request.edges", "request each URL from these servers, with its own Host and SNI")
       .value(.edges, \.request.edges, .inDigest)
     JobKey("request.proxy", "environment: http_proxy, https_proxy, all_proxy and no_proxy")
@@ -103,6 +103,7 @@ extension JobCodec<Duration> {
 
 extension JobCodec<DownloadOptions.Proxy> {
   fileprivate static var proxyURL: JobCodec {
-    JobCodec(.text(.proxyURL), { if case .text(let url) = $0 { .url(url) } else { nil } }, text: { _ in "***" })
+    let url = JobCodec<String>.text(.proxyURL)
+    return JobCodec(url.form, { url.value($1, $0).map { .url($0) } }, text: { _ in "***" })
   }
 }

@@ -15,17 +15,29 @@ package struct JobKey: Sendable {
     static let inDigest = Facts(rawValue: 4)
   }
 
+  package enum Kind: Sendable {
+    /// Keys below it.
+    case section
+    /// A list of mappings with the keys at `path[]`; each has exactly one of the named keys.
+    case entries(exactlyOneOf: [String], minimum: Int)
+    case value, valueOrSection
+  }
+
   /// The dotted path; `[]` means each item of a list, as in `manifests[].path`.
   package let path: String
   /// A sentence without full stop.
   package let summary: String
-  package private(set) var type = JobValueType.section
+  package private(set) var kind = Kind.section
+  package private(set) var form = JobForm.section
   /// The default as YAML; nil if there is none.
   package private(set) var defaultText: String?
   /// The value in examples, for keys without a default.
   package private(set) var example: String?
   private(set) var facts: Facts
-  private(set) var set: @Sendable (inout Job, JobValue) -> Void = { _, _ in fatalError("a section has no value") }
+  /// Sets the option to the value of a node; false after an error, or if the value sets nothing.
+  private(set) var set: @Sendable (inout Job, YAMLNode, JobValueReader) -> Bool = { _, _, _ in
+    fatalError("a section has no value")
+  }
   /// Creates the optional part of a job that the keys below set.
   private(set) var open: @Sendable (inout Job) -> Void = { _ in }
   /// Removes all items from a list of mappings.
@@ -47,10 +59,11 @@ package struct JobKey: Sendable {
     opens: (@Sendable (inout Job) -> Void)? = nil
   ) -> JobKey {
     var key = self
-    (key.type, key.facts, key.example) = (codec.type, facts, example)
-    key.set = { [path] job, read in
-      guard let value = codec.value(read) else { fatalError("the codec of '\(path)' doesn't match its type") }
+    (key.kind, key.form, key.facts, key.example) = (opens == nil ? .value : .valueOrSection, codec.form, facts, example)
+    key.set = { job, node, reader in
+      guard let value = codec.value(node, reader) else { return false }
       job[keyPath: option] = value
+      return true
     }
     if let opens { key.open = opens }
     key.text = { codec.text($0[keyPath: option]) }
@@ -70,7 +83,9 @@ package struct JobKey: Sendable {
     text: ((Item) -> String)? = nil
   ) -> JobKey {
     var key = self
-    key.type = .entries(exactlyOneOf: names, minimum: minimum)
+    key.kind = .entries(exactlyOneOf: names, minimum: minimum)
+    let expectation = "a list of entries, each with one of \(names.joined(separator: ", "))"
+    key.form = JobForm(expectation: expectation, synopsis: "")
     key.facts = minimum > 0 ? .required : []
     key.defaultText = text.map { "[\(Job()[keyPath: items].map($0).joined(separator: ", "))]" }
     key.open = { $0[keyPath: items].append(item) }

@@ -296,7 +296,7 @@ extension JobReader {
       let names = ["url", "host", "path", "query", "url-encoded", "url-base64"] + manifest.expand.map(\.name)
       let advice =
         Suggestions.nearest(to: name, among: names).map { "did you mean {\($0)}?" }
-        ?? "use \(JobValueType.alternatives(names.map { "{\($0)}" })), or add it to 'expand'"
+        ?? "use \(JobForm.alternatives(names.map { "{\($0)}" })), or add it to 'expand'"
       // It may come from an environment variable.
       let shown = text.contains("{\(name)}") ? "placeholder '{\(name)}'" : "placeholder"
       errors.add("unknown \(shown) in the template; \(advice)", at: template, narrowedTo: "{\(name)}")

@@ -65,21 +65,19 @@ struct JobReader {
   private mutating func value(of key: JobKey, _ pair: YAMLMapping.Pair, _ location: String) -> Bool {
     let node = pair.value
     if node.scalar?.isNull == true {
-      errors.add("'\(key.name)' has no value; use \(key.type.expectation)", at: node, or: pair.key)
+      errors.add("'\(key.name)' has no value; use \(key.form.expectation)", at: node, or: pair.key)
       return false
     }
-    switch key.type {
-    case .entries(let names, let minimum):
-      return entries(node, of: key, location, exactlyOneOf: names, minimum: minimum)
-    case .wordOrSection where node.mapping != nil, .textOrSection where node.mapping != nil, .section:
+    switch key.kind {
+    case .entries(let names, let minimum): return entries(node, of: key, location, exactlyOneOf: names, minimum: minimum)
+    case .valueOrSection where node.mapping != nil, .section:
       key.open(&job)
       section(node, at: key.path, location)
+      return true
     default:
-      let reader = JobValueReader(name: key.name, whole: key.type, environment: environment, folder: folder, errors: errors)
-      guard let value = reader.value(node, key.type) else { return false }
-      key.set(&job, value)
+      let reader = JobValueReader(name: key.name, form: key.form, environment: environment, folder: folder, errors: errors)
+      return key.set(&job, node, reader)
     }
-    return true
   }
 
   private mutating func entries(
@@ -91,7 +89,7 @@ struct JobReader {
   ) -> Bool {
     guard let items = node.sequence else {
       let advice = bareEntry(node, of: key).map { "; write \(key.name): [{\($0)}]" } ?? ""
-      errors.add("'\(key.name)' requires \(key.type.expectation), not \(node.kindPhrase)\(advice)", at: node)
+      errors.add("'\(key.name)' requires \(key.form.expectation), not \(node.kindPhrase)\(advice)", at: node)
       return false
     }
     if items.count < minimum { errors.add("'\(key.name)' requires at least one entry", at: node) }
@@ -111,7 +109,7 @@ struct JobReader {
         // The error of an unknown key names the known ones.
         let known = Set((JobKeys.bySection[key.path + "[]"] ?? []).map(\.name))
         if pairs.allSatisfy({ known.contains($0.key.scalar?.text ?? "") }) {
-          errors.add("an entry of '\(key.name)' requires \(JobValueType.alternatives(names))", at: item)
+          errors.add("an entry of '\(key.name)' requires \(JobForm.alternatives(names))", at: item)
         }
       }
       if let first = chosen.first?.scalar?.text, let other = chosen.first(where: { $0.scalar?.text != first }) {

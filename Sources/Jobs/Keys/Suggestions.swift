@@ -45,7 +45,7 @@ extension ReportFormat {
     let meant =
       ReportFormat(fileExtension: word.lowercased())
       ?? Suggestions.nearest(to: word, among: names).flatMap { ReportFormat(rawValue: $0) }
-    guard let meant else { return "'\(word)' isn't a report format; use \(JobValueType.alternatives(names))" }
+    guard let meant else { return "'\(word)' isn't a report format; use \(JobForm.alternatives(names))" }
     return "'\(word)' isn't a report format; write \(written(meant, path))"
   }
 }

@@ -146,7 +146,7 @@ import Testing
     let lines = reference.split(separator: "\n")
     #expect(lines.allSatisfy { $0.count <= 120 })
     for key in JobKeys.all {
-      if case .section = key.type { continue }
+      if case .section = key.kind { continue }
       #expect(lines.contains { $0.contains("\(key.name):") }, "\(key.path)")
     }
     #expect(reference.contains("prefetch:                           # the order and the rate of requests\n  order: fifo"))
@@ -160,7 +160,7 @@ import Testing
     let keys = parts[1].split(separator: "\n").map { $0.dropFirst(2) }
     #expect(mistakes(in: "version: 1\nname: advanced\n" + keys.joined(separator: "\n")) == [])
     for key in JobKeys.all where key.isAdvanced {
-      if case .section = key.type { continue }
+      if case .section = key.kind { continue }
       #expect(
         keys.contains { $0.contains("\(key.name):") } || key.path.hasPrefix("cache.memory.") || key.path.hasPrefix("cache.key.")
       )
@@ -191,7 +191,7 @@ import Testing
       if let text = key.defaultText {
         let described = try YAMLDocument(parsing: Array(text.utf8), name: "default").root
         #expect(described.hasSameContent(as: pair.value), "\(key.path)")
-      } else if case .section = key.type {
+      } else if case .section = key.kind {
         try compare(pair.value, path: key.path, found: &found)
       } else if let items = pair.value.sequence {
         for item in items { try compare(item, path: key.path + "[]", found: &found) }

@@ -45,7 +45,7 @@ import Jobs
 
   @Test func `the schema rejects an impossible value for each key`() async throws {
     let wrong = Self.keys.flatMap { key in
-      ["~", Self.isList(key.type) ? "{a: 1}" : "[1]"].map { ("\(key.path) \($0)", job(with: key, $0)) }
+      ["~", Self.isList(key) ? "{a: 1}" : "[1]"].map { ("\(key.path) \($0)", job(with: key, $0)) }
         + [("beside \(key.path)", job(with: key, "\(key.defaultText ?? key.example ?? "{}"), no-such-key: 1"))]
         .filter { _ in key.path.contains(".") && key.defaultText ?? key.example != nil }
     }
@@ -83,11 +83,8 @@ import Jobs
     }
   }
 
-  private static func isList(_ type: JobValueType) -> Bool {
-    switch type {
-    case .list, .entries, .statuses: true
-    case .either(_, let inner): isList(inner)
-    default: false
-    }
+  private static func isList(_ key: JobKey) -> Bool {
+    if case .entries = key.kind { return true }
+    return key.form.synopsis.split(separator: " | ").contains { $0.hasPrefix("[") }
   }
 }
