@@ -44,9 +44,9 @@ extension JobKeys {
     JobKey("manifests[].sign.service", "the service that checks the signatures")
       .value(.choice("an image service"), \.manifest.signingService, [.required, .advanced, .inDigest], example: "imgproxy")
     JobKey("manifests[].sign.key-env", "the environment variable with the key, or Cloudinary's API secret")
-      .value(.secretVariable, \.manifest.signingKey, [.required, .advanced], example: "IMGPROXY_KEY")
+      .value(.secretVariable, \.manifest.sign!.key, [.required, .advanced], example: "IMGPROXY_KEY")
     JobKey("manifests[].sign.salt-env", "imgproxy: the environment variable with the salt")
-      .value(.given(.secretVariable), \.manifest.signingSalt, .advanced, example: "IMGPROXY_SALT")
+      .value(.given(.secretVariable), \.manifest.sign!.salt, .advanced, example: "IMGPROXY_SALT")
     JobKey("manifests[].columns", "the fields of csv, tsv and jsonl")
     JobKey("manifests[].columns.url", "the field with the URL")
       .value(.text(.free), \.manifest.list.columns.url, .inDigest)
@@ -62,6 +62,9 @@ extension JobKeys {
       .value(.text(.free), \.manifest.list.columns.height, [.advanced, .inDigest])
     JobKey("manifests[].columns.bytes", "the field with the size that the body must have")
       .value(.text(.free), \.manifest.list.columns.bytes, [.advanced, .inDigest])
+  }
+
+  @JobKeyList static var listFilters: [JobKey] {
     JobKey("manifests[].pages", "sitemaps: whether to read the images of the pages that they list")
       .value(.given(.boolean), \.manifest.readsPages, .inDigest, example: "true")
     JobKey("manifests[].crawl", "pages: which pages that they link to are read, too", .advanced)
@@ -163,16 +166,6 @@ extension Job.List {
   fileprivate var signingService: URLSigner.Service {
     get { sign?.service ?? .imgproxy }
     set { sign?.service = newValue }
-  }
-
-  fileprivate var signingKey: String {
-    get { sign?.key ?? "" }
-    set { sign?.key = newValue }
-  }
-
-  fileprivate var signingSalt: String? {
-    get { sign?.salt }
-    set { sign?.salt = newValue }
   }
 
   private mutating func setSource(of other: Self) { (list.source, list.name) = (other.list.source, other.list.name) }

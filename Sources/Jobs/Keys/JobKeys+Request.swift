@@ -44,6 +44,9 @@ extension JobKeys {
       .value(.statuses(200...599), \.request.acceptStatus, [.advanced, .inDigest])
     JobKey("request.max-bytes", "fail bodies larger than this")
       .value(.word("none", means: .max, or: .size(1...Int.max)), \.request.download.maxBytes, .inDigest)
+  }
+
+  @JobKeyList static var connection: [JobKey] {
     JobKey("request.http", "the HTTP version; auto: 2 if TLS negotiates it")
       .value(
         .words("a version of HTTP", ["auto": .automatic, "1.1": .http1, "2": .http2]),

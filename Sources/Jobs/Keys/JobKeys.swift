@@ -113,7 +113,7 @@ package struct JobKey: Sendable {
   package var isAdvanced: Bool { facts.contains(.advanced) }
 
   /// The key as written in its section: the last part of the path.
-  package var name: String { path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path }
+  package var name: String { path.keyName }
 
   /// The path of the section; empty for the job itself.
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
@@ -126,7 +126,8 @@ package struct JobKey: Sendable {
 package enum JobKeys {
   /// All keys, in the order of the key reference.
   package static let all: [JobKey] =
-    job + manifests + prefetch + request + cache + verify + transform + blacklist + report + lint + failOn
+    job + manifests + listFilters + prefetch + request + connection + cache + verify + transform + blacklist + report + lint
+    + failOn
 
   /// The keys of each section by its path, which is empty for the job itself.
   static let bySection = Dictionary(grouping: all, by: \.parent)

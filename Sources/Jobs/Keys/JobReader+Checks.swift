@@ -28,55 +28,55 @@ extension JobReader {
     checkReports()
     checkStandardInput()
     checkMethod()
-    checkDepth()
-    checkTransform()
-    checkRemoteCache()
+    if readsNoHeaders {
+      // Unless images are decoded for another reason.
+      reject(headerRules, since: "decode: none doesn't read image headers", chosenBy: "verify.decode")
+    }
   }
 
   private func reject(_ upper: String, lessThan lower: String) {
     guard let node = given[upper] ?? given[lower] else { return }
-    errors.add("'\(JobPathText.lastName(of: upper))' is less than '\(JobPathText.lastName(of: lower))'", at: node)
+    errors.add("'\(upper.keyName)' is less than '\(lower.keyName)'", at: node)
   }
 
-  /// Rejects a key that has no effect because of the value of the key `choice`.
+  /// Keys that a reason may leave without an effect, and whether they are set to more than their default, which is harmless.
+  private typealias SetKeys = KeyValuePairs<String, Bool>
+
+  /// Rejects keys that have no effect because of the value of the key `choice`.
   ///
   /// If an option sets `choice`, keys of the job file aren't rejected.
-  func reject(_ path: String, since reason: String, chosenBy choice: String) {
-    guard let node = given[path] else { return }
-    if let choice = given[choice], errors.isOption(choice), !errors.isOption(node) { return }
-    errors.add("'\(JobPathText.lastName(of: path))' has no effect: \(reason)", at: node)
+  private func reject(_ keys: SetKeys, in section: String = "", since reason: String, chosenBy choice: String) {
+    for case (let key, true) in keys {
+      guard let node = given[section + key] else { continue }
+      if let choice = given[choice], errors.isOption(choice), !errors.isOption(node) { continue }
+      errors.add("'\(key.keyName)' has no effect: \(reason)", at: node)
+    }
   }
 
   // MARK: Manifests and reports
 
   /// Rejects keys that only have an effect on sitemaps or on pages.
   private func checkManifest(_ index: Int) {
-    let (manifest, path) = (job.manifests[index], "manifests[\(index)]")
-    let format = manifest.list.format
-    if given["\(path).page"] != nil, format != .page {
-      reject("\(path).format", since: "'page' names an HTML page", chosenBy: "\(path).page")
-    } else if format != .page, !manifest.list.readsPages, !isOfCommandLine {
-      let (crawl, usual) = (manifest.list.crawl, URLList.Crawl())
-      for (key, isSet) in [
-        ("depth", crawl.depth != usual.depth), ("pages", crawl.pages != usual.pages),
-        ("same-site", crawl.sameSite != usual.sameSite),
-        ("include", !crawl.include.isEmpty), ("exclude", !crawl.exclude.isEmpty),
-      ] where isSet {
-        reject("\(path).crawl.\(key)", since: "the list isn't a page", chosenBy: "\(path).format")
-      }
+    let (list, path) = (job.manifests[index], "manifests[\(index)].")
+    let format = list.list.format
+    if given["\(path)page"] != nil, format != .page {
+      reject(["format": true], in: path, since: "'page' names an HTML page", chosenBy: "\(path)page")
+    } else if format != .page, !list.list.readsPages, !isOfCommandLine {
+      let (crawl, usual) = (list.list.crawl, URLList.Crawl())
+      let keys: SetKeys = [
+        "depth": crawl.depth != usual.depth, "pages": crawl.pages != usual.pages, "same-site": crawl.sameSite != usual.sameSite,
+        "include": !crawl.include.isEmpty, "exclude": !crawl.exclude.isEmpty,
+      ]
+      reject(keys, in: "\(path)crawl.", since: "the list isn't a page", chosenBy: "\(path)format")
     }
-    let reason: String
-    if given["\(path).urls"] != nil {
-      reason = "entries in the job file aren't a sitemap"
-    } else if format != .auto, format != .sitemap {
-      reason = "format: \(format.rawValue) isn't a sitemap"
-    } else {
-      return
-    }
-    if manifest.list.readsPages { reject("\(path).pages", since: reason, chosenBy: "\(path).format") }
-    if manifest.newerThan != nil { reject("\(path).newer-than", since: reason, chosenBy: "\(path).format") }
-    if manifest.list.usesLastModified { reject("\(path).sitemap-lastmod", since: reason, chosenBy: "\(path).format") }
-    if manifest.list.usesSitemapPriority { reject("\(path).sitemap-priority", since: reason, chosenBy: "\(path).format") }
+    let isInline = given["\(path)urls"] != nil
+    guard isInline || format != .auto && format != .sitemap else { return }
+    let reason = isInline ? "entries in the job file aren't a sitemap" : "format: \(format.rawValue) isn't a sitemap"
+    let keys: SetKeys = [
+      "pages": list.list.readsPages, "newer-than": list.newerThan != nil, "sitemap-lastmod": list.list.usesLastModified,
+      "sitemap-priority": list.list.usesSitemapPriority,
+    ]
+    reject(keys, in: path, since: reason, chosenBy: "\(path)format")
   }
 
   private func checkStandardInput() {
@@ -144,11 +144,10 @@ extension JobReader {
   private func checkRequest() {
     let request = job.request
     if request.download.connection.addresses == .publicOnly, request.download.connection.proxy != .none {
-      let reason = "the proxy chooses the address to connect to"
-      reject("request.addresses", since: reason, chosenBy: "request.proxy")
+      reject(["request.addresses": true], since: "the proxy chooses the address to connect to", chosenBy: "request.proxy")
     }
     if !request.edges.isEmpty, !request.download.connection.connectTo.isEmpty {
-      reject("request.connect-to", since: "edges set the servers", chosenBy: "request.edges")
+      reject(["request.connect-to": true], since: "edges set the servers", chosenBy: "request.edges")
     }
     let combinations = max(1, request.edges.count) * max(1, request.variants.count)
     if combinations > Self.maximumCombinations, let node = given["request.variants"] ?? given["request.edges"] {
@@ -175,76 +174,60 @@ extension JobReader {
 
   /// Rejects keys that require whole images with `head` and `probe`, and keys that require image headers with `head`.
   private func checkMethod() {
-    let method = job.request.download.method
+    let (method, rules) = (job.request.download.method, job.verify.rules)
     guard method != .get else { return }
+    let keys: SetKeys = [
+      "verify.decode": rules.depth == .full, "verify.strict": rules.isStrict, "cache.memory": job.cache.memory != nil,
+      "transform": job.transform != nil,
+    ]
     let reason = "method: \(JobCodec.method.text(method)) doesn't fetch whole images"
-    if job.verify.rules.depth == .full { reject("verify.decode", since: reason, chosenBy: "request.method") }
-    if job.verify.rules.isStrict { reject("verify.strict", since: reason, chosenBy: "request.method") }
-    if method == .head { rejectHeaderRules(since: "method: head doesn't fetch image headers", chosenBy: "request.method") }
-    if job.cache.memory != nil { reject("cache.memory", since: reason, chosenBy: "request.method") }
-    if job.transform != nil { reject("transform", since: reason, chosenBy: "request.method") }
-  }
-
-  /// Rejects keys that require image headers with `decode: none`, unless images are decoded for another reason.
-  private func checkDepth() {
-    guard readsNoHeaders else { return }
-    rejectHeaderRules(since: "decode: none doesn't read image headers", chosenBy: "verify.decode")
+    reject(keys, since: reason, chosenBy: "request.method")
+    if method == .head { reject(headerRules, since: "method: head doesn't fetch image headers", chosenBy: "request.method") }
   }
 
   private var readsNoHeaders: Bool {
     job.verify.rules.depth == .none && !job.verify.rules.isStrict && job.transform == nil && job.cache.memory == nil
   }
 
-  private func rejectHeaderRules(since reason: String, chosenBy choice: String) {
-    let (rules, defaults) = (job.verify.rules, VerificationRules())
-    for (side, bounds) in [("width", rules.width), ("height", rules.height)] where bounds.minimum > 1 || bounds.maximum != nil {
-      reject("verify.\(side)", since: reason, chosenBy: choice)
-    }
-    if rules.animated != .allow { reject("verify.animated", since: reason, chosenBy: choice) }
-    // An explicit default is harmless.
-    if rules.maximumPixels != defaults.maximumPixels { reject("verify.max-pixels", since: reason, chosenBy: choice) }
+  /// The keys that require image headers.
+  private var headerRules: SetKeys {
+    let rules = job.verify.rules
+    return [
+      "verify.width": rules.width.minimum > 1 || rules.width.maximum != nil,
+      "verify.height": rules.height.minimum > 1 || rules.height.maximum != nil,
+      "verify.animated": rules.animated != .allow,
+      "verify.max-pixels": rules.maximumPixels != VerificationRules().maximumPixels,
+    ]
   }
 
   // MARK: The cache
 
-  /// Rejects keys of the cache that exclude each other.
+  /// Rejects keys of the cache that exclude each other, a transform of images that aren't stored, and the CDN's cache status without
+  /// requests.
   private func checkCache() {
     let cache = job.cache
     switch cache.mode {
     case .bypass:
-      let reason = "mode: bypass doesn't read the cache"
-      if cache.disk.freshness == .http { reject("cache.freshness", since: reason, chosenBy: "cache.mode") }
-      if cache.disk.minFresh > .zero { reject("cache.min-fresh", since: reason, chosenBy: "cache.mode") }
-      if cache.memory != nil { reject("cache.memory", since: reason, chosenBy: "cache.mode") }
-      if !cache.readOnly.isEmpty { reject("cache.read-only", since: reason, chosenBy: "cache.mode") }
-      if cache.verifiesHits { reject("cache.verify-hits", since: reason, chosenBy: "cache.mode") }
+      let keys: SetKeys = [
+        "freshness": cache.disk.freshness == .http, "min-fresh": cache.disk.minFresh > .zero, "memory": cache.memory != nil,
+        "read-only": !cache.readOnly.isEmpty, "verify-hits": cache.verifiesHits,
+      ]
+      reject(keys, in: "cache.", since: "mode: bypass doesn't read the cache", chosenBy: "cache.mode")
+      reject(["transform": job.transform != nil], since: "mode: bypass stores nothing", chosenBy: "cache.mode")
+      return
     case .refresh:
-      if cache.disk.minFresh > .zero {
-        reject("cache.min-fresh", since: "mode: refresh requests everything", chosenBy: "cache.mode")
-      }
-    default: checkMinFresh()
+      let isSet = cache.disk.minFresh > .zero
+      return reject(["cache.min-fresh": isSet], since: "mode: refresh requests everything", chosenBy: "cache.mode")
+    case .only:
+      let isSet = job.remoteCache != .ignore
+      reject(["verify.remote-cache": isSet], since: "mode: only requests nothing", chosenBy: "cache.mode")
+    default: break
     }
-  }
-
-  /// With `freshness: age` a `min-fresh` beyond `max-age` would make every entry stale; servers may grant more time.
-  private func checkMinFresh() {
-    let disk = job.cache.disk
-    guard disk.freshness == .age, let node = given["cache.min-fresh"], let maxAge = disk.maxAge else { return }
-    if disk.minFresh > .zero, disk.minFresh >= maxAge {
+    // By age, a `min-fresh` beyond `max-age` would make every entry stale; servers may grant more time.
+    guard cache.disk.freshness == .age, let node = given["cache.min-fresh"], let maxAge = cache.disk.maxAge else { return }
+    if cache.disk.minFresh > .zero, cache.disk.minFresh >= maxAge {
       errors.add("'min-fresh' must be less than 'max-age', or no entry is ever fresh", at: node)
     }
-  }
-
-  /// Rejects a transform of images that aren't stored.
-  private func checkTransform() {
-    guard job.transform != nil, job.cache.mode == .bypass else { return }
-    reject("transform", since: "mode: bypass stores nothing", chosenBy: "cache.mode")
-  }
-
-  /// Rejects the CDN's cache status without requests.
-  private func checkRemoteCache() {
-    guard job.cache.mode == .only, job.remoteCache != .ignore else { return }
-    reject("verify.remote-cache", since: "mode: only requests nothing", chosenBy: "cache.mode")
   }
 }
 
@@ -344,7 +327,7 @@ extension JobReader {
     let (list, path) = (job.manifests[index].list, "manifests[\(index)].lazy-attributes")
     guard let node = given[path] else { return }
     if list.format != .page, list.lazyAttributes != PageRules.usualLazyAttributes {
-      return reject(path, since: "the list isn't a page", chosenBy: "manifests[\(index)].format")
+      return reject([path: true], since: "the list isn't a page", chosenBy: "manifests[\(index)].format")
     }
     for (name, item) in zip(list.lazyAttributes, node.sequence ?? []) {
       if !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && !"\"'>/=".utf8.contains($0) }) { continue }

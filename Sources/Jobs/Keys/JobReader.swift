@@ -33,7 +33,7 @@ struct JobReader {
     let keys = JobKeys.bySection[path] ?? []
     guard let mapping = node.mapping else {
       let example = keys.first { $0.defaultText != nil }.map { ", such as '\($0.name): \($0.defaultText!)'" } ?? ""
-      let name = path.isEmpty ? "a job" : "'\(JobPathText.lastName(of: path))'"
+      let name = path.isEmpty ? "a job" : "'\(path.keyName)'"
       errors.add("\(name) requires keys below it\(example), not \(node.kindPhrase)", at: node)
       return
     }
@@ -177,11 +177,10 @@ extension YAMLNode {
   }
 }
 
-/// Parts of dotted paths.
-enum JobPathText {
-  /// `prefetch` of `prefetch`, `backoff` of `request.backoff`, `report` of `report[]`.
-  static func lastName(of path: String) -> String {
-    let name = path.split(separator: ".").last.map(String.init) ?? path
+extension String {
+  /// The key of a dotted path: `backoff` of `request.backoff`, `report` of `report[]`.
+  var keyName: String {
+    let name = split(separator: ".").last.map(String.init) ?? self
     return name.hasSuffix("[]") ? String(name.dropLast(2)) : name
   }
 }
