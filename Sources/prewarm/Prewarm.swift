@@ -1,9 +1,20 @@
 import ArgumentParser
 import Glibc
 import ImageCaching
+import ImageManaging
 import Base
 import Reports
 import Jobs
+
+/// A command that only has others.
+protocol GroupCommand: ParsableCommand {}
+
+extension GroupCommand {
+  func run() throws {
+    let names = JobForm.alternatives(Self.configuration.subcommands.map { $0._commandName })
+    throw CommandError(.misused, "prewarm \(Self._commandName) needs a command: \(names)")
+  }
+}
 
 @main struct Prewarm: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -47,24 +58,21 @@ import Jobs
       try checkCommand(CommandLine.arguments.dropFirst())
       var command = try parseAsRoot()
       try command.run()
-    } catch let failure as CommandError {
-      Note.error(failure.description)
-      Glibc.exit(failure.status.rawValue)
-    } catch let error as CacheError {
-      Note.error(error.jobSentence)
-      Glibc.exit(ExitStatus.couldNotFinish.rawValue)
-    } catch let status as ExitCode {
-      Glibc.exit(status.rawValue)
-    } catch let error as ReportReadingError {
-      Note.error(error.description)
-      Glibc.exit(ExitStatus.couldNotFinish.rawValue)
-    } catch let error as ReportError {
-      // The reader of standard output wanted no more, as in `| head`.
-      if error.isReaderGone { Glibc.exit(128 + SIGPIPE) }
-      Note.error(error.description)
-      Glibc.exit(ExitStatus.couldNotFinish.rawValue)
     } catch {
-      finish(with: error)
+      Glibc.exit(status(of: error))
+    }
+  }
+
+  /// Prints an error, and returns the exit status.
+  private static func status(of error: any Error) -> Int32 {
+    switch error {
+    case let status as ExitCode: return status.rawValue
+    // The reader of standard output wanted no more, as in `| head`.
+    case let error as ReportError where error.isReaderGone: return 128 + SIGPIPE
+    case is CommandError, is CacheError, is JobError, is ReportError, is ReportReadingError, is ImageManagerError:
+      Note.error(jobSentence(of: error))
+      return ((error as? CommandError)?.status ?? .couldNotFinish).rawValue
+    default: return report(error)
     }
   }
 
@@ -73,10 +81,10 @@ import Jobs
     var command: any ParsableCommand.Type = Prewarm.self
     var path = ""
     for word in arguments {
-      let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
+      let names = command.configuration.subcommands.map { $0._commandName }
       if path.isEmpty, ["--quiet", "-q", "--verbose", "-v"].contains(word) { continue }
       if names.isEmpty || word.hasPrefix("-") && word != "-" || word == "help" { return }
-      guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
+      guard let next = command.configuration.subcommands.first(where: { $0._commandName == word }) else {
         throw CommandError(.misused, "'\(path)\(named(word))' isn't a command; \(advice(word, names, path))")
       }
       command = next
@@ -120,16 +128,16 @@ import Jobs
     return usage.replacing("\0", with: " [<options>]") + help[end...]
   }
 
-  /// Prints what the parser reports: help and the version to standard output, errors to standard error.
-  private static func finish(with error: any Error) -> Never {
+  /// Prints what the parser reports, and returns the exit status: help and the version to standard output, errors to standard error.
+  private static func report(_ error: any Error) -> Int32 {
     let message = fullMessage(for: error)
     if exitCode(for: error).isSuccess {
       writeToStandardOutput(arranged(message) + "\n")
-      Glibc.exit(ExitStatus.withinLimits.rawValue)
+      return ExitStatus.withinLimits.rawValue
     }
     // The parser quotes arguments, which may be URLs with credentials.
     let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
     writeToStandardError(pieces.joined(separator: "'") + "\n")
-    Glibc.exit(ExitStatus.misused.rawValue)
+    return ExitStatus.misused.rawValue
   }
 }

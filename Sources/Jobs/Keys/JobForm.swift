@@ -127,7 +127,7 @@ package struct JobForm: Sendable {
   var schema: Schema { schemas.count == 1 ? schemas[0] : [("anyOf", .array(schemas.map { .object($0) }))] }
 
   /// `a`, `a or b`, `a, b or c`.
-  static func alternatives(_ words: [String]) -> String {
+  package static func alternatives(_ words: [String]) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
     return "\(words.dropLast().joined(separator: ", ")) or \(last)"
   }

@@ -4,20 +4,15 @@ import Base
 import Reports
 
 /// `prewarm blacklist`: shows and changes the blacklist.
-struct BlacklistCommand: ParsableCommand {
+struct BlacklistCommand: GroupCommand {
   static let configuration = CommandConfiguration(
     commandName: "blacklist",
     abstract: "Show and change the blacklist of bad URLs",
     subcommands: [List.self, Remove.self, Clear.self]
   )
 
-  func run() throws {
-    throw CommandError(.misused, "prewarm blacklist needs a command: list, remove or clear")
-  }
-
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list",
       abstract: "List blacklisted URLs with reason, count and times",
       discussion: """
         EXAMPLES:
@@ -30,26 +25,18 @@ struct BlacklistCommand: ParsableCommand {
 
     func run() throws {
       let cache = try options.open(.readOnly).cache
-      try forEachPage({ try cache.blacklist(after: $0, limit: 1000) }) { page in
-        for record in page {
-          if options.json { try printJSON(record.json) } else { try printData(Self.line(record)) }
-        }
-      }
+      try options.printAll({ try cache.blacklist(after: $0, limit: 1000) }, json: \.json, Self.line)
     }
 
     private static func line(_ record: BlacklistRecord) -> String {
-      let head = record.head
-      let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
-      let isExpired = head.isExpired(at: TimeSource.system.wall())
-      let until = isExpired ? "expired" : head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
-      let cells = [why.padded(to: 16), "\(grouped(UInt64(head.count))) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
-      return (cells + [escapedForTerminal(String(decoding: record.shownURL, as: UTF8.self))]).joined(separator: "  ") + "\n"
+      let count = "\(grouped(UInt64(record.head.count))) x"
+      let cells = [record.why.padded(to: 16), count.padded(to: 5), "last \(record.head.lastAt.shortText)", record.until]
+      return (cells + [escapedForTerminal(String(decoding: record.shownURL, as: UTF8.self))]).joined(separator: "  ")
     }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "remove",
       abstract: "Remove URLs from the blacklist",
       discussion: """
         The next run requests them again. Exits with 1 if a URL isn't on the blacklist; the others are removed.
@@ -76,7 +63,6 @@ struct BlacklistCommand: ParsableCommand {
 
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "clear",
       abstract: "Remove all URLs from the blacklist",
       discussion: """
         EXAMPLES:
@@ -90,13 +76,19 @@ struct BlacklistCommand: ParsableCommand {
     func run() throws {
       let cache = try options.open(.readWrite).cache
       let count = try cache.clearBlacklist()
-      if options.json { return try printJSON(["removed": count]) }
-      try printData("\(counted(UInt64(count), "URL")) removed from the blacklist\n")
+      try options.print(["removed": count], "\(counted(count, "URL")) removed from the blacklist")
     }
   }
 }
 
 extension BlacklistRecord {
+  /// The kind of failure, with the HTTP status if there is one.
+  var why: String { head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name }
+
+  var until: String {
+    head.isExpired(at: TimeSource.system.wall()) ? "expired" : head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
+  }
+
   /// The record as `--json` prints it.
   var json: JSONTree {
     .sorted([

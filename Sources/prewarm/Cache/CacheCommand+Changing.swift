@@ -7,7 +7,6 @@ import Jobs
 extension CacheCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "remove",
       abstract: "Remove images and their resized copies from the cache",
       discussion: """
         With --job, all variants and edges of the job are removed. Exits with 1 if a URL isn't cached; the others are removed.
@@ -48,7 +47,6 @@ extension CacheCommand {
 
   struct Trim: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "trim",
       abstract: "Remove expired entries, then the oldest beyond the size limit",
       discussion: """
         Options override the job file, which overrides the defaults.
@@ -63,44 +61,31 @@ extension CacheCommand {
     @OptionGroup(title: "Cache")
     var options: CacheOptions
 
-    @Option(help: ArgumentHelp("Remove entries older than this (default: 7d)", valueName: "duration"))
-    var maxAge: String?
+    @Option(key: "cache.max-age", "Remove entries older than this (default: 7d)", "duration")
+    var maxAge: JobOverride?
 
-    @Option(help: ArgumentHelp("Limit the size of bodies, such as 2GiB (default: none)", valueName: "size"))
-    var maxSize: String?
+    @Option(key: "cache.max-size", "Limit the size of bodies, such as 2GiB (default: none)", "size")
+    var maxSize: JobOverride?
 
-    @Option(help: ArgumentHelp("Trim to this part of the limit (default: 50%)", valueName: "part"))
-    var trimTo: String?
+    @Option(key: "cache.trim-to", "Trim to this part of the limit (default: 50%)", "part")
+    var trimTo: JobOverride?
 
     func run() throws {
-      let overrides = JobOverride.options([
-        ("--max-age", "cache.max-age", maxAge), ("--max-size", "cache.max-size", maxSize), ("--trim-to", "cache.trim-to", trimTo),
-      ])
-      let cache = try options.open(.readWrite, overrides).cache
+      let cache = try options.open(.readWrite, [maxAge, maxSize, trimTo].compactMap(\.self)).cache
       let (removed, left) = (try cache.trim(), try cache.totals())
-      if options.json {
-        return try printJSON([
-          "expired_entries": removed.expired,
-          "trimmed_entries": removed.trimmed,
-          "removed_bytes": removed.bytesRemoved,
-          "entries": left.entries,
-          "body_bytes": left.bodyBytes,
-        ])
-      }
-      try printData(
-        """
-        \(grouped(UInt64(removed.expired))) expired and \(grouped(UInt64(removed.trimmed))) trimmed, \
-        \(byteCount(Double(removed.bytesRemoved))) removed; \
-        \(counted(UInt64(left.entries), "entry", plural: "entries")), \(byteCount(Double(left.bodyBytes))) left
-
-        """
+      try options.print(
+        [
+          "expired_entries": removed.expired, "trimmed_entries": removed.trimmed, "removed_bytes": removed.bytesRemoved,
+          "entries": left.entries, "body_bytes": left.bodyBytes,
+        ],
+        "\(grouped(removed.expired)) expired and \(grouped(removed.trimmed)) trimmed, \(byteCount(removed.bytesRemoved)) removed; "
+          + "\(counted(left.entries, "entry", plural: "entries")), \(byteCount(left.bodyBytes)) left"
       )
     }
   }
 
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "clear",
       abstract: "Remove images and copies of lists of a namespace; keep the blacklist",
       discussion: """
         Requires exclusive access: exits with 1 and names the processes if others use the cache.
@@ -117,10 +102,71 @@ extension CacheCommand {
       let cache = try options.open(.readWrite).cache
       let before = try cache.clear()
       removeListCopies(of: cache)
-      if options.json { return try printJSON(["removed_entries": before.entries, "removed_bytes": before.bodyBytes]) }
-      try printData(
-        "\(counted(UInt64(before.entries), "entry", plural: "entries")), \(byteCount(Double(before.bodyBytes))) removed\n"
+      let removed = "\(counted(before.entries, "entry", plural: "entries")), \(byteCount(before.bodyBytes)) removed"
+      try options.print(["removed_entries": before.entries, "removed_bytes": before.bodyBytes], removed)
+    }
+  }
+
+  struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Verify the checksum of every image; remove damaged ones",
+      discussion: """
+        Other processes may use the cache meanwhile. The next run downloads removed images again. Exits with 1 if an image is damaged, and \
+        prints its URL to standard error.
+
+        EXAMPLES:
+          prewarm cache verify
+          prewarm cache verify --keep
+        """
+    )
+
+    @Flag(help: "Report damaged images without removing them")
+    var keep = false
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(keep ? .readOnly : .readWrite).cache
+      let result = try cache.verify(repair: !keep) { record, damage in
+        Note.error("damaged: \(String(decoding: record.shownURL, as: UTF8.self)) (\(damage.phrase))")
+      }
+      try options.print(
+        [
+          "entries": result.entries, "body_bytes": result.bytes, "damaged_entries": result.damaged,
+          "removed_entries": result.removed, "removed_files": result.sweptBlobs,
+        ],
+        sentence(result)
       )
+      if result.damaged > 0 { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+    }
+
+    private func sentence(_ result: VerifyResult) -> String {
+      let damaged = result.damaged > 0 ? "; \(grouped(result.damaged)) damaged, \(grouped(result.removed)) removed" : ""
+      let good = "\(counted(result.entries - result.damaged, "image")) good, \(byteCount(result.bytes))"
+      return clauses(good + damaged, [(result.sweptBlobs, "unused file", "removed")])
+    }
+  }
+
+  struct Compact: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Compact the cache index to reclaim disk space",
+      discussion: """
+        Requires exclusive access: exits with 1 and names the processes if others use the cache.
+
+        EXAMPLES:
+          prewarm cache compact
+        """
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readWrite).cache
+      let before = try cache.diskBytes()
+      try cache.compact()
+      let after = try cache.diskBytes()
+      let sentence = "\(byteCount(max(0, before - after))) reclaimed, \(byteCount(after)) on disk"
+      try options.print(["disk_bytes_before": before, "disk_bytes": after], sentence)
     }
   }
 }
@@ -138,7 +184,7 @@ struct Removed {
   /// The result as text.
   fileprivate func sentence(_ url: String) -> String {
     guard let transformed, transformed > 0 else { return "removed \(url)" }
-    let images = counted(UInt64(transformed), "resized image")
+    let images = counted(transformed, "resized image")
     return isRemoved ? "removed \(url) and \(images) of it" : "removed \(images) of \(url)"
   }
 }
@@ -166,4 +212,15 @@ func removeEach(
     if !removed.isAny { Note.error("\(missing): \(named(url))") }
   }
   guard removed.allSatisfy(\.isAny) else { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+}
+
+extension CachedBody.Damage {
+  /// The reason, for messages.
+  var phrase: String {
+    switch self {
+    case .missing: "its file is missing"
+    case .wrongSize: "its length differs from the stored one"
+    case .wrongChecksum: "its checksum differs from the stored one"
+    }
+  }
 }

@@ -14,7 +14,6 @@ extension CacheCommand {
     }
 
     static let configuration = CommandConfiguration(
-      commandName: "export",
       abstract: "Export cached images as files, for a server or an app",
       discussion: """
         Files are named host/path, with a hash if the URL has a query or unusual characters. Resized images have the extension of their \
@@ -64,9 +63,6 @@ extension CacheCommand {
     @OptionGroup(title: "Cache")
     var options: CacheOptions
 
-    private var layout: Layout? { naming.layout }
-    private var withExtension: Bool { naming.withExtension }
-
     /// For apps that use SDWebImage, which finds flat files in its additional cache paths.
     struct LayoutOptions: ParsableArguments {
       @Option(help: "Name files by URL, or by MD5 for SDWebImage (default: url-path)")
@@ -77,10 +73,12 @@ extension CacheCommand {
     }
 
     func validate() throws {
-      if withExtension, layout == .urlPath {
+      if naming.withExtension, naming.layout == .urlPath {
         throw ValidationError("--with-extension requires --layout sdwebimage; url-path keeps the names of URLs")
       }
-      if name != nil, layout != nil || withExtension { throw ValidationError("--name and --layout exclude each other; use one") }
+      if name != nil, naming.layout != nil || naming.withExtension {
+        throw ValidationError("--name and --layout exclude each other; use one")
+      }
       if let pattern = try pattern() {
         if delete {
           throw ValidationError("--delete recognises only default names; export to an empty folder, or leave out --name")
@@ -119,11 +117,11 @@ extension CacheCommand {
         let (text, lacking) = outcome.map.nginx(folder: to)
         try write(text, to: nginxMap)
         if lacking > 0 {
-          Note.plain("\(nginxMap): \(counted(UInt64(lacking), "URL")) left out; others have the same host and path")
+          Note.plain("\(nginxMap): \(counted(lacking, "URL")) left out; others have the same host and path")
         }
       }
-      if options.json {
-        try printJSON([
+      try options.print(
+        [
           "directory": to,
           "exported_entries": result.exported,
           "exported_bytes": result.bytes,
@@ -136,10 +134,9 @@ extension CacheCommand {
           "renamed_entries": result.renamed,
           "entries_without_id": result.withoutID,
           "deleted_files": result.removed,
-        ])
-      } else {
-        try printData(clauses(result).joined(separator: "; ") + "\n")
-      }
+        ],
+        sentence(result)
+      )
       if let breakage = outcome.breakage { Note.error(breakage) }
       if delete, result.exported == 0 { Note.error("nothing was exported, so nothing was deleted from \(named(to))") }
       let isEmptied = delete && result.exported == 0
@@ -159,12 +156,8 @@ extension CacheCommand {
     }
 
     private var exportLayout: ExportLayout {
-      switch layout {
-      case .sdwebimage: .sdwebimage(withExtension: withExtension)
-      case .urlPath: .urlPath
-      // Only that layout has the option of an extension.
-      case nil: withExtension ? .sdwebimage(withExtension: true) : .urlPath
-      }
+      // Only SDWebImage's layout has the option of an extension.
+      naming.layout == .sdwebimage || naming.withExtension ? .sdwebimage(withExtension: naming.withExtension) : .urlPath
     }
 
     private func exportCache(_ cache: ImageCache) throws -> Outcome {
@@ -184,13 +177,8 @@ extension CacheCommand {
       if transformed, opened.job.transform == nil {
         throw CommandError(.misused, "--transformed: job \(opened.job.name) has no transform; leave out --transformed or --job")
       }
-      let images: ListImages
-      do {
-        images = try ListImages(stored: opened.job, in: opened.cache)
-      } catch {
-        throw CommandError(.couldNotFinish, "\(error)")
-      }
-      let manager = try makeManager()
+      let images = try ListImages(stored: opened.job, in: opened.cache)
+      let manager = try ImageManager(ImageManager.Configuration())
       defer { manager.shutDown() }
       var map = ExportMap()
       let result = try images.fetching(with: manager) {
@@ -204,9 +192,7 @@ extension CacheCommand {
         )
       }
       for warning in images.warnings { Note.plain(warning) }
-      if images.invalidLines > 0 {
-        Note.plain("skipped \(counted(UInt64(images.invalidLines), "line")) of the lists: not a URL")
-      }
+      images.noteInvalidLines()
       return Outcome(result: result, map: map, breakage: images.failure.map { "\($0)\(delete ? "; nothing was deleted" : "")" })
     }
 
@@ -226,21 +212,27 @@ extension CacheCommand {
       }
     }
 
-    private func clauses(_ result: ExportResult) -> [String] {
-      let skipped = [
-        (result.damaged, "damaged image", ""), (result.withCredentials, "image", ": user or password in the URL"),
-        (result.superseded, "older image", " of the same URL"), (result.collisions, "image", ": same path as another URL"),
-        (result.transformed, "resized image", " (use --transformed to export them)"),
+    private func sentence(_ result: ExportResult) -> String {
+      let others = [
+        (result.damaged, "damaged image", "skipped"), (result.withCredentials, "image", "skipped: user or password in the URL"),
+        (result.superseded, "older image", "skipped of the same URL"),
+        (result.collisions, "image", "skipped: same path as another URL"),
+        (result.transformed, "resized image", "skipped (use --transformed to export them)"),
+        (result.missing, "image", "of the job not cached"), (result.renamed, "name", "of another URL got a hash"),
+        (result.withoutID, "image", "without id named by hash"), (result.removed, "file", "deleted"),
       ]
-      var clauses = [
-        "\(counted(UInt64(result.exported), "image")), \(byteCount(Double(result.bytes))) to \(escapedForTerminal(to))"
-      ]
-      clauses += skipped.filter { $0.0 > 0 }.map { "\(counted(UInt64($0.0), $0.1)) skipped\($0.2)" }
-      if result.missing > 0 { clauses.append("\(counted(UInt64(result.missing), "image")) of the job not cached") }
-      if result.renamed > 0 { clauses.append("\(counted(UInt64(result.renamed), "name")) of another URL got a hash") }
-      if result.withoutID > 0 { clauses.append("\(counted(UInt64(result.withoutID), "image")) without id named by hash") }
-      if result.removed > 0 { clauses.append("\(counted(UInt64(result.removed), "file")) deleted") }
-      return clauses
+      return clauses("\(counted(result.exported, "image")), \(byteCount(result.bytes)) to \(escapedForTerminal(to))", others)
     }
   }
+}
+
+extension ListImages {
+  func noteInvalidLines() {
+    if invalidLines > 0 { Note.plain("skipped \(counted(invalidLines, "line")) of the lists: not a URL") }
+  }
+}
+
+/// A sentence with a clause for each number that isn't 0.
+func clauses(_ first: String, _ others: [(count: Int, noun: String, end: String)]) -> String {
+  ([first] + others.filter { $0.count > 0 }.map { "\(counted($0.count, $0.noun)) \($0.end)" }).joined(separator: "; ")
 }

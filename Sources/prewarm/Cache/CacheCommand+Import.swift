@@ -7,7 +7,6 @@ import Jobs
 extension CacheCommand {
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "import",
       abstract: "Import images from other caches or from folders of files",
       discussion: """
         The newest image of each URL wins. From another cache, prewarm imports the images with their times and validators, and the \
@@ -79,18 +78,11 @@ extension CacheCommand {
     }
 
     private func flatImport(_ folder: FlatFolder, into target: OpenedCache) throws -> ImportResult {
-      let images: ListImages
-      do throws(JobError) {
-        images = try ListImages(target.job, for: target.cache)
-      } catch {
-        throw CommandError(.couldNotFinish, "\(error)")
-      }
+      let images = try ListImages(target.job, for: target.cache)
       let probe = ImageFileProbe()
       let result = try target.cache.importFlat(folder, images: images, onEntry: report) { bytes in try probe.prove(bytes) }
-      if let failure = images.failure { throw CommandError(.couldNotFinish, "\(failure)") }
-      if images.invalidLines > 0 {
-        Note.plain("skipped \(counted(UInt64(images.invalidLines), "line")) of the lists: not a URL")
-      }
+      if let failure = images.failure { throw failure }
+      images.noteInvalidLines()
       return result
     }
 
@@ -106,8 +98,14 @@ extension CacheCommand {
     }
 
     private func show(_ result: ImportResult, of source: String) throws {
-      if options.json {
-        return try printJSON([
+      let others = [
+        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "skipped: not newer"),
+        (result.damaged, "image", "damaged"),
+        (result.foreignCredentials, "image", "skipped: credentials of another KEY"), (result.unusable, "file", "unusable"),
+        (result.notFound, "URL", "without a file"),
+      ]
+      try options.print(
+        [
           "source": source,
           "imported_entries": result.imported,
           "imported_bytes": result.bytes,
@@ -117,19 +115,9 @@ extension CacheCommand {
           "unusable_files": result.unusable,
           "entries_with_foreign_credentials": result.foreignCredentials,
           "urls_not_found": result.notFound,
-        ])
-      }
-      var clauses = [
-        "\(counted(UInt64(result.imported), "image")), \(byteCount(Double(result.bytes))) from \(escapedForTerminal(source))"
-      ]
-      let others = [
-        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "skipped: not newer"),
-        (result.damaged, "image", "damaged"),
-        (result.foreignCredentials, "image", "skipped: credentials of another KEY"), (result.unusable, "file", "unusable"),
-        (result.notFound, "URL", "without a file"),
-      ]
-      clauses += others.filter { $0.0 > 0 }.map { "\(counted(UInt64($0.0), $0.1)) \($0.2)" }
-      try printData(clauses.joined(separator: "; ") + "\n")
+        ],
+        clauses("\(counted(result.imported, "image")), \(byteCount(result.bytes)) from \(escapedForTerminal(source))", others)
+      )
     }
   }
 }

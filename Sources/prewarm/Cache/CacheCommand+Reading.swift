@@ -8,7 +8,6 @@ import Jobs
 extension CacheCommand {
   struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "stats",
       abstract: "Show the size of the cache and how long it is fresh",
       discussion: """
         Without --namespace and --job, lists all namespaces if there are several.
@@ -103,12 +102,12 @@ extension CacheCommand {
       }
 
       func text() throws -> String {
-        let limit = cache.configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
+        let limit = cache.configuration.maxSize.map { " of \(byteCount($0))" } ?? ""
         var lines = [
           "cache      \(escapedForTerminal(cache.path))",
-          "entries    \(grouped(UInt64(clamping: totals.entries)))",
-          "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
-          "on disk    \(byteCount(Double(diskBytes)))",
+          "entries    \(grouped(totals.entries))",
+          "bodies     \(byteCount(totals.bodyBytes))\(limit)",
+          "on disk    \(byteCount(diskBytes))",
         ]
         if let enough = try cache.sufficientSize() {
           lines.append(
@@ -116,7 +115,7 @@ extension CacheCommand {
           )
         }
         if totals.entries > 0 { lines.append("fresh      \(try freshness().phrase)") }
-        lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
+        lines.append("blacklist  \(counted(totals.blacklistEntries, "URL"))")
         return lines.map { "\($0)\n" }.joined()
       }
 
@@ -132,8 +131,7 @@ extension CacheCommand {
 
       var row: String {
         let cells = [
-          grouped(UInt64(clamping: totals.entries)), byteCount(Double(totals.bodyBytes)), byteCount(Double(diskBytes)),
-          grouped(UInt64(clamping: totals.blacklistEntries)),
+          grouped(totals.entries), byteCount(totals.bodyBytes), byteCount(diskBytes), grouped(totals.blacklistEntries),
         ]
         return escapedForTerminal(cache.configuration.namespace).padded(to: 20) + cells.map { $0.rightAligned(to: 12) }.joined()
       }
@@ -142,7 +140,6 @@ extension CacheCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list",
       abstract: "List cached images with time, size and format",
       discussion: """
         EXAMPLES:
@@ -155,19 +152,12 @@ extension CacheCommand {
 
     func run() throws {
       let cache = try options.open(.readOnly).cache
-      try forEachPage({ try cache.entries(after: $0, limit: 1000) }) { page in
-        if options.json {
-          for record in page { try printJSON(record.json) }
-        } else {
-          try printData(page.map { "\($0.line)\n" }.joined())
-        }
-      }
+      try options.printAll({ try cache.entries(after: $0, limit: 1000) }, json: \.json, \.line)
     }
   }
 
   struct Get: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "get",
       abstract: "Write a cached image to standard output",
       discussion: """
         With --job, it is the image as that job resizes it; of several variants and edges, the first that is cached. Expired images \

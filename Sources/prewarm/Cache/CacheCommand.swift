@@ -7,7 +7,7 @@ import Reports
 import Jobs
 
 /// `prewarm cache`: shows, changes, exports and imports a cache.
-struct CacheCommand: ParsableCommand {
+struct CacheCommand: GroupCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",
     abstract: "Show, change, export and import a cache",
@@ -15,11 +15,6 @@ struct CacheCommand: ParsableCommand {
       Stats.self, List.self, Get.self, Remove.self, Trim.self, Clear.self, Verify.self, Compact.self, Export.self, Import.self,
     ]
   )
-
-  func run() throws {
-    let words = "stats, list, get, remove, trim, clear, verify, compact, export or import"
-    throw CommandError(.misused, "prewarm cache needs a command: \(words)")
-  }
 }
 
 /// The cache that a command uses.
@@ -74,21 +69,25 @@ struct CacheOptions: ParsableArguments {
   }
 
   private func load(_ further: [JobOverride]) throws -> Job {
-    var overrides = further
-    if let cacheDirectory {
-      overrides.append(JobOverride(path: "cache.directory", text: cacheDirectory, origin: "--cache-directory"))
-    }
-    if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
-    let environment = JobLoading.environment()
-    do throws(JobFileErrors) {
-      return if let job {
-        try JobFile.load(path: job, overrides: overrides, environment: environment)
-      } else {
-        try JobFile.make(name: "cache", manifests: [], overrides: overrides, environment: environment)
-      }
-    } catch {
-      throw JobLoading.failure(error, Display(color: .never))
-    }
+    let options = [("cache.directory", cacheDirectory, "--cache-directory"), ("cache.namespace", namespace, "--namespace")]
+    let overrides =
+      further + options.compactMap { path, text, option in text.map { JobOverride(path: path, text: $0, origin: option) } }
+    return try JobLoading.load([job], Display(color: .never)) { job throws(JobFileErrors) in
+      if let job { return try JobLoading.job(at: job, overrides) }
+      return try JobFile.make(name: "cache", manifests: [], overrides: overrides, environment: JobLoading.environment)
+    }[0]
+  }
+
+  /// Prints a result as an object of JSON, or as a line.
+  func print(_ members: KeyValuePairs<String, (any JSONTreeConvertible)?>, _ line: String) throws {
+    try json ? printJSON(members) : printData(line + "\n")
+  }
+
+  /// Prints all records of a cache, one per line; they come in pages, each of which follows the record that `page` gets.
+  func printAll<Record>(_ page: (Record?) throws -> [Record], json object: (Record) -> JSONTree, _ line: (Record) -> String)
+    throws
+  {
+    try forEachPage(page) { page in try printData(page.map { (json ? object($0).line : line($0)) + "\n" }.joined()) }
   }
 }
 

@@ -54,7 +54,7 @@ struct ValidateCommand: ParsableCommand {
     }
     let display = displayOptions.display
     let overrides = try cache.overrides + requests.overrides() + settings.overrides()
-    let loaded = try JobLoading.jobs(at: jobs, overrides: overrides, display: display)
+    let loaded = try JobLoading.load(jobs, display) { path throws(JobFileErrors) in try JobLoading.job(at: path, overrides) }
     let errors = loaded.flatMap { job in job.listErrors().map { CommandError($0, of: job) } }
     errors.forEach { Note.error($0.description) }
     if let first = errors.first { throw ExitCode(first.status.rawValue) }

@@ -92,7 +92,7 @@ struct ExplainCommand: ParsableCommand {
 
   /// What a run would do now with each way, found by a dry run.
   private func expectations(of ways: [EntryRequest]) throws -> [ExplainedWay.Expectation] {
-    let manager = try makeManager()
+    let manager = try ImageManager(ImageManager.Configuration())
     defer { manager.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: RunControl())
     let manifests = ways.first.map { lists(of: $0.job) } ?? []
@@ -101,12 +101,7 @@ struct ExplainCommand: ParsableCommand {
       job.manifests = manifests
       job.cache.memory = nil
       job.baseline = nil
-      do {
-        let report = runner.run(try PreparedJob(job, isDryRun: true)) { _ in }
-        return ExplainedWay.Expectation(report, job)
-      } catch {
-        throw CommandError(.couldNotFinish, "\(error)")
-      }
+      return ExplainedWay.Expectation(runner.run(try PreparedJob(job, isDryRun: true)) { _ in }, job)
     }
   }
 }

@@ -3,16 +3,12 @@ import Reports
 import Jobs
 
 /// `prewarm report`: reads reports of earlier runs.
-struct ReportCommand: ParsableCommand {
+struct ReportCommand: GroupCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
     abstract: "Show, convert, merge and compare reports",
     subcommands: [Show.self, Merge.self, Diff.self]
   )
-
-  func run() throws {
-    throw CommandError(.misused, "prewarm report needs a command: show, merge or diff")
-  }
 }
 
 extension RowReplay {
@@ -38,7 +34,6 @@ func noteRows(_ path: String, _ display: Display) {
 extension ReportCommand {
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show",
       abstract: "Show a JSON or JSON Lines report as text or in another form",
       discussion: """
         The forms csv, jsonl and junit require a JSON Lines report. JSON Lines have no times, cache figures and fail-on of their run. \

@@ -13,9 +13,11 @@ struct ReportOutputs: ParsableArguments {
         """,
       valueName: "format=file"
     ),
-    completion: KeyCompletions.reports
+    completion: ReportOutputs.completion
   )
   var report: [String] = []
+
+  static let completion = CompletionKind.list(ReportFormat.allCases.map { "\($0.rawValue)=-" })
 
   /// A report to write.
   struct Target {

@@ -108,15 +108,6 @@ struct RunCommand: ParsableCommand {
   }
 }
 
-/// A manager with the usual settings; an error ends the command with status 1.
-func makeManager() throws -> ImageManager {
-  do {
-    return try ImageManager(ImageManager.Configuration())
-  } catch {
-    throw CommandError(.couldNotFinish, "\(error)")
-  }
-}
-
 /// Runs jobs one after another over one shared manager.
 struct JobsRun {
   let display: Display
@@ -140,7 +131,7 @@ struct JobsRun {
     let (control, progress) = try SignalWatcher.setUp(display)
     let jobs = try load()
     let prepared = try prepare(jobs, control)
-    let manager = try makeManager()
+    let manager = try ImageManager(ImageManager.Configuration())
     defer { manager.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits

@@ -9,7 +9,7 @@ struct SourceOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("Set the format of lists (default: auto)", discussion: SourceOptions.formats, valueName: "format"),
-    completion: KeyCompletions.listFormat
+    completion: .list(JobKeys.suggestions(for: "manifests[].format"))
   )
   var format: String?
 
@@ -21,17 +21,29 @@ struct SourceOptions: ParsableArguments {
   @Flag(inversion: .prefixedNo, help: "Read, or ignore, the pages that sitemaps list")
   var pages: Bool?
 
-  @Option(help: ArgumentHelp("Read pages up to this many links away, 0 to 5 (default: 0)", valueName: "depth"))
-  var crawl: String?
+  @Option(key: "manifests.crawl.depth", "Read pages up to this many links away, 0 to 5 (default: 0)", "depth", origin: "--crawl")
+  var crawl: JobOverride?
 
-  @Option(help: ArgumentHelp("Read URLs from this column or field, such as image.url (default: url)", valueName: "name"))
-  var urlColumn: String?
+  @Option(
+    key: "manifests.columns.url",
+    "Read URLs from this column or field, such as image.url (default: url)",
+    "name",
+    origin: "--url-column",
+    isText: true
+  )
+  var urlColumn: JobOverride?
 
-  @Option(help: ArgumentHelp("Read identifiers for reports from this column or field (default: id)", valueName: "name"))
-  var idColumn: String?
+  @Option(
+    key: "manifests.columns.id",
+    "Read identifiers for reports from this column or field (default: id)",
+    "name",
+    origin: "--id-column",
+    isText: true
+  )
+  var idColumn: JobOverride?
 
-  @Option(help: ArgumentHelp("Resolve relative URLs of lists against this URL", valueName: "url"))
-  var baseURL: String?
+  @Option(key: "manifests.base-url", "Resolve relative URLs of lists against this URL", "url", isText: true)
+  var baseURL: JobOverride?
 
   @Option(help: ArgumentHelp("Keep URLs that match, such as '/hero/**'; repeatable", valueName: "pattern"))
   var include: [String] = []
@@ -50,10 +62,7 @@ struct SourceOptions: ParsableArguments {
       format.map { JobOverride(path: "manifests.format", text: $0, origin: "--format") },
       sitemap ? JobOverride(flag: "--sitemap", path: "manifests.format", value: "sitemap") : nil,
       pages.map { JobOverride(flag: $0 ? "--pages" : "--no-pages", path: "manifests.pages", value: "\($0)") },
-      crawl.map { JobOverride(path: "manifests.crawl.depth", value: $0, origin: "--crawl") },
-      urlColumn.map { JobOverride(path: "manifests.columns.url", text: $0, origin: "--url-column") },
-      idColumn.map { JobOverride(path: "manifests.columns.id", text: $0, origin: "--id-column") },
-      baseURL.map { JobOverride(path: "manifests.base-url", text: $0, origin: "--base-url") },
+      crawl, urlColumn, idColumn, baseURL,
     ].compactMap(\.self) + patterns
   }
 
@@ -74,29 +83,21 @@ struct SourceOptions: ParsableArguments {
     if let first = reading.first, let path = sources.jobPaths.first {
       throw CommandError(.misused, "\(first.origin) has no effect on the job file \(named(path)); set it in the file's manifests")
     }
-    let environment = JobLoading.environment()
-    var jobs: [Job] = []
-    var errors: [JobFileError] = []
-    func add(_ load: @escaping Loader) {
-      do throws(JobFileErrors) {
-        jobs.append(try make(load))
-      } catch {
-        errors += error.errors
-      }
-    }
     let manifests = sources.manifests
-    if !manifests.isEmpty {
-      add { overrides throws(JobFileErrors) in
-        try JobFile.make(name: name, manifests: manifests, reading: reading, overrides: overrides, environment: environment)
+    let paths = (manifests.isEmpty ? [] : [nil]) + sources.jobPaths
+    return try JobLoading.load(paths, display) { path throws(JobFileErrors) in
+      try make { overrides throws(JobFileErrors) in
+        if let path { return try JobLoading.job(at: path, overrides) }
+        let environment = JobLoading.environment
+        return try JobFile.make(
+          name: name,
+          manifests: manifests,
+          reading: reading,
+          overrides: overrides,
+          environment: environment
+        )
       }
     }
-    for path in sources.jobPaths {
-      add { overrides throws(JobFileErrors) in
-        try JobFile.load(path: path, overrides: overrides, environment: environment)
-      }
-    }
-    guard errors.isEmpty else { throw JobLoading.failure(JobFileErrors(errors), display) }
-    return jobs
   }
 
   private static func read(_ arguments: [String]) throws -> [Source] {
@@ -119,29 +120,32 @@ struct SourceOptions: ParsableArguments {
 
 /// Loads job files.
 enum JobLoading {
-  /// Returns the jobs of `paths`; prints the errors of all files before it throws exit status 3.
-  static func jobs(at paths: [String], overrides: [JobOverride], display: Display) throws -> [Job] {
-    var jobs: [Job] = []
+  /// Returns what `load` makes of each source; prints the errors of all before it throws exit status 3.
+  static func load<Source, Loaded>(
+    _ sources: [Source],
+    _ display: Display,
+    _ load: (Source) throws(JobFileErrors) -> Loaded
+  ) throws -> [Loaded] {
+    var loaded: [Loaded] = []
     var errors: [JobFileError] = []
-    for path in paths {
-      do {
-        jobs.append(try JobFile.load(path: path, overrides: overrides, environment: environment()))
+    for source in sources {
+      do throws(JobFileErrors) {
+        loaded.append(try load(source))
       } catch {
         errors += error.errors
       }
     }
-    guard errors.isEmpty else { throw failure(JobFileErrors(errors), display) }
-    return jobs
+    if errors.isEmpty { return loaded }
+    writeToStandardError(JobFileErrors(errors).formatted(color: display.usesColor(on: STDERR_FILENO)))
+    throw ExitCode(ExitStatus.misused.rawValue)
   }
 
-  /// Prints the errors and returns the exit status of a command with invalid jobs.
-  static func failure(_ errors: JobFileErrors, _ display: Display) -> ExitCode {
-    writeToStandardError(errors.formatted(color: display.usesColor(on: STDERR_FILENO)))
-    return ExitCode(ExitStatus.misused.rawValue)
+  static func job(at path: String, _ overrides: [JobOverride]) throws(JobFileErrors) -> Job {
+    try JobFile.load(path: path, overrides: overrides, environment: environment)
   }
 
   /// The environment variables of the process.
-  static func environment() -> [String: String] {
+  static let environment: [String: String] = {
     var variables: [String: String] = [:]
     var entry = environ
     while let text = entry.pointee {
@@ -152,5 +156,5 @@ enum JobLoading {
       entry += 1
     }
     return variables
-  }
+  }()
 }

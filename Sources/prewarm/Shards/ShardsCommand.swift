@@ -7,7 +7,7 @@ import Reports
 import Jobs
 
 /// `prewarm shards`: one job on many machines.
-struct ShardsCommand: ParsableCommand {
+struct ShardsCommand: GroupCommand {
   static let configuration = CommandConfiguration(
     commandName: "shards",
     abstract: "Divide a job, run its parts on many machines, merge their reports",
@@ -19,10 +19,6 @@ struct ShardsCommand: ParsableCommand {
       """,
     subcommands: [Plan.self, Run.self, Status.self, Merge.self]
   )
-
-  func run() throws {
-    throw CommandError(.misused, "prewarm shards needs a command: plan, run, status or merge")
-  }
 
   /// Opens a folder with a plan; an error ends the command with that status.
   fileprivate static func open(_ path: String, _ status: ExitStatus) throws -> ShardFolder {
@@ -43,7 +39,6 @@ struct PlanArgument: ParsableArguments {
 extension ShardsCommand {
   struct Plan: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "plan",
       abstract: "Read all lists once, and write the entries of each shard",
       discussion: """
         The folder gets plan.json, the job as it is, without values of variables, and the entries of each shard, with the credentials of \
@@ -103,13 +98,10 @@ extension ShardsCommand {
       let size = try size
       try LocalTarget.check(output, option: "--output ")
       let (control, _) = try SignalWatcher.setUp(display)
-      let planner: ShardPlanner
-      do throws(JobFileErrors) {
-        planner = try ShardPlanner(jobAt: job, by: rule, workers: workers, environment: JobLoading.environment())
-      } catch {
-        throw JobLoading.failure(error, display)
-      }
-      let manager = try makeManager()
+      let planner = try JobLoading.load([job], display) { job throws(JobFileErrors) in
+        try ShardPlanner(jobAt: job, by: rule, workers: workers, environment: JobLoading.environment)
+      }[0]
+      let manager = try ImageManager(ImageManager.Configuration())
       defer { manager.shutDown() }
       let written: (plan: ShardPlan, advice: [String])?
       do throws(JobError) {
@@ -130,7 +122,6 @@ extension ShardsCommand {
 
   struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "run",
       abstract: "Run one shard of a plan, and commit its report",
       discussion: """
         Writes done/I.jsonl and done/I.json in the plan's folder, both by rename. If they are there, it exits with 0 at once, so the same \
@@ -184,10 +175,8 @@ extension ShardsCommand {
       try run.run(
         {
           let overrides = try cacheDirectory.overrides + settings.overrides()
-          do throws(JobFileErrors) {
-            return [try folder.job(number, overrides: overrides, environment: JobLoading.environment())]
-          } catch {
-            throw JobLoading.failure(error, display)
+          return try JobLoading.load([number], display) { number throws(JobFileErrors) in
+            try folder.job(number, overrides: overrides, environment: JobLoading.environment)
           }
         },
         // Another process may have finished it while this one waited.
@@ -201,7 +190,7 @@ extension ShardsCommand {
     /// The shard; nil for a task of an array beyond the last one.
     private func number(of count: Int) throws -> ShardNumber? {
       do throws(ShardError) {
-        return try ShardNumber(shard, ofPlan: count, environment: JobLoading.environment())
+        return try ShardNumber(shard, ofPlan: count, environment: JobLoading.environment)
       } catch {
         throw CommandError(.misused, "shard \(named(shard)): \(error)")
       }
@@ -229,7 +218,6 @@ extension ShardsCommand {
 
   struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "status",
       abstract: "Show how many shards of a plan are done",
       discussion: """
         EXAMPLES:
@@ -283,7 +271,6 @@ extension ShardsCommand {
 
   struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "merge",
       abstract: "Merge the reports of a plan's shards into that of the job",
       discussion: """
         Writes the reports of --report, else those that the job names, and prints a text report. The job's fail-on judges all entries.

@@ -128,3 +128,12 @@ func named(_ text: String) -> String {
   }
   return shown[..<end] + "…"
 }
+
+// Counts of a cache, which are never negative.
+func grouped(_ count: Int) -> String { grouped(UInt64(clamping: count)) }
+
+func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
+  counted(UInt64(clamping: count), noun, plural: plural)
+}
+
+func byteCount(_ bytes: Int) -> String { byteCount(Double(bytes)) }

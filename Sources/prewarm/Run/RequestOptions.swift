@@ -27,33 +27,33 @@ struct RequestOptions: ParsableArguments {
 /// Options that set how images are requested.
 struct TransferOptions: ParsableArguments {
   @Option(
-    name: [.customShort("j", allowingJoined: true), .long],
-    help: ArgumentHelp("Limit concurrent transfers (default: 32)", valueName: "count")
+    key: "prefetch.concurrency",
+    "Limit concurrent transfers (default: 32)",
+    "count",
+    name: [.customShort("j", allowingJoined: true), .long]
   )
-  var concurrency: String?
+  var concurrency: JobOverride?
 
-  @Option(help: ArgumentHelp("Limit concurrent transfers per host (default: 8)", valueName: "count"))
-  var perHost: String?
+  @Option(key: "prefetch.per-host", "Limit concurrent transfers per host (default: 8)", "count")
+  var perHost: JobOverride?
 
-  @Option(help: ArgumentHelp("Limit requests over all hosts, such as 200/s (default: none)", valueName: "rate"))
-  var rate: String?
+  @Option(key: "prefetch.rate", "Limit requests over all hosts, such as 200/s (default: none)", "rate")
+  var rate: JobOverride?
 
-  @Option(help: ArgumentHelp("Cancel unfinished URLs of a job after this time, such as 30m", valueName: "duration"))
-  var deadline: String?
+  @Option(key: "prefetch.deadline", "Cancel unfinished URLs of a job after this time, such as 30m", "duration")
+  var deadline: JobOverride?
+
+  @Option(key: "prefetch.order", "Order URLs of a priority: fifo or lifo (default: fifo)", "order", completes: true)
+  var order: JobOverride?
 
   @Option(
-    help: ArgumentHelp("Order URLs of a priority: fifo or lifo (default: fifo)", valueName: "order"),
-    completion: KeyCompletions.order
+    key: "request.method",
+    "Request images by get, head or probe",
+    "method",
+    discussion: "probe requests the first 64 KiB only. prewarm check probes by default, prewarm run uses get.",
+    completes: true
   )
-  var order: String?
-
-  @Option(
-    help: ArgumentHelp("Request images by get, head or probe", discussion: TransferOptions.methods, valueName: "method"),
-    completion: KeyCompletions.method
-  )
-  var method: String?
-
-  private static let methods = "probe requests the first 64 KiB only. prewarm check probes by default, prewarm run uses get."
+  var method: JobOverride?
 
   @Option(
     name: [.customShort("H"), .long],
@@ -63,20 +63,14 @@ struct TransferOptions: ParsableArguments {
 
   private static let headers = "Such as -H 'X-Token: abc'. Redirects to other hosts don't get it."
 
-  @Option(help: ArgumentHelp("Limit the time of a transfer, redirects included (default: 60s)", valueName: "duration"))
-  var timeout: String?
+  @Option(key: "request.timeout", "Limit the time of a transfer, redirects included (default: 60s)", "duration")
+  var timeout: JobOverride?
 
-  @Option(help: ArgumentHelp("Limit retries of a transient failure (default: 2)", valueName: "count"))
-  var retries: String?
+  @Option(key: "request.retries", "Limit retries of a transient failure (default: 2)", "count")
+  var retries: JobOverride?
 
   func overrides() throws -> [JobOverride] {
-    let plain = JobOverride.options([
-      ("--concurrency", "prefetch.concurrency", concurrency), ("--per-host", "prefetch.per-host", perHost),
-      ("--order", "prefetch.order", order), ("--rate", "prefetch.rate", rate), ("--deadline", "prefetch.deadline", deadline),
-      ("--method", "request.method", method), ("--timeout", "request.timeout", timeout),
-      ("--retries", "request.retries", retries),
-    ])
-    return try plain
+    try [concurrency, perHost, order, rate, deadline, method, timeout, retries].compactMap(\.self)
       + header.map { header in
         if let override = JobOverride(header: header, origin: "--header") { return override }
         // Without a colon, the text may be a secret.
@@ -87,38 +81,31 @@ struct TransferOptions: ParsableArguments {
 
 /// Options that few jobs need.
 struct RareRequestOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Limit requests per host, such as 20/s (default: none)", valueName: "rate"))
-  var perHostRate: String?
+  @Option(key: "prefetch.per-host-rate", "Limit requests per host, such as 20/s (default: none)", "rate")
+  var perHostRate: JobOverride?
 
   @Flag(help: "Adapt the concurrency of each host, up to --per-host")
   var adaptive = false
 
-  var overrides: [JobOverride] {
-    JobOverride.options([
-      ("--per-host-rate", "prefetch.per-host-rate", perHostRate), ("--adaptive", "prefetch.adaptive", adaptive ? "true" : nil),
-    ])
-  }
+  var overrides: [JobOverride] { [perHostRate, .flag(adaptive, "--adaptive", "prefetch.adaptive")].compactMap(\.self) }
 }
 
 /// Options that set which images and which runs are good.
 struct RuleOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("Decode images: none, header or full (default: header)", valueName: "depth"),
-    completion: KeyCompletions.decode
-  )
-  var decode: String?
+  @Option(key: "verify.decode", "Decode images: none, header or full (default: header)", "depth", completes: true)
+  var decode: JobOverride?
 
   @Flag(help: "Report how good images are delivered: caching, sizes, metadata, markup")
   var lint = false
 
   @Option(
     help: ArgumentHelp("Set a limit, such as failures=1% or baseline=known.jsonl; repeatable", valueName: "rule=value"),
-    completion: KeyCompletions.rules
+    completion: .list(JobKeys.settings(in: "fail-on."))
   )
   var failOn: [String] = []
 
   func overrides() throws -> [JobOverride] {
-    try JobOverride.options([("--decode", "verify.decode", decode), ("--lint", "lint.all", lint ? "warn" : nil)])
+    try [decode, .flag(lint, "--lint", "lint.all", "warn")].compactMap(\.self)
       + failOn.map { rule in
         let (name, value) = try optionPair(rule, option: "--fail-on", example: "failures=1%")
         return JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)")
@@ -143,7 +130,7 @@ struct ReportKeyOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("Add a report of a form, such as json=report.json; repeatable", valueName: "format=file"),
-    completion: KeyCompletions.reports
+    completion: ReportOutputs.completion
   )
   var report: [String] = []
 
@@ -187,32 +174,29 @@ struct CacheKeyOptions: CacheOverriding {
 
 struct CacheRuleOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Set the cache mode: use, bypass, only or refresh (default: use)", valueName: "mode"),
-    completion: KeyCompletions.cacheMode
+    key: "cache.mode",
+    "Set the cache mode: use, bypass, only or refresh (default: use)",
+    "mode",
+    origin: "--cache-mode",
+    completes: true
   )
-  var cacheMode: String?
+  var cacheMode: JobOverride?
 
-  @Option(
-    help: ArgumentHelp("Expire entries by age or by http headers (default: age)", valueName: "rule"),
-    completion: KeyCompletions.freshness
-  )
-  var freshness: String?
+  @Option(key: "cache.freshness", "Expire entries by age or by http headers (default: age)", "rule", completes: true)
+  var freshness: JobOverride?
 
-  @Option(help: ArgumentHelp("Request entries that expire within this time (default: 0s)", valueName: "duration"))
-  var minFresh: String?
+  @Option(key: "cache.min-fresh", "Request entries that expire within this time (default: 0s)", "duration")
+  var minFresh: JobOverride?
 
-  @Option(help: ArgumentHelp("Use this namespace of the cache (default: default)", valueName: "name"))
-  var namespace: String?
+  @Option(key: "cache.namespace", "Use this namespace of the cache (default: default)", "name")
+  var namespace: JobOverride?
 
   @Flag(help: "Request blacklisted URLs again")
   var retryBlacklisted = false
 
   var overrides: [JobOverride] {
-    JobOverride.options([
-      ("--cache-mode", "cache.mode", cacheMode), ("--freshness", "cache.freshness", freshness),
-      ("--min-fresh", "cache.min-fresh", minFresh), ("--namespace", "cache.namespace", namespace),
-      ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
-    ])
+    [cacheMode, freshness, minFresh, namespace, .flag(retryBlacklisted, "--retry-blacklisted", "blacklist.retry")]
+      .compactMap(\.self)
   }
 }
 
@@ -220,20 +204,22 @@ struct RareCacheOptions: ParsableArguments {
   @Flag(help: "Read the body of each hit and verify its checksum")
   var verifyHits = false
 
-  var overrides: [JobOverride] { JobOverride.options([("--verify-hits", "cache.verify-hits", verifyHits ? "true" : nil)]) }
+  var overrides: [JobOverride] { [.flag(verifyHits, "--verify-hits", "cache.verify-hits")].compactMap(\.self) }
 }
 
 /// The folder of caches, which each machine has for itself.
 struct CacheDirectoryOption: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Keep caches in this folder (default: ~/.cache/prewarm)", valueName: "folder"),
+    key: "cache.directory",
+    "Keep caches in this folder (default: ~/.cache/prewarm)",
+    "folder",
+    origin: "--cache-directory",
+    isText: true,
     completion: .directory
   )
-  var cacheDirectory: String?
+  var cacheDirectory: JobOverride?
 
-  var overrides: [JobOverride] {
-    cacheDirectory.map { [JobOverride(path: "cache.directory", text: $0, origin: "--cache-directory")] } ?? []
-  }
+  var overrides: [JobOverride] { [cacheDirectory].compactMap(\.self) }
 }
 
 /// Which keys `--set` completes to in a command.
@@ -272,9 +258,39 @@ struct SettingOptions<Scope: SettingScope>: ParsableArguments {
   }
 }
 
+extension Option where Value == JobOverride? {
+  /// An option that sets a key of the job.
+  ///
+  /// - Parameters:
+  ///   - origin: the option; by default the last part of the key.
+  ///   - isText: whether the value is a text, whatever it would mean in YAML.
+  ///   - completes: whether shells offer the words of the key.
+  init(
+    key: String,
+    _ help: String,
+    _ valueName: String,
+    name: NameSpecification = .long,
+    discussion: String = "",
+    origin: String? = nil,
+    isText: Bool = false,
+    completes: Bool = false,
+    completion: CompletionKind? = nil
+  ) {
+    let origin = origin ?? "--\(key.split(separator: ".").last ?? "")"
+    self.init(
+      name: name,
+      help: ArgumentHelp(help, discussion: discussion, valueName: valueName),
+      completion: completes ? .list(JobKeys.suggestions(for: key)) : completion
+    ) { value in
+      isText ? JobOverride(path: key, text: value, origin: origin) : JobOverride(path: key, value: value, origin: origin)
+    }
+  }
+}
+
 extension JobOverride {
-  static func options(_ all: [(option: String, key: String, value: String?)]) -> [JobOverride] {
-    all.compactMap { option, key, value in value.map { JobOverride(path: key, value: $0, origin: option) } }
+  /// What a flag sets; nil if it isn't given.
+  static func flag(_ isGiven: Bool, _ option: String, _ key: String, _ value: String = "true") -> JobOverride? {
+    isGiven ? JobOverride(path: key, value: value, origin: option) : nil
   }
 }
 
@@ -307,21 +323,9 @@ struct ShardOptions: ParsableArguments {
   /// The shard that `text` means in this environment; an invalid one ends the command with status 3 and a sentence with that name.
   static func number(_ text: String, named name: String) throws -> ShardNumber {
     do throws(ShardError) {
-      return try ShardRequest(text).number(environment: JobLoading.environment())
+      return try ShardRequest(text).number(environment: JobLoading.environment)
     } catch {
       throw CommandError(.misused, "\(name): \(error)")
     }
   }
-}
-
-/// Values that shells offer for options that set keys; made once, because each command creates its own options.
-enum KeyCompletions {
-  static let listFormat = CompletionKind.list(JobKeys.suggestions(for: "manifests[].format"))
-  static let method = CompletionKind.list(JobKeys.suggestions(for: "request.method"))
-  static let order = CompletionKind.list(JobKeys.suggestions(for: "prefetch.order"))
-  static let decode = CompletionKind.list(JobKeys.suggestions(for: "verify.decode"))
-  static let cacheMode = CompletionKind.list(JobKeys.suggestions(for: "cache.mode"))
-  static let freshness = CompletionKind.list(JobKeys.suggestions(for: "cache.freshness"))
-  static let rules = CompletionKind.list(JobKeys.settings(in: "fail-on."))
-  static let reports = CompletionKind.list(ReportFormat.allCases.map { "\($0.rawValue)=-" })
 }
