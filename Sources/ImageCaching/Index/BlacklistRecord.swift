@@ -23,7 +23,7 @@ public struct BlacklistHead: Sendable, Hashable {
 public struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   package let key: CacheKey
-  let head: BlacklistHead
+  package let head: BlacklistHead
   public let identity: [UInt8]
   /// The URL, with credentials masked.
   public let shownURL: [UInt8]
