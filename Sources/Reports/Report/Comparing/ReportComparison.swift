@@ -36,10 +36,9 @@ public struct ReportComparison: Sendable, Equatable {
     let old = try ComparedSide(path: oldPath)
     let new = try ComparedSide(path: newPath)
     if old.hasRows, !new.hasRows, oldPath == "-" { _ = try old.reopened() }
-    var table = EntryTable(filler: EntryFacts())
+    var table: [EntryKey: EntryFacts] = [:]
     try old.forEach { entry throws(JSONProblem) in
-      let (index, isNew) = table.indexAdding(entry.key)
-      if isNew || table[index].state == .open { table[index] = try entry.facts() }
+      if (table[entry.key]?.state ?? .open) == .open { table[entry.key] = try entry.facts() }
     }
     if old.hasRows, new.hasRows { appeared = 0 }
     try new.forEach { entry throws(JSONProblem) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
@@ -53,17 +52,16 @@ public struct ReportComparison: Sendable, Equatable {
 
   private mutating func compare(
     _ entry: ComparedSide.Entry,
-    _ table: inout EntryTable<EntryFacts>,
+    _ table: inout [EntryKey: EntryFacts],
     isOldComplete: Bool,
     _ each: (ReportDifference) -> Void
   ) throws(JSONProblem) {
     let after = try entry.facts()
-    let (index, isNew) = table.indexAdding(entry.key)
-    let before = table[index]
-    if isNew, isOldComplete { appeared? += 1 }
-    table[index].isListed = true
+    if table[entry.key] == nil, isOldComplete { appeared? += 1 }
+    let before = table[entry.key] ?? EntryFacts()
+    table[entry.key, default: before].isListed = true
     guard !before.isCompared, after.state == .good || after.state == .bad else { return }
-    table[index].isCompared = true
+    table[entry.key]!.isCompared = true
     switch (before.state, after.state) {
     case (.absent, .bad) where !isOldComplete:
       // An entry that an earlier JSON report doesn't list was good, or missing.
@@ -79,25 +77,20 @@ public struct ReportComparison: Sendable, Equatable {
     if before.state != .absent { compared += 1 }
   }
 
-  private mutating func countDisappeared(_ table: EntryTable<EntryFacts>) {
-    var (gone, goneBad): (UInt64, UInt64) = (0, 0)
-    table.forEach { _, facts in
-      guard facts.state != .absent, !facts.isListed else { return }
-      gone += 1
-      if facts.state == .bad { goneBad += 1 }
-    }
-    (disappeared, disappearedBad) = (gone, goneBad)
+  private mutating func countDisappeared(_ table: [EntryKey: EntryFacts]) {
+    let gone = table.values.lazy.filter { $0.state != .absent && !$0.isListed }
+    (disappeared, disappearedBad) = (UInt64(gone.count), UInt64(gone.count { $0.state == .bad }))
   }
 
   /// An entry that a later JSON report doesn't list is good, or missing.
   private mutating func countHealed(
     _ entry: ComparedSide.Entry,
-    _ table: inout EntryTable<EntryFacts>,
+    _ table: inout [EntryKey: EntryFacts],
     _ each: (ReportDifference) -> Void
   ) throws(JSONProblem) {
-    guard let index = table.index(of: entry.key), table[index].state == .bad, !table[index].isListed else { return }
-    table[index].isListed = true
-    try report(.healed, entry, table[index], EntryFacts(), each)
+    guard let before = table[entry.key], before.state == .bad, !before.isListed else { return }
+    table[entry.key]!.isListed = true
+    try report(.healed, entry, before, EntryFacts(), each)
   }
 
   private mutating func report(

@@ -56,10 +56,8 @@ package struct ListedEntry: Sendable, Equatable {
 ///
 /// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
 public final class FailureBaseline: FailureJudge {
-  private enum Sighting {
-    static let none: UInt8 = 0
-    static let good: UInt8 = 1
-    static let bad: UInt8 = 2
+  private enum Sighting: UInt8 {
+    case none, good, bad
   }
 
   private let name: String
@@ -69,7 +67,7 @@ public final class FailureBaseline: FailureJudge {
   public private(set) var isEmpty = false
   /// Those of a JSON report; rows don't say when their run ended.
   public private(set) var trend: [TrendPoint] = []
-  private var known = EntryTable(filler: Sighting.none)
+  private var known: [EntryKey: Sighting] = [:]
   private var goodCount: UInt64 = 0
   private var badCount: UInt64 = 0
 
@@ -90,8 +88,7 @@ public final class FailureBaseline: FailureJudge {
     try side.forEach(isStopped: isStopped) { entry in
       isEmpty = false
       if entry.outcome == .cancelled { isPartial = true }
-      guard entry.outcome == .failed || entry.outcome == .blacklisted else { return }
-      if Self.isLasting(entry.failure, entry.standing) { _ = known.indexAdding(entry.key) }
+      if entry.outcome.isBad, Self.isLasting(entry.failure, entry.standing) { known[entry.key] = Sighting.none }
     }
   }
 
@@ -103,20 +100,18 @@ public final class FailureBaseline: FailureJudge {
   public var count: Int { known.count }
 
   public func standing(of entry: EntryKey) -> FailureStanding {
-    guard let index = known.index(of: entry) else { return .counts }
-    switch known[index] {
-    case Sighting.bad: return .known
-    case Sighting.good: goodCount -= 1
-    default: break
+    guard let before = known[entry] else { return .counts }
+    if before == .good { goodCount -= 1 }
+    if before != .bad {
+      known[entry] = .bad
+      badCount += 1
     }
-    known[index] = Sighting.bad
-    badCount += 1
     return .known
   }
 
   public func noteGood(_ entry: EntryKey) -> Bool {
-    guard let index = known.index(of: entry), known[index] == Sighting.none else { return false }
-    known[index] = Sighting.good
+    guard known[entry] == Sighting.none else { return false }
+    known[entry] = .good
     goodCount += 1
     return true
   }
