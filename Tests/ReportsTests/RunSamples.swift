@@ -181,14 +181,13 @@ func makeGoodRun() -> FinishedReport {
 
 extension ReportWords {
   /// As jobs and the command have them.
-  static let job = ReportWords(
-    rules: "fail-on",
-    filters: "include and exclude",
-    evictionAdvice: "raise cache.max-size",
-    blacklistAdvice: "prewarm blacklist list",
-    failuresAdvice: "--failures all, or report: [{html: …}]",
-    retryAdvice: "--retry-blacklisted"
-  )
+  static let job = {
+    var words = ReportWords()
+    (words.rules, words.filters, words.evictionAdvice) = ("fail-on", "include and exclude", "raise cache.max-size")
+    (words.blacklistAdvice, words.retryAdvice) = ("prewarm blacklist list", "--retry-blacklisted")
+    words.failuresAdvice = "--failures all, or report: [{html: …}]"
+    return words
+  }()
 }
 
 extension FailureKind {

@@ -64,13 +64,11 @@ extension ReportWords {
 
   /// Those of a run of the job in `file`; nil if it has none.
   static func job(file: String?, failuresAdvice: String = "--failures all, or --output report.html") -> ReportWords {
-    ReportWords(
-      rules: "fail-on",
-      filters: "include and exclude",
-      evictionAdvice: "raise cache.max-size",
-      blacklistAdvice: "prewarm blacklist list" + (file.map { " --job \(escapedForTerminal(shellQuoted($0)))" } ?? ""),
-      failuresAdvice: failuresAdvice,
-      retryAdvice: "--retry-blacklisted"
-    )
+    var words = ReportWords()
+    (words.rules, words.filters) = ("fail-on", "include and exclude")
+    words.evictionAdvice = "raise cache.max-size"
+    words.blacklistAdvice = "prewarm blacklist list" + (file.map { " --job \(escapedForTerminal(shellQuoted($0)))" } ?? "")
+    (words.failuresAdvice, words.retryAdvice) = (failuresAdvice, "--retry-blacklisted")
+    return words
   }
 }

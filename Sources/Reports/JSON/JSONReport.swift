@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// The JSON report, `prewarm.report/1`: its keys in a fixed order, a line for each of them and for each element of the long lists.
 ///

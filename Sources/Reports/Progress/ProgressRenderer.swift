@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// The state of a run at one moment.
 public struct ProgressSnapshot: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import Glibc
-package import Base
+import Base
 
 /// The counters of a host, without references, since there may be ``HostTally/hostLimit`` of them.
 struct HostCounters {

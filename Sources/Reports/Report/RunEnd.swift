@@ -7,12 +7,7 @@ public enum Interruption: String, Sendable, Hashable {
 
   public var signalName: String { rawValue }
 
-  public var exitStatus: ExitStatus {
-    switch self {
-    case .interrupt: .interrupted
-    case .terminate: .terminated
-    }
-  }
+  public var exitStatus: ExitStatus { self == .interrupt ? .interrupted : .terminated }
 }
 
 /// The facts about a run that are known only at its end and don't follow from its entries.

@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// Counts the rows of JSON Lines reports, with the same totals, hosts, failures and latencies as the runs that wrote them.
 ///

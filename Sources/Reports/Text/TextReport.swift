@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// The report for a person: the verdict in one line, then the facts that require action, the most urgent first.
 ///

@@ -87,3 +87,125 @@ extension FinishedReport {
     return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
   }
 }
+
+extension FailureStanding {
+  var phrase: String? { self == .known ? "known" : nil }
+
+  var sentence: String? { self == .known ? "known: also failed in the baseline" : nil }
+}
+
+extension FinishedReport {
+  /// How the failures differ from those of the baseline: `1 new, 3 known, 2 fixed since known.jsonl; 1 not seen`; nil if there is none.
+  /// The path isn't escaped.
+  var differencePhrase: String? {
+    guard let baseline else { return nil }
+    let counts = "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed"
+    return "\(counts) since \(baseline.path)" + (baseline.unseen > 0 ? "; \(grouped(baseline.unseen)) not seen" : "")
+  }
+}
+
+extension BaselineDifference {
+  /// The first fixed entries, 10 by default, and the number of all others.
+  func fixedEntries(atMost limit: Int = 10) -> (shown: ArraySlice<ListedEntry>, more: UInt64) {
+    let shown = fixedEntries.prefix(limit)
+    return (shown, fixed - min(fixed, UInt64(shown.count)))
+  }
+}
+
+extension Placeholder {
+  /// The host's behaviour: `returned one image for 12 URLs`.
+  var findingPhrase: String { "returned one image for \(counted(urls, "URL"))" }
+
+  /// The properties of the image, such as `png, 1 × 1, 68 B`.
+  var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
+}
+
+extension RemoteCacheCount {
+  /// The share of hits among the responses with a cache status, `80.0 %`; a dash if there are none.
+  var hitShare: String { known > 0 ? percent(hits, of: known) : "–" }
+
+  /// `8 of 10 hit, 2 unknown`.
+  var phrase: String {
+    let counts = known > 0 ? "\(grouped(hits)) of \(grouped(known)) hit" : nil
+    let silent = unknown > 0 ? "\(grouped(unknown)) unknown" : nil
+    return [counts, silent].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+extension FinishedReport {
+  /// The traffic of an outcome, `71.2 MB, 12 ms median, 310 ms p99`; empty if unknown.
+  func costs(of outcome: LoadOutcome) -> String {
+    guard let traffic = traffic.outcomes[outcome] else { return "" }
+    let isTransfer = traffic.receivedBytes > 0 || traffic.latency.count > 0
+    let bytes = isTransfer ? byteCount(Double(traffic.receivedBytes)) : nil
+    return [bytes, traffic.latency.summary, sharedPhrase(of: outcome)].compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// `12 shared a request`; nil if each entry of the outcome had its own.
+  func sharedPhrase(of outcome: LoadOutcome) -> String? {
+    guard let shared = traffic.outcomes[outcome]?.shared, shared > 0 else { return nil }
+    return "\(grouped(shared)) shared a request"
+  }
+
+  /// `709 URLs/s, 3.6 MB/s`; nil if the run took no time.
+  var speedPhrase: String? {
+    guard end.duration > .zero else { return nil }
+    let urls = "\(rate(urlsPerSecond).dropLast(2)) URLs/s"
+    return traffic.receivedBytes > 0 ? "\(urls), \(byteCount(bytesPerSecond))/s" : urls
+  }
+}
+
+extension Traffic {
+  /// `3,042 (60 retries, 45.0 s waiting)`.
+  var requestPhrase: String {
+    guard retries > 0 else { return grouped(attempts) }
+    let waited = elapsed(.nanoseconds(Int64(clamping: waitedNanoseconds)))
+    return "\(grouped(attempts)) (\(counted(retries, "retry", plural: "retries")), \(waited) waiting)"
+  }
+}
+
+extension CacheSummary {
+  /// `1.1 GB of 2 GB`, or `1.1 GB` without a limit.
+  var sizePhrase: String { byteCount(Double(bodyBytes)) + (maximumBytes.map { " of \(byteCount(Double($0)))" } ?? "") }
+
+  /// Its content and freshness, and the removed entries.
+  var clauses: [String] {
+    var clauses = ["\(counted(entries, "image")), \(sizePhrase)"]
+    if let moment = freshUntil, entries > 0 { clauses.append("first expires \(moment.shortText)") }
+    if expiredEntries > 0 { clauses.append("\(grouped(expiredEntries)) expired and removed") }
+    if trimmedEntries > 0 { clauses.append("\(grouped(trimmedEntries)) trimmed") }
+    if evictedFromThisRun > 0 { clauses.append("\(grouped(evictedFromThisRun)) of them from this run") }
+    return clauses
+  }
+}
+
+extension BlacklistSummary {
+  /// `102 URLs, 87 from this run, 3 removed`.
+  var phrase: String {
+    let removal = removed > 0 ? ", \(grouped(removed)) removed" : ""
+    return "\(counted(entries, "URL")), \(grouped(added)) from this run\(removal)"
+  }
+}
+
+extension RunEnd {
+  /// The shares of the parts that were the bottleneck, `71 % per-host, 20 % cpu`; nil if unknown.
+  var bottleneckPhrase: String? {
+    let words = bottlenecks.compactMap { share in
+      let percent = Int((min(1, share.fraction) * 100).rounded())
+      return percent > 0 ? "\(percent) % \(share.name)" : nil
+    }
+    return words.isEmpty ? nil : words.joined(separator: ", ")
+  }
+}
+
+extension FailureGroup {
+  /// The name of its kind as in `fail-on` and JSON, with the status: `http-status 404`, `not-an-image`.
+  var title: String { key.title }
+}
+
+extension FailureGroup.Key {
+  var title: String {
+    guard let kind else { return LoadOutcome.blacklisted.name }
+    return status.map { "\(kind.name) \($0)" } ?? kind.name
+  }
+}

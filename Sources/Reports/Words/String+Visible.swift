@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// Returns text from outside in a form that is safe for a terminal: control characters, bidirectional overrides, invisible characters
 /// and invalid UTF-8 appear as `\n`, `\u{202E}` or `\xFF`; other characters don't change.

@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// Differences for a person: counts first, then new failures, fixed entries and changed images, grouped by reason, with examples.
 ///

@@ -47,11 +47,7 @@ extension FailOn {
 
     var name: String {
       switch self {
-      case .failures: "failures"
-      case .known: "known"
-      case .empty: "empty"
-      case .unfinished: "unfinished"
-      case .evicted: "evicted"
+      case .failures, .known, .empty, .unfinished, .evicted: "\(self)"
       case .kind(let kind): "kinds.\(kind.name)"
       case .latency(let percentile): "latency.\(percentile.rawValue)"
       case .lint(let rule): "lint.\(rule.name)"
@@ -66,8 +62,7 @@ extension FailOn {
     let lint = LintRule.allCases.filter { self.lint[$0] != nil && self.lint[$0] != .never }
     let others: [(Rule, Bool)] = [(.empty, empty), (.unfinished, unfinished), (.evicted, evicted)]
     return (failures == .never ? [] : [.failures]) + (known == .never ? [] : [.known]) + kinds.map(Rule.kind)
-      + percentiles.map(Rule.latency)
-      + lint.map(Rule.lint) + others.filter(\.1).map(\.0)
+      + percentiles.map(Rule.latency) + lint.map(Rule.lint) + others.filter(\.1).map(\.0)
   }
 
   /// Judges a run by its report without the verdict.
@@ -167,39 +162,22 @@ extension FailOn.Limit {
 /// The names of rules and remedies in the user's configuration.
 public struct ReportWords: Sendable, Hashable {
   /// The rules; for a single rule, a dot and its name follow.
-  var rules: String
+  public var rules = "limits"
   /// The filters of entries.
-  var filters: String
+  public var filters = "filtering"
   /// The remedy if trimming removed images that the run had stored.
-  var evictionAdvice: String
+  public var evictionAdvice = "use a larger cache"
   /// How to see blacklisted URLs.
-  var blacklistAdvice: String
+  public var blacklistAdvice = "on the blacklist"
   /// How to see all failures.
-  var failuresAdvice: String
+  public var failuresAdvice = "in a report of rows"
   /// How to request blacklisted URLs again.
-  var retryAdvice: String
-
-  public init(
-    rules: String,
-    filters: String,
-    evictionAdvice: String,
-    blacklistAdvice: String,
-    failuresAdvice: String,
-    retryAdvice: String
-  ) {
-    (self.rules, self.filters, self.evictionAdvice) = (rules, filters, evictionAdvice)
-    (self.blacklistAdvice, self.failuresAdvice, self.retryAdvice) = (blacklistAdvice, failuresAdvice, retryAdvice)
-  }
+  public var retryAdvice = "a run that retries them"
 
   /// Words for users without a configuration.
-  public static let plain = ReportWords(
-    rules: "limits",
-    filters: "filtering",
-    evictionAdvice: "use a larger cache",
-    blacklistAdvice: "on the blacklist",
-    failuresAdvice: "in a report of rows",
-    retryAdvice: "a run that retries them"
-  )
+  public init() {}
+
+  public static let plain = ReportWords()
 
   func key(_ rule: FailOn.Rule) -> String { "\(rules).\(rule.name)" }
 }

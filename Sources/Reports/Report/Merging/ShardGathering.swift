@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 extension FinishedReport {
   /// Merges the reports of a job's shards into the report of one run of all entries, with the exceptions below. Nil if none of the

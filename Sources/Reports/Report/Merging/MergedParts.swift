@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 extension FinishedReport {
   /// Merges the reports of several runs, such as those of a week; see ``init(mergingShards:)`` for the shards of a job.
