@@ -2,8 +2,10 @@ import Base
 
 /// A token of a stylesheet. Its text, if it has one, is in ``CSSTokenizer/value``.
 enum CSSToken: Equatable {
-  case whitespace, identifier, function, atKeyword, hash, string, badString, url, badURL, number, end
-  /// Any other byte; also brackets, colon and semicolon.
+  case whitespace, identifier, function, atKeyword, string, url, number, end
+  /// A string or URL that is invalid.
+  case bad
+  /// Any other byte; also brackets, colon, semicolon and the mark of a hash.
   case delimiter(UInt8)
 }
 
@@ -29,37 +31,29 @@ struct CSSTokenizer {
     let byte = text[index]
     switch byte {
     case _ where Self.isSpace(byte):
-      while index < text.count, Self.isSpace(text[index]) { index += 1 }
+      skipSpace()
       return .whitespace
     case UInt8(ascii: "\""), UInt8(ascii: "'"): return string(byte)
-    case UInt8(ascii: "#") where isName(at: index + 1) || isEscape(at: index + 1):
-      index += 1
-      readName()
-      return .hash
-    case UInt8(ascii: "@") where startsIdentifier(at: index + 1):
+    case UInt8(ascii: "@") where startsIdentifier(at: 1):
       index += 1
       readName()
       return .atKeyword
-    case UInt8(ascii: "<") where matches("<!--"): return skip(4)
-    case UInt8(ascii: "-") where matches("-->"): return skip(3)
-    case _ where startsNumber(): return readNumber()
-    case _ where startsIdentifier(at: index): return identifierLike()
+    // The marks of HTML comments mean nothing here.
+    case _ where matches("<!--") || matches("-->"):
+      index += byte == UInt8(ascii: "<") ? 4 : 3
+      return .whitespace
+    case _ where startsNumber: return readNumber()
+    case _ where startsIdentifier(at: 0): return identifierLike()
     default:
       index += 1
       return .delimiter(byte)
     }
   }
 
-  /// The marks of HTML comments mean nothing here.
-  private mutating func skip(_ count: Int) -> CSSToken {
-    index += count
-    return .whitespace
-  }
-
   private mutating func skipComments() {
-    while byte(at: index) == UInt8(ascii: "/"), byte(at: index + 1) == UInt8(ascii: "*") {
+    while matches("/*") {
       index += 2
-      while index < text.count, !(text[index] == UInt8(ascii: "*") && byte(at: index + 1) == UInt8(ascii: "/")) { index += 1 }
+      while index < text.count, !matches("*/") { index += 1 }
       index = min(index + 2, text.count)
     }
   }
@@ -69,18 +63,15 @@ struct CSSTokenizer {
     index += 1
     while index < text.count {
       let byte = text[index]
-      switch byte {
-      case quote:
-        index += 1
-        return .string
-      case _ where Self.isNewline(byte): return .badString
-      case UInt8(ascii: "\\"):
-        index += 1
-        if index == text.count { return .string }
-        if Self.isNewline(text[index]) { skipNewline() } else { readEscape() }
-      default:
+      if Self.isNewline(byte) { return .bad }
+      index += 1
+      if byte == quote { return .string }
+      if byte != UInt8(ascii: "\\") {
         value.append(byte)
-        index += 1
+      } else if Self.isNewline(self.byte(0)) {
+        skipNewline()
+      } else if index < text.count {
+        readEscape()
       }
     }
     return .string
@@ -88,14 +79,16 @@ struct CSSTokenizer {
 
   private mutating func identifierLike() -> CSSToken {
     readName()
-    guard byte(at: index) == UInt8(ascii: "(") else { return .identifier }
+    guard byte(0) == UInt8(ascii: "(") else { return .identifier }
     index += 1
     guard value.lazy.map(\.asciiLowercased).elementsEqual("url".utf8) else { return .function }
-    var next = index
-    while next < text.count, Self.isSpace(text[next]) { next += 1 }
+    let argument = index
+    skipSpace()
     // A quoted URL is a function with a string.
-    if byte(at: next) == 0x22 || byte(at: next) == 0x27 { return .function }
-    index = next
+    if byte(0) == 0x22 || byte(0) == 0x27 {
+      index = argument
+      return .function
+    }
     return url()
   }
 
@@ -108,12 +101,11 @@ struct CSSTokenizer {
         index += 1
         return .url
       case _ where Self.isSpace(byte):
-        while index < text.count, Self.isSpace(text[index]) { index += 1 }
-        if index == text.count { return .url }
-        guard text[index] == UInt8(ascii: ")") else { return badURL() }
+        skipSpace()
+        if index < text.count, self.byte(0) != UInt8(ascii: ")") { return badURL() }
       case 0x22, 0x27, UInt8(ascii: "("), 0x01...0x08, 0x0b, 0x0e...0x1f, 0x7f: return badURL()
       case UInt8(ascii: "\\"):
-        guard isEscape(at: index) else { return badURL() }
+        guard isEscape(at: 0) else { return badURL() }
         index += 1
         readEscape()
       default:
@@ -125,47 +117,38 @@ struct CSSTokenizer {
   }
 
   private mutating func badURL() -> CSSToken {
-    while index < text.count {
-      let isEscape = isEscape(at: index)
-      index += 1
-      if text[index - 1] == UInt8(ascii: ")") { break }
-      if isEscape, index < text.count { index += 1 }
-    }
-    return .badURL
+    while index < text.count, byte(0) != UInt8(ascii: ")") { index += isEscape(at: 0) ? 2 : 1 }
+    index = min(index + 1, text.count)
+    return .bad
   }
 
   private mutating func readNumber() -> CSSToken {
-    let start = index
-    if text[index] == UInt8(ascii: "+") || text[index] == UInt8(ascii: "-") { index += 1 }
+    if byte(0) == UInt8(ascii: "+") || byte(0) == UInt8(ascii: "-") { index += 1 }
     skipDigits()
-    if byte(at: index) == UInt8(ascii: "."), isDigit(at: index + 1) {
+    if byte(0) == UInt8(ascii: "."), isDigit(at: 1) {
       index += 1
       skipDigits()
     }
-    if let letter = byte(at: index), letter | 0x20 == UInt8(ascii: "e") {
-      let sign = byte(at: index + 1) == UInt8(ascii: "+") || byte(at: index + 1) == UInt8(ascii: "-") ? 1 : 0
-      if isDigit(at: index + 1 + sign) {
+    if byte(0) | 0x20 == UInt8(ascii: "e") {
+      let sign = byte(1) == UInt8(ascii: "+") || byte(1) == UInt8(ascii: "-") ? 1 : 0
+      if isDigit(at: 1 + sign) {
         index += 1 + sign
         skipDigits()
       }
     }
     number = start..<index
     value.removeAll(keepingCapacity: true)
-    if startsIdentifier(at: index) { readName() }
+    if startsIdentifier(at: 0) { readName() }
     return .number
-  }
-
-  private mutating func skipDigits() {
-    while isDigit(at: index) { index += 1 }
   }
 
   private mutating func readName() {
     value.removeAll(keepingCapacity: true)
-    while index < text.count {
-      if isName(at: index) {
+    while true {
+      if isNameStart(at: 0) || isDigit(at: 0) || byte(0) == UInt8(ascii: "-") {
         value.append(text[index])
         index += 1
-      } else if isEscape(at: index) {
+      } else if isEscape(at: 0) {
         index += 1
         readEscape()
       } else {
@@ -178,64 +161,60 @@ struct CSSTokenizer {
   private mutating func readEscape() {
     guard index < text.count else { return value.append(contentsOf: "\u{fffd}".utf8) }
     var code: UInt32 = 0
-    var digits = 0
-    while digits < 6, let digit = hexadecimalDigit(at: index) {
-      code = code << 4 | digit
-      digits += 1
+    let first = index
+    while index < first + 6, let digit = hexadecimalValue(byte(0)) {
+      code = code << 4 | UInt32(digit)
       index += 1
     }
-    if digits == 0 {
+    if index == first {
       value.append(text[index])
       index += 1
       return
     }
-    if index < text.count, Self.isSpace(text[index]) { skipNewline() }
+    if Self.isSpace(byte(0)) { skipNewline() }
     let scalar = code == 0 ? nil : Unicode.Scalar(code)
     value.append(contentsOf: Character(scalar ?? "\u{fffd}").utf8)
   }
 
-  private mutating func skipNewline() {
-    index += byte(at: index) == 0x0d && byte(at: index + 1) == 0x0a ? 2 : 1
+  private mutating func skipDigits() {
+    while isDigit(at: 0) { index += 1 }
   }
+
+  private mutating func skipSpace() {
+    while Self.isSpace(byte(0)) { index += 1 }
+  }
+
+  /// A line break may be CRLF.
+  private mutating func skipNewline() { index += byte(0) == 0x0d && byte(1) == 0x0a ? 2 : 1 }
 
   // MARK: Bytes ahead
 
-  private func byte(at index: Int) -> UInt8? { index < text.count ? text[index] : nil }
+  /// A byte after the current ones; zero beyond the end.
+  private func byte(_ offset: Int) -> UInt8 { index + offset < text.count ? text[index + offset] : 0 }
 
-  private func matches(_ word: StaticString) -> Bool { word.withUTF8Buffer { text[index...].starts(with: $0) } }
-
-  private func isDigit(at index: Int) -> Bool { byte(at: index).map { $0 &- 0x30 < 10 } ?? false }
-
-  private func hexadecimalDigit(at index: Int) -> UInt32? {
-    guard let byte = byte(at: index) else { return nil }
-    if byte &- 0x30 < 10 { return UInt32(byte - 0x30) }
-    let letter = (byte | 0x20) &- UInt8(ascii: "a")
-    return letter < 6 ? UInt32(letter) + 10 : nil
+  private func matches(_ word: StaticString) -> Bool {
+    (0..<word.utf8CodeUnitCount).allSatisfy { byte($0) == word.utf8Start[$0] }
   }
 
-  private func startsNumber() -> Bool {
-    var next = index
-    if text[next] == UInt8(ascii: "+") || text[next] == UInt8(ascii: "-") { next += 1 }
-    if byte(at: next) == UInt8(ascii: ".") { next += 1 }
-    return isDigit(at: next)
+  private func isDigit(at offset: Int) -> Bool { byte(offset) &- 0x30 < 10 }
+
+  private var startsNumber: Bool {
+    var offset = byte(0) == UInt8(ascii: "+") || byte(0) == UInt8(ascii: "-") ? 1 : 0
+    if byte(offset) == UInt8(ascii: ".") { offset += 1 }
+    return isDigit(at: offset)
   }
 
-  private func startsIdentifier(at index: Int) -> Bool {
-    guard byte(at: index) == UInt8(ascii: "-") else { return isNameStart(at: index) || isEscape(at: index) }
-    return isNameStart(at: index + 1) || byte(at: index + 1) == UInt8(ascii: "-") || isEscape(at: index + 1)
+  private func startsIdentifier(at offset: Int) -> Bool {
+    if byte(offset) != UInt8(ascii: "-") { return isNameStart(at: offset) || isEscape(at: offset) }
+    return isNameStart(at: offset + 1) || byte(offset + 1) == UInt8(ascii: "-") || isEscape(at: offset + 1)
   }
 
-  private func isNameStart(at index: Int) -> Bool {
-    byte(at: index).map { $0 >= 0x80 || $0 == UInt8(ascii: "_") || ($0 | 0x20) &- UInt8(ascii: "a") < 26 } ?? false
+  private func isNameStart(at offset: Int) -> Bool {
+    let byte = byte(offset)
+    return byte >= 0x80 || byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26
   }
 
-  private func isName(at index: Int) -> Bool {
-    isNameStart(at: index) || isDigit(at: index) || byte(at: index) == UInt8(ascii: "-")
-  }
-
-  private func isEscape(at index: Int) -> Bool {
-    byte(at: index) == UInt8(ascii: "\\") && !(byte(at: index + 1).map(Self.isNewline) ?? false)
-  }
+  private func isEscape(at offset: Int) -> Bool { byte(offset) == UInt8(ascii: "\\") && !Self.isNewline(byte(offset + 1)) }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || isNewline(byte) }
 

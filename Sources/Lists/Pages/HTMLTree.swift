@@ -92,36 +92,16 @@ struct HTMLElement {
     return String(decoding: written.prefix { !end($0) }.map(\.asciiLowercased), as: UTF8.self)
   }
 
-  /// Whether the name as written is that, ignoring case; for elements that gumbo has no number for.
-  func isNamed(_ name: StaticString) -> Bool {
-    let tag = node.pointee.v.element.original_tag
-    let written = UnsafeRawBufferPointer(start: tag.data, count: tag.length).dropFirst()
-    guard written.count > name.utf8CodeUnitCount else { return false }
-    let end = written[written.startIndex + name.utf8CodeUnitCount]
-    return name.withUTF8Buffer { written.lazy.map(\.asciiLowercased).starts(with: $0) }
-      && (end.isASCIIWhitespace || end == UInt8(ascii: "/") || end == UInt8(ascii: ">"))
-  }
-
   var parent: HTMLElement? {
     guard let parent = node.pointee.parent, parent.pointee.type == GUMBO_NODE_ELEMENT else { return nil }
     return HTMLElement(UnsafePointer(parent))
   }
 
   /// Returns the value of an attribute without a namespace; nil if there is none.
-  func attribute(_ name: StaticString) -> UnsafeRawBufferPointer? {
-    name.withUTF8Buffer { attribute($0, GUMBO_ATTR_NAMESPACE_NONE) }
-  }
-
-  func attribute(named name: String) -> UnsafeRawBufferPointer? {
-    var name = name
-    return name.withUTF8 { attribute($0, GUMBO_ATTR_NAMESPACE_NONE) }
-  }
+  func attribute(_ name: String) -> UnsafeRawBufferPointer? { attribute(name, GUMBO_ATTR_NAMESPACE_NONE) }
 
   /// The `href` of an SVG element; the one without a namespace takes precedence (SVG 2, section 16.1.6).
-  var reference: UnsafeRawBufferPointer? {
-    attribute("href")
-      ?? ("href" as StaticString).withUTF8Buffer { attribute($0, GUMBO_ATTR_NAMESPACE_XLINK) }
-  }
+  var reference: UnsafeRawBufferPointer? { attribute("href") ?? attribute("href", GUMBO_ATTR_NAMESPACE_XLINK) }
 
   /// The text of a `style` or `script`, with the line on which it starts.
   var text: (bytes: UnsafeRawBufferPointer, line: UInt64)? {
@@ -135,17 +115,16 @@ struct HTMLElement {
     return nil
   }
 
-  private func attribute(_ name: UnsafeBufferPointer<UInt8>, _ namespace: GumboAttributeNamespaceEnum) -> UnsafeRawBufferPointer?
-  {
+  private func attribute(_ name: String, _ namespace: GumboAttributeNamespaceEnum) -> UnsafeRawBufferPointer? {
     let attributes = node.pointee.v.element.attributes
-    for index in 0..<Int(attributes.length) {
-      guard let attribute = attributes.data[index]?.assumingMemoryBound(to: GumboAttribute.self) else { continue }
-      guard attribute.pointee.attr_namespace == namespace, let written = attribute.pointee.name,
-        strncmp(written, name.baseAddress!, name.count) == 0, written[name.count] == 0
-      else { continue }
-      guard let value = attribute.pointee.value else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-      return UnsafeRawBufferPointer(start: value, count: strlen(value))
+    return name.withCString { name in
+      for index in 0..<Int(attributes.length) {
+        guard let attribute = attributes.data[index]?.assumingMemoryBound(to: GumboAttribute.self),
+          attribute.pointee.attr_namespace == namespace, strcmp(attribute.pointee.name, name) == 0
+        else { continue }
+        return UnsafeRawBufferPointer(start: attribute.pointee.value, count: strlen(attribute.pointee.value))
+      }
+      return nil
     }
-    return nil
   }
 }

@@ -1,3 +1,4 @@
+import CGumbo
 package import Base
 
 /// The images, links and stylesheets of an HTML page, without running its scripts; or those of a stylesheet or a web app manifest.
@@ -123,7 +124,7 @@ private final class PageReader {
         hasBase = true
       }
       // Lines in a srcdoc are those of its element.
-      let elements = PageElements(collector, line: depth == 0 ? .after(line - 1) : .fixed(firstLine))
+      let elements = PageElements(collector, firstLine: depth == 0 ? line : firstLine, hasFixedLine: depth > 0)
       tree.forEachElement { elements.read($0) }
       isNoFollow = isNoFollow || (depth == 0 && elements.isNoFollow)
       for (text, line) in elements.frames {
@@ -147,7 +148,7 @@ private final class PageReader {
   private func base(in tree: borrowing HTMLTree) -> BaseURL? {
     var written: UnsafeRawBufferPointer?
     tree.forEachElement { element in
-      if written == nil, element.isBase { written = element.attribute("href") }
+      if written == nil, element.tag == GUMBO_TAG_BASE, !element.isSVG { written = element.attribute("href") }
     }
     return written.flatMap { collector.baseURL($0) }
   }

@@ -7,28 +7,22 @@ struct StylesheetScan {
     case stylesheet, declarations
   }
 
-  private enum Block {
-    case rules
-    /// A block whose URLs aren't images, such as `@font-face`.
-    case other
-  }
-
   private enum Function {
     case url, imageSet, type, parenthesis, bracket, brace
   }
 
   /// The rule or declaration in progress.
-  private enum Statement {
+  private enum Statement: Equatable {
     case start
     /// After an identifier that may be a property's name.
     case name
-    case declaration
-    case selector
-    case atRule(Block)
-    case importRule
+    case declaration, selector, importRule
+    /// The URLs of some rules aren't images.
+    case atRule(hasImages: Bool)
   }
 
-  private static let fontRules = ["font-face", "color-profile", "font-feature-values", "counter-style"]
+  /// At-rules whose URLs aren't images.
+  private static let otherRules = ["font-face", "color-profile", "font-feature-values", "counter-style"]
   /// Properties whose URLs are scripts or bindings.
   private static let otherProperties = ["behavior", "-moz-binding"]
   /// The maximum nesting; deeper blocks and functions are skipped.
@@ -37,9 +31,12 @@ struct StylesheetScan {
   private let text: UnsafeRawBufferPointer
   private let collector: PageCollector
   private let kind: Kind
-  private var lines: LineCounter
   private var tokenizer: CSSTokenizer
-  private var blocks: [Block] = []
+  /// The line at an offset; offsets only grow.
+  private var line: (number: UInt64, offset: Int)
+  private let hasFixedLine: Bool
+  /// For each open block, whether its URLs may be images.
+  private var blocks: [Bool] = []
   private var functions: [Function] = []
   private var skippedDepth = 0
   private var statement = Statement.start
@@ -57,52 +54,47 @@ struct StylesheetScan {
     into collector: PageCollector
   ) {
     var scan = StylesheetScan(text, kind, line, hasFixedLine || kind == .declarations, collector)
-    scan.run()
+    while scan.readToken() {}
   }
 
   private init(_ text: UnsafeRawBufferPointer, _ kind: Kind, _ line: UInt64, _ hasFixedLine: Bool, _ collector: PageCollector) {
     self.text = text
     self.kind = kind
     self.collector = collector
-    lines = LineCounter(text, line: line, isFixed: hasFixedLine)
+    self.line = (line, 0)
+    self.hasFixedLine = hasFixedLine
     tokenizer = CSSTokenizer(text)
     mayImport = kind == .stylesheet
   }
 
-  private mutating func run() {
-    while true {
-      let token = tokenizer.next()
-      switch token {
-      case .end:
-        finishCandidate()
-        return finishImport()
-      case .whitespace: continue
-      case .delimiter(let byte): readDelimiter(byte)
-      case .function: push(Self.function(tokenizer.value))
-      case .url: readURL()
-      case .string:
-        if functions.last == .url || functions.last == .imageSet || isImportTarget {
-          readURL()
-        } else if functions.last == .type {
-          candidate?.claims.format = ImageFormat(mediaType: String(decoding: tokenizer.value.prefix(64), as: UTF8.self))
-        }
-      case .number: readResolution()
-      case .identifier: readIdentifier()
-      case .atKeyword: readAtKeyword()
-      case .hash, .badString, .badURL: break
-      }
-      if case .start = statement, functions.isEmpty { startOther(token) }
+  /// Returns false at the end.
+  private mutating func readToken() -> Bool {
+    let token = tokenizer.next()
+    switch token {
+    case .end:
+      finishCandidate()
+      finishImport()
+      return false
+    case .whitespace: return true
+    case .delimiter(let byte): readDelimiter(byte)
+    case .function: push(Self.function(tokenizer.value))
+    case .url: readURL()
+    case .string where functions.last == .url || functions.last == .imageSet || isImportTarget: readURL()
+    case .string where functions.last == .type:
+      candidate?.claims.format = ImageFormat(mediaType: String(decoding: tokenizer.value.prefix(64), as: UTF8.self))
+    case .number: readResolution()
+    case .identifier: readIdentifier()
+    case .atKeyword: readAtKeyword()
+    case .string, .bad: break
     }
+    // A statement that starts with any other token is a style rule.
+    if statement == .start, functions.isEmpty, ![";", "}", "{"].contains(where: { token == .delimiter(UInt8(ascii: $0)) }) {
+      statement = .selector
+    }
+    return true
   }
 
   // MARK: Statements
-
-  /// A statement that starts with any other token is a style rule.
-  private mutating func startOther(_ token: CSSToken) {
-    if token != .delimiter(UInt8(ascii: ";")), token != .delimiter(UInt8(ascii: "}")), token != .delimiter(UInt8(ascii: "{")) {
-      statement = .selector
-    }
-  }
 
   private mutating func readIdentifier() {
     guard functions.isEmpty else { return }
@@ -116,7 +108,7 @@ struct StylesheetScan {
   }
 
   private mutating func readAtKeyword() {
-    guard functions.isEmpty, case .start = statement else { return }
+    guard functions.isEmpty, statement == .start else { return }
     let name = String(decoding: tokenizer.value.prefix(32).map(\.asciiLowercased), as: UTF8.self)
     if name == "import", mayImport {
       importURL = nil
@@ -125,20 +117,22 @@ struct StylesheetScan {
     }
     // Imports precede all other rules except these (CSS Cascade 5, section 2).
     if name != "charset", name != "layer" { mayImport = false }
-    statement = .atRule(Self.fontRules.contains(name) ? .other : .rules)
+    statement = .atRule(hasImages: !Self.otherRules.contains(name))
   }
 
   private mutating func readDelimiter(_ byte: UInt8) {
     switch byte {
     case UInt8(ascii: "{"): functions.isEmpty ? openBlock() : push(.brace)
     case UInt8(ascii: "}"): functions.isEmpty ? closeBlock() : pop(.brace)
-    case UInt8(ascii: ";") where functions.isEmpty: endStatement()
+    case UInt8(ascii: ";") where functions.isEmpty:
+      finishImport()
+      statement = .start
     case UInt8(ascii: "("): push(.parenthesis)
     case UInt8(ascii: "["): push(.bracket)
     case UInt8(ascii: ")"): pop(.parenthesis)
     case UInt8(ascii: "]"): pop(.bracket)
     case UInt8(ascii: ","): if functions.last == .imageSet { finishCandidate() }
-    case UInt8(ascii: ":") where functions.isEmpty: if case .name = statement { statement = .declaration }
+    case UInt8(ascii: ":") where functions.isEmpty: if statement == .name { statement = .declaration }
     default: break
     }
   }
@@ -146,24 +140,18 @@ struct StylesheetScan {
   private mutating func openBlock() {
     mayImport = false
     importURL = nil
-    var block = blocks.last ?? .rules
-    if case .atRule(let own) = statement, own == .other { block = .other }
-    if blocks.count < Self.maximumDepth { blocks.append(block) } else { skippedDepth += 1 }
+    let hasImages = statement != .atRule(hasImages: false) && blocks.last ?? true
+    if blocks.count < Self.maximumDepth { blocks.append(hasImages) } else { skippedDepth += 1 }
     statement = .start
   }
 
   private mutating func closeBlock() {
-    if skippedDepth > 0 { skippedDepth -= 1 } else if !blocks.isEmpty { blocks.removeLast() }
-    statement = .start
-  }
-
-  private mutating func endStatement() {
-    finishImport()
+    if skippedDepth > 0 { skippedDepth -= 1 } else { _ = blocks.popLast() }
     statement = .start
   }
 
   private mutating func finishImport() {
-    if case .importRule = statement, let (url, line) = importURL {
+    if statement == .importRule, let (url, line) = importURL {
       url.withRawBytes { collector.addStylesheet($0, line: line) }
     }
     importURL = nil
@@ -200,17 +188,21 @@ struct StylesheetScan {
 
   /// Whether a URL here is that of an import: its first value.
   private var isImportTarget: Bool {
-    guard case .importRule = statement, importURL == nil else { return false }
-    return functions.isEmpty || (functions.count == 1 && functions[0] == .url)
+    statement == .importRule && importURL == nil && (functions.isEmpty || functions == [.url])
   }
 
   private var mayHaveImages: Bool {
-    guard case .declaration = statement, blocks.last != .other, kind == .declarations || !blocks.isEmpty else { return false }
-    return !Self.otherProperties.contains { property.elementsEqual($0.utf8) }
+    statement == .declaration && blocks.last ?? (kind == .declarations)
+      && !Self.otherProperties.contains { property.elementsEqual($0.utf8) }
   }
 
   private mutating func readURL() {
-    let line = lines.line(at: tokenizer.start)
+    if !hasFixedLine {
+      // The second half of a line break at the edge would count again, but no token starts there.
+      line.number += UnsafeRawBufferPointer(rebasing: text[line.offset..<tokenizer.start]).lineBreaks
+      line.offset = tokenizer.start
+    }
+    let line = line.number
     if isImportTarget {
       importURL = (tokenizer.value, line)
     } else if mayHaveImages {
@@ -246,27 +238,5 @@ struct StylesheetScan {
 
   private var origin: PageOrigin {
     PageOrigin(element: "style", attribute: String(decoding: property.prefix(64), as: UTF8.self))
-  }
-}
-
-/// Counts lines up to offsets that only grow.
-private struct LineCounter {
-  private let text: UnsafeRawBufferPointer
-  private var line: UInt64
-  private var offset = 0
-  private let isFixed: Bool
-
-  init(_ text: UnsafeRawBufferPointer, line: UInt64, isFixed: Bool) {
-    self.text = text
-    self.line = line
-    self.isFixed = isFixed
-  }
-
-  mutating func line(at target: Int) -> UInt64 {
-    guard !isFixed, target > offset else { return line }
-    line += UnsafeRawBufferPointer(rebasing: text[offset..<target]).lineBreaks
-    // The second half of a line break at the edge would count again.
-    offset = target
-    return line
   }
 }
