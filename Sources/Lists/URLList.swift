@@ -240,11 +240,14 @@ extension URLList {
   /// Whether a fetched file may be a page, and its type says that it is one.
   func isPage(_ file: ListFile, contentType: String?) -> Bool {
     guard isOfAnyKind, file.kind == .listed, let contentType else { return false }
-    return ["text/html", "application/xhtml+xml"].contains(Self.mediaType(contentType))
+    return Self.isHTML(Self.mediaType(contentType))
   }
 
-  private static func mediaType(_ contentType: String) -> String {
-    contentType.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+  static func isHTML(_ mediaType: String) -> Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
+
+  /// The media type without parameters, the first if there are several; empty if there is none.
+  static func mediaType(_ contentType: String?) -> String {
+    (contentType ?? "").prefix { $0 != ";" && $0 != "," }.lowercased().filter { !$0.isWhitespace }
   }
 
   /// Whether rows of a file may set their own priority; nil if its first bytes decide.

@@ -39,7 +39,7 @@ struct JSONImages {
   }
 
   func read(_ text: UnsafeRawBufferPointer) {
-    guard text.count <= collector.rules.limits.jsonBytes else { return collector.remarks.json.add(line: line) }
+    guard text.count <= collector.rules.limits.jsonBytes else { return collector.document.remarks.json.add(line: line) }
     let scratch = GrowingBytes()
     do throws(JSONError) {
       // An invalid text has no images.
@@ -49,7 +49,7 @@ struct JSONImages {
       cursor = JSONCursor(text, scratch: scratch)
       try read(&cursor, property: nil)
     } catch {
-      collector.remarks.json.add(line: line)
+      collector.document.remarks.json.add(line: line)
     }
   }
 

@@ -4,11 +4,7 @@ import Base
 final class PageCollector {
   let rules: PageRules
   var base: BaseURL
-  var remarks = PageRemarks()
-  private(set) var text: [UInt8] = []
-  private(set) var images: [PageImage] = []
-  private(set) var links: [PageLink] = []
-  private(set) var stylesheets: [PageStylesheet] = []
+  var document = PageDocument()
 
   private static let shownBytes = 256
   private let normalizer = URLNormalizer()
@@ -18,28 +14,17 @@ final class PageCollector {
     self.base = base
   }
 
-  private enum Resolution {
-    case url(Range<Int>, URLParts)
-    case invalid(Range<Int>, String)
-    case skipped
-  }
-
   func addImage(_ written: UnsafeRawBufferPointer, _ origin: PageOrigin, line: UInt64, claims: ImageClaims = ImageClaims()) {
-    guard images.count < rules.limits.references else { return remarks.add(.images, line: line) }
-    switch resolve(written, line: line) {
-    case .url(let range, let parts):
-      images.append(PageImage(url: range, parts: parts, line: line, origin: origin, claims: claims))
-    case .invalid(let range, let problem):
-      images.append(PageImage(url: range, parts: .empty, problem: problem, line: line, origin: origin, claims: claims))
-    case .skipped: break
-    }
+    guard document.images.count < rules.limits.references else { return document.remarks.add(.images, line: line) }
+    guard let (url, parts, problem) = resolve(written, line: line) else { return }
+    document.images.append(PageImage(url: url, parts: parts, problem: problem, line: line, origin: origin, claims: claims))
   }
 
   /// Adds the candidates of a `srcset`, or of an attribute like it.
   func addImages(ofSourceSet written: UnsafeRawBufferPointer, _ origin: PageOrigin, line: UInt64, claims: ImageClaims) {
     for candidate in SourceSet(written) {
       guard let descriptor = candidate.descriptor else {
-        remarks.candidates.add(line: line)
+        document.remarks.candidates.add(line: line)
         continue
       }
       var claims = claims
@@ -48,65 +33,59 @@ final class PageCollector {
     }
   }
 
-  func addLink(_ written: UnsafeRawBufferPointer, _ origin: PageOrigin, line: UInt64, isNoFollow: Bool = false) {
-    guard let (range, parts) = resolveLink(written, line: line) else { return }
-    links.append(PageLink(url: range, parts: parts, line: line, origin: origin, isNoFollow: isNoFollow))
+  func addLink(_ written: UnsafeRawBufferPointer, line: UInt64, isNoFollow: Bool = false) {
+    guard var link = link(written, line: line) else { return }
+    link.isNoFollow = isNoFollow
+    document.links.append(link)
   }
 
   func addStylesheet(_ written: UnsafeRawBufferPointer, line: UInt64, isWebManifest: Bool = false) {
-    guard let (range, parts) = resolveLink(written, line: line) else { return }
-    stylesheets.append(PageStylesheet(url: range, parts: parts, line: line, isWebManifest: isWebManifest))
+    guard var link = link(written, line: line) else { return }
+    link.isWebManifest = isWebManifest
+    document.stylesheets.append(link)
   }
 
   /// Returns the URL of a `base` element; nil if it isn't valid.
   func baseURL(_ written: UnsafeRawBufferPointer) -> BaseURL? {
-    let start = text.count
-    defer { text.removeSubrange(start...) }
-    guard case .url(let range, let parts) = resolve(written, line: 0) else { return nil }
-    return text[range].withRawBytes { BaseURL(normalized: $0, parts: parts) }
+    let start = document.text.count
+    defer { document.text.removeSubrange(start...) }
+    guard let (url, parts, problem) = resolve(written, line: 0), problem == nil else { return nil }
+    return document.text[url].withRawBytes { BaseURL(normalized: $0, parts: parts) }
   }
 
-  private func resolveLink(_ written: UnsafeRawBufferPointer, line: UInt64) -> (Range<Int>, URLParts)? {
-    guard links.count + stylesheets.count < rules.limits.references else {
-      remarks.add(.links, line: line)
+  private func link(_ written: UnsafeRawBufferPointer, line: UInt64) -> PageLink? {
+    guard document.links.count + document.stylesheets.count < rules.limits.references else {
+      document.remarks.add(.links, line: line)
       return nil
     }
-    let start = text.count
-    switch resolve(written, line: line) {
-    case .url(let range, let parts): return (range, parts)
-    case .invalid:
-      text.removeSubrange(start...)
-      remarks.links.add(line: line)
-    case .skipped: break
-    }
+    guard let (url, parts, problem) = resolve(written, line: line) else { return nil }
+    if problem == nil { return PageLink(url: url, parts: parts, line: line) }
+    document.text.removeSubrange(url)
+    document.remarks.links.add(line: line)
     return nil
   }
 
-  private func resolve(_ written: UnsafeRawBufferPointer, line: UInt64) -> Resolution {
+  /// Appends a URL to the text, or its beginning if it has a problem; nil if it is skipped.
+  private func resolve(_ written: UnsafeRawBufferPointer, line: UInt64) -> (url: Range<Int>, URLParts, problem: String?)? {
     let visible = written.drop { $0 <= 0x20 }
     // Only a fragment: a part of the page itself.
     if visible.first == UInt8(ascii: "#") {
-      remarks.otherURLs += 1
-      return .skipped
+      document.remarks.otherURLs += 1
+      return nil
     }
-    let start = text.count
+    let start = document.text.count
     guard start < rules.limits.textBytes else {
-      remarks.add(.text, line: line)
-      return .skipped
+      document.remarks.add(.text, line: line)
+      return nil
     }
     do throws(InvalidURL) {
-      let parts = try normalizer.normalize(written, relativeTo: base, into: &text)
-      return .url(start..<text.count, parts)
+      let parts = try normalizer.normalize(written, relativeTo: base, into: &document.text)
+      return (start..<document.text.count, parts, nil)
     } catch {
-      switch error.reason {
-      case .empty: return .skipped
-      case .scheme:
-        remarks.otherURLs += 1
-        return .skipped
-      default:
-        text.append(contentsOf: visible.prefix(Self.shownBytes))
-        return .invalid(start..<text.count, error.message)
-      }
+      if error.reason == .scheme { document.remarks.otherURLs += 1 }
+      if error.reason == .scheme || error.reason == .empty { return nil }
+      document.text.append(contentsOf: visible.prefix(Self.shownBytes))
+      return (start..<document.text.count, .empty, error.message)
     }
   }
 }

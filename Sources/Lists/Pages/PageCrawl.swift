@@ -156,29 +156,15 @@ final class PageCrawl {
       return nil
     }
     if kind == .page {
-      guard !rules.sameSite || child.hasSameOrigin(as: first), isIncluded(url, parts) else { return nil }
+      guard !rules.sameSite || child.hasSameOrigin(as: first), isSelected(url, parts, by: rules.include, butNot: rules.exclude)
+      else { return nil }
     }
     guard hasRoom(for: child, kind, of: parent) else { return nil }
     if kind.isPart { note(sheet: child, of: parent) }
-    var file = file(of: child, kind, of: parent, site: first)
-    file.depth = kind == .page ? parent.depth + 1 : parent.depth
+    let depth = kind == .page ? parent.depth + 1 : parent.depth
+    var file = parent.child(kind, at: child, depth: depth, trusted: parent.base)
     file.imports = kind.isPart ? parent.imports + 1 : 0
-    return file
-  }
-
-  private func file(of url: BaseURL, _ kind: ListFile.Kind, of parent: ListFile, site: BaseURL) -> ListFile {
-    seen.insert(url)
-    seenBytes += url.bytes.count
-    let name = url.bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
-    var file = ListFile(
-      manifest: parent.manifest,
-      name: name,
-      location: .url(url),
-      base: url,
-      trusted: parent.trusted ?? parent.base
-    )
-    file.kind = kind
-    file.site = site
+    file.site = first
     return file
   }
 
@@ -186,11 +172,6 @@ final class PageCrawl {
   func hasLeft(_ page: ListFile) -> Bool {
     guard rules.sameSite, let site = page.site, let url = page.base else { return false }
     return !url.hasSameOrigin(as: site)
-  }
-
-  private func isIncluded(_ url: UnsafeRawBufferPointer, _ parts: URLParts) -> Bool {
-    let fits = { (pattern: URLPattern) in pattern.matches(url, parts: parts) }
-    return (rules.include.isEmpty || rules.include.contains(where: fits)) && !rules.exclude.contains(where: fits)
   }
 
   private func hasRoom(for child: BaseURL, _ kind: ListFile.Kind, of parent: ListFile) -> Bool {
@@ -214,6 +195,8 @@ final class PageCrawl {
       return false
     }
     if kind == .page { pages += 1 } else { stylesheets += 1 }
+    seen.insert(child)
+    seenBytes += child.bytes.count
     return true
   }
 }
@@ -245,7 +228,9 @@ extension PageCrawl {
       throw InputError("the sitemap lists a page with an invalid URL, '\(SitemapTree.shown(written))': \(error.message)")
     }
     let page = listed.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
-    guard !seen.contains(page), listed.withUnsafeBytes({ isIncluded($0, parts) }) else { return nil }
+    guard !seen.contains(page), listed.withUnsafeBytes({ isSelected($0, parts, by: rules.include, butNot: rules.exclude) }) else {
+      return nil
+    }
     // A sitemap may be on another host than its pages.
     let site = site ?? page
     self.site = site
@@ -256,9 +241,9 @@ extension PageCrawl {
     listedPages += 1
     guard hasRoom(for: page, .page, of: sitemap) else { return nil }
     readPages += 1
-    var file = file(of: page, .page, of: sitemap, site: site)
     // A local sitemap's URLs are the user's own, as those of any local list.
-    file.trusted = sitemap.trusted ?? page
+    var file = sitemap.child(.page, at: page, depth: 0, trusted: page)
+    file.site = site
     return file
   }
 }
@@ -307,11 +292,4 @@ private struct ImageUses {
   }
 
   func count(_ key: UInt64) -> UInt64 { UInt64(slots[slots.index(hash: key) { $0.key == key }].count) }
-}
-
-extension BaseURL {
-  /// Whether both have the same scheme, host and port.
-  func hasSameOrigin(as other: BaseURL) -> Bool {
-    parts.isSecure == other.parts.isSecure && bytes[parts.hostAndPort] == other.bytes[other.parts.hostAndPort]
-  }
 }

@@ -4,24 +4,26 @@ package import Base
 /// The images, links and stylesheets of an HTML page, without running its scripts; or those of a stylesheet or a web app manifest.
 package struct PageDocument: Sendable {
   /// The images in document order; those of `srcdoc` documents follow. An image occurs as often as the page names it.
-  package let images: [PageImage]
-  package let links: [PageLink]
+  package internal(set) var images: [PageImage] = []
+  package internal(set) var links: [PageLink] = []
   /// The stylesheets that the page loads, except alternate ones, and its web app manifest; or the imports of a stylesheet.
-  package let stylesheets: [PageStylesheet]
-  package let remarks: PageRemarks
+  package internal(set) var stylesheets: [PageLink] = []
+  package internal(set) var remarks = PageRemarks()
   /// Whether the page forbids robots to follow its links, by `meta name=robots`.
-  package let isNoFollow: Bool
+  package internal(set) var isNoFollow = false
   /// The URLs, to which the ranges of the others refer.
-  package let text: [UInt8]
+  package internal(set) var text: [UInt8] = []
+
+  /// Creates an empty one.
+  init() {}
 
   /// Parses a page.
   ///
   /// Any bytes are a page; nothing fails. `contentType` is the value of the header field, and `url` the page's URL after redirects.
   package init(_ bytes: UnsafeRawBufferPointer, contentType: String?, url: BaseURL, rules: PageRules = PageRules()) {
     let collector = PageCollector(rules, base: url)
-    let reader = PageReader(collector)
-    reader.read(bytes, contentType: contentType)
-    self.init(collector, isNoFollow: reader.isNoFollow)
+    PageReader(collector).read(bytes, contentType: contentType)
+    self = collector.document
   }
 
   /// Parses a stylesheet or a web app manifest. Any bytes are one; nothing fails.
@@ -38,12 +40,7 @@ package struct PageDocument: Sendable {
       if isWebManifest { return JSONImages(.webManifest, collector, line: 1).read(text) }
       StylesheetScan.scan(text, as: .stylesheet, line: 1, into: collector)
     }
-    self.init(collector, isNoFollow: false)
-  }
-
-  private init(_ collector: PageCollector, isNoFollow: Bool) {
-    (images, links, stylesheets) = (collector.images, collector.links, collector.stylesheets)
-    (remarks, text, self.isNoFollow) = (collector.remarks, collector.text, isNoFollow)
+    self = collector.document
   }
 }
 
@@ -61,23 +58,14 @@ package struct PageImage: Sendable {
   package var claims = ImageClaims()
 }
 
-/// Another page that a page names.
+/// Another page that a page names, its web app manifest, or a stylesheet of it or of another one.
 package struct PageLink: Sendable {
   /// The range of its URL in the document's `text`, in normal form.
   package var url: Range<Int>
   package var parts: URLParts
   package var line: UInt64
-  package var origin: PageOrigin
   /// Whether `rel` has `nofollow`.
-  package var isNoFollow: Bool
-}
-
-/// A stylesheet that a page or another stylesheet names, or the web app manifest of a page.
-package struct PageStylesheet: Sendable {
-  /// The range of its URL in the document's `text`, in normal form.
-  package var url: Range<Int>
-  package var parts: URLParts
-  package var line: UInt64
+  package var isNoFollow = false
   package var isWebManifest = false
 }
 
@@ -88,7 +76,6 @@ private final class PageReader {
   /// The memory that the trees may still use.
   private var remainingBytes: Int
   private var frames: [(text: [UInt8], line: UInt64, depth: Int)] = []
-  private(set) var isNoFollow = false
 
   init(_ collector: PageCollector) {
     self.collector = collector
@@ -106,7 +93,7 @@ private final class PageReader {
       let frame = frames[next]
       frames[next].text = []
       next += 1
-      guard remainingBytes > 0 else { return collector.remarks.add(.memory, line: frame.line) }
+      guard remainingBytes > 0 else { return collector.document.remarks.add(.memory, line: frame.line) }
       collector.base = base
       frame.text.withRawBytes { readParts($0, firstLine: frame.line, depth: frame.depth) }
     }
@@ -126,19 +113,22 @@ private final class PageReader {
       // Lines in a srcdoc are those of its element.
       let elements = PageElements(collector, firstLine: depth == 0 ? line : firstLine, hasFixedLine: depth > 0)
       tree.forEachElement { elements.read($0) }
-      isNoFollow = isNoFollow || (depth == 0 && elements.isNoFollow)
       for (text, line) in elements.frames {
-        if depth < limits.frames { frames.append((text, line, depth + 1)) } else { collector.remarks.add(.frames, line: line) }
+        if depth < limits.frames {
+          frames.append((text, line, depth + 1))
+        } else {
+          collector.document.remarks.add(.frames, line: line)
+        }
       }
       line += UnsafeRawBufferPointer(rebasing: rest.prefix(tree.bytes)).lineBreaks
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(tree.bytes))
       switch tree.end {
       case .complete: return
-      case .tooManyAttributes: return collector.remarks.add(.attributes, line: line)
-      case .tooLarge where tree.bytes == 0 || remainingBytes <= 0: return collector.remarks.add(.memory, line: line)
+      case .tooManyAttributes: return collector.document.remarks.add(.attributes, line: line)
+      case .tooLarge where tree.bytes == 0 || remainingBytes <= 0: return collector.document.remarks.add(.memory, line: line)
       case .tooDeep:
-        collector.remarks.nesting.add(line: line)
-        if tree.bytes == 0 || remainingBytes <= 0 { return collector.remarks.add(.memory, line: line) }
+        collector.document.remarks.nesting.add(line: line)
+        if tree.bytes == 0 || remainingBytes <= 0 { return collector.document.remarks.add(.memory, line: line) }
       case .tooLarge: break
       }
     }
@@ -168,7 +158,7 @@ extension PageCollector {
     let isCut = bytes.count - markBytes > maximum || (converted?.count ?? 0) >= maximum
     func finish(_ text: UnsafeRawBufferPointer) {
       body(text)
-      if isCut { remarks.add(.bytes, line: 1 + text.lineBreaks) }
+      if isCut { document.remarks.add(.bytes, line: 1 + text.lineBreaks) }
     }
     if let converted { converted.withRawBytes { finish($0) } } else { finish(start) }
   }

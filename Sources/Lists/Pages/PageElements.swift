@@ -11,7 +11,6 @@ final class PageElements {
   private var line: UInt64 = 0
   /// The documents of `srcdoc` attributes.
   private(set) var frames: [(text: [UInt8], line: UInt64)] = []
-  private(set) var isNoFollow = false
 
   init(_ collector: PageCollector, firstLine: UInt64, hasFixedLine: Bool) {
     self.collector = collector
@@ -40,7 +39,7 @@ final class PageElements {
       if element.tag == GUMBO_TAG_IFRAME, let document = element.attribute("srcdoc") {
         return frames.append((Array(document), line))
       }
-      if let written = element.attribute("src") { addLink(written, of: element, "src") }
+      if let written = element.attribute("src") { collector.addLink(written, line: line) }
     case GUMBO_TAG_LINK: readLink(element)
     case GUMBO_TAG_META: readMeta(element)
     case GUMBO_TAG_STYLE: readStyle(element)
@@ -77,12 +76,6 @@ final class PageElements {
   private func addImages(ofSet attribute: String, of element: HTMLElement, _ claims: ImageClaims) {
     guard let set = element.attribute(attribute) else { return }
     collector.addImages(ofSourceSet: set, PageOrigin(element: element.name, attribute: attribute), line: line, claims: claims)
-  }
-
-  private func addLink(_ written: UnsafeRawBufferPointer, of element: HTMLElement, _ attribute: String, isNoFollow: Bool = false)
-  {
-    let origin = PageOrigin(element: element.name, attribute: attribute)
-    collector.addLink(written, origin, line: line, isNoFollow: isNoFollow)
   }
 }
 
@@ -195,7 +188,7 @@ extension PageElements {
   private func readAnchor(_ element: HTMLElement, _ written: UnsafeRawBufferPointer?) {
     guard let written else { return }
     if written.hasImageExtension, !written.namesFilePage { return addImage(written, of: element, "href") }
-    addLink(written, of: element, "href", isNoFollow: element.attribute("rel")?.hasToken("nofollow") ?? false)
+    collector.addLink(written, line: line, isNoFollow: element.attribute("rel")?.hasToken("nofollow") ?? false)
   }
 
   private func readLink(_ element: HTMLElement) {
@@ -216,7 +209,7 @@ extension PageElements {
       addImage(written, of: element, icon, claims)
     }
     if relation.hasToken("next") || relation.hasToken("prev") {
-      addLink(written, of: element, "href", isNoFollow: relation.hasToken("nofollow"))
+      collector.addLink(written, line: line, isNoFollow: relation.hasToken("nofollow"))
     }
     if relation.hasToken("manifest") { collector.addStylesheet(written, line: line, isWebManifest: true) }
     if relation.hasToken("stylesheet"), !relation.hasToken("alternate"), element.attribute("disabled") == nil,
@@ -228,10 +221,13 @@ extension PageElements {
 
   private func readMeta(_ element: HTMLElement) {
     guard let content = element.attribute("content") else { return }
-    if element.has("name", "robots") {
-      isNoFollow = isNoFollow || ["nofollow", "none"].contains { content.hasToken($0, separators: " ,\t\n") }
+    // That of a frame says nothing about the page.
+    if element.has("name", "robots"), !hasFixedLine,
+      ["nofollow", "none"].contains(where: { content.hasToken($0, separators: " ,\t\n") })
+    {
+      collector.document.isNoFollow = true
     }
-    if element.has("http-equiv", "refresh"), let written = Self.refreshURL(content) { addLink(written, of: element, "refresh") }
+    if element.has("http-equiv", "refresh"), let written = Self.refreshURL(content) { collector.addLink(written, line: line) }
     if let property = element.imageItem { return addImage(content, of: element, property) }
     // Open Graph names a property, Twitter a name; pages mix them up.
     for name in [element.attribute("property"), element.attribute("name")].compactMap(\.self) {

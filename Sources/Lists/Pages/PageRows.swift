@@ -12,8 +12,17 @@ final class PageRows: RowReader {
   private let rules: PageRules
   private let crawl: PageCrawl
   private let followsLinks: Bool
-  private var bytes: [UInt8] = []
-  private var content: Content?
+  private typealias Image = (image: PageImage, claims: [ImageClaims])
+  private static let maximumClaims = 16
+
+  /// Those of the document; nil until it is read.
+  private var found: PageRemarks?
+  /// The bytes of the document, then the URLs in it.
+  private let text = GrowingBytes()
+  /// What follows of the document.
+  private var images: ArraySlice<Image> = []
+  private var stylesheets: ArraySlice<PageLink> = []
+  private var links: ArraySlice<PageLink> = []
   private var hasBegun = false
   private var unknownStylesheets = 0
   /// Whether a sitemap lists it.
@@ -40,167 +49,51 @@ final class PageRows: RowReader {
 
   /// Reads and parses the whole document.
   func readHeader() throws(ListError) -> Bool {
-    if content != nil { return true }
+    if found != nil { return true }
     // One byte more than is parsed shows that the rest is missing.
-    while bytes.count <= rules.limits.bytes {
-      if buffer.bytes.isEmpty {
-        switch buffer.fill() {
-        case .grown: continue
-        case .wouldBlock: return false
-        case .ended: break
-        }
+    reading: while text.count <= rules.limits.bytes {
+      switch buffer.find({ $0.isEmpty ? nil : true }) {
+      case .found:
+        text.append(buffer.bytes)
+        buffer.consume(buffer.bytes.count)
+      case .wouldBlock: return false
+      case .none:
         if let failure = buffer.failure { throw failure.error(in: manifest) }
-        break
+        break reading
       }
-      bytes.append(contentsOf: buffer.bytes)
-      buffer.consume(buffer.bytes.count)
     }
-    let text = bytes
-    bytes = []
-    content = try text.withRawBytes { text throws(ListError) in
-      if kind.isPart {
-        let isWebManifest = kind == .webManifest
-        if Self.isPage(text, contentType: contentType) {
-          let what = isWebManifest ? "web app manifest" : "stylesheet"
-          throw ListError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
-        }
-        return Content(
-          PageDocument(stylesheet: text, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
-        )
-      }
-      guard let other = Self.otherContent(text, contentType: contentType) else {
-        return Content(PageDocument(text, contentType: contentType, url: url, rules: rules))
-      }
-      // Pages link to images and other files as a matter of course.
-      if kind == .page {
-        if isListed, let named, case .image = ContentSniff(prefix: text), named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) })
-        {
-          image = InlineReader(named)
-        }
-        return Content()
-      }
-      let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
-      throw ListError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
-    }
+    let document = try parse(text.bytes)
+    found = document.remarks
+    text.removeAll()
+    document.text.withRawBytes { text.append($0) }
+    images = Self.merged(document.images, in: document.text)
+    stylesheets = document.stylesheets[...]
+    if followsLinks, !document.isNoFollow { links = document.links[...] }
     return true
   }
 
-  /// The media type of a document, without parameters; empty if it is unknown.
-  private static func type(_ contentType: String?) -> String {
-    (contentType ?? "").prefix { $0 != ";" && $0 != "," }.lowercased().filter { !$0.isWhitespace }
-  }
-
-  private static func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
-
-  /// Whether a document has the type of HTML, or no type and the first bytes of HTML.
-  private static func isPage(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> Bool {
-    let type = type(contentType)
-    return isHTML(type) || type.isEmpty && ContentSniff(prefix: bytes) == .html
-  }
-
-  /// Returns what a document is instead of a page; nil if its type or its first bytes are those of HTML.
-  private static func otherContent(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> String? {
-    let type = type(contentType)
-    if isHTML(type) { return nil }
-    let sniff = ContentSniff(prefix: bytes)
-    switch sniff {
-    case .html: return nil
-    // A fragment of HTML may begin with any text.
-    case .text where type.isEmpty, .empty where type.isEmpty: return nil
-    case .unknown where type.isEmpty: return "a binary file"
-    default: return type.isEmpty ? sniff.summary : String(type.prefix(64))
-    }
-  }
-
-  var hasRowsByBytes: Bool { false }
-
-  var remarks: ReadingRemarks {
-    var remarks = ReadingRemarks()
-    // The first limit is the error of ``checkEnd()``.
-    if let found = content?.remarks {
-      remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
-    }
-    if unknownStylesheets > 0 {
-      let sheets =
-        unknownStylesheets == 1
-        ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
-      remarks.documents.append("\(manifest): \(sheets) read; set base-url to the page's site")
-    }
-    return remarks
-  }
-
-  /// The images of a part that wasn't read are unknown.
-  func checkEnd() throws(ListError) {
-    if let (line, sentence) = content?.remarks.loss() { throw ListError(manifest: manifest, line: line, message: sentence) }
-  }
-
-  func next() -> RowStep {
-    guard let content else { preconditionFailure("next() requires readHeader() first") }
-    if !hasBegun {
-      crawl.begin(kind.isPart ? named : nil)
-      hasBegun = true
-    }
-    if case .row(let row)? = image?.next() { return .row(row) }
-    while let (image, claims) = content.nextImage() {
-      let url = content.bytes(image.url)
-      let isNew = image.problem != nil || crawl.isNew(image: url)
-      let note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages || isListed ? 0 : 1, claims: claims)
-      if isNew, isOfUnknownSite(url) {
-        let path = UnsafeRawBufferPointer(rebasing: url[Self.unknownSite.parts.path.lowerBound...])
-        return .row(Row(url: path, line: image.line, problem: Self.unknownProblem, note: note))
+  private func parse(_ bytes: UnsafeRawBufferPointer) throws(ListError) -> PageDocument {
+    if kind.isPart {
+      let isWebManifest = kind == .webManifest
+      if Self.isPage(bytes, contentType: contentType) {
+        let what = isWebManifest ? "web app manifest" : "stylesheet"
+        throw ListError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
       }
-      if isNew { return .row(Row(url: url, line: image.line, problem: image.problem, note: note)) }
+      return PageDocument(stylesheet: bytes, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
     }
-    while let sheet = content.nextStylesheet() {
-      if isOfUnknownSite(content.bytes(sheet.url)) {
-        unknownStylesheets += 1
-        continue
-      }
-      return .child(content.bytes(sheet.url), line: sheet.line, sheet.isWebManifest ? .webManifest : .stylesheet)
+    guard let other = Self.otherContent(bytes, contentType: contentType) else {
+      return PageDocument(bytes, contentType: contentType, url: url, rules: rules)
     }
-    while followsLinks, let link = content.nextLink() {
-      // A link to an image leads to no page.
-      if !link.isNoFollow, !ImageExtension.ends(content.bytes(link.url)), !isOfUnknownSite(content.bytes(link.url)) {
-        return .child(content.bytes(link.url), line: link.line, .page)
-      }
+    guard kind == .page else {
+      let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
+      throw ListError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
     }
-    return .end
+    // Pages link to images and other files as a matter of course.
+    if isListed, let named, case .image = ContentSniff(prefix: bytes), named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) }) {
+      image = InlineReader(named)
+    }
+    return PageDocument()
   }
-}
-
-extension PageRows {
-  private static let unknownProblem =
-    "the page is a file, so its relative URLs have no site; set base-url to it, since images aren't read as files"
-
-  private func isOfUnknownSite(_ url: UnsafeRawBufferPointer) -> Bool { url.starts(with: Self.unknownSite.bytes) }
-
-  private static func fixedURL(_ text: StaticString) -> BaseURL {
-    guard let url = try? BaseURL(text.description) else { preconditionFailure("the text is a URL") }
-    return url
-  }
-}
-
-/// The parsed parts of a document, taken one after another.
-private final class Content {
-  let remarks: PageRemarks
-  private var images: ArraySlice<Image>
-  private var stylesheets: ArraySlice<PageStylesheet>
-  private var links: ArraySlice<PageLink>
-  private let text = GrowingBytes()
-
-  typealias Image = (image: PageImage, claims: [ImageClaims])
-
-  /// The content of a file that isn't a page.
-  init() { (remarks, images, stylesheets, links) = (PageRemarks(), [], [], []) }
-
-  init(_ document: PageDocument) {
-    (remarks, stylesheets) = (document.remarks, document.stylesheets[...])
-    images = Self.merged(document.images, in: document.text)
-    links = document.isNoFollow ? [] : document.links[...]
-    document.text.withRawBytes { text.append($0) }
-  }
-
-  private static let maximumClaims = 16
 
   /// Returns each image once, with what all of its elements say.
   private static func merged(_ images: [PageImage], in text: [UInt8]) -> ArraySlice<Image> {
@@ -220,9 +113,88 @@ private final class Content {
     return merged[...]
   }
 
-  func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { text[range] }
+  /// Whether a document has the type of HTML, or no type and the first bytes of HTML.
+  private static func isPage(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> Bool {
+    let type = URLList.mediaType(contentType)
+    return URLList.isHTML(type) || type.isEmpty && ContentSniff(prefix: bytes) == .html
+  }
 
-  func nextImage() -> Image? { images.popFirst() }
-  func nextStylesheet() -> PageStylesheet? { stylesheets.popFirst() }
-  func nextLink() -> PageLink? { links.popFirst() }
+  /// Returns what a document is instead of a page; nil if its type or its first bytes are those of HTML.
+  private static func otherContent(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> String? {
+    let type = URLList.mediaType(contentType)
+    if URLList.isHTML(type) { return nil }
+    let sniff = ContentSniff(prefix: bytes)
+    switch sniff {
+    case .html: return nil
+    // A fragment of HTML may begin with any text.
+    case .text where type.isEmpty, .empty where type.isEmpty: return nil
+    case .unknown where type.isEmpty: return "a binary file"
+    default: return type.isEmpty ? sniff.summary : String(type.prefix(64))
+    }
+  }
+
+  var hasRowsByBytes: Bool { false }
+
+  var remarks: ReadingRemarks {
+    var remarks = ReadingRemarks()
+    // The first limit is the error of ``checkEnd()``.
+    if let found {
+      remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
+    }
+    if unknownStylesheets > 0 {
+      let sheets =
+        unknownStylesheets == 1
+        ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
+      remarks.documents.append("\(manifest): \(sheets) read; set base-url to the page's site")
+    }
+    return remarks
+  }
+
+  /// The images of a part that wasn't read are unknown.
+  func checkEnd() throws(ListError) {
+    if let (line, sentence) = found?.loss { throw ListError(manifest: manifest, line: line, message: sentence) }
+  }
+
+  func next() -> RowStep {
+    if !hasBegun {
+      crawl.begin(kind.isPart ? named : nil)
+      hasBegun = true
+    }
+    if case .row(let row)? = image?.next() { return .row(row) }
+    while let (image, claims) = images.popFirst() {
+      let url = text[image.url]
+      guard image.problem != nil || crawl.isNew(image: url) else { continue }
+      var row = Row(url: url, line: image.line, problem: image.problem)
+      row.note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages || isListed ? 0 : 1, claims: claims)
+      if isOfUnknownSite(url) {
+        row.url = UnsafeRawBufferPointer(rebasing: url[Self.unknownSite.parts.path.lowerBound...])
+        row.problem = Self.unknownProblem
+      }
+      return .row(row)
+    }
+    while let sheet = stylesheets.popFirst() {
+      if !isOfUnknownSite(text[sheet.url]) {
+        return .child(text[sheet.url], line: sheet.line, sheet.isWebManifest ? .webManifest : .stylesheet)
+      }
+      unknownStylesheets += 1
+    }
+    while let link = links.popFirst() {
+      let url = text[link.url]
+      // A link to an image leads to no page.
+      if !link.isNoFollow, !ImageExtension.ends(url), !isOfUnknownSite(url) { return .child(url, line: link.line, .page) }
+    }
+    return .end
+  }
+}
+
+extension PageRows {
+  private static let unknownProblem =
+    "the page is a file, so its relative URLs have no site; set base-url to it, since images aren't read as files"
+
+  private func isOfUnknownSite(_ url: UnsafeRawBufferPointer) -> Bool { url.starts(with: Self.unknownSite.bytes) }
+
+  private static func fixedURL(_ text: StaticString) -> BaseURL {
+    guard let url = try? BaseURL(text.description) else { preconditionFailure("the text is a URL") }
+    return url
+  }
 }

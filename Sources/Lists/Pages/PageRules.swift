@@ -82,9 +82,7 @@ package struct PageRemarks: Sendable {
   }
 
   /// Returns the first limit that was exceeded, as a sentence with its line; nil if there is none.
-  func loss(limits: PageLimits = PageLimits()) -> (line: UInt64, sentence: String)? {
-    exceeded.first.map { ($0.line, Self.sentence($0.limit, limits)) }
-  }
+  var loss: (line: UInt64, sentence: String)? { exceeded.first.map { ($0.line, Self.sentence($0.limit, PageLimits())) } }
 
   /// Returns the warnings, one sentence each.
   package func warnings(of page: String, limits: PageLimits = PageLimits()) -> [String] {

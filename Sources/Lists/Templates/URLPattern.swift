@@ -51,6 +51,17 @@ package struct URLPattern: Sendable {
   }
 }
 
+/// Whether a URL matches one of `include`, or that is empty, and none of `exclude`.
+func isSelected(
+  _ url: UnsafeRawBufferPointer,
+  _ parts: URLParts,
+  by include: [URLPattern],
+  butNot exclude: [URLPattern]
+) -> Bool {
+  let fits = { (pattern: URLPattern) in pattern.matches(url, parts: parts) }
+  return (include.isEmpty || include.contains(where: fits)) && !exclude.contains(where: fits)
+}
+
 /// A POSIX extended regular expression (regcomp(3)).
 ///
 /// `@unchecked Sendable`: the compiled expression doesn't change after `init`, and regexec(3) may use it in several

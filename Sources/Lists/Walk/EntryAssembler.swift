@@ -124,8 +124,7 @@ final class EntryAssembler {
     if manifest.include.isEmpty && manifest.exclude.isEmpty { return true }
     return batch.bytes.withUnsafeBytes { bytes in
       let url = UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])
-      let fits = { (pattern: URLPattern) in pattern.matches(url, parts: entry.parts) }
-      return (manifest.include.isEmpty || manifest.include.contains(where: fits)) && !manifest.exclude.contains(where: fits)
+      return isSelected(url, entry.parts, by: manifest.include, butNot: manifest.exclude)
     }
   }
 }

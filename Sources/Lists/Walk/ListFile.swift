@@ -51,9 +51,22 @@ struct ListFile {
 
   /// Whether it is fetched from an origin that the user named, not only a server.
   var isOfOwnOrigin: Bool {
-    guard case .url(let url)? = location, let trusted else { return false }
-    return url.parts.isSecure == trusted.parts.isSecure
-      && url.bytes[url.parts.hostAndPort] == trusted.bytes[trusted.parts.hostAndPort]
+    guard let url, let trusted else { return false }
+    return url.hasSameOrigin(as: trusted)
+  }
+
+  /// A file at `url` that this one names.
+  func child(_ kind: Kind, at url: BaseURL, depth: Int, trusted: BaseURL?) -> ListFile {
+    let name = url.bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
+    return ListFile(
+      manifest: manifest,
+      name: name,
+      location: .url(url),
+      base: url,
+      kind: kind,
+      depth: depth,
+      trusted: self.trusted ?? trusted
+    )
   }
 
   /// The files of all lists, in order.
@@ -125,6 +138,13 @@ extension URLList {
     case .glob(let pattern): (try? ListFile.paths(matching: pattern, in: self)) ?? []
     case .standardInput, .inline, .url: []
     }
+  }
+}
+
+extension BaseURL {
+  /// Whether both have the same scheme, host and port.
+  func hasSameOrigin(as other: BaseURL) -> Bool {
+    parts.isSecure == other.parts.isSecure && bytes[parts.hostAndPort] == other.bytes[other.parts.hostAndPort]
   }
 }
 

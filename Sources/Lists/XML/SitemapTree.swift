@@ -23,7 +23,7 @@ struct SitemapTree {
   mutating func child(_ written: UnsafeRawBufferPointer, of parent: ListFile, by normalizer: URLNormalizer)
     throws(InputError) -> ListFile?
   {
-    if seen.isEmpty, case .url(let url)? = parent.location { seen.insert(url) }
+    if seen.isEmpty, let url = parent.url { seen.insert(url) }
     guard written.count <= Self.maximumURLBytes else {
       throw InputError(
         "the index names a sitemap with a URL longer than \(Self.maximumURLBytes) bytes, '\(Self.shown(written))…'; skipped"
@@ -38,27 +38,20 @@ struct SitemapTree {
     }
     let url = bytes.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
     guard !seen.contains(url) else { return nil }
-    let name = bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
+    let child = parent.child(.sitemap, at: url, depth: parent.depth + 1, trusted: url)
     guard parent.depth < Self.maximumDepth else {
-      throw InputError("indexes are nested more than \(Self.maximumDepth) levels deep; sitemap \(name) skipped")
+      throw InputError("indexes are nested more than \(Self.maximumDepth) levels deep; sitemap \(child.name) skipped")
     }
     guard seen.count < Self.maximumCount else {
-      throw InputError("the indexes name more than \(Self.maximumCount) sitemaps; \(name) and all later ones skipped")
+      throw InputError("the indexes name more than \(Self.maximumCount) sitemaps; \(child.name) and all later ones skipped")
     }
     guard seenBytes + bytes.count <= Self.maximumBytes else {
-      throw InputError("the URLs of sitemaps exceed \(Self.maximumBytes >> 20) MiB in total; \(name) and all later ones skipped")
+      let limit = "\(Self.maximumBytes >> 20) MiB in total"
+      throw InputError("the URLs of sitemaps exceed \(limit); \(child.name) and all later ones skipped")
     }
     seenBytes += bytes.count
     seen.insert(url)
-    return ListFile(
-      manifest: parent.manifest,
-      name: name,
-      location: .url(url),
-      base: url,
-      kind: .sitemap,
-      depth: parent.depth + 1,
-      trusted: parent.trusted ?? url
-    )
+    return child
   }
 
   /// The beginning of a URL, for messages.
