@@ -35,7 +35,8 @@ final class ListWalk: RowSource {
   private var isCrawling = false
   private var remarks = ReadingRemarks()
   private var lost = LostLists()
-  private var lostPages = LostPages()
+  /// Those that a page or a crawl is complete without.
+  private var lostPages = LostLists()
   /// Listed files that can't be read at all.
   private var unreadable: Set<Int> = []
   private let normalizer = URLNormalizer()
@@ -180,9 +181,7 @@ extension ListWalk {
       if open.listsPages, row.problem == nil, !crawl.isNew(listedImage: row.url, of: files[open.file]) { return nil }
       progress.countEntries()
       return .row(row, file: row.file ?? open.file, nil)
-    case .child(let written, let line, .sitemap): add(written, line: line, of: open)
-    case .child(let url, _, let kind): add(url, kind, of: open)
-    case .page(let written, let line): addPage(written, line: line, of: open)
+    case .child(let written, let line, let kind): add(written, kind, line: line, of: open)
     case .nothingYet: return .nothingYet
     case .wouldBlock: return wait(for: open.input?.descriptor)
     case .end: open.end()
@@ -282,16 +281,29 @@ extension ListWalk {
   }
 }
 
-/// Sitemaps that indexes name.
+/// Files that others name.
 extension ListWalk {
-  private func add(_ written: UnsafeRawBufferPointer, line: UInt64, of open: OpenList) {
-    let parent = files[open.file]
+  private func add(_ written: UnsafeRawBufferPointer, _ kind: ListFile.Kind, line: UInt64, of open: OpenList) {
+    var parent = files[open.file]
     do throws(InputError) {
-      guard let child = try tree.child(written, of: parent, by: normalizer) else { return }
-      do throws(ListError) { try opener.checkCanFetch(child) } catch { return lose(error) }
-      open.children.append(files.count)
+      let child: ListFile?
+      if kind == .sitemap {
+        child = try tree.child(written, of: parent, by: normalizer)
+      } else if open.rows.isSitemap {
+        child = try crawl.page(listed: written, of: parent)
+      } else {
+        parent.site = parent.site ?? parent.base ?? PageRows.unknownSite
+        child = crawl.child(written, kind, of: parent)
+      }
+      guard let child else { return }
+      do throws(ListError) { try opener.checkCanFetch(child) } catch { return lose(error, of: child) }
       files.append(child)
-      opener.beginFetch(files.count - 1, child)
+      if kind == .page {
+        crawl.ahead.append(files.count - 1)
+      } else {
+        open.children.append(files.count - 1)
+        opener.beginFetch(files.count - 1, child)
+      }
     } catch {
       lose(ListError(manifest: parent.name, line: line, message: error.message))
     }
@@ -308,7 +320,7 @@ extension ListWalk {
       guard let opened = try openFetched(child) else { return false }
       stack.append(opened)
     } catch {
-      losePart(error, child)
+      lose(error, of: files[child])
     }
     open.children.removeFirst()
     return true
@@ -318,23 +330,21 @@ extension ListWalk {
   private func finish(_ open: OpenList) {
     if stack.count == 1 {
       if let failure = open.failure {
-        if !isCrawling { loseListed(failure) } else if open.wasRead { lose(failure) } else { losePage(failure, open.file) }
+        if !isCrawling { loseListed(failure) } else if open.wasRead { lose(failure) } else { lose(failure, of: files[open.file]) }
       }
       endBottom(open)
     } else {
       addRemarks(of: open)
-      if let failure = open.failure { losePart(failure, open.file) }
+      if let failure = open.failure { lose(failure, of: files[open.file]) }
       release(open.file)
       stack.removeLast()
     }
   }
 
-  /// A page is complete without its web app manifest, which some servers lack.
-  private func losePart(_ error: ListError, _ file: Int) {
-    if files[file].kind == .webManifest { warn(error) } else { lose(error) }
-  }
-
-  private func warn(_ error: ListError) {
+  /// A page is complete without its web app manifest, which some servers lack. A sitemap asks for its pages; one that another page
+  /// links to may be gone.
+  private func lose(_ error: ListError, of file: ListFile) {
+    guard file.kind == .webManifest || file.kind == .page && !file.isListedPage else { return lose(error) }
     if let warning = lostPages.add(error) { warnings.append(warning) }
   }
 
@@ -350,13 +360,13 @@ extension ListWalk {
 
   private func end() throws(ListError) -> RowSourceStep {
     if let warning = lostPages.rest { warnings.append(warning) }
-    lostPages = LostPages()
+    lostPages = LostLists()
     if let error = lost.error { throw error }
     return .end
   }
 }
 
-/// Pages and stylesheets that pages name.
+/// Pages.
 extension ListWalk {
   /// The number of pages that use the image of that URL, by the file that names it.
   func pages(file: Int, using image: UnsafeRawBufferPointer) -> UInt64 {
@@ -367,32 +377,6 @@ extension ListWalk {
   private var crawl: PageCrawl {
     let manifest = files[index].manifest
     return opener.crawl(of: manifest, manifests[manifest])
-  }
-
-  private func add(_ url: UnsafeRawBufferPointer, _ kind: ListFile.Kind, of open: OpenList) {
-    var parent = files[open.file]
-    parent.site = parent.site ?? parent.base ?? PageRows.unknownSite
-    guard let child = crawl.child(url, kind, of: parent) else { return }
-    do throws(ListError) { try opener.checkCanFetch(child) } catch { return kind == .stylesheet ? lose(error) : warn(error) }
-    files.append(child)
-    if kind == .page {
-      crawl.ahead.append(files.count - 1)
-    } else {
-      open.children.append(files.count - 1)
-      opener.beginFetch(files.count - 1, child)
-    }
-  }
-
-  private func addPage(_ written: UnsafeRawBufferPointer, line: UInt64, of open: OpenList) {
-    let sitemap = files[open.file]
-    do throws(InputError) {
-      guard let page = try crawl.page(listed: written, of: sitemap) else { return }
-      do throws(ListError) { try opener.checkCanFetch(page) } catch { return lose(error) }
-      crawl.ahead.append(files.count)
-      files.append(page)
-    } catch {
-      lose(ListError(manifest: sitemap.name, line: line, message: error.message))
-    }
   }
 
   /// Ends the file at the bottom of the stack, and the listed file if no page follows.
@@ -431,15 +415,10 @@ extension ListWalk {
       }
       stack = [open]
     } catch {
-      losePage(error, page)
+      lose(error, of: files[page])
       release(page)
     }
     crawl.ahead.removeFirst()
     return true
-  }
-
-  /// A sitemap asks for its pages; one that another page links to may be gone.
-  private func losePage(_ error: ListError, _ page: Int) {
-    if files[page].isListedPage { lose(error) } else { warn(error) }
   }
 }

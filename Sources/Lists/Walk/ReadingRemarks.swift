@@ -122,13 +122,13 @@ struct ReadingProgress {
   private(set) var entries = 0
   /// The size of each file in bytes; nil for a stream, whose length is unknown.
   private var sizes: [UInt64?] = []
-  private var finishedBytes: UInt64 = 0
-  private var totalBytes: UInt64 = 0
+  private var finishedBytes = 0.0
+  private var totalBytes = 0.0
   private var unfinishedStreams = 0
 
   mutating func addFile(bytes: UInt64) {
     sizes.append(bytes)
-    totalBytes = Self.sum(totalBytes, bytes)
+    totalBytes += Double(bytes)
   }
 
   mutating func addStream() {
@@ -139,29 +139,24 @@ struct ReadingProgress {
   mutating func countEntries(_ count: Int = 1) { entries += count }
 
   mutating func finishFile(at index: Int) {
-    if let size = sizes[index] { finishedBytes = Self.sum(finishedBytes, size) } else { unfinishedStreams -= 1 }
+    if let size = sizes[index] { finishedBytes += Double(size) } else { unfinishedStreams -= 1 }
   }
 
   /// Extrapolates the entries so far to the remaining bytes; nil if nothing was read yet or a stream hasn't ended.
   func expectedEntries(consumedInCurrent consumed: UInt64) -> Int? {
-    let consumed = Self.sum(finishedBytes, consumed)
+    let consumed = finishedBytes + Double(consumed)
     guard unfinishedStreams == 0, consumed > 0 else { return nil }
-    let rest = Double(entries) * Double(totalBytes - min(consumed, totalBytes)) / Double(consumed)
+    let rest = Double(entries) * max(0, totalBytes - consumed) / consumed
     return entries + Int(min(rest, Self.maximumEstimate))
   }
 
   /// More entries than any run has; sparse files may have any length.
   private static let maximumEstimate = 1e15
-
-  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-    let (sum, overflow) = left.addingReportingOverflow(right)
-    return overflow ? .max : sum
-  }
 }
 
-/// Lists and sitemaps of indexes that couldn't be read, or not to their end.
+/// Lists, sitemaps of indexes, pages and web app manifests that couldn't be read, or not to their end.
 struct LostLists {
-  static let maximumWarnings = 100
+  private static let maximumWarnings = 100
 
   private var first: ListError?
   private var count = 0
@@ -179,21 +174,10 @@ struct LostLists {
     let message = "\(first.message) (\(count - 1) more couldn't be read; see the warnings)"
     return ListError(manifest: first.manifest, line: first.line, message: message)
   }
-}
 
-/// Pages that others link to, or sitemaps list, and web app manifests that couldn't be read.
-struct LostPages {
-  private var count = 0
-
-  /// Counts one more, and returns its warning if it is one of the first.
-  mutating func add(_ error: ListError) -> String? {
-    count += 1
-    return count <= LostLists.maximumWarnings ? error.description : nil
-  }
-
-  /// The warning about those without their own; nil if there is none.
+  /// The warning about pages without their own; nil if there is none.
   var rest: String? {
-    let rest = count - LostLists.maximumWarnings
+    let rest = count - Self.maximumWarnings
     return rest > 0 ? "\(rest) more \(rest == 1 ? "page" : "pages") couldn't be read" : nil
   }
 }

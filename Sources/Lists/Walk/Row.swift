@@ -34,10 +34,9 @@ struct PlainRow {
 
 enum RowStep {
   case row(Row)
-  /// A file whose rows follow: a sitemap as an index writes its URL, or a page or stylesheet with its normalised URL.
+  /// A file whose rows follow: a sitemap or a page as an index or a sitemap writes its URL, or what a page names with its normalised
+  /// URL.
   case child(UnsafeRawBufferPointer, line: UInt64, ListFile.Kind)
-  /// A page whose rows follow, as a sitemap writes its URL.
-  case page(UnsafeRawBufferPointer, line: UInt64)
   /// Other work may get a turn before the next call.
   case nothingYet
   case wouldBlock

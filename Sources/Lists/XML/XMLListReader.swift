@@ -67,7 +67,7 @@ final class XMLListReader: RowReader {
     let text = parser.locations.text(of: location)
     switch location.kind {
     case .sitemap: return .child(text, line: location.line, .sitemap)
-    case .page: return .page(text, line: location.line)
+    case .page: return .child(text, line: location.line, .page)
     case .image: break
     }
     let priority = location.priority.map { UnsafeRawBufferPointer(start: $0.utf8Start, count: $0.utf8CodeUnitCount) }
