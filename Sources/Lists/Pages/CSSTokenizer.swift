@@ -30,7 +30,7 @@ struct CSSTokenizer {
     guard index < text.count else { return .end }
     let byte = text[index]
     switch byte {
-    case _ where Self.isSpace(byte):
+    case _ where byte.isHTMLSpace:
       skipSpace()
       return .whitespace
     case UInt8(ascii: "\""), UInt8(ascii: "'"): return string(byte)
@@ -100,7 +100,7 @@ struct CSSTokenizer {
       case UInt8(ascii: ")"):
         index += 1
         return .url
-      case _ where Self.isSpace(byte):
+      case _ where byte.isHTMLSpace:
         skipSpace()
         if index < text.count, self.byte(0) != UInt8(ascii: ")") { return badURL() }
       case 0x22, 0x27, UInt8(ascii: "("), 0x01...0x08, 0x0b, 0x0e...0x1f, 0x7f: return badURL()
@@ -171,7 +171,7 @@ struct CSSTokenizer {
       index += 1
       return
     }
-    if Self.isSpace(byte(0)) { skipNewline() }
+    if byte(0).isHTMLSpace { skipNewline() }
     let scalar = code == 0 ? nil : Unicode.Scalar(code)
     value.append(contentsOf: Character(scalar ?? "\u{fffd}").utf8)
   }
@@ -181,7 +181,7 @@ struct CSSTokenizer {
   }
 
   private mutating func skipSpace() {
-    while Self.isSpace(byte(0)) { index += 1 }
+    while byte(0).isHTMLSpace { index += 1 }
   }
 
   /// A line break may be CRLF.
@@ -215,8 +215,6 @@ struct CSSTokenizer {
   }
 
   private func isEscape(at offset: Int) -> Bool { byte(offset) == UInt8(ascii: "\\") && !Self.isNewline(byte(offset + 1)) }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || isNewline(byte) }
 
   private static func isNewline(_ byte: UInt8) -> Bool { byte == 0x0a || byte == 0x0c || byte == 0x0d }
 }

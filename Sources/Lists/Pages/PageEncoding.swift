@@ -31,7 +31,7 @@ struct PageEncoding: Hashable {
 
   /// Returns the encoding that a `Content-Type` states.
   init?(contentType: String?) {
-    guard let contentType, let label = Self.charset(in: Array(contentType.utf8)[...]) else { return nil }
+    guard let contentType, let label = Self.value(of: "charset", in: Array(contentType.utf8)[...]) else { return nil }
     self.init(label: label)
   }
 
@@ -74,16 +74,16 @@ struct PageEncoding: Hashable {
     tree.forEachElement { element in
       guard found == nil, element.tag == GUMBO_TAG_META else { return }
       let isPragma = element.attribute("http-equiv").map { $0.equals("content-type") } ?? false
-      let content = isPragma ? element.attribute("content").flatMap { charset(in: Array($0)[...]) } : nil
+      let content = isPragma ? element.attribute("content").flatMap { value(of: "charset", in: Array($0)[...]) } : nil
       found = (element.attribute("charset").map { Array($0)[...] } ?? content).flatMap { PageEncoding(label: $0) }
     }
     return found
   }
 
-  /// Returns the value after `charset` in a `Content-Type` or a `content` attribute (HTML Standard, section 2.7.3, "extracting a
-  /// character encoding from a meta element").
-  static func charset(in text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-    let key = "charset".utf8
+  /// Returns the value of a name, such as `charset` in a `Content-Type` or a `content` attribute (HTML Standard, section 2.7.3,
+  /// "extracting a character encoding from a meta element").
+  static func value(of name: String, in text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    let key = name.utf8
     var rest = text
     while !rest.isEmpty {
       guard rest.lazy.map(\.asciiLowercased).starts(with: key) else {

@@ -24,10 +24,10 @@ struct SourceSet: Sequence, IteratorProtocol {
   init(_ text: UnsafeRawBufferPointer) { self.text = text }
 
   mutating func next() -> Candidate? {
-    while index < text.count, Self.isSpace(text[index]) || text[index] == UInt8(ascii: ",") { index += 1 }
+    while index < text.count, text[index].isHTMLSpace || text[index] == UInt8(ascii: ",") { index += 1 }
     guard index < text.count else { return nil }
     let start = index
-    while index < text.count, !Self.isSpace(text[index]) { index += 1 }
+    while index < text.count, !text[index].isHTMLSpace { index += 1 }
     var end = index
     while end > start, text[end - 1] == UInt8(ascii: ",") { end -= 1 }
     let url = UnsafeRawBufferPointer(rebasing: text[start..<end])
@@ -38,38 +38,24 @@ struct SourceSet: Sequence, IteratorProtocol {
 
   /// Reads the descriptors up to the comma that ends the candidate; a comma in parentheses doesn't.
   private mutating func descriptor() -> SourceDescriptor? {
-    var result = SourceDescriptor()
-    var isValid = true
-    var start: Int?
     var isInParentheses = false
-    let finish = { (end: Int, text: UnsafeRawBufferPointer) in
-      guard let first = start else { return }
-      start = nil
-      if isValid { isValid = result.add(text[first..<end]) }
-    }
-    while index < text.count {
-      let byte = text[index]
-      if isInParentheses {
-        if byte == UInt8(ascii: ")") { isInParentheses = false }
-      } else if byte == UInt8(ascii: ",") {
-        finish(index, text)
-        index += 1
-        return isValid && result.isComplete ? result : nil
-      } else if Self.isSpace(byte) {
-        finish(index, text)
-      } else {
+    let end =
+      text[index...].firstIndex { byte in
         if byte == UInt8(ascii: "(") { isInParentheses = true }
-        start = start ?? index
-      }
-      index += 1
-    }
-    finish(index, text)
+        if byte == UInt8(ascii: ")") { isInParentheses = false }
+        return byte == UInt8(ascii: ",") && !isInParentheses
+      } ?? text.count
+    let written = text[index..<end]
+    index = Swift.min(end + 1, text.count)
+    var result = SourceDescriptor()
+    let isValid = written.split(whereSeparator: \.isHTMLSpace).allSatisfy { result.add($0) }
     return isValid && result.isComplete ? result : nil
   }
+}
 
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0c || byte == 0x0d
-  }
+extension UInt8 {
+  /// ASCII white space of HTML and CSS, which has no vertical tab.
+  var isHTMLSpace: Bool { isASCIIWhitespace && self != 0x0b }
 }
 
 extension SourceDescriptor {
@@ -100,27 +86,13 @@ extension SourceDescriptor {
     return value == 0 ? nil : value
   }
 
-  /// A "valid floating-point number" (section 2.3.4.3), which has no plus sign and no trailing point.
+  /// A "valid floating-point number" (section 2.3.4.3).
   static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Double? {
-    var rest = text
-    if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
-    let whole = rest.prefix(while: isDigit).count
-    rest.removeFirst(whole)
-    if rest.first == UInt8(ascii: ".") {
-      rest.removeFirst()
-      let fraction = rest.prefix(while: isDigit).count
-      guard fraction > 0 else { return nil }
-      rest.removeFirst(fraction)
-    } else if whole == 0 {
-      return nil
-    }
-    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
-      rest.removeFirst()
-      if rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+") { rest.removeFirst() }
-      guard !rest.isEmpty else { return nil }
-      rest = rest.drop(while: isDigit)
-    }
-    guard rest.isEmpty, text.count <= 64 else { return nil }
+    // `Double` also reads words, hexadecimal digits, a plus sign and a trailing point.
+    guard text.count <= 64, text.allSatisfy({ isDigit($0) || "-+.eE".utf8.contains($0) }), text.first != UInt8(ascii: "+"),
+      text.last.map(isDigit) == true,
+      !zip(text, text.dropFirst()).contains(where: { $0 == UInt8(ascii: ".") && !isDigit($1) })
+    else { return nil }
     return Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
   }
 

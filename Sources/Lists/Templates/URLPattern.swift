@@ -122,7 +122,7 @@ struct PathGlob: Sendable {
     var alternatives: [[Token]] = []
     isForLastSegment = !written.utf8.contains(UInt8(ascii: "/"))
     for alternative in try BraceExpansion.expand(Array(written.utf8)) {
-      var tokens = try PathGlobParser(alternative).tokens()
+      var tokens = try Self.tokens(alternative)
       // A path starts with a slash, which users leave out.
       if !isForLastSegment, tokens.first != .byte(UInt8(ascii: "/")) { tokens.insert(.byte(UInt8(ascii: "/")), at: 0) }
       alternatives.append(tokens)
@@ -200,74 +200,64 @@ struct PathGlob: Sendable {
   }
 }
 
-/// Parses a glob without braces.
-struct PathGlobParser {
-  private let text: [UInt8]
-  private var index = 0
+/// The syntax of a glob without braces.
+extension PathGlob {
+  private static let slash = UInt8(ascii: "/")
+  private static let star = UInt8(ascii: "*")
 
-  init(_ text: [UInt8]) { self.text = text }
-
-  func tokens() throws(InvalidPattern) -> [PathGlob.Token] {
-    var copy = self
-    var tokens: [PathGlob.Token] = []
-    while copy.index < copy.text.count { try copy.readToken(into: &tokens) }
+  private static func tokens(_ text: [UInt8]) throws(InvalidPattern) -> [Token] {
+    var (rest, tokens) = (text[...], [Token]())
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "?"): tokens.append(.any)
+      case star:
+        guard rest.first == star else {
+          tokens.append(.star)
+          continue
+        }
+        rest = rest.drop { $0 == star }
+        let isFolders = (tokens.isEmpty || tokens.last == .byte(slash)) && rest.first == slash
+        tokens.append(isFolders ? .folders : .starStar)
+        if isFolders { rest.removeFirst() }
+      case UInt8(ascii: "["): tokens.append(try set(&rest))
+      case UInt8(ascii: "\\"):
+        guard let escaped = rest.popFirst() else { throw InvalidPattern("the pattern ends in a backslash; escape it as \\\\") }
+        tokens += literal(escaped)
+      default: tokens += literal(byte)
+      }
+    }
     return tokens
   }
 
-  private mutating func readToken(into tokens: inout [PathGlob.Token]) throws(InvalidPattern) {
-    let byte = text[index]
-    index += 1
-    switch byte {
-    case UInt8(ascii: "?"): tokens.append(.any)
-    case UInt8(ascii: "*"): tokens.append(readStars(afterSlash: tokens.last == nil || tokens.last == .byte(UInt8(ascii: "/"))))
-    case UInt8(ascii: "["): tokens.append(try readSet())
-    case UInt8(ascii: "\\"):
-      guard index < text.count else { throw InvalidPattern("the pattern ends in a backslash; escape it as \\\\") }
-      Self.appendLiteral(text[index], to: &tokens)
-      index += 1
-    default: Self.appendLiteral(byte, to: &tokens)
-    }
-  }
-
-  private mutating func readStars(afterSlash: Bool) -> PathGlob.Token {
-    guard index < text.count, text[index] == UInt8(ascii: "*") else { return .star }
-    while index < text.count, text[index] == UInt8(ascii: "*") { index += 1 }
-    guard afterSlash, index < text.count, text[index] == UInt8(ascii: "/") else { return .starStar }
-    index += 1
-    return .folders
-  }
-
-  private mutating func readSet() throws(InvalidPattern) -> PathGlob.Token {
-    let isNegated = index < text.count && (text[index] == UInt8(ascii: "!") || text[index] == UInt8(ascii: "^"))
-    if isNegated { index += 1 }
+  private static func set(_ rest: inout ArraySlice<UInt8>) throws(InvalidPattern) -> Token {
+    let isNegated = rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "^")
+    if isNegated { rest.removeFirst() }
     var ranges: [ClosedRange<UInt8>] = []
-    while index < text.count, text[index] != UInt8(ascii: "]") || ranges.isEmpty {
-      let low = try readMember()
+    while let next = rest.first, next != UInt8(ascii: "]") || ranges.isEmpty {
+      let low = try member(&rest)
       var high = low
-      if index + 1 < text.count, text[index] == UInt8(ascii: "-"), text[index + 1] != UInt8(ascii: "]") {
-        index += 1
-        high = try readMember()
+      if rest.first == UInt8(ascii: "-"), let end = rest.dropFirst().first, end != UInt8(ascii: "]") {
+        rest.removeFirst()
+        high = try member(&rest)
       }
       guard low <= high else { throw InvalidPattern("a range in [ ] is in the wrong order; write it as [a-z]") }
       ranges.append(low...high)
     }
-    guard index < text.count else { throw InvalidPattern("a [ is not closed; write \\[ for the character itself") }
-    index += 1
+    guard rest.popFirst() != nil else { throw InvalidPattern("a [ is not closed; write \\[ for the character itself") }
     return .set(ranges: ranges, isNegated: isNegated)
   }
 
-  private mutating func readMember() throws(InvalidPattern) -> UInt8 {
-    if text[index] == UInt8(ascii: "\\"), index + 1 < text.count { index += 1 }
-    guard text[index] < 128 else { throw InvalidPattern("[ ] may contain only ASCII characters; use {…} for others") }
-    index += 1
-    return text[index - 1]
+  private static func member(_ rest: inout ArraySlice<UInt8>) throws(InvalidPattern) -> UInt8 {
+    if rest.first == UInt8(ascii: "\\"), rest.count > 1 { rest.removeFirst() }
+    let byte = rest.removeFirst()
+    guard byte < 128 else { throw InvalidPattern("[ ] may contain only ASCII characters; use {…} for others") }
+    return byte
   }
 
-  /// Appends a byte, percent-encoded if a path can't contain it as it is.
-  private static func appendLiteral(_ byte: UInt8, to tokens: inout [PathGlob.Token]) {
-    guard byte <= 32 || byte >= 127 || "\"<>^`{}#".utf8.contains(byte) else { return tokens.append(.byte(byte)) }
-    let digits = Array("0123456789ABCDEF".utf8)
-    tokens += [.byte(UInt8(ascii: "%")), .byte(digits[Int(byte >> 4)]), .byte(digits[Int(byte & 15)])]
+  /// A byte, percent-encoded if a path can't contain it as it is.
+  private static func literal(_ byte: UInt8) -> [Token] {
+    guard byte <= 32 || byte >= 127 || "\"<>^`{}#".utf8.contains(byte) else { return [.byte(byte)] }
+    return "%\(hexadecimal(UInt64(byte), digits: 2, isUppercase: true))".utf8.map { .byte($0) }
   }
 }
 
