@@ -1,3 +1,6 @@
+import Glibc
+import Base
+
 /// Rows of access logs: the requested targets, most requested first. All files are read before the first row.
 ///
 /// The files of one list are counted together, as one rotated log. Each has its own reader; the last one returns
@@ -125,5 +128,104 @@ final class AccessLogReader: RowReader {
     reference.removeAll()
     LoggedTargets.appendReference(target, to: reference)
     return .row(Row(url: reference.bytes, line: location.line, file: location.file))
+  }
+}
+
+/// The escapes of log files: `\xHH`, `\"`, `\\`, and those of C for white space.
+enum LogEscapes {
+  /// Appends the text without its escapes; a backslash that starts no escape is kept. Control characters become percent-encodings, since
+  /// URLs lose some of them otherwise.
+  static func appendUndone(_ text: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
+    var rest = text[...]
+    while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {
+      bytes.append(UnsafeRawBufferPointer(rebasing: rest[..<backslash]))
+      let (byte, length) = meaning(rest[backslash...])
+      if byte < 0x20 {
+        withUnsafeBytes(of: (UInt8(ascii: "%"), UInt8(ascii: "0") + byte >> 4, hexadecimalDigit(byte & 15))) { bytes.append($0) }
+      } else {
+        bytes.append(byte)
+      }
+      rest = rest[(backslash + length)...]
+    }
+    bytes.append(UnsafeRawBufferPointer(rebasing: rest))
+  }
+
+  private static func meaning(_ text: Slice<UnsafeRawBufferPointer>) -> (byte: UInt8, length: Int) {
+    guard text.count > 1 else { return (UInt8(ascii: "\\"), 1) }
+    let letter = text[text.startIndex + 1]
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): return (letter, 2)
+    case UInt8(ascii: "t"): return (9, 2)
+    case UInt8(ascii: "n"): return (10, 2)
+    case UInt8(ascii: "r"): return (13, 2)
+    case UInt8(ascii: "x") where text.count > 3:
+      let digits = text[(text.startIndex + 2)..<(text.startIndex + 4)]
+      if digits.allSatisfy({ isxdigit(Int32($0)) != 0 }), let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) {
+        return (byte, 4)
+      }
+    default: break
+    }
+    return (UInt8(ascii: "\\"), 1)
+  }
+}
+
+/// Decides which targets of logged requests are URLs of the logged site.
+///
+/// Visitors choose the targets, so they aren't trusted: a target that led to another host would let any visitor make
+/// prewarm request that host with the job's headers and credentials. So a target that starts with a slash is always a
+/// path of the base (RFC 9112 section 3.2.1), even if it would name a host as a reference. A target in absolute form
+/// (section 3.2.2) counts only if it has the base's scheme, host and port; if it and the base have the usual port, the scheme may
+/// differ, since a cache behind a TLS proxy logs http.
+struct LoggedTargets {
+  private let base: BaseURL?
+  private let normalizer = URLNormalizer()
+
+  init(base: BaseURL?) { self.base = base }
+
+  /// Returns the part of a target to resolve against the base, or all of it if there is no base; nil if it isn't a URL
+  /// of the base's site.
+  func accepted(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    // No client sends a control character, and resolution would drop some.
+    if target.contains(where: { $0 < 0x20 }) { return nil }
+    if target.first == UInt8(ascii: "/") { return target }
+    guard let authorityStart = Self.authorityStart(of: target) else { return nil }
+    guard let base else { return target }
+    let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
+    guard let end = target[authorityStart...].firstIndex(where: isEnd), target[end] == UInt8(ascii: "/"),
+      isOrigin(UnsafeRawBufferPointer(rebasing: target[..<end]), of: base)
+    else { return nil }
+    return UnsafeRawBufferPointer(rebasing: target[end...])
+  }
+
+  /// Appends a path as a reference that always resolves to that path: two slashes at its start would name a host, even as
+  /// backslashes (WHATWG URL Standard, section 4.4). A dot segment that separates them disappears when the reference is resolved.
+  static func appendReference(_ path: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
+    if path.count > 1, path[1] == UInt8(ascii: "/") || path[1] == UInt8(ascii: "\\") {
+      bytes.append("/.")
+    }
+    bytes.append(path)
+  }
+
+  /// The index after `http://` or `https://`; nil for other forms, such as `*` and `host:port`.
+  private static func authorityStart(of target: UnsafeRawBufferPointer) -> Int? {
+    for scheme in ["http://", "https://"] as [StaticString] where target.count > scheme.utf8CodeUnitCount {
+      // Only letters differ in that bit; a colon and a slash have it set.
+      let fits = (0..<scheme.utf8CodeUnitCount).allSatisfy { target[$0] | 0x20 == scheme.utf8Start[$0] }
+      if fits { return scheme.utf8CodeUnitCount }
+    }
+    return nil
+  }
+
+  private func isOrigin(_ text: UnsafeRawBufferPointer, of base: BaseURL) -> Bool {
+    var bytes: [UInt8] = []
+    do throws(InvalidURL) {
+      let parts = try normalizer.normalize(text, relativeTo: nil, into: &bytes)
+      // The normal form has no usual port.
+      let isUsual = parts.hostAndPort.count == parts.host.count && base.parts.hostAndPort.count == base.parts.host.count
+      return parts.userInfo.isEmpty && (isUsual || parts.isSecure == base.parts.isSecure)
+        && bytes[parts.hostAndPort] == base.bytes[base.parts.hostAndPort]
+    } catch {
+      return false
+    }
   }
 }

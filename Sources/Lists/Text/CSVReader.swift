@@ -81,29 +81,20 @@ final class CSVReader: RowReader {
 
   /// Chooses the delimiter by the first line, and consumes one that only names it, as Excel writes; returns false if it would block.
   private func chooseDelimiter() -> Bool {
-    while true {
-      let bytes = buffer.bytes
-      let start = bytes.firstIndex { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") } ?? bytes.count
-      var end = bytes[start...].firstIndex(of: UInt8(ascii: "\n"))
-      if end == nil, bytes.count <= InputBuffer.maximumRowBytes {
-        switch buffer.fill() {
-        case .grown: continue
-        case .wouldBlock: return false
-        case .ended: end = bytes.count
-        }
-      }
-      let lineEnd = end ?? bytes.count
-      let text = UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<lineEnd]).trimmed()
-      hasDelimiter = true
-      if let named = CSVHeader.namedDelimiter(text) {
-        scanner = CSVRecordScanner(delimiter: named)
-        line += UInt64(buffer.bytes.prefix(lineEnd + 1).count { $0 == UInt8(ascii: "\n") })
-        buffer.consume(min(lineEnd + 1, buffer.bytes.count))
-      } else {
-        scanner = CSVRecordScanner(delimiter: CSVHeader.delimiter(of: text, columns, usual: scanner.delimiter))
-      }
-      return true
+    let isBreak: (UInt8) -> Bool = { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+    let feed = buffer.find { bytes in bytes.drop(while: isBreak).firstIndex(of: UInt8(ascii: "\n")) }
+    if case .wouldBlock = feed { return false }
+    let end = if case .found(let index) = feed { index } else { buffer.bytes.count }
+    let text = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<end].drop(while: isBreak)).trimmed()
+    hasDelimiter = true
+    let named = CSVHeader.namedDelimiter(text)
+    scanner = CSVRecordScanner(delimiter: named ?? CSVHeader.delimiter(of: text, columns, usual: scanner.delimiter))
+    if named != nil {
+      let length = min(end + 1, buffer.bytes.count)
+      line += UInt64(buffer.bytes.prefix(length).count { $0 == UInt8(ascii: "\n") })
+      buffer.consume(length)
     }
+    return true
   }
 
   func next() -> RowStep {
@@ -163,7 +154,7 @@ final class CSVReader: RowReader {
   /// Consumes the next record that isn't a blank line; its fields are in the scanner.
   private func nextRecord() -> Step {
     while true {
-      if isSkippingLine, !skipLine() { return .wouldBlock }
+      guard skipLine() else { return .wouldBlock }
       var hasEnded = false
       var result = scanner.scan(buffer.bytes, isLast: false)
       while case .incomplete = result, !hasEnded, buffer.bytes.count <= InputBuffer.maximumRowBytes {
@@ -184,20 +175,22 @@ final class CSVReader: RowReader {
         if record.bytes.allSatisfy({ $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { continue }
         if length > InputBuffer.maximumRowBytes { return .broken(.tooLong(record.bytes, line: record.line)) }
         return .record(record.bytes, line: record.line)
-      case .incomplete(isQuoted: false): return .broken(takeLine { .tooLong($0, line: $1) })
-      case .incomplete(isQuoted: true):
-        return .broken(takeLine { .broken($0, line: $1, problem: "the row has an unclosed quote") })
-      case .textAfterQuote:
-        return .broken(takeLine { .broken($0, line: $1, problem: "a closing quote isn't followed by a delimiter") })
+      case .incomplete(isQuoted: false): return .broken(takeLine(Row.tooLongProblem))
+      case .incomplete(isQuoted: true): return .broken(takeLine("the row has an unclosed quote"))
+      case .textAfterQuote: return .broken(takeLine("a closing quote isn't followed by a delimiter"))
       }
     }
   }
 
-  /// Consumes the line at the start of the buffer, or its available part.
-  private func takeLine(_ makeRow: (UnsafeRawBufferPointer, UInt64) -> Row) -> Row {
+  /// Consumes the line at the start of the buffer, or its available part, as a broken row.
+  private func takeLine(_ problem: String) -> Row {
     let bytes = buffer.bytes
     let feed = bytes.firstIndex(of: UInt8(ascii: "\n"))
-    let row = makeRow(UnsafeRawBufferPointer(rebasing: bytes[..<(feed ?? bytes.count)]).trimmed(), line)
+    let row = Row.broken(
+      UnsafeRawBufferPointer(rebasing: bytes[..<(feed ?? bytes.count)]).trimmed(),
+      line: line,
+      problem: problem
+    )
     buffer.consume(feed.map { $0 + 1 } ?? bytes.count)
     isSkippingLine = feed == nil
     line += 1
@@ -206,12 +199,10 @@ final class CSVReader: RowReader {
 
   /// Consumes the rest of an overlong line; returns false if more bytes have to arrive first.
   private func skipLine() -> Bool {
-    while true {
-      if let feed = buffer.bytes.firstIndex(of: UInt8(ascii: "\n")) {
-        buffer.consume(feed + 1)
-        break
-      }
-      buffer.consume(buffer.bytes.count)
+    while isSkippingLine {
+      let feed = buffer.bytes.firstIndex(of: UInt8(ascii: "\n"))
+      buffer.consume(feed.map { $0 + 1 } ?? buffer.bytes.count)
+      if feed != nil { break }
       let filling = buffer.fill()
       if filling == .wouldBlock { return false }
       if filling == .ended { break }
@@ -232,14 +223,12 @@ final class CSVReader: RowReader {
     return unescaped[start..<unescaped.count]
   }
 
-  /// The names of a header, which are URLs if the file has no header row.
-  private static func shown(_ names: [String]) -> String {
-    String(maskingCredentials(names.joined(separator: ", ")).prefix(shownHeaderCharacters))
-  }
-
   private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(ListError) -> Header {
     unescaped.removeAll()
     let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
+    let problem = { (message: String) in ListError(manifest: self.manifest, line: line, message: message) }
+    // They are URLs if the file has no header row.
+    let shown = maskingCredentials(names.joined(separator: ", ")).prefix(Self.shownHeaderCharacters)
     var matches = names.indices.filter { names[$0] == columns.url }
     var further: [Int] = []
     // A column that the user named isn't replaced by another.
@@ -248,20 +237,19 @@ final class CSVReader: RowReader {
       (matches, further) = (product.images, product.others)
     }
     guard let url = matches.first else {
-      let message = "no column '\(columns.url)' among \(Self.shown(names)); set columns.url to the column of the URLs"
-      throw ListError(manifest: manifest, line: line, message: message)
+      throw problem("no column '\(columns.url)' among \(shown); set columns.url to the column of the URLs")
     }
-    guard matches.count == 1 else {
-      throw ListError(manifest: manifest, line: line, message: "column '\(names[url])' occurs more than once; rename the others")
-    }
-    let others = RowFields.Field.allCases.compactMap { field in
-      names.firstIndex(of: columns.name(of: field)).map { (field, $0) }
-    }
-    // A column with its default name may be absent.
-    let wanted = RowFields.Field.allCases.filter { columns.name(of: $0) != URLList.Columns().name(of: $0) }
-    if let missing = wanted.first(where: { !names.contains(columns.name(of: $0)) }) {
-      let message = "no column '\(columns.name(of: missing))' among \(Self.shown(names)); set columns.\(missing) to one of them"
-      throw ListError(manifest: manifest, line: line, message: message)
+    guard matches.count == 1 else { throw problem("column '\(names[url])' occurs more than once; rename the others") }
+    let usual = URLList.Columns()
+    var others: [(field: RowFields.Field, index: Int)] = []
+    for field in RowFields.Field.allCases {
+      let name = columns.name(of: field)
+      if let index = names.firstIndex(of: name) {
+        others.append((field, index))
+      } else if name != usual.name(of: field) {
+        // A column with its default name may be absent.
+        throw problem("no column '\(name)' among \(shown); set columns.\(field) to one of them")
+      }
     }
     return Header(
       fieldCount: names.count,
@@ -271,5 +259,167 @@ final class CSVReader: RowReader {
       others: others,
       further: further
     )
+  }
+}
+
+/// Splits a delimited record into fields (RFC 4180), without copying.
+///
+/// A quote inside an unquoted field is an ordinary character, as in spreadsheets.
+struct CSVRecordScanner {
+  struct Field {
+    /// The bytes between the delimiters, or between the quotes.
+    var range: Range<Int>
+    /// Whether it contains doubled quotes, which mean single ones.
+    var hasDoubledQuotes = false
+  }
+
+  enum Result {
+    /// A record with its length, including the line ending, and the number of LFs in it.
+    case record(length: Int, feeds: Int)
+    /// It doesn't end within the bytes.
+    case incomplete(isQuoted: Bool)
+    /// A closing quote is followed by other text.
+    case textAfterQuote
+  }
+
+  let delimiter: UInt8
+  private(set) var fields: [Field] = []
+
+  init(delimiter: UInt8) { self.delimiter = delimiter }
+
+  /// Scans the record at the start of `bytes` into ``fields``; `isLast` if no more bytes follow.
+  mutating func scan(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Result {
+    fields.removeAll(keepingCapacity: true)
+    var index = 0
+    var feeds = 0
+    while true {
+      let isQuoted = index < bytes.count && bytes[index] == UInt8(ascii: "\"")
+      if isQuoted {
+        guard let end = scanQuoted(bytes, from: index + 1, feeds: &feeds) else { return .incomplete(isQuoted: true) }
+        index = end
+      } else {
+        let start = index
+        while index < bytes.count, bytes[index] != delimiter, bytes[index] != UInt8(ascii: "\n") { index += 1 }
+        fields.append(Field(range: start..<index))
+      }
+      if index < bytes.count, bytes[index] == delimiter {
+        index += 1
+        continue
+      }
+      if index == bytes.count, !isLast { return .incomplete(isQuoted: false) }
+      if !isQuoted { dropCarriageReturn(bytes) }
+      if isQuoted, index < bytes.count, bytes[index] == UInt8(ascii: "\r") {
+        index += 1
+        if index == bytes.count, !isLast { return .incomplete(isQuoted: false) }
+      }
+      if index == bytes.count { return .record(length: index, feeds: feeds) }
+      if bytes[index] == UInt8(ascii: "\n") { return .record(length: index + 1, feeds: feeds + 1) }
+      return .textAfterQuote
+    }
+  }
+
+  /// Adds the field that starts after a quote, and returns the index after its closing quote; nil if it isn't closed.
+  private mutating func scanQuoted(_ bytes: UnsafeRawBufferPointer, from start: Int, feeds: inout Int) -> Int? {
+    var index = start
+    var hasDoubledQuotes = false
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\n"): feeds += 1
+      case UInt8(ascii: "\""):
+        guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\"") else {
+          fields.append(Field(range: start..<index, hasDoubledQuotes: hasDoubledQuotes))
+          return index + 1
+        }
+        hasDoubledQuotes = true
+        index += 1
+      default: break
+      }
+      index += 1
+    }
+    return nil
+  }
+
+  /// The CR of a CRLF belongs to the line ending.
+  private mutating func dropCarriageReturn(_ bytes: UnsafeRawBufferPointer) {
+    let range = fields[fields.count - 1].range
+    if let last = range.last, bytes[last] == UInt8(ascii: "\r") { fields[fields.count - 1].range = range.dropLast() }
+  }
+}
+
+/// What the first lines of a table show: its delimiter, and whether it has a header.
+enum CSVHeader {
+  /// Spreadsheets use a semicolon where a comma is the decimal separator.
+  private static let delimiters: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t"), UInt8(ascii: "|")]
+
+  /// The delimiter that Excel reads from a first line `sep=;`.
+  static func namedDelimiter(_ line: UnsafeRawBufferPointer) -> UInt8? {
+    let text = line.drop { $0 == UInt8(ascii: "\"") }
+    guard text.starts(with: "sep=".utf8) else { return nil }
+    // A tab is trimmed from the end of the line.
+    let rest = text.dropFirst(4)
+    return rest.first.map { $0 == UInt8(ascii: "\"") ? UInt8(ascii: "\t") : $0 } ?? UInt8(ascii: "\t")
+  }
+
+  /// The delimiter that gives the column of the URLs, else the most frequent one, else the usual one.
+  static func delimiter(of line: UnsafeRawBufferPointer, _ columns: URLList.Columns, usual: UInt8) -> UInt8 {
+    let candidates = [usual] + delimiters.filter { $0 != usual }
+    if let fitting = candidates.first(where: { hasURL(names(in: line, $0), columns) }) { return fitting }
+    let counts = candidates.map { names(in: line, $0).count }
+    return counts.max().flatMap { counts.firstIndex(of: $0) }.map { candidates[$0] } ?? usual
+  }
+
+  /// Whether the line has the column of the URLs, with any delimiter.
+  static func hasURL(_ line: UnsafeRawBufferPointer, _ columns: URLList.Columns) -> Bool {
+    delimiters.contains { hasURL(names(in: line, $0), columns) }
+  }
+
+  private static func hasURL(_ names: [String], _ columns: URLList.Columns) -> Bool {
+    names.contains(columns.url) || columns.url == URLList.Columns().url && !ProductColumns(names).images.isEmpty
+  }
+
+  /// Whether both lines have the same number of fields, and those of the first may be names.
+  static func isLike(_ header: UnsafeRawBufferPointer, _ row: UnsafeRawBufferPointer) -> Bool {
+    delimiters.contains { delimiter in
+      let names = names(in: header, delimiter)
+      return names.count > 1 && names.count == self.names(in: row, delimiter).count
+        && names.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || " _-.".contains($0) } }
+    }
+  }
+
+  /// Whether the line has a URL and other fields: after an image extension, or before the URL.
+  static func looksLikeRow(_ line: UnsafeRawBufferPointer) -> Bool {
+    delimiters.contains { delimiter in
+      guard line.contains(delimiter) else { return false }
+      let fields = names(in: line, delimiter)
+      guard fields.count > 1, let url = fields.firstIndex(where: { $0.hasPrefix("http://") || $0.hasPrefix("https://") }) else {
+        return false
+      }
+      // Parameters of a path follow a semicolon, too.
+      return url > 0 || ends(fields[0]) && !fields[1].contains("=")
+    }
+  }
+
+  private static func ends(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes(ImageExtension.ends) }
+
+  private static func names(in line: UnsafeRawBufferPointer, _ delimiter: UInt8) -> [String] {
+    var scanner = CSVRecordScanner(delimiter: delimiter)
+    guard case .record = scanner.scan(line, isLast: true) else { return [] }
+    return scanner.fields.map { String(decoding: UnsafeRawBufferPointer(rebasing: line[$0.range]).trimmed(), as: UTF8.self) }
+  }
+}
+
+/// The columns with images in a text feed of Google Merchant Center.
+///
+/// Their names may be written with spaces or underscores, in any letter case.
+struct ProductColumns {
+  /// The indices of the columns with the main image; a valid feed has one.
+  let images: [Int]
+  /// The indices of the columns with further images, separated by commas.
+  let others: [Int]
+
+  init(_ names: [String]) {
+    let plain = names.map { $0.lowercased().replacing("_", with: " ") }
+    images = plain.indices.filter { plain[$0] == "image link" }
+    others = plain.indices.filter { ["additional image link", "lifestyle image link"].contains(plain[$0]) }
   }
 }

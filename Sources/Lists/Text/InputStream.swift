@@ -19,18 +19,12 @@ final class InputStream {
 
   static let blockBytes = 256 << 10
 
-  private enum Text {
-    /// Begins with these bytes, too few to decide.
-    case unknown([UInt8])
-    case unchanged
-    /// The byte order mark is kept, so that readers know the encoding whatever a declaration in the text says.
-    case utf16(TextConverter)
-  }
-
   let input: InputDescriptor
 
   private var encoding = Encoding.unknown
-  private var text = Text.unknown([])
+  /// The first bytes, until they show whether the text is UTF-16.
+  private var beginning: [UInt8]? = []
+  private var converter: TextConverter?
   /// Raw bytes that can't be passed on directly.
   private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockBytes, alignment: 16)
   private var unread: Range<Int> = 0..<0
@@ -52,7 +46,7 @@ final class InputStream {
 
   /// Whether offsets in the text are offsets in the file.
   var isPlainFile: Bool {
-    if case .plain = encoding, case .unchanged = text { input.isRegular } else { false }
+    if case .plain = encoding { input.isRegular && beginning == nil && converter == nil } else { false }
   }
 
   /// Reads available bytes without blocking.
@@ -67,58 +61,30 @@ final class InputStream {
   }
 
   private func readText(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+    if beginning == nil, converter == nil { return try readMore(into: destination) }
+    // Two bytes of UTF-16 become three at most.
+    let room = UnsafeMutableRawBufferPointer(rebasing: destination[..<(destination.count / 2)])
     while true {
-      switch text {
-      case .unchanged: return try readMore(into: destination)
-      case .unknown(let beginning):
-        // Half of it, in case the text is UTF-16.
-        let room = destination[beginning.count..<(destination.count / 2)]
-        let reading = try readMore(into: UnsafeMutableRawBufferPointer(rebasing: room))
-        destination.copyBytes(from: beginning)
-        var count = beginning.count
-        switch reading {
-        case .bytes(let more): count += more
-        case .wouldBlock: return .wouldBlock
-        case .end:
-          text = .unchanged
-          return count == 0 ? .end : .bytes(count)
-        }
-        let bytes = UnsafeRawBufferPointer(rebasing: destination[..<count])
-        guard let encoding = Self.encoding(ofText: bytes) else {
-          text = .unknown(Array(bytes))
-          continue
-        }
-        guard let converter = encoding.flatMap({ TextConverter(from: $0, replacesInvalid: true) }) else {
-          text = .unchanged
-          return .bytes(count)
-        }
-        text = .utf16(converter)
-        let converted = converter.utf8(of: bytes, isLast: false)
-        destination.copyBytes(from: converted)
-        if !converted.isEmpty { return .bytes(converted.count) }
-      case .utf16(let converter):
-        // Two bytes become three at most.
-        let room = UnsafeMutableRawBufferPointer(rebasing: destination[..<(destination.count / 2)])
-        let reading = try readMore(into: room)
-        var count = 0
-        switch reading {
-        case .wouldBlock: return .wouldBlock
-        case .bytes(let read): count = read
-        case .end: break
-        }
-        let converted = converter.utf8(of: UnsafeRawBufferPointer(rebasing: room[..<count]), isLast: count == 0)
-        destination.copyBytes(from: converted)
-        if !converted.isEmpty { return .bytes(converted.count) }
-        if count == 0 { return .end }
+      var bytes: [UInt8] = []
+      switch try readMore(into: room) {
+      case .bytes(let count): bytes += room[..<count]
+      case .wouldBlock: return .wouldBlock
+      case .end: break
       }
+      let isLast = bytes.isEmpty
+      if let first = beginning {
+        bytes = first + bytes
+        beginning = isLast || bytes.count > 1 || bytes[0] < 0xfe ? nil : bytes
+        if beginning != nil { continue }
+        // The mark is kept, so that readers know the encoding whatever a declaration in the text says.
+        if bytes.starts(with: [0xfe, 0xff]) { converter = TextConverter(from: "UTF-16BE", replacesInvalid: true) }
+        if bytes.starts(with: [0xff, 0xfe]) { converter = TextConverter(from: "UTF-16LE", replacesInvalid: true) }
+      }
+      if let converter { bytes = bytes.withUnsafeBytes { converter.utf8(of: $0, isLast: isLast) } }
+      destination.copyBytes(from: bytes)
+      if !bytes.isEmpty { return .bytes(bytes.count) }
+      if isLast { return .end }
     }
-  }
-
-  /// The encoding that a byte order mark of UTF-16 names, nil inside if there is none; nil if more bytes are needed.
-  private static func encoding(ofText bytes: UnsafeRawBufferPointer) -> String?? {
-    guard let first = bytes.first, first >= 0xfe else { return bytes.isEmpty ? nil : .some(nil) }
-    guard bytes.count > 1 else { return nil }
-    return .some(bytes[1] == first ^ 1 ? (first == 0xfe ? "UTF-16BE" : "UTF-16LE") : nil)
   }
 
   private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {

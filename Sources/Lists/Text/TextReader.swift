@@ -42,10 +42,10 @@ extension Row {
   /// The number of bytes of an invalid row that are kept for reports.
   private static let shownBytes = 256
 
+  static let tooLongProblem = "the row is longer than \(InputBuffer.maximumRowBytes) bytes"
+
   /// A row that exceeds the maximum length.
-  static func tooLong(_ text: UnsafeRawBufferPointer, line: UInt64) -> Row {
-    broken(text, line: line, problem: "the row is longer than \(InputBuffer.maximumRowBytes) bytes")
-  }
+  static func tooLong(_ text: UnsafeRawBufferPointer, line: UInt64) -> Row { broken(text, line: line, problem: tooLongProblem) }
 
   /// A row that breaks its format's rules.
   static func broken(_ text: UnsafeRawBufferPointer, line: UInt64, problem: String) -> Row {
