@@ -3,9 +3,9 @@ import Base
 /// A token of a stylesheet. Its text, if it has one, is in ``CSSTokenizer/value``.
 enum CSSToken: Equatable {
   case whitespace, identifier, function, atKeyword, string, url, number, end
-  /// A string or URL that is invalid.
-  case bad
-  /// Any other byte; also brackets, colon, semicolon and the mark of a hash.
+  /// A hash, or a string or URL that is invalid.
+  case other
+  /// Any other byte; also brackets, colon and semicolon.
   case delimiter(UInt8)
 }
 
@@ -34,6 +34,10 @@ struct CSSTokenizer {
       skipSpace()
       return .whitespace
     case UInt8(ascii: "\""), UInt8(ascii: "'"): return string(byte)
+    case UInt8(ascii: "#") where isName(at: 1) || isEscape(at: 1):
+      index += 1
+      readName()
+      return .other
     case UInt8(ascii: "@") where startsIdentifier(at: 1):
       index += 1
       readName()
@@ -63,7 +67,7 @@ struct CSSTokenizer {
     index += 1
     while index < text.count {
       let byte = text[index]
-      if Self.isNewline(byte) { return .bad }
+      if Self.isNewline(byte) { return .other }
       index += 1
       if byte == quote { return .string }
       if byte != UInt8(ascii: "\\") {
@@ -119,7 +123,7 @@ struct CSSTokenizer {
   private mutating func badURL() -> CSSToken {
     while index < text.count, byte(0) != UInt8(ascii: ")") { index += isEscape(at: 0) ? 2 : 1 }
     index = min(index + 1, text.count)
-    return .bad
+    return .other
   }
 
   private mutating func readNumber() -> CSSToken {
@@ -145,7 +149,7 @@ struct CSSTokenizer {
   private mutating func readName() {
     value.removeAll(keepingCapacity: true)
     while true {
-      if isNameStart(at: 0) || isDigit(at: 0) || byte(0) == UInt8(ascii: "-") {
+      if isName(at: 0) {
         value.append(text[index])
         index += 1
       } else if isEscape(at: 0) {
@@ -212,6 +216,10 @@ struct CSSTokenizer {
   private func isNameStart(at offset: Int) -> Bool {
     let byte = byte(offset)
     return byte >= 0x80 || byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26
+  }
+
+  private func isName(at offset: Int) -> Bool {
+    isNameStart(at: offset) || isDigit(at: offset) || byte(offset) == UInt8(ascii: "-")
   }
 
   private func isEscape(at offset: Int) -> Bool { byte(offset) == UInt8(ascii: "\\") && !Self.isNewline(byte(offset + 1)) }

@@ -85,7 +85,7 @@ struct StylesheetScan {
     case .number: readResolution()
     case .identifier: readIdentifier()
     case .atKeyword: readAtKeyword()
-    case .string, .bad: break
+    case .string, .other: break
     }
     // A statement that starts with any other token is a style rule.
     if statement == .start, functions.isEmpty, ![";", "}", "{"].contains(where: { token == .delimiter(UInt8(ascii: $0)) }) {

@@ -203,10 +203,12 @@ struct JSONCursor {
 
   /// Moves over a value of any type.
   mutating func skipValue(depth: Int = 0) throws(JSONError) {
-    guard depth < Self.maximumDepth else { throw problem("values are nested more than \(Self.maximumDepth) levels deep") }
     let mark = scratch.count
     defer { scratch.removeAll(from: mark) }
     if try string() != nil { return }
+    if depth == Self.maximumDepth, current == UInt8(ascii: "{") || current == UInt8(ascii: "[") {
+      throw problem("values are nested more than \(Self.maximumDepth) levels deep")
+    }
     if try fields({ _, cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }) { return }
     if try elements({ cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }) { return }
     switch current {
