@@ -51,10 +51,10 @@ struct AddressTests {
       ("[0:0:0:0:0:ffff:7f00:1]", "::ffff:127.0.0.1"), ("localhost", nil), ("0", "0.0.0.0"),
     ] as [(String, String?)]
   )
-  func `a loopback address is rejected in any notation`(host: String, address: String?) throws {
+  func `a loopback address is rejected in any notation`(host: String, address: String?) async throws {
     let origin = try Origin(fallback: .body([1]))
     let written = "http://\(host):\(origin.port)/a"
-    let end = try Fetcher().fetch(String(decoding: normalized(written), as: UTF8.self), options: publicOnly)
+    let end = try await Fetcher().fetch(String(decoding: normalized(written), as: UTF8.self), options: publicOnly)
     let failure = try #require(end.failure)
     #expect(failure.kind == .refusedAddress && !failure.isTransient && end.summary.attempts == 1)
     if let address {
@@ -64,11 +64,11 @@ struct AddressTests {
     #expect(origin.connectionsOpened == 0)
   }
 
-  @Test func `each redirect hop is checked`() throws {
+  @Test func `each redirect hop is checked`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     test_resolver_set("hop.test", "11.1.1.1")
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
-    let end = try Fetcher().fetch("http://hop.test:\(origin.port)/a", options: publicOnly)
+    let end = try await Fetcher().fetch("http://hop.test:\(origin.port)/a", options: publicOnly)
     #expect(end.failure?.kind == .refusedAddress)
     #expect(origin.requests.map(\.path) == ["/a"])
   }
@@ -93,10 +93,13 @@ struct AddressTests {
     #expect(end.image?.body == [1] && end.metrics?.remoteAddress == "11.1.1.1")
   }
 
-  @Test func `a name whose public address doesn't respond fails as connect`() throws {
+  @Test func `a name whose public address doesn't respond fails as connect`() async throws {
     let refused = RefusedPort()
     test_resolver_set("gone.test", "127.0.0.1,11.1.1.1")
-    let end = try Fetcher().fetch("http://gone.test:\(refused.port)/a", options: .forTests(connection: publicOnly.connection))
+    let end = try await Fetcher().fetch(
+      "http://gone.test:\(refused.port)/a",
+      options: .forTests(connection: publicOnly.connection)
+    )
     #expect(end.failure?.kind == .connect && end.failure?.isTransient == true)
   }
 
@@ -108,11 +111,11 @@ struct AddressTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test func `a connect-to target of a public host is checked too`() throws {
+  @Test func `a connect-to target of a public host is checked too`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: origin.port)
     let options = DownloadOptions.forTests(connection: .with(connectTo: [target], addresses: .publicOnly))
-    #expect(try Fetcher().fetch("http://public.test/a", options: options).failure?.kind == .refusedAddress)
+    #expect(try await Fetcher().fetch("http://public.test/a", options: options).failure?.kind == .refusedAddress)
     #expect(origin.connectionsOpened == 0)
   }
 

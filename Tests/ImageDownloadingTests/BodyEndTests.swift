@@ -67,22 +67,22 @@ struct BodyEndTests {
     #expect(end.failure?.kind == (isWhole ? nil : .truncated) && end.failure?.isTransient != false)
   }
 
-  @Test func `a closed connection ends an image only if its format marks the end`() throws {
+  @Test func `a closed connection ends an image only if its format marks the end`() async throws {
     let unknown = pattern(5000)
     let origin = try Origin(["/whole": .noLength(Self.image), "/half": .noLength(Self.half), "/unknown": .noLength(unknown)])
-    #expect(try Fetcher().fetch(origin.url("/whole")).image?.body == Self.image)
-    #expect(try Fetcher().fetch(origin.url("/unknown")).image?.body == unknown)
-    let failure = try Fetcher().fetch(origin.url("/half")).failure
+    #expect(try await Fetcher().fetch(origin.url("/whole")).image?.body == Self.image)
+    #expect(try await Fetcher().fetch(origin.url("/unknown")).image?.body == unknown)
+    let failure = try await Fetcher().fetch(origin.url("/half")).failure
     #expect(failure?.kind == .truncated && failure?.isTransient == true)
   }
 
-  @Test func `the end of a decrypted image counts`() throws {
+  @Test func `the end of a decrypted image counts`() async throws {
     let origin = try Origin([
       "/whole": .noLength(Self.image.map { ~$0 }), "/half": .noLength(Self.half.map { ~$0 }),
     ])
     let options = DownloadOptions.forTests().with { $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } } }
-    #expect(try Fetcher().fetch(origin.url("/whole"), options: options).image?.body == Self.image)
-    #expect(try Fetcher().fetch(origin.url("/half"), options: options).failure?.kind == .truncated)
+    #expect(try await Fetcher().fetch(origin.url("/whole"), options: options).image?.body == Self.image)
+    #expect(try await Fetcher().fetch(origin.url("/half"), options: options).failure?.kind == .truncated)
   }
 
   // MARK: Coded bodies
@@ -105,9 +105,9 @@ struct BodyEndTests {
     return withUnsafeBytes(of: (high << 16 | low).bigEndian) { Array($0) }
   }
 
-  private func fetch(_ body: [UInt8], coding: String, _ options: DownloadOptions = .forTests()) throws -> End {
+  private func fetch(_ body: [UInt8], coding: String, _ options: DownloadOptions = .forTests()) async throws -> End {
     let origin = try Origin(["/a": .body(body, type: "image/jpeg", headers: ["Content-Encoding": coding])])
-    return try Fetcher().fetch(origin.url("/a"), options: options)
+    return try await Fetcher().fetch(origin.url("/a"), options: options)
   }
 
   /// The bytes as a stored block of brotli (RFC 7932, section 9.2).
@@ -129,7 +129,7 @@ struct BodyEndTests {
       "gzip, utf-8",
     ]
   )
-  func `a coded body is decoded, whatever unknown codings are named besides`(coding: String) throws {
+  func `a coded body is decoded, whatever unknown codings are named besides`(coding: String) async throws {
     let image = Self.image
     let body =
       switch coding {
@@ -141,11 +141,11 @@ struct BodyEndTests {
       case "gzip, deflate": Self.zlib(try gzip(image))
       default: try gzip(image)
       }
-    #expect(try fetch(body, coding: coding == "raw" ? "deflate" : coding).image?.body == image)
+    #expect(try await fetch(body, coding: coding == "raw" ? "deflate" : coding).image?.body == image)
   }
 
   @Test(arguments: ["gzip", "deflate", "raw", "gzip, gzip", "br", "zstd"])
-  func `a coded body that is cut is truncated, wherever`(coding: String) throws {
+  func `a coded body that is cut is truncated, wherever`(coding: String) async throws {
     let image = Self.image
     let body =
       switch coding {
@@ -158,24 +158,28 @@ struct BodyEndTests {
     let coded = coding == "gzip, gzip" ? try gzip(body) : body
     for left in [1, 2, 3, 11, coded.count / 2, coded.count - 9, coded.count - 8, coded.count - 1] {
       for method in [DownloadOptions.Method.get, .probe] {
-        let end = try fetch(Array(coded.prefix(left)), coding: coding == "raw" ? "deflate" : coding, .forTests(method: method))
+        let end = try await fetch(
+          Array(coded.prefix(left)),
+          coding: coding == "raw" ? "deflate" : coding,
+          .forTests(method: method)
+        )
         #expect(end.failure?.kind == .truncated && end.failure?.isTransient == true, "\(coding) \(left): \(end)")
       }
     }
   }
 
-  @Test func `a coded body must have the checksum and the length that it declares`() throws {
+  @Test func `a coded body must have the checksum and the length that it declares`() async throws {
     for offset in [1, 5] {
       var coded = try gzip(Self.image)
       coded[coded.count - offset] ^= 1
-      let failure = try #require(try fetch(coded, coding: "gzip").failure)
+      let failure = try #require(try await fetch(coded, coding: "gzip").failure)
       #expect(failure.kind == .truncated && failure.isTransient)
       expectGolden(failure.message)
     }
   }
 
   @Test(arguments: ["gzip", "deflate", "br", "zstd"])
-  func `bytes after a coded body are ignored and reported`(coding: String) throws {
+  func `bytes after a coded body are ignored and reported`(coding: String) async throws {
     let coded =
       switch coding {
       case "deflate": Self.zlib(Self.image)
@@ -184,51 +188,51 @@ struct BodyEndTests {
       default: try gzip(Self.image)
       }
     for excess in [[1, 2, 3], [0], try gzip([7])] {
-      let image = try #require(try fetch(coded + excess, coding: coding).image)
+      let image = try #require(try await fetch(coded + excess, coding: coding).image)
       #expect(image.body == Self.image && image.hasExcess)
     }
-    #expect(try fetch(coded, coding: coding).image?.hasExcess == false)
-    #expect(try fetch(coded + pattern(20_000), coding: coding, .forTests(maxBytes: 20_000)).failure?.kind == .tooLarge)
+    #expect(try await fetch(coded, coding: coding).image?.hasExcess == false)
+    #expect(try await fetch(coded + pattern(20_000), coding: coding, .forTests(maxBytes: 20_000)).failure?.kind == .tooLarge)
   }
 
-  @Test func `frames of Zstandard are joined`() throws {
+  @Test func `frames of Zstandard are joined`() async throws {
     let halves = [Self.half, Array(Self.image.dropFirst(Self.half.count))]
-    #expect(try fetch(halves.flatMap(Self.zstd), coding: "zstd").image?.body == Self.image)
+    #expect(try await fetch(halves.flatMap(Self.zstd), coding: "zstd").image?.body == Self.image)
   }
 
   @Test(arguments: ["none", "utf-8", "binary", "aws-chunked", "UTF8, x", "klingon"])
-  func `a body of an unknown coding is taken as it is`(coding: String) throws {
+  func `a body of an unknown coding is taken as it is`(coding: String) async throws {
     for options in [DownloadOptions.forTests(), .forTests(method: .probe), .forTests(method: .head)] {
-      let image = try #require(try fetch(Self.image, coding: coding, options).image)
+      let image = try #require(try await fetch(Self.image, coding: coding, options).image)
       #expect(image.undecoded == coding.lowercased().split(separator: ",").first.map(String.init))
       #expect(image.totalBytes == Self.image.count && image.body == (options.method == .head ? [] : Self.image))
     }
   }
 
   @Test(arguments: ["chunked, chunked", "chunked\nTransfer-Encoding: chunked"])
-  func `a body that is said to be chunked more than once is read as chunked`(coding: String) throws {
+  func `a body that is said to be chunked more than once is read as chunked`(coding: String) async throws {
     let chunk = Array("\(String(Self.image.count, radix: 16))\r\n".utf8) + Self.image + Array("\r\n0\r\n\r\n".utf8)
     let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: \(coding)", chunk) }
-    let image = try #require(try Fetcher().fetch(origin.url("/a")).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a")).image)
     #expect(image.body == Self.image && image.undecoded == nil)
   }
 
-  @Test func `a transfer coding is decoded, and must end properly too`() throws {
+  @Test func `a transfer coding is decoded, and must end properly too`() async throws {
     let coded = try gzip(Self.image)
     for count in [coded.count, coded.count - 8] {
       let chunk = Array("\(String(count, radix: 16))\r\n".utf8) + coded.prefix(count) + Array("\r\n0\r\n\r\n".utf8)
       let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked", chunk) }
-      let end = try Fetcher().fetch(origin.url("/a"))
+      let end = try await Fetcher().fetch(origin.url("/a"))
       #expect(end.image?.body == (count == coded.count ? Self.image : nil))
       #expect(end.failure?.kind == (count == coded.count ? nil : .truncated))
     }
   }
 
-  @Test func `a coded text that is cut is truncated too`() throws {
+  @Test func `a coded text that is cut is truncated too`() async throws {
     let coded = try gzip(Array("http://example.com/a.jpg\n".utf8))
     let list = DownloadOptions.forTests().fetchingText(accept: "*/*", maxBytes: 1000)
-    #expect(try fetch(coded, coding: "gzip", list).image?.bodyBytes == 25)
-    #expect(try fetch(coded.dropLast(8), coding: "gzip", list).failure?.kind == .truncated)
+    #expect(try await fetch(coded, coding: "gzip", list).image?.bodyBytes == 25)
+    #expect(try await fetch(coded.dropLast(8), coding: "gzip", list).failure?.kind == .truncated)
   }
 
   // MARK: Bytes after a response

@@ -6,7 +6,7 @@ import Testing
 
 /// Several clients of one downloader.
 struct ClientTests {
-  @Test func `clients have their own numbers and events, and share limits`() throws {
+  @Test func `clients have their own numbers and events, and share limits`() async throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.path.utf8)) })
     let gate = origin.holdAll()
     let first = try Fetcher(concurrency: 3)
@@ -14,10 +14,10 @@ struct ClientTests {
     let client = first.downloader.client(other)
     first.submit((1...4).map { origin.url("/first\($0)") })
     client.submit((1...4).map { Download($0, origin.url("/other\($0)"), sequence: Int64($0)) })
-    try gate.waitForWaiting(3)
+    try await gate.waitForWaiting(3)
     gate.open()
     for (recorder, name) in [(first.recorder, "first"), (other, "other")] {
-      let ends = try recorder.waitForEnds(4)
+      let ends = try await recorder.waitForEnds(4)
       #expect(Set(ends.map(\.id)) == [1, 2, 3, 4])
       for end in ends { #expect(end.image?.body == Array("/\(name)\(end.id)".utf8)) }
     }
@@ -25,7 +25,7 @@ struct ClientTests {
   }
 
   @Test(arguments: [false, true])
-  func `a client cancels only its own downloads, and the downloader all of them`(ofDownloader: Bool) throws {
+  func `a client cancels only its own downloads, and the downloader all of them`(ofDownloader: Bool) async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let first = try Fetcher(concurrency: 2)
@@ -33,48 +33,48 @@ struct ClientTests {
     let client = first.downloader.client(other)
     first.submit((1...3).map { origin.url("/first\($0)") })
     client.submit((1...3).map { Download($0, origin.url("/other\($0)")) })
-    try gate.waitForWaiting(2)
+    try await gate.waitForWaiting(2)
     if ofDownloader { first.downloader.cancelAll(includingRunning: true) } else { client.cancel([1, 2, 3]) }
-    #expect(try other.waitForEnds(3).allSatisfy(\.isCancelled))
+    #expect(try await other.waitForEnds(3).allSatisfy(\.isCancelled))
     gate.open()
-    #expect(try first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
+    #expect(try await first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
   }
 
-  @Test func `a full receiver holds back new starts only while its client has waiting downloads`() throws {
+  @Test func `a full receiver holds back new starts only while its client has waiting downloads`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     let full = Recorder()
     full.mayStart = false
     let client = fetcher.downloader.client(full)
     fetcher.submit([origin.url("/1")])
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
 
     client.submit([Download(1, origin.url("/full"))])
     fetcher.client.submit([Download(2, origin.url("/2"))])
-    try fetcher.settle()
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.waiting == 2)
     #expect(origin.requests.count == 1)
 
     client.cancel([1])
-    try fetcher.recorder.waitForEnd(of: 2)
-    #expect(try full.waitForEnds(1).map(\.isCancelled) == [true])
+    try await fetcher.recorder.waitForEnd(of: 2)
+    #expect(try await full.waitForEnds(1).map(\.isCancelled) == [true])
   }
 
-  @Test(arguments: [true, false]) func `a closed client leaves no event behind`(explicitly: Bool) throws {
+  @Test(arguments: [true, false]) func `a closed client leaves no event behind`(explicitly: Bool) async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2)
     let other = Recorder()
     var client: DownloadClient? = fetcher.downloader.client(other)
     client?.submit((1...3).map { Download($0, origin.url("/other\($0)")) })
-    try gate.waitForWaiting(2)
+    try await gate.waitForWaiting(2)
     if explicitly { client?.close() } else { client = nil }
     if explicitly { #expect(other.ends.count == 3) }
-    #expect(try other.waitForEnds(3).allSatisfy(\.isCancelled))
+    #expect(try await other.waitForEnds(3).allSatisfy(\.isCancelled))
     client?.close()
     fetcher.submit([origin.url("/1")])
     gate.open()
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
     #expect(other.events.count == 3)
   }
 
@@ -105,7 +105,7 @@ struct ClientTests {
     fetcher.client.close()
   }
 
-  @Test func `a new priority changes a waiting download's class and keeps its sequence`() throws {
+  @Test func `a new priority changes a waiting download's class and keeps its sequence`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
@@ -115,26 +115,26 @@ struct ClientTests {
     fetcher.client.setPriority(.low, of: 1)
     fetcher.client.setPriority(.veryHigh, of: 77)
     fetcher.downloader.isSuspended = false
-    _ = try fetcher.recorder.waitForEnds(6)
+    _ = try await fetcher.recorder.waitForEnds(6)
     #expect(origin.requests.map(\.path) == ["/3", "/5", "/2", "/4", "/6", "/1"])
   }
 
-  @Test func `a raised priority doesn't shorten a retry's wait`() throws {
+  @Test func `a raised priority doesn't shorten a retry's wait`() async throws {
     let clock = ManualClock()
     let origin = try Origin(["/1": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(time: clock.source)
     let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: backoff))
-    try origin.waitForRequests(1)
-    try origin.waitForInFlight(0)
+    try await origin.waitForRequests(1)
+    try await origin.waitForInFlight(0)
     fetcher.client.submit([Download(2, origin.url("/2"))])
-    try fetcher.recorder.waitForEnd(of: 2)
+    try await fetcher.recorder.waitForEnd(of: 2)
     fetcher.client.setPriority(.veryHigh, of: 1)
-    try fetcher.settle()
+    try await fetcher.settle()
     #expect(origin.count(of: "/1") == 1)
     clock.advance(by: .seconds(20))
     fetcher.client.capacityChanged()
-    try fetcher.recorder.waitForEnd(of: 1)
+    try await fetcher.recorder.waitForEnd(of: 1)
   }
 
   @Test func `a concurrency below 1 traps with a message`() async throws {

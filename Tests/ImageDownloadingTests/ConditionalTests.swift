@@ -7,22 +7,10 @@ import Testing
 struct ConditionalTests {
   private let validators = Validators(etag: "\"v1\"", lastModified: "Sat, 21 Nov 2026 10:00:00 GMT")
 
-  private func fetch(
-    _ fetcher: Fetcher,
-    _ id: UInt64,
-    _ url: String,
-    _ validators: Validators?,
-    options: DownloadOptions = .forTests()
-  ) throws -> End {
-    fetcher.client.submit([Download(id, url, options: options, validators: validators)])
-    try fetcher.recorder.waitForEnd(of: id)
-    return try #require(fetcher.recorder.ends.last)
-  }
-
-  @Test func `validators make a request conditional, and a 304 completes it as not modified`() throws {
+  @Test func `validators make a request conditional, and a 304 completes it as not modified`() async throws {
     let headers: HeaderFields = ["ETag": "\"v1\"", "Cache-Control": "max-age=60", "Vary": "Accept", "Date": "then"]
     let origin = try Origin(["/a": .status(304, headers: headers)])
-    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    let end = try await Fetcher().fetch(origin.url("/a"), validators: validators)
     let image = try #require(end.image)
     #expect(end.isNotModified)
     #expect(image.status == 304)
@@ -45,10 +33,10 @@ struct ConditionalTests {
   @Test(arguments: renewals) func `a 304 without freshness keeps the stored freshness`(
     headers: HeaderFields,
     expected: Freshness?
-  ) throws {
+  ) async throws {
     let stored = Freshness(lifetime: .seconds(3600), isImmutable: true, staleWhileRevalidate: .seconds(7))
     let origin = try Origin(["/a": .status(304, headers: headers)])
-    let image = try #require(try fetch(Fetcher(), 1, origin.url("/a"), validators).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a"), validators: validators).image)
     #expect(image.freshness(renewing: stored) == expected ?? stored)
   }
 
@@ -60,65 +48,65 @@ struct ConditionalTests {
     #expect(said.freshness(renewing: stored) == Freshness(lifetime: .seconds(5)))
   }
 
-  @Test func `a changed image is downloaded whole`() throws {
+  @Test func `a changed image is downloaded whole`() async throws {
     let origin = try Origin(["/a": .body([1, 2], headers: ["ETag": "\"v2\""])])
-    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    let end = try await Fetcher().fetch(origin.url("/a"), validators: validators)
     #expect(!end.isNotModified)
     #expect(end.image?.body == [1, 2])
     #expect(end.image?.validators.etag == "\"v2\"")
   }
 
   @Test(arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()])
-  func `each known validator is sent`(validators: Validators) throws {
+  func `each known validator is sent`(validators: Validators) async throws {
     let origin = try Origin(["/a": .body([1])])
-    _ = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    _ = try await Fetcher().fetch(origin.url("/a"), validators: validators)
     #expect(origin.requests[0].headers["If-None-Match"] == validators.etag)
     #expect(origin.requests[0].headers["If-Modified-Since"] == validators.lastModified)
   }
 
   @Test(arguments: [nil, Validators(), Validators(etag: "a\r\nX: y")])
-  func `an unrequested 304 is a rejected status`(validators: Validators?) throws {
+  func `an unrequested 304 is a rejected status`(validators: Validators?) async throws {
     let origin = try Origin(["/a": .status(304)])
-    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    let end = try await Fetcher().fetch(origin.url("/a"), validators: validators)
     #expect(end.failure?.kind == .httpStatus)
     #expect(end.failure?.status == 304)
   }
 
-  @Test func `conditions are sent only to the download's own origin, on every hop there`() throws {
+  @Test func `conditions are sent only to the download's own origin, on every hop there`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b"))
     origin.set("/b", .redirect(to: origin.url("/c", host: 1)))
     origin.set("/c", .redirect(to: origin.url("/d", host: 0)))
     origin.set("/d", .status(304))
-    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    let end = try await Fetcher().fetch(origin.url("/a"), validators: validators)
     #expect(end.isNotModified)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"v1\"", "\"v1\"", nil, "\"v1\""])
 
     origin.set("/c", .status(304))
-    #expect(try fetch(Fetcher(), 1, origin.url("/a"), validators).failure?.status == 304)
+    #expect(try await Fetcher().fetch(origin.url("/a"), validators: validators).failure?.status == 304)
   }
 
-  @Test func `the next request on the same handle is unconditional and keeps its headers`() throws {
+  @Test func `the next request on the same handle is unconditional and keeps its headers`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     let options = DownloadOptions.forTests(headers: [("X-A", "1")])
     for (id, validators) in [(1, nil), (2, validators), (3, nil), (4, validators)] as [(UInt64, Validators?)] {
-      _ = try fetch(fetcher, id, origin.url("/\(id)"), validators, options: options)
+      _ = try await fetcher.fetch(origin.url("/\(id)"), id: id, options: options, validators: validators)
     }
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\"", nil, "\"v1\""])
     #expect(origin.requests.allSatisfy { $0.headers["X-A"] == "1" && $0.headers.all("Accept").count == 1 })
   }
 
-  @Test func `freshness, Vary and validators are the response's, with all Cache-Control headers joined`() throws {
+  @Test func `freshness, Vary and validators are the response's, with all Cache-Control headers joined`() async throws {
     let headers: HeaderFields = [
       "Cache-Control": "public, immutable", "Cache-Control": "max-age=3600", "Vary": "Accept", "Vary": "X-A", "Age": "600",
     ]
     let origin = try Origin(["/a": .redirect(to: "/b", status: 301), "/b": .body([1], headers: headers), "/c": .body([1])])
-    let image = try #require(try Fetcher().fetch(origin.url("/a")).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a")).image)
     #expect(image.freshness.isImmutable)
     #expect(image.freshness.lifetime.map { $0 > .seconds(2900) && $0 <= .seconds(3000) } == true)
     #expect(image.vary == "Accept, X-A")
-    let plain = try #require(try Fetcher().fetch(origin.url("/c")).image)
+    let plain = try #require(try await Fetcher().fetch(origin.url("/c")).image)
     #expect(plain.freshness == Freshness())
     #expect(plain.vary == nil && plain.validators.isEmpty)
   }

@@ -27,7 +27,7 @@ struct ConnectionTests {
     [1, 8]
   )
   func `a connection that is closed as the next request goes out costs no retry, however often`(end: Behaviour, concurrency: Int)
-    throws
+    async throws
   {
     let used = Watched<Set<Int>>([])
     let origin = try Origin(
@@ -37,7 +37,7 @@ struct ConnectionTests {
     )
     let fetcher = try Fetcher(concurrency: concurrency)
     fetcher.submit((0..<100).map { origin.url("/\($0)") }, options: .forTests())
-    let ends = try fetcher.recorder.waitForEnds(100)
+    let ends = try await fetcher.recorder.waitForEnds(100)
     #expect(ends.allSatisfy { $0.image?.totalBytes == 1 && $0.summary.attempts == 1 })
   }
 

@@ -6,92 +6,92 @@ import Testing
 
 /// Limits, order and results don't depend on the number of threads that make transfers.
 @Suite(.serialized) struct CurlThreadTests {
-  @Test(arguments: [1, 2, 8]) func `both limits are used fully and never exceeded`(threads: Int) throws {
+  @Test(arguments: [1, 2, 8]) func `both limits are used fully and never exceeded`(threads: Int) async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 20, perHost: 12, threads: threads)
     fetcher.submit((1...300).map { origin.url("/\($0)", host: $0 % 2) })
-    try gate.waitForWaiting(20)
-    try fetcher.settle()
+    try await gate.waitForWaiting(20)
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.running == 20 && fetcher.downloader.statistics.waiting == 280)
     gate.open()
-    let ends = try fetcher.recorder.waitForEnds(302)
+    let ends = try await fetcher.recorder.waitForEnds(302)
     #expect(ends.count { $0.image?.body == [1] } == 300)
     #expect(origin.peakInFlight == 20 && origin.peakInFlight(host: 0) <= 12 && origin.peakInFlight(host: 1) <= 12)
   }
 
-  @Test(arguments: [1, 2, 8]) func `connections are reused by the thread that has them`(threads: Int) throws {
+  @Test(arguments: [1, 2, 8]) func `connections are reused by the thread that has them`(threads: Int) async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...400).map { origin.url("/\($0)") })
-    _ = try fetcher.recorder.waitForEnds(400)
+    _ = try await fetcher.recorder.waitForEnds(400)
     #expect(fetcher.downloader.statistics.openedConnections <= 16 + threads)
     #expect(origin.requests.count == 400)
   }
 
   @Test(arguments: [1, 2, 8], [DownloadOrder.fifo, .lifo])
-  func `one at a time, requests come in their order`(threads: Int, order: DownloadOrder) throws {
+  func `one at a time, requests come in their order`(threads: Int, order: DownloadOrder) async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4, .ipv4])
     let fetcher = try Fetcher(concurrency: 1, order: order, threads: threads)
     fetcher.downloader.isSuspended = true
     fetcher.submit((1...60).map { origin.url("/\($0)", host: $0 % 3) })
     fetcher.downloader.isSuspended = false
-    _ = try fetcher.recorder.waitForEnds(60)
+    _ = try await fetcher.recorder.waitForEnds(60)
     let paths = (1...60).map { "/\($0)" }
     #expect(origin.requests.map(\.path) == (order == .fifo ? paths : paths.reversed()))
   }
 
-  @Test(arguments: [2, 8]) func `streamed bodies and their progress arrive whole and in order`(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `streamed bodies and their progress arrive whole and in order`(threads: Int) async throws {
     let origin = try Origin()
     origin.setFallback { .body(pattern(100_000 + 1000 * (Int($0.path.dropFirst()) ?? 0))) }
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
     fetcher.submit((1...80).map { origin.url("/\($0)") }, options: .forTests(streamAbove: 50_000))
-    let ends = try fetcher.recorder.waitForEnds(80)
+    let ends = try await fetcher.recorder.waitForEnds(80)
     for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(100_000 + 1000 * Int(end.id))) }
   }
 
-  @Test(arguments: [2, 8]) func `a cut body arrives again after its chunks are void`(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `a cut body arrives again after its chunks are void`(threads: Int) async throws {
     let body = pattern(900_000)
     let cut = Behaviour.cut(afterBytes: 600_000, declared: 900_000, of: body)
     let origin = try Origin(Dictionary(uniqueKeysWithValues: (1...8).map { ("/\($0)", .sequence([cut, .body(body)])) }))
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
     fetcher.submit((1...8).map { origin.url("/\($0)") }, options: .forTests(retries: 1, streamAbove: 50_000))
-    for end in try fetcher.recorder.waitForEnds(8) { #expect(fetcher.recorder.body(of: end) == body) }
+    for end in try await fetcher.recorder.waitForEnds(8) { #expect(fetcher.recorder.body(of: end) == body) }
   }
 
   @Test(arguments: [2, 8])
-  func `running downloads are cancelled on every thread, and others take their place`(threads: Int) throws {
+  func `running downloads are cancelled on every thread, and others take their place`(threads: Int) async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...64).map { origin.url("/\($0)") })
     for round in 1...3 {
-      try gate.waitForWaiting(16)
-      try fetcher.settle()
+      try await gate.waitForWaiting(16)
+      try await fetcher.settle()
       let waiting = fetcher.downloader.statistics.waiting
       fetcher.client.cancel((UInt64(1)...UInt64(16 * round)).map { $0 }, includingRunning: true)
-      try fetcher.settle()
+      try await fetcher.settle()
       #expect(fetcher.downloader.statistics.waiting == waiting - 16)
       #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 16 * round)
     }
     gate.open()
-    let ends = try fetcher.recorder.waitForEnds(64 + 12)
+    let ends = try await fetcher.recorder.waitForEnds(64 + 12)
     #expect(ends.count { $0.image?.body == [1] } == 16)
   }
 
-  @Test(arguments: [2, 8]) func `a pause that a host asks for holds on every thread`(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `a pause that a host asks for holds on every thread`(threads: Int) async throws {
     let clock = ManualClock()
     let origin = try Origin()
     origin.setFallback { $0.path == "/1" ? .status(503, headers: ["Retry-After": "100"]) : .body([1]) }
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, time: clock.source, threads: threads)
     // It ends at once, since it may not wait that long.
-    _ = try fetcher.fetch(origin.url("/1"), options: .forTests(retryAfterMaximum: .seconds(1)))
+    _ = try await fetcher.fetch(origin.url("/1"), options: .forTests(retryAfterMaximum: .seconds(1)))
     fetcher.submit((1...20).map { origin.url("/a\($0)") }, options: .forTests(retryAfterMaximum: .seconds(200)))
-    try fetcher.settle()
+    try await fetcher.settle()
     #expect(origin.requests.count == 1)
     clock.advance(by: .seconds(101))
     fetcher.client.capacityChanged()
-    _ = try fetcher.recorder.waitForEnds(23)
+    _ = try await fetcher.recorder.waitForEnds(23)
     #expect(origin.requests.count == 21)
   }
 
@@ -108,7 +108,8 @@ import Testing
     #expect(fetcher.downloader.statistics.openedConnections == 1)
   }
 
-  @Test(arguments: [2, 8]) func `hooks run on the threads, none of which may shut the downloader down`(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `hooks run on the threads, none of which may shut the downloader down`(threads: Int) async throws
+  {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
     let onOwn = Watched(0)
@@ -118,25 +119,27 @@ import Testing
       return body
     }
     fetcher.submit((1...40).map { origin.url("/\($0)") }, options: options)
-    _ = try fetcher.recorder.waitForEnds(40)
+    _ = try await fetcher.recorder.waitForEnds(40)
     #expect(onOwn.value == 40)
   }
 
   @Test(arguments: [2, 8])
-  func `a download that is cancelled as it starts has nothing of the one before`(threads: Int) throws {
+  func `a download that is cancelled as it starts has nothing of the one before`(threads: Int) async throws {
     let origin = try Origin(["/a": .body(pattern(5000))], fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...64).map { _ in origin.url("/a") + "?" }.enumerated().map { "\($1)\($0)" })
-    _ = try fetcher.recorder.waitForEnds(64)
+    _ = try await fetcher.recorder.waitForEnds(64)
     for round in 1...20 {
       fetcher.submit((1...16).map { origin.url("/\(round)/\($0)") })
       fetcher.client.cancel((1...16).map { $0 }, includingRunning: true)
-      let ends = try fetcher.recorder.waitForEnds(64 + 16 * round)
+      let ends = try await fetcher.recorder.waitForEnds(64 + 16 * round)
       #expect(ends.dropFirst(64).allSatisfy { $0.isCancelled && $0.summary.receivedBytes == 0 })
     }
   }
 
-  @Test(arguments: [1, 2, 8]) func `a downloader that is shut down keeps no hook, even one that keeps it`(threads: Int) throws {
+  @Test(arguments: [1, 2, 8]) func `a downloader that is shut down keeps no hook, even one that keeps it`(threads: Int)
+    async throws
+  {
     let origin = try Origin(fallback: .body([1]))
     var fetcher: Fetcher? = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
     weak let kept = fetcher!.downloader
@@ -145,19 +148,19 @@ import Testing
       downloader.isSuspended ? nil : body
     }
     fetcher!.submit((1...40).map { origin.url("/\($0)") }, options: options)
-    _ = try fetcher!.recorder.waitForEnds(40)
-    fetcher!.downloader.shutDown()
+    _ = try await fetcher!.recorder.waitForEnds(40)
+    fetcher!.shutDown()
     options = .forTests()
     fetcher = nil
     #expect(kept == nil)
   }
 
-  @Test(arguments: [2, 8]) func `a downloader that is shut down ends all of its threads`(threads: Int) throws {
+  @Test(arguments: [2, 8]) func `a downloader that is shut down ends all of its threads`(threads: Int) async throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...40).map { origin.url("/\($0)") })
-    try origin.waitForRequests(16)
-    fetcher.downloader.shutDown()
+    try await origin.waitForRequests(16)
+    fetcher.shutDown()
     #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 40)
   }
 }

@@ -6,9 +6,9 @@ import Testing
 
 /// Each way in which a transfer fails: its kind, whether it is retried, and its message.
 struct FailureTests {
-  private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) throws -> ImageFailure {
+  private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) async throws -> ImageFailure {
     let origin = try Origin(["/a": behaviour])
-    return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
+    return try #require(try await Fetcher().fetch(origin.url("/a"), options: options).failure)
   }
 
   private static let cut = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
@@ -39,19 +39,19 @@ struct FailureTests {
     behaviour: Behaviour,
     options: DownloadOptions,
     kind: FailureKind
-  ) throws {
-    let failure = try failure(behaviour, options: options)
+  ) async throws {
+    let failure = try await failure(behaviour, options: options)
     #expect(failure.kind == kind && failure.isTransient == (kind != .tooLarge && kind != .contentType))
     if kind == .stalled || kind == .truncated || kind == .tooLarge { expectGolden(failure.message) }
   }
 
-  @Test func `a huge declared length doesn't allocate memory`() throws {
+  @Test func `a huge declared length doesn't allocate memory`() async throws {
     let options = DownloadOptions {
       $0.retries = 0
       $0.maxBytes = .max
       $0.streamAbove = .max
     }
-    let end = try fetch(.wrongLength(declared: 90_000_000_000_000, actual: pattern(100)), options).end
+    let end = try await fetch(.wrongLength(declared: 90_000_000_000_000, actual: pattern(100)), options).end
     #expect(end.failure?.kind == .truncated)
   }
 
@@ -61,52 +61,52 @@ struct FailureTests {
       (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (599, true),
     ]
   )
-  func `an unaccepted status is http-status; 408, 425, 429 and 5xx are transient`(status: Int, isTransient: Bool) throws {
-    let failure = try failure(.status(status))
+  func `an unaccepted status is http-status; 408, 425, 429 and 5xx are transient`(status: Int, isTransient: Bool) async throws {
+    let failure = try await failure(.status(status))
     #expect(failure.kind == .httpStatus)
     #expect(failure.status == status)
     #expect(failure.isTransient == isTransient)
   }
 
-  @Test func `the message names the status`() throws {
-    expectGolden(try failure(.status(404)).message)
-    expectGolden(try failure(.status(599)).message)
+  @Test func `the message names the status`() async throws {
+    expectGolden(try await failure(.status(404)).message)
+    expectGolden(try await failure(.status(599)).message)
   }
 
-  @Test func `other statuses can be accepted`() throws {
-    let end = try fetch(.status(404, body: [1, 2, 3]), .forTests(acceptStatus: [200, 404])).end
+  @Test func `other statuses can be accepted`() async throws {
+    let end = try await fetch(.status(404, body: [1, 2, 3]), .forTests(acceptStatus: [200, 404])).end
     #expect(end.image?.status == 404)
     #expect(end.image?.body == [1, 2, 3])
   }
 
-  @Test func `a refused connection fails as connect`() throws {
+  @Test func `a refused connection fails as connect`() async throws {
     let refused = RefusedPort()
-    let failure = try #require(try Fetcher().fetch(refused.url("/a")).failure)
+    let failure = try #require(try await Fetcher().fetch(refused.url("/a")).failure)
     #expect(failure.kind == .connect)
     #expect(failure.isTransient)
     expectGolden(failure.message)
   }
 
-  @Test func `a name that doesn't resolve fails as dns`() throws {
-    let failure = try #require(try Fetcher().fetch("http://no-such-host.invalid/a").failure)
+  @Test func `a name that doesn't resolve fails as dns`() async throws {
+    let failure = try #require(try await Fetcher().fetch("http://no-such-host.invalid/a").failure)
     #expect(failure.kind == .dns)
     #expect(failure.isTransient)
     #expect(failure.message.contains("no-such-host.invalid"))
   }
 
-  @Test func `a server that doesn't accept within the connect timeout fails as connect`() throws {
+  @Test func `a server that doesn't accept within the connect timeout fails as connect`() async throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(connectTimeout: .milliseconds(150))
-    let failure = try #require(try Fetcher().fetch(hole.url("/a"), options: options).failure)
+    let failure = try #require(try await Fetcher().fetch(hole.url("/a"), options: options).failure)
     #expect(failure.kind == .connect)
     #expect(failure.isTransient)
     expectGolden(failure.message)
   }
 
-  @Test func `the overall timeout fails as connect while connecting`() throws {
+  @Test func `the overall timeout fails as connect while connecting`() async throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
-    let failure = try #require(try Fetcher().fetch(hole.url("/a"), options: options).failure)
+    let failure = try #require(try await Fetcher().fetch(hole.url("/a"), options: options).failure)
     #expect(failure.kind == .connect)
   }
 
@@ -124,23 +124,23 @@ struct FailureTests {
     expectGolden(run.ends.first?.failure?.message)
   }
 
-  @Test func `a body that stops fails as stalled`() throws {
+  @Test func `a body that stops fails as stalled`() async throws {
     let clock = ManualClock()
     let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
     let fetcher = try Fetcher(time: clock.source)
     let options = DownloadOptions.forTests(stallTimeout: .milliseconds(100))
     fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
-    try fetcher.recorder.waitForEvent { if case .progress(_, 100, 1000) = $0 { true } else { false } }
+    try await fetcher.recorder.waitForEvent { if case .progress(_, 100, 1000) = $0 { true } else { false } }
     clock.advance(by: .milliseconds(100))
     fetcher.client.capacityChanged()
-    let failure = try #require(try fetcher.recorder.waitForEnds(1)[0].failure)
+    let failure = try #require(try await fetcher.recorder.waitForEnds(1)[0].failure)
     #expect(failure.kind == .stalled)
     expectGolden(failure.message)
   }
 
-  @Test func `the overall timeout includes redirects`() throws {
+  @Test func `the overall timeout includes redirects`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"), "/c": .stall])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
     #expect(end.failure?.kind == .timeout)
     #expect(end.summary.attempts == 1)
   }
@@ -163,25 +163,25 @@ struct FailureTests {
     ]
   )
   func `lengths that differ fail as reset, unless the body is chunked; repeated ones don't`(headers: String, kind: FailureKind?)
-    throws
+    async throws
   {
     let body = headers.contains("chunked") ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
-    let end = try fetch(.raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")).end
+    let end = try await fetch(.raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")).end
     #expect(end.failure?.kind == kind)
     #expect(end.image?.body == (kind == nil ? Array("hello".utf8) : nil))
     #expect(end.failure?.message.contains("the Content-Length headers differ") != false)
   }
 
   @Test(arguments: [999, 1000, 1001])
-  func `a body without a length stops at the byte that exceeds max-bytes`(count: Int) throws {
-    let end = try fetch(.chunked([pattern(500), pattern(count - 500)]), .forTests(maxBytes: 1000)).end
+  func `a body without a length stops at the byte that exceeds max-bytes`(count: Int) async throws {
+    let end = try await fetch(.chunked([pattern(500), pattern(count - 500)]), .forTests(maxBytes: 1000)).end
     #expect(end.failure?.kind == (count > 1000 ? .tooLarge : nil))
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
-  @Test func `a body that is encoded without a request for it is decoded`() throws {
+  @Test func `a body that is encoded without a request for it is decoded`() async throws {
     let body = pattern(10_000)
-    let (end, requests) = try fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"]))
+    let (end, requests) = try await fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"]))
     #expect(end.image?.body == body)
     #expect(requests[0].headers["Accept-Encoding"] == "identity")
   }
@@ -191,22 +191,22 @@ struct FailureTests {
       "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
     ]
   )
-  func `only normalised http and https URLs are fetched`(url: String) throws {
-    let end = try Fetcher().fetch(url)
+  func `only normalised http and https URLs are fetched`(url: String) async throws {
+    let end = try await Fetcher().fetch(url)
     #expect(end.failure?.kind == .invalidURL)
     #expect(end.summary.attempts == 0)
   }
 
-  @Test func `an interrupted TLS handshake fails as tls, transient`() throws {
+  @Test func `an interrupted TLS handshake fails as tls, transient`() async throws {
     let listener = ClosingListener()
-    let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
+    let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
     #expect(failure.kind == .tls)
     #expect(failure.isTransient)
   }
 
-  @Test func `a server without TLS fails as tls, permanently`() throws {
+  @Test func `a server without TLS fails as tls, permanently`() async throws {
     let listener = ClosingListener(answer: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-    let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
+    let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
     #expect(failure.kind == .tls)
     #expect(!failure.isTransient)
   }

@@ -11,8 +11,11 @@ struct HeadTests {
     .computed { $0.method == "HEAD" ? .status(status) : .ranged(body, type: "image/png") }
   }
 
-  @Test func `HEAD reports the response's fields and returns no body`() throws {
-    let (end, requests) = try fetch(.body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""]), .forTests(method: .head))
+  @Test func `HEAD reports the response's fields and returns no body`() async throws {
+    let (end, requests) = try await fetch(
+      .body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""]),
+      .forTests(method: .head)
+    )
     let image = try #require(end.image)
     #expect(image.status == 200 && image.contentType == "image/png" && image.validators.etag == "\"1\"")
     #expect(image.totalBytes == 5000 && image.isPrefix && image.body.isEmpty && image.bodyBytes == 0)
@@ -20,51 +23,51 @@ struct HeadTests {
     #expect(end.summary.receivedBytes == 0 && end.summary.attempts == 1)
   }
 
-  @Test func `HEAD reports no length if the server sends none or encodes the body`() throws {
+  @Test func `HEAD reports no length if the server sends none or encodes the body`() async throws {
     let origin = try Origin(["/a": .chunked([[1]]), "/b": .body([1, 2], headers: ["Content-Encoding": "gzip"])])
     for path in ["/a", "/b"] {
-      let image = try #require(try Fetcher().fetch(origin.url(path), options: .forTests(method: .head)).image)
+      let image = try #require(try await Fetcher().fetch(origin.url(path), options: .forTests(method: .head)).image)
       #expect(image.totalBytes == nil && image.isPrefix)
     }
   }
 
-  @Test func `redirects of HEAD are followed by HEAD`() throws {
+  @Test func `redirects of HEAD are followed by HEAD`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1, 2, 3])])
-    let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).image
+    let image = try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).image
     #expect(image?.totalBytes == 3 && image?.finalURL == Array(origin.url("/b").utf8))
     #expect(origin.requests.map(\.method) == ["HEAD", "HEAD"])
   }
 
-  @Test func `HEAD fails like GET: by status, type and declared length`() throws {
+  @Test func `HEAD fails like GET: by status, type and declared length`() async throws {
     let origin = try Origin([
       "/gone": .status(404), "/large": .body(pattern(2000)), "/busy": .sequence([.status(503), .body([1])]),
     ])
     let options = DownloadOptions.forTests(method: .head, retries: 1, maxBytes: 1000)
-    #expect(try Fetcher().fetch(origin.url("/gone"), options: options).failure?.status == 404)
-    #expect(try Fetcher().fetch(origin.url("/large"), options: options).failure?.kind == .tooLarge)
-    let end = try Fetcher().fetch(origin.url("/busy"), options: options)
+    #expect(try await Fetcher().fetch(origin.url("/gone"), options: options).failure?.status == 404)
+    #expect(try await Fetcher().fetch(origin.url("/large"), options: options).failure?.kind == .tooLarge)
+    let end = try await Fetcher().fetch(origin.url("/busy"), options: options)
     #expect(end.image?.totalBytes == 1 && end.summary.attempts == 1)
     let typed = DownloadOptions {
       $0.method = .head
       $0.acceptContentTypes = ["image/*"]
     }
-    #expect(try Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
+    #expect(try await Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
   }
 
-  @Test func `validators make HEAD conditional like GET`() throws {
+  @Test func `validators make HEAD conditional like GET`() async throws {
     let origin = try Origin(["/a": .status(304)])
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
     let options = DownloadOptions.forTests(method: .head)
     fetcher.client.submit([Download(1, origin.url("/a"), options: options, validators: validators)])
-    #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
+    #expect(try await fetcher.recorder.waitForEnds(1)[0].isNotModified)
     #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
 
   @Test(arguments: [405, 501])
-  func `a server that doesn't support HEAD is probed in the same attempt`(status: Int) throws {
+  func `a server that doesn't support HEAD is probed in the same attempt`(status: Int) async throws {
     let body = pattern(200_000)
-    let (end, requests) = try fetch(withoutHead(body, status: status), .forTests(method: .head))
+    let (end, requests) = try await fetch(withoutHead(body, status: status), .forTests(method: .head))
     let image = try #require(end.image)
     #expect(image.status == 206 && image.totalBytes == 200_000 && image.isPrefix)
     #expect(image.body == Array(body.prefix(64 << 10)))
@@ -73,11 +76,11 @@ struct HeadTests {
     #expect(requests.map { $0.headers["Range"] } == [nil, "bytes=0-65535"])
   }
 
-  @Test func `other URLs of a server without HEAD are probed directly, those of other servers aren't`() throws {
+  @Test func `other URLs of a server without HEAD are probed directly, those of other servers aren't`() async throws {
     let origin = try Origin(fallback: withoutHead([1, 2, 3]), addresses: [.ipv4, .ipv4])
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b"), origin.url("/c", host: 1)], options: .forTests(method: .head))
-    #expect(try fetcher.recorder.waitForEnds(3).allSatisfy { $0.image?.totalBytes == 3 })
+    #expect(try await fetcher.recorder.waitForEnds(3).allSatisfy { $0.image?.totalBytes == 3 })
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "GET /a", "GET /b", "HEAD /c", "GET /c"])
   }
 
@@ -86,48 +89,48 @@ struct HeadTests {
       .body([]), .close, .reset, .redirect(to: "/a"),
     ] + [204, 206, 400, 401, 403, 404, 410, 416, 451, 500].map { Behaviour.status($0) }
   )
-  func `a plain GET decides after a failed HEAD, and other URLs of its server are probed`(refusal: Behaviour) throws {
+  func `a plain GET decides after a failed HEAD, and other URLs of its server are probed`(refusal: Behaviour) async throws {
     let origin = try Origin(fallback: .computed { $0.method == "HEAD" ? refusal : .body([1, 2]) })
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .head))
-    for end in try fetcher.recorder.waitForEnds(2) {
+    for end in try await fetcher.recorder.waitForEnds(2) {
       #expect(end.image?.body == [1, 2] && end.summary.attempts == 1, "\(end)")
     }
     let others = origin.requests.drop { $0.method == "HEAD" }
     #expect(others.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" } == ["GET /a ", "GET /b bytes=0-65535"])
   }
 
-  @Test func `a 429 to HEAD isn't confirmed and names it`() throws {
+  @Test func `a 429 to HEAD isn't confirmed and names it`() async throws {
     let origin = try Origin(["/a": .status(429)])
-    let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).failure)
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).failure)
     #expect(failure.status == 429 && origin.requests.map(\.method) == ["HEAD"])
     expectGolden(failure.message)
   }
 
-  @Test func `a failed probe after the fallback is confirmed from the start`() throws {
+  @Test func `a failed probe after the fallback is confirmed from the start`() async throws {
     // The first origin isn't known yet to lack HEAD.
     let origin = try Origin(["/b": .sequence([.status(501), .status(503)])], addresses: [.ipv4, .ipv4])
     origin.set("/a", .sequence([.redirect(to: origin.url("/b", host: 1)), .body([1])]))
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
     #expect(end.image?.body == [1] && end.summary.attempts == 1)
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "HEAD /b", "GET /b", "GET /a"])
   }
 
-  @Test func `an accepted 405 triggers no fallback`() throws {
-    let (end, requests) = try fetch(.status(405, body: [1]), .forTests(method: .head, acceptStatus: [405]))
+  @Test func `an accepted 405 triggers no fallback`() async throws {
+    let (end, requests) = try await fetch(.status(405, body: [1]), .forTests(method: .head, acceptStatus: [405]))
     #expect(end.image?.status == 405 && requests.count == 1)
   }
 
-  @Test func `a 405 to another method is a rejected status`() throws {
+  @Test func `a 405 to another method is a rejected status`() async throws {
     let origin = try Origin(["/a": .status(405)])
     for method in [DownloadOptions.Method.get, .probe] {
-      #expect(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: method)).failure?.status == 405)
+      #expect(try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: method)).failure?.status == 405)
     }
     // The probe's is confirmed by a GET.
     #expect(origin.requests.count == 3)
   }
 
-  @Test func `a handle that sent HEAD fetches bodies again`() throws {
+  @Test func `a handle that sent HEAD fetches bodies again`() async throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
     let fetcher = try Fetcher(concurrency: 1)
     let methods: [DownloadOptions.Method] = [.head, .get, .head, .probe]
@@ -137,7 +140,7 @@ struct HeadTests {
         return Download(UInt64(index), url, sequence: Int64(index), options: .forTests(method: method))
       }
     )
-    #expect(try fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])
+    #expect(try await fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])
     #expect(origin.requests.map(\.method) == ["HEAD", "GET", "HEAD", "GET"])
     #expect(origin.requests.map { $0.headers["Range"] != nil } == [false, false, false, true])
   }

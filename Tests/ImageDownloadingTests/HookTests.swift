@@ -7,13 +7,7 @@ import Testing
 
 /// Hooks for requests and responses.
 struct HookTests {
-  private func fetch(_ url: String, _ options: DownloadOptions, details: Bool = false) throws -> End {
-    let fetcher = try Fetcher()
-    fetcher.client.submit([Download(1, url, options: options, wantsDetails: details)])
-    return try fetcher.recorder.waitForEnds(1)[0]
-  }
-
-  @Test func `a request modifier sets the headers of each URL, only on hops of its own origin`() throws {
+  @Test func `a request modifier sets the headers of each URL, only on hops of its own origin`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b?x"))
     origin.set("/b?x", .redirect(to: origin.url("/c", host: 1)))
@@ -23,15 +17,8 @@ struct HookTests {
       let path = HeaderField("X-Path", String(request.url.split(separator: "/").last!))
       return DownloadRequest(url: request.url, headers: kept + [path])
     }
-    #expect(
-      try fetch(
-        origin.url("/a"),
-        DownloadOptions {
-          $0.headers = [.init("X-A", "1")]
-          $0.requestModifier = modifier
-        }
-      ).image != nil
-    )
+    let options = DownloadOptions.forTests(headers: [("X-A", "1")]).with { $0.requestModifier = modifier }
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image != nil)
     let headers = origin.requests.map(\.headers)
     #expect(headers.map { $0["X-Path"] } == ["a", "b?x", nil])
     #expect(headers.map { $0["User-Agent"] } == [nil, nil, "prewarm"])
@@ -39,16 +26,17 @@ struct HookTests {
     #expect(headers.map { $0["Accept"] } == Array(repeating: "image/webp,image/*;q=0.8", count: 3))
   }
 
-  @Test func `an invalid header from a hook fails the download without a request`() throws {
+  @Test func `an invalid header from a hook fails the download without a request`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "bad") { DownloadRequest(url: $0.url, headers: [HeaderField("X-A", "1\r\nX-B: 2")]) }
-    let failure = try #require(try fetch(origin.url("/a"), DownloadOptions { $0.requestModifier = modifier }).failure)
+    let options = DownloadOptions { $0.requestModifier = modifier }
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).failure)
     #expect(failure.kind == .internal && !failure.isTransient)
     expectGolden(failure.message)
     #expect(origin.requests.isEmpty)
   }
 
-  @Test func `a request modifier changes path, query and headers of each attempt`() throws {
+  @Test func `a request modifier changes path, query and headers of each attempt`() async throws {
     let origin = try Origin(fallback: .sequence([.status(503), .body([1])]))
     let count = Mutex(0)
     let sign = RequestModifier(name: "sign") { request in
@@ -61,12 +49,8 @@ struct HookTests {
       request.headers.append(HeaderField("X-Number", "\(number)"))
       return request
     }
-    let options = DownloadOptions {
-      $0.retries = 1
-      $0.backoff = .init(initial: .zero, maximum: .zero)
-      $0.requestModifier = sign
-    }
-    let end = try fetch(origin.url("/a"), options)
+    let options = DownloadOptions.forTests(retries: 1).with { $0.requestModifier = sign }
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options)
     #expect(end.summary.attempts == 2)
     #expect(origin.requests.map(\.target) == ["/a?signature=1&text=%C3%A4", "/a?signature=2&text=%C3%A4"])
     #expect(origin.requests.map { $0.headers["X-Number"] } == ["1", "2"])
@@ -79,28 +63,30 @@ struct HookTests {
       ("", "the request modifier no returned an invalid URL: the URL is empty"),
     ]
   )
-  func `a request modifier rejects a request with nil and cannot redirect it elsewhere`(url: String?, message: String) throws {
+  func `a request modifier rejects a request with nil and cannot redirect it elsewhere`(url: String?, message: String)
+    async throws
+  {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "no") { request in url.map { DownloadRequest(url: $0, headers: request.headers) } }
-    let end = try fetch(origin.url("/a"), DownloadOptions { $0.requestModifier = modifier })
+    let end = try await Fetcher().fetch(origin.url("/a"), options: DownloadOptions { $0.requestModifier = modifier })
     #expect(end.failure == ImageFailure(.internal, message: message))
     #expect(end.summary.attempts == 0)
     #expect(origin.requests.isEmpty)
   }
 
-  @Test func `rejected requests free their slots`() throws {
+  @Test func `rejected requests free their slots`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "even") { $0.url.hasSuffix("0") ? $0 : nil }
     let fetcher = try Fetcher(concurrency: 2, perHost: 1)
     fetcher.submit((1...100).map { origin.url("/\($0)") }, options: DownloadOptions { $0.requestModifier = modifier })
-    let ends = try fetcher.recorder.waitForEnds(100)
+    let ends = try await fetcher.recorder.waitForEnds(100)
     #expect(ends.count { $0.image != nil } == 10)
-    try fetcher.settle()
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
   @Test(arguments: [true, false])
-  func `a response modifier sees the final status and headers, and changes or rejects them`(refuses: Bool) throws {
+  func `a response modifier sees the final status and headers, and changes or rejects them`(refuses: Bool) async throws {
     let body = Behaviour.body([1, 2], type: "text/plain", status: 206, headers: ["X-Kind": "png", "ETag": "\"1\""])
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": body])
     let seen = Mutex<[ResponseHead]>([])
@@ -112,7 +98,7 @@ struct HookTests {
         headers: [HeaderField("Content-Type", "image/\(kind)"), HeaderField("Cache-Control", "no-store")]
       )
     }
-    let end = try fetch(origin.url("/a"), DownloadOptions { $0.responseModifier = modifier })
+    let end = try await Fetcher().fetch(origin.url("/a"), options: DownloadOptions { $0.responseModifier = modifier })
     #expect(seen.withLock { $0.map(\.status) } == [206])
     if refuses {
       #expect(end.failure?.kind == .contentType)
@@ -126,39 +112,28 @@ struct HookTests {
     }
   }
 
-  @Test func `a response modifier judges responses without a body too`() throws {
-    let origin = try Origin(["/a": .status(204)])
+  @Test func `a response modifier judges responses without a body too`() async throws {
     let modifier = ResponseModifier(name: "m") { ResponseHead(status: 200, headers: $0.headers) }
-    #expect(try fetch(origin.url("/a"), DownloadOptions { $0.responseModifier = modifier }).image?.status == 200)
+    #expect(try await fetch(.status(204), DownloadOptions { $0.responseModifier = modifier }).end.image?.status == 200)
   }
 
-  @Test func `a decryptor gets the whole body, however large, and its result is returned`() throws {
+  @Test func `a decryptor gets the whole body, however large, and its result is returned`() async throws {
     let body = pattern(500_000)
     let origin = try Origin(["/a": .body(body.map { $0 ^ 0x55 })])
-    let options = DownloadOptions {
-      $0.streamAbove = 1000
-      $0.decryptor = Decryptor(name: "xor") { $0.map { $0 ^ 0x55 } }
-    }
+    let xor = Decryptor(name: "xor") { $0.map { $0 ^ 0x55 } }
+    let options = DownloadOptions.forTests(streamAbove: 1000).with { $0.decryptor = xor }
     let fetcher = try Fetcher()
-    let end = try fetcher.fetch(origin.url("/a"), options: options)
+    let end = try await fetcher.fetch(origin.url("/a"), options: options)
     #expect(end.image?.body == body && end.image?.wasStreamed == false)
     #expect(fetcher.recorder.events.count == 1)
   }
 
-  @Test func `a body that a decryptor cannot read fails as content-type, and maxBytes applies before it`() throws {
-    let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
-    let decryptor = Decryptor(name: "none") { _ in nil }
-    let failure = try fetch(origin.url("/a"), DownloadOptions { $0.decryptor = decryptor }).failure
-    #expect(failure == ImageFailure(.contentType, message: "the decryptor none can't read the body"))
-    #expect(
-      try fetch(
-        origin.url("/a"),
-        DownloadOptions {
-          $0.maxBytes = 1000
-          $0.decryptor = decryptor
-        }
-      ).failure?.kind == .tooLarge
-    )
+  @Test func `a body that a decryptor cannot read fails as content-type, and maxBytes applies before it`() async throws {
+    let body = Behaviour.chunked([pattern(900), pattern(900)])
+    let options = DownloadOptions { $0.decryptor = Decryptor(name: "none") { _ in nil } }
+    let failure = ImageFailure(.contentType, message: "the decryptor none can't read the body")
+    #expect(try await fetch(body, options).end.failure == failure)
+    #expect(try await fetch(body, options.with { $0.maxBytes = 1000 }).end.failure?.kind == .tooLarge)
   }
 
   @Test(
@@ -167,9 +142,10 @@ struct HookTests {
       ("text/html", false), ("", false), (nil, false),
     ]
   )
-  func `only accepted content types pass, in any case and with any parameters`(type: String?, isAccepted: Bool) throws {
+  func `only accepted content types pass, in any case and with any parameters`(type: String?, isAccepted: Bool) async throws {
     let origin = try Origin(["/a": .body([1], type: type, headers: ["X-A": "1"])])
-    let end = try fetch(origin.url("/a"), DownloadOptions { $0.acceptContentTypes = ["image/PNG", "video/*"] }, details: true)
+    let options = DownloadOptions { $0.acceptContentTypes = ["image/PNG", "video/*"] }
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options, wantsDetails: true)
     #expect((end.image != nil) == isAccepted)
     guard !isAccepted else { return }
     #expect(end.failure?.kind == .contentType)

@@ -94,7 +94,7 @@ struct OptionsTests {
     #expect(options.requestValue(ofHeader: "x-other", defaults: defaults) == "o")
   }
 
-  @Test func `headers can be set for all requests, replaced and removed, including libcurl's own`() throws {
+  @Test func `headers can be set for all requests, replaced and removed, including libcurl's own`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .body([1]))
@@ -106,7 +106,7 @@ struct OptionsTests {
     ]
     let fetcher = try Fetcher(headers: defaults)
     #expect(fetcher.downloader.headers == defaults)
-    #expect(try fetcher.fetch(origin.url("/a"), options: .forTests(headers: headers)).image != nil)
+    #expect(try await fetcher.fetch(origin.url("/a"), options: .forTests(headers: headers)).image != nil)
     let (own, other) = (origin.requests[0].headers, origin.requests[1].headers)
     #expect(own["X-All"] == "1" && own["X-Gone"] == nil && own.all("X-Changed") == ["2"])
     #expect(own.all("User-Agent") == ["ours"] && own["Accept"] == nil && own["Accept-Encoding"] == nil)

@@ -14,16 +14,19 @@ struct ProbeContinuationTests {
     _ behaviour: Behaviour,
     retries: Int = 0,
     judge: PrefixJudge
-  ) throws -> (end: End, requests: [RecordedRequest]) {
+  ) async throws -> (end: End, requests: [RecordedRequest]) {
     let origin = try Origin(["/a": behaviour])
-    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe, retries: retries, prefixJudge: judge))
+    let end = try await Fetcher().fetch(
+      origin.url("/a"),
+      options: .forTests(method: .probe, retries: retries, prefixJudge: judge)
+    )
     return (end, origin.requests)
   }
 
   private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
 
-  @Test func `a judge that needs more gets further ranges of 64 KiB in the same attempt`() throws {
-    let (end, requests) = try probe(.ranged(body, headers: ["ETag": "\"1\""]), judge: log.wanting(150_000))
+  @Test func `a judge that needs more gets further ranges of 64 KiB in the same attempt`() async throws {
+    let (end, requests) = try await probe(.ranged(body, headers: ["ETag": "\"1\""]), judge: log.wanting(150_000))
     let image = try #require(end.image)
     #expect(image.body == Array(body.prefix(3 * Self.step)) && image.totalBytes == 400_000 && image.isPrefix)
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=65536-196607"])
@@ -33,26 +36,26 @@ struct ProbeContinuationTests {
     #expect(log.questions.last?.prefix == Array(body.prefix(3 * Self.step)))
   }
 
-  @Test func `a body that ends within the further range is complete`() throws {
-    let image = try #require(try probe(.ranged(body), judge: log.wanting(1 << 20)).end.image)
+  @Test func `a body that ends within the further range is complete`() async throws {
+    let image = try #require(try await probe(.ranged(body), judge: log.wanting(1 << 20)).end.image)
     #expect(image.body == body && image.totalBytes == 400_000 && !image.isPrefix)
     #expect(log.questions.map(\.head.isComplete) == [false, true])
   }
 
   @Test(arguments: [1 << 20, 1 << 20 | 1, Int.max])
-  func `a judge that is never satisfied gets the whole body`(minimum: Int) throws {
+  func `a judge that is never satisfied gets the whole body`(minimum: Int) async throws {
     let large = pattern(3 << 20)
     for behaviour in [Behaviour.ranged(large), .body(large)] {
-      let (end, requests) = try probe(behaviour, judge: JudgeLog().judge { _ in .needsMore(minimum: minimum) })
+      let (end, requests) = try await probe(behaviour, judge: JudgeLog().judge { _ in .needsMore(minimum: minimum) })
       let image = try #require(end.image)
       #expect(image.body == large && !image.isPrefix && requests.count <= 17)
     }
   }
 
-  @Test func `a judge that names a later offset gets a part there, without the bytes between`() throws {
+  @Test func `a judge that names a later offset gets a part there, without the bytes between`() async throws {
     let large = pattern(3 << 20)
     let judge = log.judge { $0 < 2_500_000 ? .needsMore(minimum: 2_500_100, from: 2_500_000) : .accepted }
-    let (end, requests) = try probe(.ranged(large, headers: ["ETag": "\"1\""]), judge: judge)
+    let (end, requests) = try await probe(.ranged(large, headers: ["ETag": "\"1\""]), judge: judge)
     let image = try #require(end.image)
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=2500000-2565535"])
     #expect(requests[1].headers["If-Range"] == "\"1\"")
@@ -64,54 +67,54 @@ struct ProbeContinuationTests {
     #expect(judged.prefix.suffix(Self.step) == large[2_500_000..<2_565_536])
   }
 
-  @Test func `several parts are kept, and the last one may end the file`() throws {
+  @Test func `several parts are kept, and the last one may end the file`() async throws {
     let judge = log.judge {
       $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000, from: 399_000)
     }
-    let (end, requests) = try probe(.ranged(body), judge: judge)
+    let (end, requests) = try await probe(.ranged(body), judge: judge)
     #expect(ranges(requests).prefix(3) == ["bytes=0-65535", "bytes=200000-265535", "bytes=399000-399999"])
     // The judge still asks for more, which only the rest of the beginning can be.
     #expect(ranges(requests).dropFirst(3) == ["bytes=65536-399999"])
     #expect(end.image?.body == body && end.image?.isPrefix == false && end.image?.pieces == [])
   }
 
-  @Test func `a judge that needs all bytes after a jump gets them`() throws {
+  @Test func `a judge that needs all bytes after a jump gets them`() async throws {
     let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .needsMore(minimum: 400_000) }
-    let (end, requests) = try probe(.ranged(body), judge: judge)
+    let (end, requests) = try await probe(.ranged(body), judge: judge)
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=200000-265535", "bytes=65536-399999"])
     #expect(end.image?.body == body)
   }
 
-  @Test func `an image that changes before a jump is probed again`() throws {
+  @Test func `an image that changes before a jump is probed again`() async throws {
     let new = pattern(300_000).map { ~$0 }
     let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
     let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_000, from: 200_000) : .accepted }
-    let image = try #require(try probe(.sequence(behaviours), judge: judge).end.image)
+    let image = try #require(try await probe(.sequence(behaviours), judge: judge).end.image)
     // The whole new image arrives, so the bytes between are there.
     #expect(image.pieces == [] && image.body.count >= 200_000 && image.body == Array(new.prefix(image.body.count)))
   }
 
-  @Test func `a server without ranges sends what a judge needs`() throws {
+  @Test func `a server without ranges sends what a judge needs`() async throws {
     let judge = log.judge { $0 < 200_000 ? .needsMore(minimum: 200_100, from: 200_000) : .accepted }
-    let (end, requests) = try probe(.body(body), judge: judge)
+    let (end, requests) = try await probe(.body(body), judge: judge)
     #expect(requests.count == 1 && end.image?.pieces == [])
     #expect(end.image?.body == Array(body.prefix(4 * Self.step)))
   }
 
-  @Test func `each further request makes progress, and there are few`() throws {
+  @Test func `each further request makes progress, and there are few`() async throws {
     let small = Behaviour.computed { request in
       let first = Int(request.headers["Range"]?.split(separator: "=").last?.split(separator: "-").first ?? "") ?? 0
       return .part(first..<first + 10, of: pattern(400_000))
     }
-    let (end, requests) = try probe(small, judge: log.judge { _ in .needsMore(minimum: 0) })
+    let (end, requests) = try await probe(small, judge: log.judge { _ in .needsMore(minimum: 0) })
     #expect(end.image?.body == Array(body.prefix(170)) && requests.count == 17)
     #expect(log.lengths == Array(stride(from: 10, through: 170, by: 10)))
   }
 
-  @Test func `a changed image is restarted by a server that compares validators`() throws {
+  @Test func `a changed image is restarted by a server that compares validators`() async throws {
     let new = pattern(300_000).map { ~$0 }
     let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
-    let (end, requests) = try probe(.sequence(behaviours), judge: log.wanting(100_000))
+    let (end, requests) = try await probe(.sequence(behaviours), judge: log.wanting(100_000))
     let image = try #require(end.image)
     #expect(image.status == 200 && image.validators.etag == "\"2\"" && image.totalBytes == 300_000 && image.isPrefix)
     #expect(image.body == Array(new.prefix(2 * Self.step)))
@@ -119,45 +122,45 @@ struct ProbeContinuationTests {
   }
 
   @Test(arguments: ["ETag", "Last-Modified", "X-None"])
-  func `a changed image is truncated by a server that doesn't compare, and a retry restarts`(header: String) throws {
+  func `a changed image is truncated by a server that doesn't compare, and a retry restarts`(header: String) async throws {
     let new = header == "X-None" ? pattern(300_000) : body
     let first = Behaviour.part(0..<Self.step, of: body, headers: [header: "W/\"1\""])
     let second = Behaviour.part(Self.step..<2 * Self.step, of: new, headers: [header: "W/\"2\""])
-    #expect(try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure?.kind == .truncated)
-    let (end, requests) = try probe(.sequence([first, second, .ranged(new)]), retries: 1, judge: log.wanting(100_000))
+    #expect(try await probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure?.kind == .truncated)
+    let (end, requests) = try await probe(.sequence([first, second, .ranged(new)]), retries: 1, judge: log.wanting(100_000))
     #expect(end.image?.body == Array(new.prefix(2 * Self.step)) && end.summary.attempts == 2)
     #expect(ranges(requests).map { $0?.hasPrefix("bytes=0-") } == [true, false, true, false])
   }
 
-  @Test func `a wrong further range fails as http-status`() throws {
+  @Test func `a wrong further range fails as http-status`() async throws {
     let first = Behaviour.part(0..<Self.step, of: body)
     let coded = try gzip(pattern(70_000))
     let contentRange = "bytes \(Self.step)-\(Self.step + coded.count - 1)/400000"
     let codedPart = Behaviour.body(coded, status: 206, headers: ["Content-Range": contentRange, "Content-Encoding": "gzip"])
     for second in [first, .part(Self.step + 1..<2 * Self.step, of: body), codedPart] {
-      let failure = try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure
+      let failure = try await probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure
       #expect(failure?.kind == .httpStatus && failure?.status == 206)
     }
   }
 
-  @Test func `a body of unknown length is complete at its end, and any other 416 fails as http-status`() throws {
+  @Test func `a body of unknown length is complete at its end, and any other 416 fails as http-status`() async throws {
     let first = Behaviour.part(0..<Self.step, of: body, total: "*")
     let end = { (total: Int) in Behaviour.status(416, headers: ["Content-Range": "bytes */\(total)"]) }
-    let image = try #require(try probe(.sequence([first, end(Self.step)]), judge: log.wanting(100_000)).end.image)
+    let image = try #require(try await probe(.sequence([first, end(Self.step)]), judge: log.wanting(100_000)).end.image)
     #expect(image.body == Array(body.prefix(Self.step)) && image.totalBytes == Self.step && !image.isPrefix)
     for second in [end(10), .status(416)] {
-      #expect(try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure?.status == 416)
+      #expect(try await probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure?.status == 416)
     }
   }
 
-  @Test(arguments: [403, 503]) func `a plain GET starts over after a failed further request`(status: Int) throws {
+  @Test(arguments: [403, 503]) func `a plain GET starts over after a failed further request`(status: Int) async throws {
     let behaviours = [Behaviour.ranged(body), .status(status), .ranged(body)]
-    let (end, requests) = try probe(.sequence(behaviours), judge: log.wanting(100_000))
+    let (end, requests) = try await probe(.sequence(behaviours), judge: log.wanting(100_000))
     #expect(end.image?.body == Array(body.prefix(2 * Self.step)) && end.summary.attempts == 1)
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=65536-131071", nil])
   }
 
-  @Test func `further ranges are requested from the redirect target, without the origin's own headers`() throws {
+  @Test func `further ranges are requested from the redirect target, without the origin's own headers`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .sequence([.ranged(body), .redirect(to: "/c")]))
@@ -167,7 +170,7 @@ struct ProbeContinuationTests {
       $0.headers = [.init("X-Token", "secret")]
       $0.purpose.prefixJudge = log.wanting(100_000)
     }
-    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.body == Array(body.prefix(2 * Self.step)) && image.finalURL == Array(origin.url("/c", host: 1).utf8))
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/b", "/c"])
     #expect(
@@ -177,17 +180,17 @@ struct ProbeContinuationTests {
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, nil, nil])
   }
 
-  @Test func `only the first request is conditional`() throws {
+  @Test func `only the first request is conditional`() async throws {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
     let validators = Validators(etag: "\"old\"")
     fetcher.client.submit([Download(1, origin.url("/a"), options: options, validators: validators)])
-    #expect(try fetcher.recorder.waitForEnds(1)[0].image?.bodyBytes == 2 * Self.step)
+    #expect(try await fetcher.recorder.waitForEnds(1)[0].image?.bodyBytes == 2 * Self.step)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"old\"", nil])
   }
 
-  @Test func `headers and hooks cannot change the requested range, and hooks see it`() throws {
+  @Test func `headers and hooks cannot change the requested range, and hooks see it`() async throws {
     let origin = try Origin(["/a": .ranged(body, headers: ["ETag": "\"1\""])])
     let options = DownloadOptions {
       $0.method = .probe
@@ -199,7 +202,7 @@ struct ProbeContinuationTests {
       }
       $0.purpose.prefixJudge = log.wanting(100_000)
     }
-    #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == 2 * Self.step)
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == 2 * Self.step)
     let headers = origin.requests.map(\.headers)
     #expect(headers.map { $0.all("Range") } == [["bytes=0-65535"], ["bytes=65536-131071"]])
     #expect(headers.map { $0["X-Range"] } == ["bytes=0-65535", "bytes=65536-131071"])
@@ -207,19 +210,19 @@ struct ProbeContinuationTests {
     #expect(headers.map { $0["If-Range"] } == [nil, "\"1\""])
   }
 
-  @Test func `a probe with a decryptor fetches the whole body`() throws {
+  @Test func `a probe with a decryptor fetches the whole body`() async throws {
     let origin = try Origin(["/a": .ranged(body), "/b": .computed { $0.method == "HEAD" ? .status(405) : .ranged(body) }])
     for (path, method) in [("/a", DownloadOptions.Method.probe), ("/b", .head)] {
       let options = DownloadOptions {
         $0.method = method
         $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } }
       }
-      let image = try #require(try Fetcher().fetch(origin.url(path), options: options).image)
+      let image = try #require(try await Fetcher().fetch(origin.url(path), options: options).image)
       #expect(image.body == body.map { ~$0 } && !image.isPrefix && image.totalBytes == body.count)
     }
   }
 
-  @Test func `a response modifier changes the reported fields, not the bytes`() throws {
+  @Test func `a response modifier changes the reported fields, not the bytes`() async throws {
     let origin = try Origin(["/a": .ranged(body)])
     let modifier = ResponseModifier(name: "plain") { _ in ResponseHead(status: 200) }
     let options = DownloadOptions {
@@ -227,16 +230,16 @@ struct ProbeContinuationTests {
       $0.responseModifier = modifier
       $0.purpose.prefixJudge = log.wanting(100_000)
     }
-    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)
   }
 
-  @Test func `a body fetched in two requests reports progress as one`() throws {
+  @Test func `a body fetched in two requests reports progress as one`() async throws {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
     fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
     var starts = 0
     var heads = 0
     var received: [Int] = []
@@ -252,15 +255,15 @@ struct ProbeContinuationTests {
     #expect(received.first == 0 && received.last == 2 * Self.step && received == received.sorted())
   }
 
-  @Test func `a continued probe can be cancelled`() throws {
+  @Test func `a continued probe can be cancelled`() async throws {
     let gate = Gate()
     let origin = try Origin(["/a": .sequence([.ranged(body), .held(gate, then: .ranged(body))])])
     let fetcher = try Fetcher()
     fetcher.submit([origin.url("/a")], options: .forTests(method: .probe, prefixJudge: log.wanting(100_000)))
-    try origin.waitForRequests(2)
+    try await origin.waitForRequests(2)
     fetcher.client.cancel([1])
-    #expect(try fetcher.recorder.waitForEnds(1)[0].isCancelled)
-    try origin.waitForInFlight(0)
+    #expect(try await fetcher.recorder.waitForEnds(1)[0].isCancelled)
+    try await origin.waitForInFlight(0)
   }
 
   // MARK: Headers

@@ -30,41 +30,46 @@ struct ProgressTests {
     Download(id, url, options: options, wantsProgress: true, progressInterval: interval)
   }
 
-  private func run(_ behaviour: Behaviour, interval: Duration = .zero, options: DownloadOptions = .forTests()) throws -> [String]
+  private func run(_ behaviour: Behaviour, interval: Duration = .zero, options: DownloadOptions = .forTests()) async throws
+    -> [String]
   {
     let origin = try Origin(["/a": behaviour])
     let fetcher = try Fetcher(time: ManualClock().source)
     fetcher.client.submit([download(1, origin.url("/a"), interval: interval, options: options)])
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
     return texts(fetcher.recorder.events)
   }
 
-  @Test func `progress reports start, response, zero, total and end; an unknown length is reported as unknown`() throws {
+  @Test func `progress reports start, response, zero, total and end; an unknown length is reported as unknown`() async throws {
     // The clock doesn't advance, so nothing is due between the first and the last report.
-    #expect(try run(.body([1, 2, 3]), interval: .seconds(1)) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
     #expect(
-      try run(.chunked([[1, 2], [3]]), interval: .seconds(1)) == ["started", "response 200", "0 of ?", "3 of 3", "finished"]
+      try await run(.body([1, 2, 3]), interval: .seconds(1)) == ["started", "response 200", "0 of 3", "3 of 3", "finished"]
     )
-    #expect(try run(.body([]), interval: .seconds(1)) == ["started", "response 200", "0 of 0", "finished"])
-    let large = try run(.body(pattern(900_000)), interval: .seconds(1))
+    #expect(
+      try await run(.chunked([[1, 2], [3]]), interval: .seconds(1)) == [
+        "started", "response 200", "0 of ?", "3 of 3", "finished",
+      ]
+    )
+    #expect(try await run(.body([]), interval: .seconds(1)) == ["started", "response 200", "0 of 0", "finished"])
+    let large = try await run(.body(pattern(900_000)), interval: .seconds(1))
     #expect(large == ["started", "response 200", "0 of 900000", "900000 of 900000", "finished"])
   }
 
-  @Test func `without an interval every step is reported, increasing, the last one once`() throws {
+  @Test func `without an interval every step is reported, increasing, the last one once`() async throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate)])
     let fetcher = try Fetcher()
     fetcher.client.submit([download(1, origin.url("/a"))])
     for count in 1...4 {
       gate.step()
-      try fetcher.recorder.waitForEvent { if case .progress(_, count, 4) = $0 { true } else { false } }
+      try await fetcher.recorder.waitForEvent { if case .progress(_, count, 4) = $0 { true } else { false } }
     }
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
     let expected = ["started", "response 200", "0 of 4", "1 of 4", "2 of 4", "3 of 4", "4 of 4", "finished"]
     #expect(texts(fetcher.recorder.events) == expected)
   }
 
-  @Test func `reports are at least the interval apart`() throws {
+  @Test func `reports are at least the interval apart`() async throws {
     let clock = ManualClock()
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate), "/b": .body([1])])
@@ -77,9 +82,9 @@ struct ProgressTests {
       gate.step()
       // The first byte's report has 0.
       let reported = count == 1 ? 0 : count
-      try fetcher.recorder.waitForEvent { if case .progress(2, reported, 4) = $0 { true } else { false } }
+      try await fetcher.recorder.waitForEvent { if case .progress(2, reported, 4) = $0 { true } else { false } }
     }
-    _ = try fetcher.recorder.waitForEnds(2)
+    _ = try await fetcher.recorder.waitForEnds(2)
     let events = texts(fetcher.recorder.events)
     #expect(events.first == "started" && events.last == "finished" && events.contains("4 of 4"))
     let reported = events.filter { $0.hasSuffix(" of 4") }
@@ -87,53 +92,53 @@ struct ProgressTests {
     #expect(reported == ["0 of 4", "3 of 4", "4 of 4"])
   }
 
-  @Test func `a rejected response reports status and headers, and no progress beyond 0`() throws {
-    #expect(try run(.status(404, body: [1, 2])) == ["started", "response 404", "0 of ?", "failed"])
-    #expect(try run(.close) == ["started", "failed"])
+  @Test func `a rejected response reports status and headers, and no progress beyond 0`() async throws {
+    #expect(try await run(.status(404, body: [1, 2])) == ["started", "response 404", "0 of ?", "failed"])
+    #expect(try await run(.close) == ["started", "failed"])
   }
 
-  @Test func `a retry reports its own response, and redirects report none`() throws {
-    let retried = try run(.sequence([.status(503), .body([1])]), options: .forTests(retries: 1))
+  @Test func `a retry reports its own response, and redirects report none`() async throws {
+    let retried = try await run(.sequence([.status(503), .body([1])]), options: .forTests(retries: 1))
     let wait = "retrying http-status after 0.0 seconds"
     #expect(retried == ["started", "response 503", "0 of ?", wait, "response 200", "0 of 1", "1 of 1", "finished"])
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1])])
     let fetcher = try Fetcher()
     fetcher.client.submit([download(1, origin.url("/a"), interval: .seconds(99))])
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
     #expect(texts(fetcher.recorder.events) == ["started", "response 200", "0 of 1", "1 of 1", "finished"])
   }
 
-  @Test func `a waiter without progress gets no reports, and a later one gets them from then on`() throws {
+  @Test func `a waiter without progress gets no reports, and a later one gets them from then on`() async throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
     let fetcher = try Fetcher()
     fetcher.submit([origin.url("/a")])
     gate.step()
-    try origin.waitForRequests(1)
+    try await origin.waitForRequests(1)
     fetcher.client.submit([download(2, origin.url("/a"), interval: .seconds(99))])
-    try fetcher.recorder.waitForEvent { if case .started(2) = $0 { true } else { false } }
+    try await fetcher.recorder.waitForEvent { if case .started(2) = $0 { true } else { false } }
     gate.step(2)
-    _ = try fetcher.recorder.waitForEnds(2)
+    _ = try await fetcher.recorder.waitForEnds(2)
     #expect(texts(fetcher.recorder.events, of: 1) == ["finished"])
     #expect(texts(fetcher.recorder.events, of: 2) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
   }
 
-  @Test func `cancellation is reported last`() throws {
+  @Test func `cancellation is reported last`() async throws {
     let origin = try Origin(["/a": .stall])
     let fetcher = try Fetcher()
     fetcher.client.submit([download(1, origin.url("/a"))])
-    try fetcher.recorder.waitForEvent { if case .started = $0 { true } else { false } }
+    try await fetcher.recorder.waitForEvent { if case .started = $0 { true } else { false } }
     fetcher.client.cancel([1])
-    _ = try fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.recorder.waitForEnds(1)
     #expect(texts(fetcher.recorder.events) == ["started", "cancelled"])
   }
 
-  @Test func `metrics and the response head are reported on request`() throws {
+  @Test func `metrics and the response head are reported on request`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()
     for id in 1...2 as ClosedRange<UInt64> {
       fetcher.client.submit([Download(id, origin.url("/a"), wantsDetails: true)])
-      try fetcher.recorder.waitForEnd(of: id)
+      try await fetcher.recorder.waitForEnd(of: id)
     }
     let details = try fetcher.recorder.ends.map { try #require($0.summary.details) }
     for detail in details {
@@ -149,43 +154,43 @@ struct ProgressTests {
       #expect(detail.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
     }
     fetcher.client.submit([Download(3, origin.url("/b"))])
-    try fetcher.recorder.waitForEnd(of: 3)
+    try await fetcher.recorder.waitForEnd(of: 3)
     #expect(fetcher.recorder.ends.last?.summary.details == nil)
   }
 
-  @Test func `a new connection is reported as new, even if it fails`() throws {
+  @Test func `a new connection is reported as new, even if it fails`() async throws {
     let origin = try Origin(["/a": .body([1])])
     let fetcher = try Fetcher()
     let download = Download(1, origin.url("/a"), wantsDetails: true)
     fetcher.client.submit([download])
-    let metrics = try #require(try fetcher.recorder.waitForEnds(1)[0].summary.details?.metrics)
+    let metrics = try #require(try await fetcher.recorder.waitForEnds(1)[0].summary.details?.metrics)
     #expect(!metrics.reusedConnection && metrics.connect > .zero)
     origin.stop()
     fetcher.client.submit([download])
-    let failed = try #require(try fetcher.recorder.waitForEnds(2)[1].summary.details)
+    let failed = try #require(try await fetcher.recorder.waitForEnds(2)[1].summary.details)
     #expect(failed.response == nil)
     #expect(failed.metrics?.protocolName == nil && failed.metrics?.reusedConnection == false)
   }
 
-  @Test func `a rejected response's failure has its status and headers`() throws {
+  @Test func `a rejected response's failure has its status and headers`() async throws {
     let origin = try Origin(["/a": .status(403, headers: ["X-Why": "no"])])
     let fetcher = try Fetcher()
     fetcher.client.submit([Download(1, origin.url("/a"), wantsDetails: true)])
-    let response = try #require(try fetcher.recorder.waitForEnds(1)[0].summary.details?.response)
+    let response = try #require(try await fetcher.recorder.waitForEnds(1)[0].summary.details?.response)
     #expect(response.status == 403 && response.headers.value(of: "x-why") == "no")
   }
 
-  @Test func `running and waiting downloads are counted`() throws {
+  @Test func `running and waiting downloads are counted`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2)
     fetcher.submit((1...5).map { origin.url("/\($0)") })
-    try gate.waitForWaiting(2)
-    try fetcher.settle()
+    try await gate.waitForWaiting(2)
+    try await fetcher.settle()
     #expect(fetcher.downloader.currentDownloadCount == 5)
     gate.open()
-    _ = try fetcher.recorder.waitForEnds(7)
-    try fetcher.settle()
+    _ = try await fetcher.recorder.waitForEnds(7)
+    try await fetcher.settle()
     #expect(fetcher.downloader.currentDownloadCount == 0)
   }
 }

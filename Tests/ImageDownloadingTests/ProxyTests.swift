@@ -22,10 +22,10 @@ struct ProxyTests {
       ("socks4", "socks4 127.0.0.1:PORT us er"),
     ]
   )
-  func `each kind of proxy reaches the server with its credentials`(scheme: String, expected: String) throws {
+  func `each kind of proxy reaches the server with its credentials`(scheme: String, expected: String) async throws {
     let resolvesItself = expected.contains("image.test")
     let url = resolvesItself ? "http://image.test:\(origin.port)/a" : origin.url("/a")
-    let end = try Fetcher().fetch(url, options: options("\(scheme)://us%20er:p%40ss@127.0.0.1:\(proxy.port)"))
+    let end = try await Fetcher().fetch(url, options: options("\(scheme)://us%20er:p%40ss@127.0.0.1:\(proxy.port)"))
     #expect(end.image?.body == [1, 2, 3])
     #expect(proxy.log == [expected.replacing("PORT", with: "\(origin.port)")])
     #expect(origin.requests.map { $0.headers["Proxy-Authorization"] } == [nil])
@@ -65,19 +65,19 @@ struct ProxyTests {
     ]
   )
   func `a proxy that refuses the tunnel fails as connect, permanently or not by its status`(refusal: String, isTransient: Bool)
-    throws
+    async throws
   {
     let proxy = TestProxy(refusal: refusal)
-    let end = try Fetcher().fetch("https://image.test/a", options: options("http://bob:hunter2@127.0.0.1:\(proxy.port)"))
+    let end = try await Fetcher().fetch("https://image.test/a", options: options("http://bob:hunter2@127.0.0.1:\(proxy.port)"))
     let failure = try #require(end.failure)
     #expect(failure.kind == .connect && failure.isTransient == isTransient && failure.status == nil)
     expectGolden(failure.message, for: refusal)
   }
 
   @Test(arguments: ["http", "socks5", "socks4a", "https"])
-  func `an unreachable proxy fails as connect without revealing its URL`(scheme: String) throws {
+  func `an unreachable proxy fails as connect without revealing its URL`(scheme: String) async throws {
     let refused = RefusedPort()
-    let end = try Fetcher().fetch(origin.url("/a"), options: options("\(scheme)://bob:hunter2@127.0.0.1:\(refused.port)"))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options("\(scheme)://bob:hunter2@127.0.0.1:\(refused.port)"))
     let failure = try #require(end.failure)
     #expect(failure.kind == .connect && failure.isTransient)
     #expect(!failure.message.contains("hunter2"))
@@ -86,17 +86,19 @@ struct ProxyTests {
   }
 
   @Test(arguments: ["socks4", "socks4a", "socks5", "socks5h"])
-  func `a SOCKS proxy that finds no host fails as connect`(scheme: String) throws {
+  func `a SOCKS proxy that finds no host fails as connect`(scheme: String) async throws {
     let refused = RefusedPort()
     let failure = try #require(
-      try Fetcher().fetch(refused.url("/a"), options: options("\(scheme)://127.0.0.1:\(proxy.port)")).failure
+      try await Fetcher().fetch(refused.url("/a"), options: options("\(scheme)://127.0.0.1:\(proxy.port)")).failure
     )
     #expect(failure.kind == .connect && failure.isTransient)
     expectGolden(failure.message, for: scheme)
   }
 
-  @Test func `a proxy with an unknown name fails as dns`() throws {
-    let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: options("http://no-such-proxy.invalid:1")).failure)
+  @Test func `a proxy with an unknown name fails as dns`() async throws {
+    let failure = try #require(
+      try await Fetcher().fetch(origin.url("/a"), options: options("http://no-such-proxy.invalid:1")).failure
+    )
     #expect(failure.kind == .dns && failure.isTransient)
     expectGolden(failure.message)
   }

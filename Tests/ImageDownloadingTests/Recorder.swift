@@ -34,25 +34,15 @@ final class Recorder: DownloadReceiver {
   var ends: [End] { state.value.ends }
 
   /// Waits until `count` downloads have ended, and returns their ends in order.
-  func waitForEnds(_ count: Int) throws -> [End] {
-    try state.wait(for: "\(count) ends") { $0.ends.count >= count }
-    return ends
-  }
-
-  /// Waits until download `id` has ended `count` times.
-  func waitForEnd(of id: UInt64, count: Int = 1) throws {
-    try state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
-  }
-
-  /// Suspends until `count` downloads have ended, and returns their ends in order.
   func waitForEnds(_ count: Int) async throws -> [End] {
     try await state.wait(for: "\(count) ends") { $0.ends.count >= count }
     return ends
   }
 
-  /// Suspends until download `id` has ended `count` times.
-  func waitForEnd(of id: UInt64, count: Int = 1) async throws {
+  /// Waits until download `id` has ended `count` times, and returns its last end.
+  @discardableResult func waitForEnd(of id: UInt64, count: Int = 1) async throws -> End {
     try await state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
+    return ends.last { $0.id == id }!
   }
 
   /// The body of an ended download, joined from its chunks if it was streamed; nil if it failed.
@@ -68,8 +58,8 @@ final class Recorder: DownloadReceiver {
   }
 
   /// Waits for an event that meets a condition.
-  func waitForEvent(where condition: @escaping @Sendable (DownloadEvent) -> Bool) throws {
-    try state.wait(for: "an event") { $0.events.contains(where: condition) }
+  func waitForEvent(where condition: @escaping @Sendable (DownloadEvent) -> Bool) async throws {
+    try await state.wait(for: "an event") { $0.events.contains(where: condition) }
   }
 }
 
@@ -138,57 +128,44 @@ struct Fetcher {
 
   /// Returns when all earlier messages are handled: a rejected URL ends in the iteration that takes it, and the second of two in a row
   /// in a later iteration than the first.
-  func settle() throws {
-    for id in [UInt64.max, .max] {
-      let count = recorder.ends.count { $0.id == id }
-      client.submit([Download(id, "")])
-      try recorder.waitForEnd(of: id, count: count + 1)
-    }
-  }
-
-  /// The same, suspending.
   func settle() async throws {
-    for id in [UInt64.max, .max] {
-      let count = recorder.ends.count { $0.id == id }
-      client.submit([Download(id, "")])
-      try await recorder.waitForEnd(of: id, count: count + 1)
-    }
+    for _ in 1...2 { _ = try await fetch("", id: .max) }
   }
 
-  /// Fetches URLs one after another, each to its end, numbered after those fetched before.
-  func fetchInTurn(_ fetches: [(url: String, options: DownloadOptions)], wantsDetails: Bool = true) async throws -> [End] {
-    let before = recorder.ends.count
-    for (index, fetch) in fetches.enumerated() {
-      let id = UInt64(before + index + 1)
-      client.submit([Download(id, fetch.url, options: fetch.options, wantsDetails: wantsDetails)])
-      _ = try await recorder.waitForEnds(before + index + 1)
-    }
-    return Array(recorder.ends.dropFirst(before))
-  }
-
-  /// Fetches one URL to its end, suspending.
-  func fetch(_ url: String, options: DownloadOptions = .forTests()) async throws -> End {
-    submit([url], options: options)
-    return try await recorder.waitForEnds(1)[0]
-  }
+  /// Shuts the downloader down by the call that blocks, which an async test can't name.
+  func shutDown() { downloader.shutDown() }
 
   /// Fetches one URL to its end.
-  func fetch(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
-    submit([url], options: options)
-    return try recorder.waitForEnds(1)[0]
+  func fetch(
+    _ url: String,
+    id: UInt64 = 1,
+    options: DownloadOptions = .forTests(),
+    validators: Validators? = nil,
+    wantsProgress: Bool = false,
+    wantsDetails: Bool = false
+  ) async throws -> End {
+    let before = recorder.ends.count { $0.id == id }
+    var download = Download(id, url, options: options, validators: validators)
+    (download.wantsProgress, download.wantsDetails) = (wantsProgress, wantsDetails)
+    client.submit([download])
+    return try await recorder.waitForEnd(of: id, count: before + 1)
+  }
+
+  /// Fetches URLs one after another, each to its end, as downloads 1, 2, ….
+  func fetchInTurn(_ fetches: [(url: String, options: DownloadOptions)]) async throws -> [End] {
+    var ends: [End] = []
+    for (url, options) in fetches {
+      ends.append(try await fetch(url, id: UInt64(ends.count + 1), options: options, wantsDetails: true))
+    }
+    return ends
   }
 }
 
 /// Fetches one URL, `/a`, from an origin of its own, to its end.
-func fetch(_ behaviour: Behaviour, _ options: DownloadOptions = .forTests()) throws -> (end: End, requests: [RecordedRequest]) {
-  let origin = try Origin(["/a": behaviour])
-  return (try Fetcher().fetch(origin.url("/a"), options: options), origin.requests)
-}
-
-/// The same, suspending.
-func fetch(_ behaviour: Behaviour, _ options: DownloadOptions = .forTests()) async throws -> (
-  end: End, requests: [RecordedRequest]
-) {
+func fetch(
+  _ behaviour: Behaviour,
+  _ options: DownloadOptions = .forTests()
+) async throws -> (end: End, requests: [RecordedRequest]) {
   let origin = try Origin(["/a": behaviour])
   return (try await Fetcher().fetch(origin.url("/a"), options: options), origin.requests)
 }
@@ -312,3 +289,29 @@ func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try Command("/usr/bin/gzip", ["-
 
 /// A URL in normal form.
 func normalized(_ written: String) throws -> [UInt8] { try URLNormalizer.normalForm(of: written) }
+
+/// The calls of a judge.
+final class JudgeLog: Sendable {
+  struct Question {
+    var prefix: [UInt8]
+    var head: PrefixHead
+  }
+
+  private let asked = Mutex<[Question]>([])
+
+  /// All calls so far, in order.
+  var questions: [Question] { asked.withLock { $0 } }
+  /// The lengths of the prefixes.
+  var lengths: [Int] { questions.map(\.prefix.count) }
+
+  /// A judge that decides by the number of bytes, and records each call here.
+  func judge(_ decide: @escaping @Sendable (Int) -> PrefixVerdict) -> PrefixJudge {
+    PrefixJudge(name: "logging") { prefix, head in
+      self.asked.withLock { $0.append(Question(prefix: Array(prefix), head: head)) }
+      return decide(prefix.count)
+    }
+  }
+
+  /// A judge that needs `minimum` bytes, if there are that many, and then accepts.
+  func wanting(_ minimum: Int) -> PrefixJudge { judge { $0 < minimum ? .needsMore(minimum: minimum) : .accepted } }
+}

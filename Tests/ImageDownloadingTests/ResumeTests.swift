@@ -25,10 +25,10 @@ struct ResumeTests {
     var conditions: [String?] { requests.map { $0.headers["If-Range"] } }
   }
 
-  private func fetch(_ behaviours: [Behaviour], options: DownloadOptions = .forTests(retries: 3)) throws -> Outcome {
+  private func fetch(_ behaviours: [Behaviour], options: DownloadOptions = .forTests(retries: 3)) async throws -> Outcome {
     let origin = try Origin(["/a": .sequence(behaviours)])
     let fetcher = try Fetcher()
-    let end = try fetcher.fetch(origin.url("/a"), options: options)
+    let end = try await fetcher.fetch(origin.url("/a"), options: options)
     let restarts = fetcher.recorder.events.count { if case .restarted = $0 { true } else { false } }
     return Outcome(end: end, body: fetcher.recorder.body(of: end), restarts: restarts, requests: origin.requests)
   }
@@ -37,10 +37,12 @@ struct ResumeTests {
     arguments: [4097, 5000, 65_536, 131_072, 131_073, 262_144, 400_000, 899_999],
     [128 << 10, Int.max]
   )
-  func `a retry resumes a broken-off body, whole or streamed, and counts every byte once`(offset: Int, streamAbove: Int) throws {
+  func `a retry resumes a broken-off body, whole or streamed, and counts every byte once`(offset: Int, streamAbove: Int)
+    async throws
+  {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let options = DownloadOptions.forTests(retries: 1, streamAbove: streamAbove)
-    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
     #expect(outcome.body == body && outcome.restarts == 0)
     #expect(outcome.ranges == [nil, range(offset)] && outcome.conditions == [nil, "\"1\""])
     let image = try #require(outcome.end.image)
@@ -50,14 +52,14 @@ struct ResumeTests {
   }
 
   @Test(arguments: [1, 1000, 4096])
-  func `a body that breaks off within its first bytes starts over`(offset: Int) throws {
+  func `a body that breaks off within its first bytes starts over`(offset: Int) async throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
-    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged])
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: offset), ranged])
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
   }
 
   @Test(arguments: [5000, 600_000])
-  func `fields missing in a part keep their value from the first response`(offset: Int) throws {
+  func `fields missing in a part keep their value from the first response`(offset: Int) async throws {
     let first = Behaviour.ranged(
       body,
       type: "image/webp",
@@ -70,7 +72,7 @@ struct ResumeTests {
       $0.backoff = .init(initial: .zero, maximum: .zero)
       $0.acceptContentTypes = ["image/webp"]
     }
-    let outcome = try fetch([first.brokenOff(afterBytes: offset), rest], options: options)
+    let outcome = try await fetch([first.brokenOff(afterBytes: offset), rest], options: options)
     #expect(outcome.body == body && outcome.restarts == 0)
     let image = try #require(outcome.end.image)
     #expect(
@@ -78,50 +80,50 @@ struct ResumeTests {
     )
   }
 
-  @Test(arguments: ["900000", "*"]) func `a part that ends early is resumed in turn`(total: String) throws {
+  @Test(arguments: ["900000", "*"]) func `a part that ends early is resumed in turn`(total: String) async throws {
     let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 300_000)
     let second = Behaviour.part(300_000 - Self.seam..<500_000, of: body, total: total, headers: Self.strong)
-    let outcome = try fetch([first, second, .ranged(body, headers: Self.strong)])
+    let outcome = try await fetch([first, second, .ranged(body, headers: Self.strong)])
     #expect(outcome.body == body && outcome.restarts == 0 && outcome.ranges == [nil, range(300_000), range(500_000)])
   }
 
-  @Test(arguments: [BreakOff.close, .reset]) func `a body is resumed as often as retries allow`(way: BreakOff) throws {
+  @Test(arguments: [BreakOff.close, .reset]) func `a body is resumed as often as retries allow`(way: BreakOff) async throws {
     let part = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 250_000, by: way)
-    let outcome = try fetch([part], options: .forTests(retries: way == .close ? 3 : 200))
+    let outcome = try await fetch([part], options: .forTests(retries: way == .close ? 3 : 200))
     #expect(outcome.body == body && outcome.restarts == 0)
     if way == .close { #expect(outcome.ranges == [nil, "bytes=245904-", "bytes=491808-", "bytes=737712-"]) }
   }
 
-  @Test func `a stalled body is resumed`() throws {
+  @Test func `a stalled body is resumed`() async throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     for options in [
       DownloadOptions.forTests(stallTimeout: .milliseconds(200), retries: 1), .forTests(timeout: .seconds(1), retries: 1),
     ] {
-      let outcome = try fetch([ranged.brokenOff(afterBytes: 300_000, by: .stall), ranged], options: options)
+      let outcome = try await fetch([ranged.brokenOff(afterBytes: 300_000, by: .stall), ranged], options: options)
       #expect(outcome.body == body && outcome.ranges == [nil, range(300_000)])
     }
   }
 
-  @Test func `a body without a declared length is resumed`() throws {
+  @Test func `a body without a declared length is resumed`() async throws {
     let chunked = Behaviour.chunked([Array(body.prefix(300_000)), Array(body.dropFirst(300_000))], headers: Self.strong)
     // The first chunk is preceded by a line of six bytes.
-    let outcome = try fetch([chunked.brokenOff(afterBytes: 200_007), .ranged(body, headers: Self.strong)])
+    let outcome = try await fetch([chunked.brokenOff(afterBytes: 200_007), .ranged(body, headers: Self.strong)])
     #expect(outcome.body == body && outcome.ranges == [nil, range(200_000)])
   }
 
-  @Test(arguments: [1000, 300_000]) func `a body requested with a custom Range is requested again`(offset: Int) throws {
+  @Test(arguments: [1000, 300_000]) func `a body requested with a custom Range is requested again`(offset: Int) async throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let options = DownloadOptions.forTests(headers: [("Range", "bytes=100-599999")], retries: 1, acceptStatus: [206])
-    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
     #expect(outcome.body == Array(body[100..<600_000]))
     #expect(outcome.ranges == ["bytes=100-599999", "bytes=100-599999"] && outcome.conditions == [nil, nil])
   }
 
-  @Test func `a strong date serves as the condition`() throws {
+  @Test func `a strong date serves as the condition`() async throws {
     let date = "Sat, 21 Nov 2026 10:00:00 GMT"
     let headers: HeaderFields = ["Last-Modified": date, "Date": "Sat, 21 Nov 2026 11:00:00 GMT", "Accept-Ranges": "bytes"]
     let ranged = Behaviour.ranged(body, headers: headers)
-    let outcome = try fetch([ranged.brokenOff(afterBytes: 5000), ranged])
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: 5000), ranged])
     #expect(outcome.body == body && outcome.conditions == [nil, date])
   }
 
@@ -133,23 +135,23 @@ struct ResumeTests {
     ] as [HeaderFields],
     [1000, 600_000]
   )
-  func `without a strong validator or ranges, or if encoded, a retry restarts`(headers: HeaderFields, offset: Int) throws {
+  func `without a strong validator or ranges, or if encoded, a retry restarts`(headers: HeaderFields, offset: Int) async throws {
     let ranged = Behaviour.ranged(body, headers: headers)
-    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged])
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: offset), ranged])
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
     #expect(outcome.restarts == (offset > 1000 ? 1 : 0))
     #expect(outcome.end.summary.receivedBytes == UInt64(body.count + offset))
   }
 
-  @Test func `an encoded body is not resumed`() throws {
+  @Test func `an encoded body is not resumed`() async throws {
     let headers = HeaderFields(Self.strong.fields + [("Content-Encoding", "gzip")])
     let coded = Behaviour.ranged(try gzip(body), headers: headers)
-    let outcome = try fetch([coded.brokenOff(afterBytes: 2000), coded])
+    let outcome = try await fetch([coded.brokenOff(afterBytes: 2000), coded])
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
   }
 
   @Test(arguments: [5000, 600_000])
-  func `a changed image restarts, whether or not the server compares`(offset: Int) throws {
+  func `a changed image restarts, whether or not the server compares`(offset: Int) async throws {
     let new = body.map { ~$0 }
     let newHeaders: HeaderFields = ["ETag": "\"2\"", "Accept-Ranges": "bytes"]
     let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: offset)
@@ -160,7 +162,7 @@ struct ResumeTests {
     let lying = Behaviour.part(offset - Self.seam..<body.count, of: new, headers: Self.strong)
     let unknown = Behaviour.part(offset - Self.seam..<body.count, of: body, total: "*")
     for second in [nil, silent, longer, other, .status(416), lying, unknown] {
-      let outcome = try fetch([first] + (second.map { [$0] } ?? []) + [.ranged(new, headers: newHeaders)])
+      let outcome = try await fetch([first] + (second.map { [$0] } ?? []) + [.ranged(new, headers: newHeaders)])
       #expect(outcome.body == new && outcome.end.image?.validators.etag == "\"2\"")
       #expect(outcome.restarts == (offset > 5000 ? 1 : 0))
       #expect(outcome.ranges == [nil, range(offset)] + (second == nil ? [] : [nil]))
@@ -168,61 +170,65 @@ struct ResumeTests {
     }
   }
 
-  @Test(arguments: [5000, 600_000]) func `a server that ignores ranges sends everything again`(offset: Int) throws {
+  @Test(arguments: [5000, 600_000]) func `a server that ignores ranges sends everything again`(offset: Int) async throws {
     let whole = Behaviour.body(body, headers: Self.strong)
-    let outcome = try fetch([whole.brokenOff(afterBytes: offset), whole])
+    let outcome = try await fetch([whole.brokenOff(afterBytes: offset), whole])
     #expect(outcome.body == body && outcome.restarts == (offset > 5000 ? 1 : 0))
     #expect(outcome.ranges == [nil, range(offset)])
   }
 
-  @Test func `received bytes survive attempts that receive nothing`() throws {
+  @Test func `received bytes survive attempts that receive nothing`() async throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
-    let outcome = try fetch([ranged.brokenOff(afterBytes: 600_000), .status(503), .status(500), ranged])
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: 600_000), .status(503), .status(500), ranged])
     #expect(outcome.body == body && outcome.restarts == 0 && outcome.end.summary.attempts == 4)
     #expect(outcome.ranges == [nil] + Array(repeating: range(600_000), count: 3))
   }
 
-  @Test func `limits count the whole body`() throws {
+  @Test func `limits count the whole body`() async throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let lying = Behaviour.raw(
       Array("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 904-899999/900000\r\nETag: \"1\"\r\n\r\n".utf8)
         + body[904..<5000] + [UInt8](repeating: 7, count: 950_000)
     )
-    let outcome = try fetch([ranged.brokenOff(afterBytes: 5000), lying])
+    let outcome = try await fetch([ranged.brokenOff(afterBytes: 5000), lying])
     #expect(outcome.end.failure?.kind == .httpStatus)
     let chunked = Behaviour.chunked([Array(body.prefix(20_000)), body], headers: Self.strong).brokenOff(afterBytes: 5006)
-    #expect(try fetch([chunked, ranged], options: .forTests(retries: 1, maxBytes: 800_000)).end.failure?.kind == .tooLarge)
+    #expect(try await fetch([chunked, ranged], options: .forTests(retries: 1, maxBytes: 800_000)).end.failure?.kind == .tooLarge)
   }
 
-  @Test func `resuming follows the redirects again and requests the rest there`() throws {
+  @Test func `resuming follows the redirects again and requests the rest there`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .sequence([ranged.brokenOff(afterBytes: 5000), ranged]))
     let options = DownloadOptions.forTests(headers: [("X-Token", "secret")], retries: 1)
-    #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.wasStreamed == true)
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.wasStreamed == true)
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
     #expect(origin.requests.map { $0.headers["Range"] }.last == range(5000))
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, "secret", nil])
   }
 
-  @Test func `judges and decryptors get a resumed body as if it arrived at once`() throws {
+  @Test func `judges and decryptors get a resumed body as if it arrived at once`() async throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     for offset in [4200, 5000, 600_000] {
       let judge = JudgeLog().wanting(2000)
-      let judged = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: .forTests(retries: 1, prefixJudge: judge))
+      let judged = try await fetch(
+        [ranged.brokenOff(afterBytes: offset), ranged],
+        options: .forTests(retries: 1, prefixJudge: judge)
+      )
       #expect(judged.body == body && judged.restarts == 0)
       let options = DownloadOptions {
         $0.retries = 1
         $0.backoff = .init(initial: .zero, maximum: .zero)
         $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } }
       }
-      let decrypted = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
+      let decrypted = try await fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
       #expect(decrypted.end.image?.body == body.map { ~$0 } && decrypted.ranges == [nil, range(offset)])
     }
   }
 
-  @Test func `a waiter that joins after streaming began gets its own body, even while the rest waits for its retry`() throws {
+  @Test func `a waiter that joins after streaming began gets its own body, even while the rest waits for its retry`() async throws
+  {
     let clock = ManualClock()
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let origin = try Origin(["/a": .sequence([ranged.brokenOff(afterBytes: 600_000), ranged])])
@@ -231,16 +237,16 @@ struct ResumeTests {
     let options = DownloadOptions.forTests(retries: 1, backoff: backoff)
     let download = { (id: UInt64) in Download(id, origin.url("/a"), options: options) }
     fetcher.client.submit([download(1)])
-    try origin.waitForRequests(1)
-    try origin.waitForInFlight(0)
-    try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
-    try fetcher.settle()
+    try await origin.waitForRequests(1)
+    try await origin.waitForInFlight(0)
+    try await fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
+    try await fetcher.settle()
     fetcher.client.submit([download(2)])
-    try fetcher.settle()
+    try await fetcher.settle()
     clock.advance(by: .seconds(20))
     fetcher.client.capacityChanged()
     for id: UInt64 in [1, 2] {
-      try fetcher.recorder.waitForEnd(of: id)
+      try await fetcher.recorder.waitForEnd(of: id)
       let end = try #require(fetcher.recorder.ends.first { $0.id == id })
       #expect(fetcher.recorder.body(of: end) == body)
     }

@@ -7,68 +7,68 @@ import Testing
 /// When downloads start, wait, and are cancelled, over real sockets.
 struct SchedulingTests {
   @Test(arguments: [DownloadOrder.fifo, .lifo])
-  func `the concurrency limit is used fully and never exceeded`(order: DownloadOrder) throws {
+  func `the concurrency limit is used fully and never exceeded`(order: DownloadOrder) async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 8, perHost: 100, order: order)
     fetcher.submit((1...60).map { origin.url("/\($0)") })
-    try gate.waitForWaiting(8)
-    try fetcher.settle()
+    try await gate.waitForWaiting(8)
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.running == 8)
     #expect(fetcher.downloader.statistics.waiting == 52)
     gate.open()
-    _ = try fetcher.recorder.waitForEnds(62)
+    _ = try await fetcher.recorder.waitForEnds(62)
     #expect(origin.peakInFlight == 8)
     #expect(fetcher.downloader.statistics.peakRunning == 8)
   }
 
-  @Test func `each host has its limit`() throws {
+  @Test func `each host has its limit`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 8, perHost: 2)
     fetcher.submit((1...40).map { origin.url("/\($0)", host: $0 % 2) })
-    try gate.waitForWaiting(4)
-    try fetcher.settle()
+    try await gate.waitForWaiting(4)
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.running == 4)
     gate.open()
-    _ = try fetcher.recorder.waitForEnds(42)
+    _ = try await fetcher.recorder.waitForEnds(42)
     #expect(origin.peakInFlight(host: 0) == 2)
     #expect(origin.peakInFlight(host: 1) == 2)
   }
 
-  @Test func `limits change while transfers run`() throws {
+  @Test func `limits change while transfers run`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2, perHost: 2)
     fetcher.submit((1...20).map { origin.url("/\($0)") })
-    try gate.waitForWaiting(2)
+    try await gate.waitForWaiting(2)
     fetcher.downloader.setLimits(concurrency: 5, perHost: 5)
-    try gate.waitForWaiting(5)
+    try await gate.waitForWaiting(5)
     fetcher.downloader.setLimits(concurrency: 1, perHost: 5)
     gate.step(4)
-    _ = try fetcher.recorder.waitForEnds(4)
-    try fetcher.settle()
+    _ = try await fetcher.recorder.waitForEnds(4)
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.running == 1)
     gate.open()
-    _ = try fetcher.recorder.waitForEnds(22)
+    _ = try await fetcher.recorder.waitForEnds(22)
     #expect(origin.peakInFlight == 5)
   }
 
-  @Test func `one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started`() throws {
+  @Test func `one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1, order: .lifo)
     let downloads = (1...7).map { Download($0, origin.url("/\($0)")) }
     fetcher.client.submit([downloads[0]])
-    try gate.waitForWaiting(1)
+    try await gate.waitForWaiting(1)
     fetcher.client.submit(Array(downloads[1...]))
-    try fetcher.settle()
+    try await fetcher.settle()
     gate.open()
-    _ = try fetcher.recorder.waitForEnds(9)
+    _ = try await fetcher.recorder.waitForEnds(9)
     #expect(origin.requests.map(\.path) == ["/1", "/7", "/6", "/5", "/4", "/3", "/2"])
   }
 
-  @Test func `a higher class starts first`() throws {
+  @Test func `a higher class starts first`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
@@ -77,50 +77,50 @@ struct SchedulingTests {
       fetcher.client.submit([Download(UInt64(index), url, priority: priority)])
     }
     fetcher.downloader.isSuspended = false
-    _ = try fetcher.recorder.waitForEnds(5)
+    _ = try await fetcher.recorder.waitForEnds(5)
     #expect(origin.requests.map(\.path) == ["/very-high", "/high", "/normal", "/low", "/very-low"])
   }
 
-  @Test func `a cancelled download ends once, waiting or running, and can be requested again`() throws {
+  @Test func `a cancelled download ends once, waiting or running, and can be requested again`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit((1...3).map { origin.url("/\($0)") })
-    try gate.waitForWaiting(1)
+    try await gate.waitForWaiting(1)
     fetcher.client.cancel([1, 2, 2, 77])
-    let ends = try fetcher.recorder.waitForEnds(2)
+    let ends = try await fetcher.recorder.waitForEnds(2)
     #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
     #expect(ends.map(\.summary.attempts) == [1, 0])
     gate.open()
     fetcher.client.submit([Download(2, origin.url("/2"))])
-    let all = try fetcher.recorder.waitForEnds(4)
+    let all = try await fetcher.recorder.waitForEnds(4)
     #expect(all[2...].allSatisfy { $0.image != nil })
     #expect(Set(all[2...].map(\.id)) == [2, 3])
   }
 
   @Test(arguments: [false, true])
-  func `all waiting downloads can be cancelled, with or without running ones`(includingRunning: Bool) throws {
+  func `all waiting downloads can be cancelled, with or without running ones`(includingRunning: Bool) async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 2)
     fetcher.submit((1...10).map { origin.url("/\($0)") })
-    try gate.waitForWaiting(2)
+    try await gate.waitForWaiting(2)
     fetcher.downloader.cancelAll(includingRunning: includingRunning)
-    try fetcher.settle()
+    try await fetcher.settle()
     gate.open()
-    let ends = try fetcher.recorder.waitForEnds(12)
+    let ends = try await fetcher.recorder.waitForEnds(12)
     #expect(ends.count(where: \.isCancelled) == (includingRunning ? 10 : 8))
     #expect(ends.count { $0.image != nil } == (includingRunning ? 0 : 2))
   }
 
-  @Test func `shutdown cancels everything before it returns`() throws {
+  @Test func `shutdown cancels everything before it returns`() async throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 2)
     fetcher.submit((1...10).map { origin.url("/\($0)") })
-    try origin.waitForRequests(2)
-    fetcher.downloader.shutDown()
+    try await origin.waitForRequests(2)
+    fetcher.shutDown()
     #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 10)
-    fetcher.downloader.shutDown()
+    fetcher.shutDown()
     #expect(fetcher.recorder.ends.count == 10)
   }
 
@@ -139,7 +139,7 @@ struct SchedulingTests {
     #expect(said.contains("can't be shut down in one of its callbacks"))
   }
 
-  @Test func `with failures, retries, redirects and random cancels each download ends exactly once`() throws {
+  @Test func `with failures, retries, redirects and random cancels each download ends exactly once`() async throws {
     // Created once, as it takes time, and the origin has one thread.
     let body = pattern(180_000)
     let origin = try Origin(
@@ -162,8 +162,8 @@ struct SchedulingTests {
     for _ in 0..<100 {
       fetcher.client.cancel([UInt64.random(in: 1...600, using: &random)])
     }
-    _ = try fetcher.recorder.waitForEnds(600)
-    try fetcher.settle()
+    _ = try await fetcher.recorder.waitForEnds(600)
+    try await fetcher.settle()
     let ids = fetcher.recorder.ends.map(\.id).filter { $0 != .max }
     #expect(ids.sorted() == Array(1...600))
     // No event may follow the end of a download.
@@ -175,42 +175,42 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test func `while suspended nothing new starts, running transfers continue, and downloads can be added`() throws {
+  @Test func `while suspended nothing new starts, running transfers continue, and downloads can be added`() async throws {
     let origin = try Origin(["/1": .redirect(to: "/hop")], fallback: .body([1]))
     let gate = origin.hold("/1")
     let fetcher = try Fetcher()
     fetcher.submit([origin.url("/1")])
-    try gate.waitForWaiting(1)
+    try await gate.waitForWaiting(1)
     fetcher.downloader.isSuspended = true
     #expect(fetcher.downloader.isSuspended)
     fetcher.client.submit([Download(2, origin.url("/2"))])
     gate.open()
-    try fetcher.recorder.waitForEnd(of: 1)
-    try fetcher.settle()
+    try await fetcher.recorder.waitForEnd(of: 1)
+    try await fetcher.settle()
     #expect(origin.requests.map(\.path) == ["/1", "/hop"])
     #expect(fetcher.downloader.statistics.waiting == 1)
     fetcher.downloader.isSuspended = false
-    try fetcher.recorder.waitForEnd(of: 2)
+    try await fetcher.recorder.waitForEnd(of: 2)
   }
 
-  @Test func `a receiver without room holds back new starts until it has room`() throws {
+  @Test func `a receiver without room holds back new starts until it has room`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     fetcher.recorder.mayStart = false
     fetcher.submit([origin.url("/1")])
-    try fetcher.settle()
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.running == 0)
     #expect(fetcher.downloader.statistics.waiting == 1)
     fetcher.recorder.mayStart = true
     fetcher.client.capacityChanged()
-    try fetcher.recorder.waitForEnd(of: 1)
+    try await fetcher.recorder.waitForEnd(of: 1)
   }
 
-  @Test func `downloads that fail immediately make room for the next at once`() throws {
+  @Test func `downloads that fail immediately make room for the next at once`() async throws {
     let fetcher = try Fetcher(concurrency: 1, circuitBreaker: CircuitBreaker(failures: .max))
     // The kernel rejects connections to the broadcast address without network traffic.
     fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })
-    let ends = try fetcher.recorder.waitForEnds(50)
+    let ends = try await fetcher.recorder.waitForEnds(50)
     #expect(ends.map(\.id) == Array(1...50))
     #expect(ends.allSatisfy { $0.failure?.kind == .connect })
   }

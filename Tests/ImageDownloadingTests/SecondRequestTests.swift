@@ -36,12 +36,12 @@ struct SecondRequestTests {
     .body(bytes ?? body, headers: headers)
   }
 
-  @Test func `the second of two equal requests shows the cache status, and the first fetches the image`() throws {
+  @Test func `the second of two equal requests shows the cache status, and the first fetches the image`() async throws {
     let origin = try origin(
       plain(["X-Cache": "MISS", "ETag": "\"1\""]),
       then: plain(["X-Cache": "HIT", "ETag": "\"2\""], [1, 2])
     )
-    let end = try Fetcher().fetch(origin.url("/a"), options: options())
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options())
     let image = try #require(end.image)
     #expect(image.remoteCache == RemoteCacheResponse(.hit, evidence: "X-Cache: HIT"))
     #expect(image.body == body && image.validators.etag == "\"1\"" && end.summary.attempts == 1)
@@ -55,28 +55,28 @@ struct SecondRequestTests {
     #expect(requests.map(\.connection) == [1, 1])
   }
 
-  @Test func `by default nothing is requested twice`() throws {
+  @Test func `by default nothing is requested twice`() async throws {
     let origin = try origin(plain(["X-Cache": "MISS"]), then: plain(["X-Cache": "HIT"]))
-    #expect(try #require(try Fetcher().fetch(origin.url("/a")).image).remoteCache == nil)
+    #expect(try #require(try await Fetcher().fetch(origin.url("/a")).image).remoteCache == nil)
     #expect(origin.requests.count == 1)
   }
 
-  @Test func `a rejected image isn't requested again`() throws {
+  @Test func `a rejected image isn't requested again`() async throws {
     let origin = try origin(.status(404), then: plain())
-    #expect(try Fetcher().fetch(origin.url("/a"), options: options()).failure?.status == 404)
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options()).failure?.status == 404)
     #expect(origin.requests.count == 1)
   }
 
   @Test(arguments: [DownloadOptions.Method.head, .probe])
-  func `HEAD and probes are repeated as they were`(method: DownloadOptions.Method) throws {
+  func `HEAD and probes are repeated as they were`(method: DownloadOptions.Method) async throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["CF-Cache-Status": "HIT"])])
-    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options(method)).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options(method)).image)
     #expect(image.remoteCache?.status == .hit && image.isPrefix)
     #expect(origin.requests.map(\.method) == (method == .head ? ["HEAD", "HEAD"] : ["GET", "GET"]))
     #expect(origin.requests.map { $0.headers["Range"] } == (method == .head ? [nil, nil] : ["bytes=0-65535", "bytes=0-65535"]))
   }
 
-  @Test func `a probe of several parts repeats only the first`() throws {
+  @Test func `a probe of several parts repeats only the first`() async throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
     let judge = JudgeLog().wanting(100_000)
     let options = DownloadOptions {
@@ -85,19 +85,19 @@ struct SecondRequestTests {
       $0.purpose.checksRemoteCache = true
       $0.purpose.prefixJudge = judge
     }
-    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.remoteCache?.status == .hit && image.body.count > 65_536)
     let ranges = origin.requests.map { $0.headers["Range"] }
     #expect(ranges.count == 3 && ranges.first == ranges.last && ranges.last == "bytes=0-65535")
     #expect(origin.requests.last?.headers["If-Range"] == nil)
   }
 
-  @Test(arguments: [true, false]) func `a large second body is cut off`(hasLength: Bool) throws {
+  @Test(arguments: [true, false]) func `a large second body is cut off`(hasLength: Bool) async throws {
     let large = pattern(4 << 20)
     let behaviour = hasLength ? Behaviour.body(large, headers: ["Age": "9"]) : .chunked([large], headers: ["Age": "9"])
     let origin = try Origin(["/a": behaviour])
     let fetcher = try Fetcher()
-    let end = try fetcher.fetch(origin.url("/a"), options: options())
+    let end = try await fetcher.fetch(origin.url("/a"), options: options())
     let image = try #require(end.image)
     #expect(image.remoteCache?.status == .hit && image.bodyBytes == large.count && image.wasStreamed)
     #expect(end.summary.receivedBytes < UInt64(large.count + (1 << 20)))
@@ -107,10 +107,10 @@ struct SecondRequestTests {
     #expect(chunks == large)
   }
 
-  @Test func `a failed second request leaves the image good, reports why, and isn't retried`() throws {
+  @Test func `a failed second request leaves the image good, reports why, and isn't retried`() async throws {
     for (second, text) in [(Behaviour.status(503), "503"), (.reset, "connection"), (.redirect(to: "/b"), "redirects")] {
       let origin = try origin(plain(), then: second)
-      let end = try Fetcher().fetch(origin.url("/a"), options: options(retries: 3))
+      let end = try await Fetcher().fetch(origin.url("/a"), options: options(retries: 3))
       let answer = try #require(end.image?.remoteCache)
       #expect(answer.status == .unknown && answer.evidence == nil && answer.failure?.message.contains(text) == true, "\(answer)")
       #expect(end.image?.body == body && end.summary.attempts == 1)
@@ -119,27 +119,27 @@ struct SecondRequestTests {
     }
   }
 
-  @Test func `retries come before the second request`() throws {
-    let (end, requests) = try fetch(.sequence([.status(500), plain(), plain(["Age": "1"])]), options(retries: 2))
+  @Test func `retries come before the second request`() async throws {
+    let (end, requests) = try await fetch(.sequence([.status(500), plain(), plain(["Age": "1"])]), options(retries: 2))
     #expect(end.image?.remoteCache?.status == .hit && end.summary.attempts == 2)
     #expect(requests.count == 3)
   }
 
-  @Test func `after redirects the last server gets the second request`() throws {
+  @Test func `after redirects the last server gets the second request`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": plain(["X-Cache": "HIT"])])
-    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options()).image)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).image)
     #expect(image.remoteCache?.status == .hit && image.finalURL == Array(origin.url("/b").utf8))
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/b"])
   }
 
-  @Test func `the second request is never conditional, and revalidated images are checked too`() throws {
+  @Test func `the second request is never conditional, and revalidated images are checked too`() async throws {
     let origin = try Origin([
       "/a": .computed { $0.headers["If-None-Match"] == nil ? .body([1], headers: ["Age": "5"]) : .status(304) }
     ])
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
     fetcher.client.submit([Download(1, origin.url("/a"), options: options(), validators: validators)])
-    let end = try fetcher.recorder.waitForEnds(1)[0]
+    let end = try await fetcher.recorder.waitForEnds(1)[0]
     #expect(end.isNotModified && end.image?.remoteCache?.status == .hit)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"1\"", nil])
   }
@@ -189,7 +189,7 @@ struct SecondRequestTests {
     gate.open()
   }
 
-  @Test func `a response rejected by a modifier the second time reports nothing`() throws {
+  @Test func `a response rejected by a modifier the second time reports nothing`() async throws {
     let count = Watched(0)
     let modifier = RequestModifier(name: "once") { request in
       count.withLock { count in
@@ -198,7 +198,7 @@ struct SecondRequestTests {
       }
     }
     let origin = try origin(plain(), then: plain(["Age": "1"]))
-    let end = try Fetcher().fetch(origin.url("/a"), options: options(requestModifier: modifier))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options(requestModifier: modifier))
     #expect(end.image?.body == body && end.image?.remoteCache?.status == .unknown)
     #expect(end.image?.remoteCache?.failure?.message.contains("once") == true && origin.requests.count == 1)
   }

@@ -12,18 +12,18 @@ struct SecretTests {
     "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
   }
 
-  @Test func `user and password are sent only to the download's own origin, and a URL's own take precedence`() throws {
+  @Test func `user and password are sent only to the download's own origin, and a URL's own take precedence`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .redirect(to: origin.url("/c", host: 0)))
     origin.set("/c", .body([1]))
     let options = DownloadOptions.forTests(credentials: .fixed(Credential(user: "us er", password: "p:ä@/")))
-    #expect(try Fetcher().fetch(origin.url("/a"), options: options).image != nil)
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image != nil)
     let sent = basic("us er", "p:ä@/")
     #expect(origin.requests.map { $0.headers["Authorization"] } == [sent, nil, sent])
 
     let own = origin.url("/a").replacing("http://", with: "http://own:pw@")
-    #expect(try Fetcher().fetch(own, options: options).image != nil)
+    #expect(try await Fetcher().fetch(own, options: options).image != nil)
     let ownSent = basic("own", "pw")
     #expect(origin.requests.dropFirst(3).map { $0.headers["Authorization"] } == [ownSent, nil, ownSent])
   }
@@ -82,7 +82,7 @@ struct SecretTests {
     #expect(sent == [0, 49, 98, 147, 150, 150, 0])
   }
 
-  @Test func `the Authorization header is known before sending, for Vary`() throws {
+  @Test func `the Authorization header is known before sending, for Vary`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let perHost = Credentials.perHost(name: "hosts") { host, _, _ in
       host == "127.0.0.1" ? Credential(user: "four", password: "4") : nil
@@ -101,7 +101,7 @@ struct SecretTests {
           let url = origin.url("/\(id)", host: host)
           let options = DownloadOptions.forTests(headers: headers, credentials: credentials)
           fetcher.client.submit([Download(id, url, options: options)])
-          try fetcher.recorder.waitForEnd(of: id)
+          try await fetcher.recorder.waitForEnd(of: id)
           let credential = Array(url.utf8).withUnsafeBytes { options.credential(for: $0) }
           let known = options.requestValue(ofHeader: "Authorization", credential: credential)
           #expect(origin.requests.last?.headers["Authorization"] == known)
@@ -124,7 +124,7 @@ struct SecretTests {
     #expect(credential == Credential(user: "h", password: "443 true"))
   }
 
-  @Test func `a callback provides credentials per host, and they don't stick to the handle`() throws {
+  @Test func `a callback provides credentials per host, and they don't stick to the handle`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let asked = Mutex<[String]>([])
     let (port, port6) = (origin.ports[0], origin.ports[1])
@@ -135,51 +135,51 @@ struct SecretTests {
     let fetcher = try Fetcher(concurrency: 1)
     let urls = [origin.url("/1"), origin.url("/2", host: 1), origin.url("/3")]
     fetcher.submit(urls, options: .forTests(credentials: credentials))
-    _ = try fetcher.recorder.waitForEnds(3)
+    _ = try await fetcher.recorder.waitForEnds(3)
     fetcher.submit([origin.url("/4")], options: .forTests(credentials: nil))
-    _ = try fetcher.recorder.waitForEnds(4)
+    _ = try await fetcher.recorder.waitForEnds(4)
     let sent = basic("four", "4")
     #expect(origin.requests.map { $0.headers["Authorization"] } == [sent, nil, sent, nil])
     #expect(asked.withLock { $0 } == ["127.0.0.1 \(port) false", "[::1] \(port6) false", "127.0.0.1 \(port) false"])
   }
 
-  @Test func `no failure, event or description contains credentials`() throws {
+  @Test func `no failure, event or description contains credentials`() async throws {
     let origin = try Origin(["/a": .close, "/b": .status(401), "/c": .redirect(to: "ftp://x/")])
     let options = DownloadOptions.forTests(credentials: .fixed(Credential(user: "alice", password: "hunter2")))
     for path in ["/a", "/b", "/c"] {
       let fetcher = try Fetcher()
       fetcher.client.submit([Download(1, origin.url(path), options: options, wantsProgress: true, wantsDetails: true)])
-      _ = try fetcher.recorder.waitForEnds(1)
+      _ = try await fetcher.recorder.waitForEnds(1)
       var dumped = ""
       dump(fetcher.recorder.events, to: &dumped)
       #expect(!dumped.contains("hunter2") && !dumped.contains("alice"))
     }
   }
 
-  @Test func `cookies are kept only for downloads that ask for it, from then on`() throws {
+  @Test func `cookies are kept only for downloads that ask for it, from then on`() async throws {
     let origin = try Origin(["/bare": .body([1], headers: ["Set-Cookie": "bare=1"])], fallback: .body([1]))
     origin.set("/set", .status(302, headers: ["Location": "/next", "Set-Cookie": "id=7; Path=/"]))
     let fetcher = try Fetcher(concurrency: 1)
     let with = DownloadOptions.forTests(handlesCookies: true)
     var id: UInt64 = 0
-    func fetch(_ path: String, _ options: DownloadOptions) throws -> String? {
+    func fetch(_ path: String, _ options: DownloadOptions) async throws -> String? {
       id += 1
       fetcher.client.submit([Download(id, origin.url(path), options: options)])
-      try fetcher.recorder.waitForEnd(of: id)
+      try await fetcher.recorder.waitForEnd(of: id)
       return origin.requests.last?.headers["Cookie"]
     }
-    #expect(try fetch("/bare", .forTests()) == nil)
-    #expect(try fetch("/set", with) == "id=7")
-    #expect(try fetch("/again", with) == "id=7")
-    #expect(try fetch("/without", .forTests()) == nil)
-    #expect(try fetch("/bare", .forTests()) == nil)
-    #expect(try fetch("/without", .forTests()) == nil)
-    #expect(try fetch("/other", .forTests(handlesCookies: true, maxBytes: 9)) == "id=7")
+    #expect(try await fetch("/bare", .forTests()) == nil)
+    #expect(try await fetch("/set", with) == "id=7")
+    #expect(try await fetch("/again", with) == "id=7")
+    #expect(try await fetch("/without", .forTests()) == nil)
+    #expect(try await fetch("/bare", .forTests()) == nil)
+    #expect(try await fetch("/without", .forTests()) == nil)
+    #expect(try await fetch("/other", .forTests(handlesCookies: true, maxBytes: 9)) == "id=7")
     fetcher.downloader.clearCookies()
-    #expect(try fetch("/cleared", with) == nil)
-    #expect(try fetch("/set", with) == "id=7")
+    #expect(try await fetch("/cleared", with) == nil)
+    #expect(try await fetch("/set", with) == "id=7")
     // Another downloader has another jar.
-    _ = try Fetcher().fetch(origin.url("/elsewhere"), options: with)
+    _ = try await Fetcher().fetch(origin.url("/elsewhere"), options: with)
     #expect(origin.requests.last?.headers["Cookie"] == nil)
   }
 

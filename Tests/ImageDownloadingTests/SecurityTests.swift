@@ -16,23 +16,25 @@ struct SecurityTests {
       "http://127.0.0.1:80\t/", "\u{1}http://127.0.0.1/", "http://127.0.0.1\\@evil.test/", "http://a@b@127.0.0.1/",
     ]
   )
-  func `a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it`(url: String) throws {
-    let end = try Fetcher().fetch(url)
+  func `a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it`(url: String)
+    async throws
+  {
+    let end = try await Fetcher().fetch(url)
     #expect(end.failure?.kind == .invalidURL && end.summary.attempts == 0)
   }
 
   @Test(arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"])
-  func `control characters in a redirect inject nothing`(location: String) throws {
+  func `control characters in a redirect inject nothing`(location: String) async throws {
     let origin = try Origin(["/a": .redirect(to: location)], fallback: .body([1]))
-    let end = try Fetcher().fetch(origin.url("/a"))
+    let end = try await Fetcher().fetch(origin.url("/a"))
     #expect(end.image != nil || end.failure?.kind == .redirects)
     #expect(origin.requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
   }
 
-  @Test func `endless trailers are cut off, however small the body`() throws {
+  @Test func `endless trailers are cut off, however small the body`() async throws {
     let trailers = (0..<20_000).map { "X-Trailer-\($0): aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" }.joined()
     let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n"
-    let end = try fetch(.raw(head + "1\r\n\u{1}\r\n0\r\n" + trailers + "\r\n")).end
+    let end = try await fetch(.raw(head + "1\r\n\u{1}\r\n0\r\n" + trailers + "\r\n")).end
     #expect(end.failure?.kind == .tooLarge)
     expectGolden(end.failure?.message)
   }
@@ -94,20 +96,20 @@ struct SecurityTests {
   }
 
   @Test(arguments: [1, 2])
-  func `an encoded body that inflates more than an image would fails as too-large, whatever the limit`(layers: Int) throws {
+  func `an encoded body that inflates more than an image would fails as too-large, whatever the limit`(layers: Int) async throws {
     var bytes = [UInt8](repeating: 0, count: 16 << 20)
     for _ in 0..<layers { bytes = try gzip(bytes) }
     let coding = Array(repeating: "gzip", count: layers).joined(separator: ", ")
     let origin = try Origin(["/a": .body(bytes, headers: ["Content-Encoding": coding])])
-    let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3)).failure)
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3)).failure)
     #expect(failure.kind == .tooLarge && !failure.isTransient)
     expectGolden(failure.message)
     #expect(origin.requests.count == 1)
   }
 
-  @Test func `bodies that inflate like images and texts are accepted`() throws {
+  @Test func `bodies that inflate like images and texts are accepted`() async throws {
     let body = pattern(5 << 20) + [UInt8](repeating: 0, count: 3 << 20)
-    #expect(try fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"])).end.image?.bodyBytes == body.count)
+    #expect(try await fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"])).end.image?.bodyBytes == body.count)
   }
 
   @Test func `the environment's proxy is used only on request, except for its excluded hosts`() async {

@@ -13,12 +13,12 @@ struct StreamingTests {
   }
 
   @Test(arguments: [0, 1, 999, 1000, 1001, 300_000, 1_000_000])
-  func `a body up to streamAbove arrives whole, and a larger one in chunks`(count: Int) throws {
+  func `a body up to streamAbove arrives whole, and a larger one in chunks`(count: Int) async throws {
     let body = pattern(count)
     for behaviour in [Behaviour.body(body), .noLength(body), .chunked(body.isEmpty ? [] : [body])] {
       let origin = try Origin(["/a": behaviour])
       let fetcher = try Fetcher()
-      let image = try #require(try fetcher.fetch(origin.url("/a"), options: .forTests(streamAbove: 1000)).image)
+      let image = try #require(try await fetcher.fetch(origin.url("/a"), options: .forTests(streamAbove: 1000)).image)
       #expect(image.bodyBytes == count)
       #expect(image.wasStreamed == (count > 1000))
       let chunks = chunks(fetcher.recorder.events)
@@ -29,11 +29,11 @@ struct StreamingTests {
     }
   }
 
-  @Test func `chunks of a truncated body are void and arrive again`() throws {
+  @Test func `chunks of a truncated body are void and arrive again`() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
     let fetcher = try Fetcher()
-    let end = try fetcher.fetch(origin.url("/a"), options: .forTests(retries: 1))
+    let end = try await fetcher.fetch(origin.url("/a"), options: .forTests(retries: 1))
     #expect(end.image?.wasStreamed == true)
     #expect(end.summary.attempts == 2)
     #expect(end.summary.receivedBytes == 1_500_000)
@@ -47,16 +47,16 @@ struct StreamingTests {
     #expect(after.flatMap(\.bytes) == body)
   }
 
-  @Test func `a streamed body that stays truncated fails as truncated`() throws {
-    let end = try fetch(.cut(afterBytes: 600_000, declared: 900_000)).end
+  @Test func `a streamed body that stays truncated fails as truncated`() async throws {
+    let end = try await fetch(.cut(afterBytes: 600_000, declared: 900_000)).end
     #expect(end.failure?.kind == .truncated)
   }
 
-  @Test func `many small bodies arrive whole over kept connections`() throws {
+  @Test func `many small bodies arrive whole over kept connections`() async throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.target.utf8)) })
     let fetcher = try Fetcher(concurrency: 32, perHost: 32)
     fetcher.submit((1...3000).map { origin.url("/image/\($0)") })
-    for end in try fetcher.recorder.waitForEnds(3000) {
+    for end in try await fetcher.recorder.waitForEnds(3000) {
       #expect(end.image?.body == Array("/image/\(end.id)".utf8))
     }
     #expect(origin.connectionsOpened <= 32)

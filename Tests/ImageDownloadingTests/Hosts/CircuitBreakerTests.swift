@@ -20,7 +20,7 @@ struct CircuitBreakerTests {
       #expect(run.fetcher.downloader.statistics.pausedHosts.first?.status == nil)
       // Other hosts continue meanwhile.
       let other = UInt64(100 + requests)
-      #expect(try await run.fetcher.fetchLast(origin.url("/good", host: 1), id: other).image != nil)
+      #expect(try await run.fetcher.fetch(origin.url("/good", host: 1), id: other).image != nil)
       try await run.advance(by: .seconds(29))
       #expect(origin.requests.count { $0.port == origin.ports[0] } == requests)
       try await run.advance(by: .seconds(1))
@@ -39,13 +39,13 @@ struct CircuitBreakerTests {
     #expect(run.ends.count { $0.failure?.kind == .reset } == 8)
     // Later downloads too; but after the time one request tries the host again.
     try await run.advance(by: .seconds(299))
-    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 90).failure?.kind == .hostDown)
+    #expect(try await run.fetcher.fetch(origin.url("/good"), id: 90).failure?.kind == .hostDown)
     try await run.advance(by: .seconds(1))
     #expect(origin.requests.count { $0.port == origin.ports[0] } == 8)
-    #expect(try await run.fetcher.fetchLast(origin.url("/bad"), id: 91).failure?.kind == .reset)
-    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 92).failure?.kind == .hostDown)
+    #expect(try await run.fetcher.fetch(origin.url("/bad"), id: 91).failure?.kind == .reset)
+    #expect(try await run.fetcher.fetch(origin.url("/good"), id: 92).failure?.kind == .hostDown)
     try await run.advance(by: .seconds(300))
-    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 93).image != nil)
+    #expect(try await run.fetcher.fetch(origin.url("/good"), id: 93).image != nil)
     #expect(origin.requests.count { $0.port == origin.ports[0] } == 10)
   }
 
@@ -61,15 +61,15 @@ struct CircuitBreakerTests {
     try await run.advance(by: .seconds(30))
     let patience = DownloadOptions.forTests(retryAfterMaximum: .seconds(1))
     for (id, host) in [(11, 1), (12, 2)] as [(UInt64, Int)] {
-      _ = try await run.fetcher.fetchLast(origin.url("/x", host: host), id: id, options: patience)
+      _ = try await run.fetcher.fetch(origin.url("/x", host: host), id: id, options: patience)
     }
     #expect(origin.requests.count { $0.port == down } == 2)
     #expect(run.fetcher.downloader.statistics.pausedHosts.count == 3)
     run.fetcher.downloader.forgetFailures()
     for (id, host) in [(21, 0), (22, 1)] as [(UInt64, Int)] {
-      #expect(try await run.fetcher.fetchLast(origin.url("/good", host: host), id: id).image != nil)
+      #expect(try await run.fetcher.fetch(origin.url("/good", host: host), id: id).image != nil)
     }
-    #expect(try await run.fetcher.fetchLast(origin.url("/good", host: 2), id: 23, options: patience).failure?.kind == .hostDown)
+    #expect(try await run.fetcher.fetch(origin.url("/good", host: 2), id: 23, options: patience).failure?.kind == .hostDown)
     #expect(run.fetcher.downloader.statistics.pausedHosts.map(\.host) == ["127.0.0.1:\(paused)"])
   }
 

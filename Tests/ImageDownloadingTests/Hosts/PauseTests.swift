@@ -119,7 +119,7 @@ struct PauseTests {
     origin.setFallback(.body([1]))
     try await run.advance(by: .seconds(300))
     #expect(run.ends.last?.id == 51 && run.ends.last?.image != nil)
-    #expect(try await run.fetcher.fetchLast(origin.url("/52"), id: 52).image != nil)
+    #expect(try await run.fetcher.fetch(origin.url("/52"), id: 52).image != nil)
   }
 
   @Test func `a good response in flight doesn't extend a wait`() async throws {
@@ -132,7 +132,7 @@ struct PauseTests {
     _ = try await run.fetcher.recorder.waitForEnd(of: 2)
     gate.open()
     try await run.fetcher.recorder.waitForEnd(of: 1)
-    let end = try await run.fetcher.fetchLast(origin.url("/late"), id: 3)
+    let end = try await run.fetcher.fetch(origin.url("/late"), id: 3)
     #expect(end.failure?.kind == .httpStatus && end.failure?.status == 429 && end.summary.attempts == 0)
     expectGolden(end.failure?.message)
     #expect(run.ends.map { $0.image == nil } == [true, false, true])
@@ -203,10 +203,10 @@ struct PauseTests {
     try await run.advance(by: .seconds(30))
     origin.setFallback(.sequence([.body([1]), .status(429), .body([1])]))
     for id in [2001, 2002] as [UInt64] {
-      _ = try await run.fetcher.fetchLast(origin.url("/x"), id: id, options: .forTests(backoff: backoff))
+      _ = try await run.fetcher.fetch(origin.url("/x"), id: id, options: .forTests(backoff: backoff))
     }
     try await run.advance(by: .seconds(1))
-    #expect(try await run.fetcher.fetchLast(origin.url("/x"), id: 2003).image != nil)
+    #expect(try await run.fetcher.fetch(origin.url("/x"), id: 2003).image != nil)
   }
 
   @Test func `a redirect target's host is paused too`() async throws {
@@ -233,14 +233,5 @@ struct PauseTests {
     try await run.settle()
     #expect(run.ends.count(where: \.isCancelled) == 3)
     #expect(run.fetcher.downloader.statistics.waiting == 0)
-  }
-}
-
-extension Fetcher {
-  /// Fetches one more URL to its end.
-  func fetchLast(_ url: String, id: UInt64, options: DownloadOptions = .forTests()) async throws -> End {
-    client.submit([Download(id, url, options: options)])
-    try await recorder.waitForEnd(of: id)
-    return recorder.ends.last { $0.id == id }!
   }
 }

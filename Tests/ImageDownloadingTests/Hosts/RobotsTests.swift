@@ -10,13 +10,13 @@ struct RobotsTests {
 
   private func rules(_ text: String) -> Behaviour { .body(Array(text.utf8), type: "text/plain") }
 
-  @Test func `robots.txt is fetched once before anything else, and disallowed URLs aren't requested`() throws {
+  @Test func `robots.txt is fetched once before anything else, and disallowed URLs aren't requested`() async throws {
     let file = rules("User-agent: *\nDisallow: /\n\nUser-agent: Prewarm\nDisallow: /private/\n")
     let origin = try Origin(["/robots.txt": file], fallback: .body([1]))
     let fetcher = try Fetcher()
     let paths = (0..<20).map { $0 % 2 == 0 ? "/private/\($0)" : "/public/\($0)" }
     fetcher.submit(paths.map { origin.url($0) }, options: respectful)
-    let ends = try fetcher.recorder.waitForEnds(20)
+    let ends = try await fetcher.recorder.waitForEnds(20)
     #expect(origin.requests.first?.path == "/robots.txt")
     #expect(origin.requests.count == 11 && !origin.requests.contains { $0.path.hasPrefix("/private") })
     #expect(origin.requests.allSatisfy { $0.headers["User-Agent"] == "prewarm/1.0 (+https://example.com)" })
@@ -26,38 +26,38 @@ struct RobotsTests {
     }
     #expect(ends.count { $0.image != nil } == 10)
     // It is kept, and doesn't affect downloads that ignore it.
-    #expect(try fetcher.fetchNext(origin.url("/private/9"), options: respectful).failure?.kind == .robots)
-    #expect(try fetcher.fetchNext(origin.url("/private/9"), options: .forTests()).image != nil)
+    #expect(try await fetcher.fetch(origin.url("/private/9"), options: respectful).failure?.kind == .robots)
+    #expect(try await fetcher.fetch(origin.url("/private/9"), options: .forTests()).image != nil)
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
-  @Test func `downloads waiting for robots.txt hold no slot and can be cancelled`() throws {
+  @Test func `downloads waiting for robots.txt hold no slot and can be cancelled`() async throws {
     let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.hold("/robots.txt")
     let fetcher = try Fetcher(concurrency: 2)
     fetcher.submit((0..<10).map { origin.url("/\($0)") }, options: respectful)
-    try gate.waitForWaiting(1)
-    #expect(try fetcher.fetchNext(origin.url("/x", host: 1)).image != nil)
-    try fetcher.settle()
+    try await gate.waitForWaiting(1)
+    #expect(try await fetcher.fetch(origin.url("/x", host: 1), id: 99).image != nil)
+    try await fetcher.settle()
     #expect(fetcher.downloader.statistics.waiting == 10 && fetcher.downloader.statistics.running == 1)
     fetcher.client.cancel([1, 2])
-    _ = try fetcher.recorder.waitForEnd(of: 2)
+    _ = try await fetcher.recorder.waitForEnd(of: 2)
     gate.open()
-    #expect(try fetcher.recorder.waitForEnds(13).count(where: \.isCancelled) == 2)
+    #expect(try await fetcher.recorder.waitForEnds(13).count(where: \.isCancelled) == 2)
     #expect(origin.requests.count == 10)
   }
 
-  @Test func `a robots.txt without waiters isn't fetched to its end, and the next download fetches it again`() throws {
+  @Test func `a robots.txt without waiters isn't fetched to its end, and the next download fetches it again`() async throws {
     let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]))
     let gate = origin.hold("/robots.txt")
     let fetcher = try Fetcher()
     fetcher.submit([origin.url("/a")], options: respectful)
-    try gate.waitForWaiting(1)
+    try await gate.waitForWaiting(1)
     fetcher.client.cancel([1])
-    try fetcher.recorder.waitForEnd(of: 1)
-    try origin.waitForInFlight(0)
+    try await fetcher.recorder.waitForEnd(of: 1)
+    try await origin.waitForInFlight(0)
     gate.open()
-    #expect(try fetcher.fetchNext(origin.url("/a"), options: respectful).image != nil)
+    #expect(try await fetcher.fetch(origin.url("/a"), options: respectful).image != nil)
     #expect(origin.count(of: "/robots.txt") == 2)
   }
 
@@ -71,9 +71,9 @@ struct RobotsTests {
   func `an unavailable robots.txt allows everything, an unreachable one nothing (RFC 9309, 2.3.1)`(
     behaviour: Behaviour,
     kind: FailureKind?
-  ) throws {
+  ) async throws {
     let origin = try Origin(["/robots.txt": behaviour], fallback: .body([1]))
-    let end = try Fetcher().fetch(origin.url("/a"), options: respectful)
+    let end = try await Fetcher().fetch(origin.url("/a"), options: respectful)
     #expect((end.image != nil) == (kind == nil) && end.failure?.kind == kind)
     guard let failure = end.failure else { return }
     // Network failures don't depend on robots rules.
@@ -82,7 +82,7 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.path == "/robots.txt" })
   }
 
-  @Test func `up to five redirects of robots.txt are followed, and image redirects check their host's own`() throws {
+  @Test func `up to five redirects of robots.txt are followed, and image redirects check their host's own`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let (own, other) = (origin.ports[0], origin.ports[1])
     origin.setFallback { request in
@@ -99,7 +99,7 @@ struct RobotsTests {
     let fetcher = try Fetcher(concurrency: 1)
     let options = DownloadOptions.forTests(headers: [("X-Secret", "s")], respectsRobots: true)
     fetcher.submit(["/no", "/yes", "/hop/no", "/hop/yes"].map { origin.url($0) }, options: options)
-    let ends = try fetcher.recorder.waitForEnds(4).sorted { $0.id < $1.id }
+    let ends = try await fetcher.recorder.waitForEnds(4).sorted { $0.id < $1.id }
     #expect(ends.map { $0.failure?.kind } == [.robots, nil, .robots, nil])
     #expect(ends.map(\.summary.attempts) == [0, 1, 1, 1])
     let asked = origin.requests
@@ -109,7 +109,7 @@ struct RobotsTests {
     #expect(asked.allSatisfy { ($0.headers["X-Secret"] != nil) == ($0.port == own) })
   }
 
-  @Test func `another origin's robots.txt request carries no secrets of the job`() throws {
+  @Test func `another origin's robots.txt request carries no secrets of the job`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let (own, far) = (origin.ports[0], origin.url("/far", host: 1))
     // Cookies belong to hosts, which both have in common, not to ports.
@@ -124,8 +124,8 @@ struct RobotsTests {
       handlesCookies: true,
       respectsRobots: true
     )
-    #expect(try fetcher.fetchNext(origin.url("/a"), options: options).image != nil)
-    #expect(try fetcher.fetchNext(origin.url("/b"), options: options).image != nil)
+    #expect(try await fetcher.fetch(origin.url("/a"), options: options).image != nil)
+    #expect(try await fetcher.fetch(origin.url("/b"), options: options).image != nil)
     let asked = origin.requests
     #expect(asked.map(\.path) == ["/robots.txt", "/a", "/robots.txt", "/far", "/b"])
     let headers = ["X-Default", "X-Own", "Authorization"]
@@ -135,7 +135,7 @@ struct RobotsTests {
     #expect(asked.map { $0.headers["Cookie"] } == [nil, "id=own", nil, nil, "id=own"])
   }
 
-  @Test func `with connect-to, the rules are those that the target serves for the URL's own host`() throws {
+  @Test func `with connect-to, the rules are those that the target serves for the URL's own host`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let first = origin.ports[0]
     origin.setFallback { request in
@@ -144,13 +144,12 @@ struct RobotsTests {
       return .body(Array("User-agent: *\nDisallow: \(refused)\n".utf8))
     }
     let fetcher = try Fetcher(concurrency: 1)
-    let kinds = try [("a.test/no", 0), ("a.test/yes", 0), ("b.test/no", 0), ("a.test/no", 1), ("a.test/other", 1)].map {
-      url,
-      edge in
+    var kinds: [FailureKind?] = []
+    for (url, edge) in [("a.test/no", 0), ("a.test/yes", 0), ("b.test/no", 0), ("a.test/no", 1), ("a.test/other", 1)] {
       let connection = DownloadOptions.Connection.with(connectTo: [.init(targetHost: "127.0.0.1", targetPort: origin.ports[edge])]
       )
       let options = DownloadOptions.forTests(headers: [("X-Own", "1")], connection: connection, respectsRobots: true)
-      return try fetcher.fetchNext("http://\(url)", options: options).failure?.kind
+      kinds.append(try await fetcher.fetch("http://\(url)", options: options).failure?.kind)
     }
     #expect(kinds == [.robots, nil, nil, nil, .robots])
     let files = origin.requests.filter { $0.path == "/robots.txt" }
@@ -159,14 +158,14 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-Own"] != nil })
   }
 
-  @Test func `the first 500 KiB of a large file count, and an endless one is cut off`() throws {
+  @Test func `the first 500 KiB of a large file count, and an endless one is cut off`() async throws {
     let head = "User-agent: *\nDisallow: /no\n"
     let body = Array(head.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: 600 << 10)
     let origin = try Origin(["/robots.txt": .stall(afterBytes: body.count, declared: 1 << 30, of: body)], fallback: .body([1]))
     let fetcher = try Fetcher()
-    #expect(try fetcher.fetchNext(origin.url("/no"), options: respectful).failure?.kind == .robots)
-    #expect(try fetcher.fetchNext(origin.url("/yes"), options: respectful).image != nil)
-    try origin.waitForInFlight(0)
+    #expect(try await fetcher.fetch(origin.url("/no"), options: respectful).failure?.kind == .robots)
+    #expect(try await fetcher.fetch(origin.url("/yes"), options: respectful).image != nil)
+    try await origin.waitForInFlight(0)
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
@@ -176,7 +175,7 @@ struct RobotsTests {
     run.fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests())
     try await run.settle()
     try await run.advance(by: .seconds(30))
-    let end = try await run.fetcher.fetchLast(origin.url("/c"), id: 9, options: respectful)
+    let end = try await run.fetcher.fetch(origin.url("/c"), id: 9, options: respectful)
     #expect(end.failure?.kind == .hostDown)
     #expect(origin.requests.count == 2)
   }
@@ -194,16 +193,5 @@ struct RobotsTests {
     #expect(run.ends.count == 6)
     #expect(run.ends.dropFirst(2).allSatisfy { $0.failure?.kind == .hostDown && $0.summary.attempts == 0 })
     #expect(origin.requests.count { $0.port == good } == 1)
-  }
-}
-
-extension Fetcher {
-  /// Fetches one more URL to its end.
-  fileprivate func fetchNext(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
-    let id: UInt64 = 1000
-    let count = recorder.ends.count { $0.id == id }
-    client.submit([Download(id, url, options: options)])
-    try recorder.waitForEnd(of: id, count: count + 1)
-    return recorder.ends.last { $0.id == id }!
   }
 }
