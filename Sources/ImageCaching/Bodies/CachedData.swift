@@ -87,9 +87,7 @@ extension ImageCache {
       contentType: contentType
     )
     try checkWritable()
-    // A large body is written before the transaction, which blocks all other writers.
-    let isLarge = bytes.count > Self.maximumInlineBytes
-    let body = isLarge ? NewBody.staged(try BlobWriter.write(bytes, in: environment.folder)) : .bytes(bytes)
+    let body = try NewBody(bytes, in: environment.folder)
     try write { (writer) throws(CacheError) in try writer.store(fields, body: body) }
   }
 }

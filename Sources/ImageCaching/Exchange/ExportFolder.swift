@@ -94,19 +94,18 @@ struct ExportFolder: ~Copyable {
 
   // MARK: Removing
 
-  /// Removes image files that the layout would write and for whose paths `isOther` is true, and folders that become empty.
-  func removeFiles(_ layout: ExportLayout, where isOther: (String) -> Bool, onRemoved: (String) -> Void) throws(CacheError) {
-    guard layout == .urlPath else {
-      try forEachFile(in: descriptor.number, path) { name throws(CacheError) in
-        guard FlatFolder.isImageName(name), isOther(name), Self.isImage(name, in: descriptor.number) else { return }
-        try remove(name, in: descriptor.number, name, onRemoved)
-      }
-      return
-    }
+  /// Removes image files that the layout would write and for whose paths `isOther` is true, and folders that become empty; returns the
+  /// paths of the files.
+  func removeFiles(_ layout: ExportLayout, where isOther: (String) -> Bool) throws(CacheError) -> [String] {
+    var removed: [String] = []
     try forEachFile(in: descriptor.number, path) { name throws(CacheError) in
-      guard URLPathName.mayBeHost(name) || hosts.contains(name) else { return }
-      try removeFiles(below: name, in: descriptor.number, name, depth: 0, where: isOther, onRemoved)
+      if layout != .urlPath {
+        if FlatFolder.isImageName(name), isOther(name) { try removeImage(name, in: descriptor.number, name, &removed) }
+      } else if URLPathName.mayBeHost(name) || hosts.contains(name) {
+        try removeFiles(below: name, in: descriptor.number, name, depth: 0, where: isOther, &removed)
+      }
     }
+    return removed
   }
 
   private func removeFiles(
@@ -115,37 +114,33 @@ struct ExportFolder: ~Copyable {
     _ folderPath: String,
     depth: Int,
     where isOther: (String) -> Bool,
-    _ onRemoved: (String) -> Void
+    _ removed: inout [String]
   ) throws(CacheError) {
+    if depth > URLPathName.deepestPath { return }
     let number = openat(parent, name, Self.folderFlags)
     // A file, a link, or a folder of another program.
-    guard number >= 0, depth <= URLPathName.deepestPath else {
-      if number >= 0 { close(number) }
-      return
-    }
+    guard number >= 0 else { return }
     let folder = FileDescriptor(owning: number)
-    var hasRemoved = false
+    let countBefore = removed.count
     try forEachFile(in: folder.number, folderPath) { name throws(CacheError) in
       let itsPath = "\(folderPath)/\(name)"
-      if URLPathName.mayBeFile(name), isOther(itsPath), Self.isImage(name, in: folder.number) {
-        try remove(name, in: folder.number, itsPath, onRemoved)
-        hasRemoved = true
+      if URLPathName.mayBeFile(name) {
+        if isOther(itsPath) { try removeImage(name, in: folder.number, itsPath, &removed) }
       } else if URLPathName.mayBeFolder(name) {
-        try removeFiles(below: name, in: folder.number, itsPath, depth: depth + 1, where: isOther) {
-          hasRemoved = true
-          onRemoved($0)
-        }
+        try removeFiles(below: name, in: folder.number, itsPath, depth: depth + 1, where: isOther, &removed)
       }
     }
     // This fails unless the folder is empty.
-    if hasRemoved { unlinkat(parent, name, AT_REMOVEDIR) }
+    if removed.count > countBefore { unlinkat(parent, name, AT_REMOVEDIR) }
   }
 
-  private func remove(_ name: String, in folder: Int32, _ itsPath: String, _ onRemoved: (String) -> Void) throws(CacheError) {
+  /// Removes a file, unless it isn't an image.
+  private func removeImage(_ name: String, in folder: Int32, _ itsPath: String, _ removed: inout [String]) throws(CacheError) {
+    guard Self.isImage(name, in: folder) else { return }
     guard unlinkat(folder, name, 0) == 0 || errno == ENOENT else {
       throw .cannotExport(path: "\(path)/\(itsPath)", reason: errorSentence())
     }
-    onRemoved(itsPath)
+    removed.append(itsPath)
   }
 
   private func forEachFile(in folder: Int32, _ itsPath: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {

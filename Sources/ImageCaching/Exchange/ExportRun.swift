@@ -70,19 +70,13 @@ extension ImageCache {
 
 /// A running export and the files it has written, about 60 bytes for each.
 private struct ExportRun: ~Copyable {
-  private struct Owner {
-    /// The entry whose image is in the file.
-    let entry: CacheKey
-    let storedAt: Timestamp
-  }
-
   private let cache: ImageCache
   private let layout: ExportLayout
   /// Names files instead of the layout.
   private let names: NamePattern?
   private var folder: ExportFolder
-  /// The files written so far, by the key of their path.
-  private var owners: [CacheKey: Owner] = [:]
+  /// The files written so far, by the key of their path, with the entry whose image is in the file.
+  private var owners: [CacheKey: (entry: CacheKey, storedAt: Timestamp)] = [:]
   /// Paths of images that are damaged or aren't cached, without extension; their previously exported files are kept.
   private var spared: Set<CacheKey> = []
   private var missing: Set<CacheKey> = []
@@ -128,8 +122,10 @@ private struct ExportRun: ~Copyable {
       if names.usesIDs, id?.isEmpty ?? true { result.withoutID += 1 }
     }
     guard let (record, body) = try cache.currentBody(of: record) else { return }
-    guard case .bytes(let bytes) = body else {
-      guard case .damaged(let damage) = body else { return }
+    let bytes: [UInt8]
+    switch body {
+    case .bytes(let intact): bytes = intact
+    case .damaged(let damage):
       spared.insert(CacheKey(path: name.stem))
       return emit(.skipped(url: url, reason: .damaged(damage)), onEntry)
     }
@@ -140,7 +136,7 @@ private struct ExportRun: ~Copyable {
     }
     let replaced = owner == nil ? 0 : try folder.byteCount(of: name.folders, name.file)
     try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
-    owners[path] = Owner(entry: record.key, storedAt: storedAt)
+    owners[path] = (record.key, storedAt)
     emit(.exported(url: url, id: id, file: name.path, bytes: bytes.count), onEntry)
     guard let owner else { return }
     result.exported -= 1
@@ -157,13 +153,10 @@ private struct ExportRun: ~Copyable {
   /// Removes files that this layout could have written but this export didn't.
   mutating func removeOthers(_ onEntry: (ExportEvent) -> Void) throws(CacheError) {
     let (owners, spared) = (owners, spared)
-    var removed: [ExportEvent] = []
-    try folder.removeFiles(layout) { path in
+    let removed = try folder.removeFiles(layout) { path in
       owners[CacheKey(path: path)] == nil && !spared.contains(CacheKey(path: ExportName.stem(of: path)))
-    } onRemoved: { path in
-      removed.append(.removed(file: path))
     }
-    for event in removed { emit(event, onEntry) }
+    for path in removed { emit(.removed(file: path), onEntry) }
   }
 }
 

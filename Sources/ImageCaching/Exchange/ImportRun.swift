@@ -87,12 +87,11 @@ extension ImageCache {
         run.skip(image.url, .foreignCredentials, onEntry)
         continue
       }
-      let file: (bytes: [UInt8], modifiedAt: Timestamp)?
+      var file: (bytes: [UInt8], modifiedAt: Timestamp)?
       var unreadable: CacheError?
       do throws(CacheError) {
         file = try folder.file(ofURL: image.url, maximumBytes: maximumBytes) { unreadable = unreadable ?? $0 }
       } catch {
-        file = nil
         unreadable = error
       }
       guard let (bytes, modifiedAt) = file else {
@@ -151,8 +150,7 @@ private struct ImportRun: ~Copyable {
   }
 
   mutating func take(_ fields: EntryFields, _ bytes: [UInt8], _ onEntry: (ImportEvent) -> Void) throws(CacheError) {
-    let isLarge = bytes.count > ImageCache.maximumInlineBytes
-    items.append((fields, isLarge ? .staged(try BlobWriter.write(bytes, in: cache.environment.folder)) : .bytes(bytes)))
+    items.append((fields, try NewBody(bytes, in: cache.environment.folder)))
     byteCount += bytes.count
     if items.count >= Self.entryLimit || byteCount >= Self.byteLimit { try commit(onEntry) }
   }
@@ -164,27 +162,21 @@ private struct ImportRun: ~Copyable {
     (self.items, byteCount) = ([], 0)
     let events = try cache.environment.write { (transaction) throws(CacheError) in
       var events: [ImportEvent] = []
-      for (fields, body) in items { events.append(try Self.store(fields, body, in: transaction)) }
+      for (fields, body) in items {
+        let (key, head) = (fields.key, fields.head)
+        if let own = try transaction.entry(key)?.head, own.storedAt >= head.storedAt {
+          events.append(.skipped(url: fields.shownURL, reason: .notNewer))
+          continue
+        }
+        try transaction.store(fields, body: body, at: head.storedAt, accessedAt: head.accessedAt)
+        if let failure = try transaction.blacklistEntry(key), failure.head.lastAt <= head.storedAt {
+          try transaction.removeFromBlacklist(key)
+        }
+        events.append(.imported(url: fields.shownURL, bytes: body.byteCount))
+      }
       return events
     }
     for event in events { emit(event, onEntry) }
-  }
-
-  private static func store(_ fields: EntryFields, _ body: NewBody, in transaction: WriteTransaction) throws(CacheError)
-    -> ImportEvent
-  {
-    let (key, head) = (fields.key, fields.head)
-    if let own = try transaction.entry(key)?.head, own.storedAt >= head.storedAt {
-      return .skipped(url: fields.shownURL, reason: .notNewer)
-    }
-    try transaction.store(fields, body: body, at: head.storedAt, accessedAt: head.accessedAt)
-    if let failure = try transaction.blacklistEntry(key), failure.head.lastAt <= head.storedAt {
-      try transaction.removeFromBlacklist(key)
-    }
-    switch body {
-    case .bytes(let bytes): return .imported(url: fields.shownURL, bytes: bytes.count)
-    case .staged(let blob): return .imported(url: fields.shownURL, bytes: Int(clamping: blob.size))
-    }
   }
 
   private mutating func emit(_ event: ImportEvent, _ onEntry: (ImportEvent) -> Void) {

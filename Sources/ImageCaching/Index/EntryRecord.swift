@@ -71,6 +71,18 @@ package enum NewBody {
   case bytes([UInt8])
   /// A body that is already in its own file.
   case staged(StagedBlob)
+
+  /// Writes a large body to its own file, before the transaction, which blocks all other writers.
+  init(_ bytes: [UInt8], in folder: CacheFolder) throws(CacheError) {
+    self = bytes.count > ImageCache.maximumInlineBytes ? .staged(try BlobWriter.write(bytes, in: folder)) : .bytes(bytes)
+  }
+
+  var byteCount: Int {
+    switch self {
+    case .bytes(let bytes): bytes.count
+    case .staged(let blob): Int(clamping: blob.size)
+    }
+  }
 }
 
 /// An entry of the cache with all fields of its record.

@@ -36,13 +36,8 @@ extension StoreLoop {
       || context.verification.judge(revalidation.head) == .needsProof
     {
       confirmed[number] = response
-      let source = CachedCopy.Source.entry(
-        cache,
-        key: flight.key,
-        identity: flight.identity,
-        head: revalidation.head,
-        isOwn: true
-      )
+      let (identity, head) = (flight.identity, revalidation.head)
+      let source = CachedCopy.Source.entry(cache, key: flight.key, identity: identity, head: head, isOwn: true)
       return prove(number, flight, CachedCopy(source: source, vary: revalidation.details.vary))
     }
     result.outcome = .revalidated
@@ -94,7 +89,7 @@ extension StoreLoop {
       var outcome = LoadOutcome.hitDisk
       if case .entry(_, _, _, let head, true) = copy.source { outcome = flight.context.outcome(ofHit: head) }
       let result = EntryResult(outcome, copy: copy, verified: processed.verified, body: body, sha256: sha256)
-      settle(number, flight, copy, response, processed, result)
+      settle(flight, copy, response, processed, Committed(number, flight, result, processed.product))
     case .abandoned:
       finish(Committed(number, flight, EntryResult(.cancelled)))
     case .damaged:
@@ -103,60 +98,44 @@ extension StoreLoop {
       giveUp(copy, number, flight)
     case .broken(let failure) where failure.reason?.isUntransformable ?? false:
       // The body is good: another request would bring the same image.
-      settle(number, flight, copy, response, failure)
+      var result = response.map { EntryResult(.failed, summary: $0.summary) } ?? EntryResult(.failed)
+      if let head = copy.head { result.add(head) }
+      settle(number, flight, failure, result, Held())
     case .broken, .unreadable:
       requestInstead(number, flight)
     }
   }
 
+  /// Ends a flight whose cached image is good.
   private func settle(
-    _ number: UInt64,
     _ flight: Flight,
     _ copy: CachedCopy,
     _ response: DownloadResponse?,
     _ processed: ProcessedBody,
-    _ result: EntryResult
+    _ result: Committed
   ) {
-    var result = result
     if let response, let head = copy.ownHead {
-      result.outcome = .revalidated
-      result.add(response.summary)
-      result.add(response.remoteCache)
-      result.addDelivery(of: response)
-      return revalidate(flight, head, response, Committed(number, flight, result, processed.product), processed.verified)
+      var result = result
+      result.result.outcome = .revalidated
+      result.result.add(response.summary)
+      result.result.add(response.remoteCache)
+      result.result.addDelivery(of: response)
+      return revalidate(flight, head, response, result, processed.verified)
     }
     touch(flight, copy)
     let raised = copy.ownHead.flatMap { processed.verified.proof > $0.proof ? $0 : nil }
     let isNew = raised != nil || processed.product?.transformed != nil
-    if isNew, let cache = flight.context.cache, cache.configuration.access == .readWrite {
-      let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed(processed.verified)
-      add(change, Committed(number, flight, result, processed.product), Held(bytes: hold(processed.product)))
-    } else {
-      finish(Committed(number, flight, result, processed.product))
-    }
-  }
-
-  /// Ends a flight whose cached image is good but breaks the job's rules.
-  private func settle(
-    _ number: UInt64,
-    _ flight: Flight,
-    _ copy: CachedCopy,
-    _ response: DownloadResponse?,
-    _ failure: ImageFailure
-  ) {
-    var result = response.map { EntryResult(.failed, summary: $0.summary) } ?? EntryResult(.failed)
-    if let head = copy.head { result.add(head) }
-    settle(number, flight, failure, result, Held())
+    guard isNew, flight.context.cache?.configuration.access == .readWrite else { return finish(result) }
+    let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed(processed.verified)
+    add(change, result, Held(bytes: hold(processed.product)))
   }
 
   /// Continues without a copy whose bytes are damaged.
   private func giveUp(_ copy: CachedCopy, _ number: UInt64, _ flight: Flight) {
     let isGone = removeDamaged(flight, copy)
-    // The original of a transformed image may be there. A remaining record would be found again and again.
-    if copy.isTransformed && isGone { lookUpAgain(number, flight) } else { requestInstead(number, flight) }
-  }
-
-  private func lookUpAgain(_ number: UInt64, _ flight: Flight) {
+    // A remaining record would be found again and again.
+    guard copy.isTransformed && isGone else { return requestInstead(number, flight) }
+    // The original of a transformed image may be there.
     var result = Committed(number, flight, EntryResult(.cancelled))
     result.isVoid = true
     finish(result)
@@ -177,22 +156,21 @@ extension StoreLoop {
 
   /// Removes the record of a body that is gone or changed, unless the record has changed meanwhile. Returns whether it is gone.
   private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) -> Bool {
-    guard case .entry(let cache, let key, _, let head, let isOwn) = copy.source, isOwn else {
-      flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
+    let (context, url) = (flight.context, flight.shownText)
+    guard case .entry(let cache, let key, _, let head, true) = copy.source else {
+      context.recordWarning("the copy of \(url) in a read-only cache is damaged or gone")
       return false
     }
     guard cache.configuration.access == .readWrite else {
-      flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
+      context.recordWarning("the cached copy of \(url) is damaged")
       return false
     }
     do throws(CacheError) {
       let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
-      if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and has been removed") }
+      if isRemoved { context.recordWarning("the cached copy of \(url) was damaged and has been removed") }
       return true
     } catch {
-      flight.context.recordWarning(
-        "the cached copy of \(flight.shownText) is damaged, and removing it failed: \(flight.context.sentence(error))"
-      )
+      context.recordWarning("the cached copy of \(url) is damaged, and removing it failed: \(context.sentence(error))")
       return false
     }
   }

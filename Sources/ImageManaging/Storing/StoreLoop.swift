@@ -210,14 +210,9 @@ final class StoreLoop {
     if keepsOnDisk(image, for: flight.context) {
       let result = Committed(number, flight, EntryResult(.downloaded, image), image.product)
       add(.store(image), result, held)
-    } else {
-      release(held)
-      settleUnkept(number, flight, image)
+      return
     }
-  }
-
-  /// Ends a flight whose image is good but isn't stored on disk, and removes its URL from the blacklist.
-  private func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: Judged) {
+    release(held)
     var result = Committed(number, flight, EntryResult(.checked, image), image.product)
     result.mayBeKept = isStorable(image.response, flight.context)
     if flight.known != nil, flight.context.mode != .bypass, flight.context.cache?.configuration.access == .readWrite {

@@ -14,7 +14,7 @@ enum CachedProof: Sendable {
   /// It is missing, truncated or changed.
   case damaged
   /// It couldn't be read.
-  case unreadable(CacheError)
+  case unreadable
 
   /// The properties of a body without a record.
   struct Body: Sendable {
@@ -26,30 +26,29 @@ enum CachedProof: Sendable {
 extension CachedProof {
   /// Reads and processes the body of a cached image; for a coding thread.
   init(of flight: Flight, copy: CachedCopy, by processor: BodyProcessor) {
-    do throws(CacheError) {
-      switch copy.source {
-      case .entry(let cache, let key, let identity, let head, _):
-        switch try cache.body(of: key, identity: identity, as: head) {
-        case nil, .damaged: self = .damaged
-        case .bytes(let bytes): self.init(bytes, of: flight, facts: nil, copy: copy, processor: processor)
-        }
-      case .memory(let original):
-        self = .init(Result { () throws(ImageFailure) in try processor.process(original) }, body: nil, sha256: nil)
-      case .file(let folder):
-        let maximum = flight.prepared.options.maxBytes
-        guard let body = try folder.file(ofURL: flight.entry.writtenURL, maximumBytes: maximum)?.bytes else {
-          self = .damaged
-          return
-        }
-        let facts = Body(checksum: body.withRawBytes { ImageCaching.checksum(of: $0) }, byteCount: body.count)
-        self.init(body, of: flight, facts: facts, copy: copy, processor: processor)
-      }
+    do {
+      self = try Self.proof(of: flight, copy: copy, by: processor)
+    } catch let failure as ImageFailure {
+      self = .broken(failure)
     } catch {
-      self = .unreadable(error)
+      self = .unreadable
     }
   }
 
-  private init(_ bytes: [UInt8], of flight: Flight, facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
+  private static func proof(of flight: Flight, copy: CachedCopy, by processor: BodyProcessor) throws -> CachedProof {
+    let bytes: [UInt8]
+    var facts: Body?
+    switch copy.source {
+    case .memory(let original): return .good(try processor.process(original), nil, sha256: nil)
+    case .entry(let cache, let key, let identity, let head, _):
+      guard case .bytes(let body)? = try cache.body(of: key, identity: identity, as: head) else { return .damaged }
+      bytes = body
+    case .file(let folder):
+      let maximum = flight.prepared.options.maxBytes
+      guard let file = try folder.file(ofURL: flight.entry.writtenURL, maximumBytes: maximum) else { return .damaged }
+      bytes = file.bytes
+      facts = Body(checksum: bytes.withRawBytes { checksum(of: $0) }, byteCount: bytes.count)
+    }
     let context = processor.context
     let sha256 = flight.entry.needsSHA256 ? bytes.withRawBytes { Base.sha256(of: $0) } : nil
     let isDecoded = copy.isTransformed ? context.needsPixels : context.decodesOriginals
@@ -60,23 +59,10 @@ extension CachedProof {
         data: context.needsData ? bytes : nil,
         known: KnownImage(head: head, shown: copy.remembered?.shown, isJudged: copy.isTransformed, vary: copy.vary)
       )
-      self = .good((VerifiedImage(head), product), facts, sha256: sha256)
-      return
+      return .good((VerifiedImage(head), product), facts, sha256: sha256)
     }
-    self.init(
-      Result { () throws(ImageFailure) in
-        try bytes.withRawBytes { bytes throws(ImageFailure) in try processor.process(cached: bytes, copy) }
-      },
-      body: facts,
-      sha256: sha256
-    )
-  }
-
-  private init(_ result: Result<ProcessedBody, ImageFailure>, body: Body?, sha256: [UInt8]?) {
-    switch result {
-    case .success(let processed): self = .good(processed, body, sha256: sha256)
-    case .failure(let failure): self = .broken(failure)
-    }
+    let processed = try bytes.withRawBytes { bytes throws(ImageFailure) in try processor.process(cached: bytes, copy) }
+    return .good(processed, facts, sha256: sha256)
   }
 }
 
