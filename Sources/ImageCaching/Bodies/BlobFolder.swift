@@ -20,9 +20,7 @@ struct BlobFolder {
   }
 
   /// The path of a numbered folder, relative to the cache's folder.
-  static func folderName(_ number: UInt8) -> String {
-    "\(name)/" + hexadecimal([number])
-  }
+  static func folderName(_ number: UInt8) -> String { "\(name)/" + hexadecimal([number]) }
 
   /// The path of a body's file, relative to the cache's folder. It contains the key of its record.
   static func fileName(_ key: CacheKey, _ head: EntryHead) -> String {

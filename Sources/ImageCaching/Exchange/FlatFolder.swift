@@ -55,9 +55,7 @@ package final class FlatFolder: Sendable {
 
   /// The first of a URL's names that is a regular file, opened.
   private func firstFile(of names: [String]?, onUnreadable: (CacheError) -> Void) throws(CacheError) -> OpenedFile? {
-    guard let names else {
-      throw .cannotRead(path: path, reason: "libcrypto refuses to compute MD5, as in FIPS mode")
-    }
+    guard let names else { throw .cannotRead(path: path, reason: "libcrypto refuses to compute MD5, as in FIPS mode") }
     for name in names {
       if let file = try openRegular(name, onUnreadable: onUnreadable), let status = file.status {
         return OpenedFile(name: name, file: file, status: status)

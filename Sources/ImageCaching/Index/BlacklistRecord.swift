@@ -66,7 +66,6 @@ struct StoredBlacklistEntry {
 
   private var identityByteCount: Int { Int(bytes.littleEndian(at: 32, as: UInt32.self)) }
   private var urlByteCount: Int { Int(bytes.littleEndian(at: 36, as: UInt32.self)) }
-
   var identity: UnsafeRawBufferPointer { bytes.part(at: Self.headByteCount, count: identityByteCount) }
   var url: UnsafeRawBufferPointer { bytes.part(at: Self.headByteCount + identityByteCount, count: urlByteCount) }
 

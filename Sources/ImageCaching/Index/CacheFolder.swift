@@ -35,9 +35,7 @@ final class CacheFolder: Sendable {
   init(reading path: String) throws(CacheError) {
     self.path = path
     let number = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else {
-      throw errno == ENOENT ? .missing(path: path) : .cannotOpen(path: path, reason: errorSentence())
-    }
+    guard number >= 0 else { throw errno == ENOENT ? .missing(path: path) : .cannotOpen(path: path, reason: errorSentence()) }
     descriptor = FileDescriptor(owning: number)
     guard let status = descriptor.status else { throw .cannotOpen(path: path, reason: errorSentence()) }
     id = FolderIdentity(status)
@@ -91,7 +89,6 @@ final class CacheFolder: Sendable {
   }
 
   func contains(_ name: String) -> Bool { faccessat(descriptor.number, name, F_OK, 0) == 0 }
-
   func mayRead(_ name: String) -> Bool { faccessat(descriptor.number, name, R_OK, AT_EACCESS) == 0 }
 
   /// Throws if this user may not create files in the folder.
@@ -166,9 +163,7 @@ enum FileSystemKind {
   static func networkName(ofMagic magic: Int) -> String? { networkNames[UInt32(truncatingIfNeeded: magic)] }
 
   /// The name of the network file system that an open file or folder is on; nil if it is local.
-  static func networkName(of descriptor: Int32) -> String? {
-    networkName(ofMagic: Int(system_file_system(descriptor)))
-  }
+  static func networkName(of descriptor: Int32) -> String? { networkName(ofMagic: Int(system_file_system(descriptor))) }
 
   /// The free space of an open file's file system, in bytes; nil if unknown.
   static func freeByteCount(of descriptor: Int32) -> Int? {

@@ -88,9 +88,7 @@ struct ChecksumStream: ~Copyable {
 
   deinit { XXH3_freeState(state) }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    xxhash_append(state, bytes.baseAddress, bytes.count)
-  }
+  mutating func append(_ bytes: UnsafeRawBufferPointer) { xxhash_append(state, bytes.baseAddress, bytes.count) }
 
   var checksum: Checksum {
     let hash = XXH3_128bits_digest(state)

@@ -157,9 +157,7 @@ package struct CacheWriter {
     return true
   }
 
-  package func head(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryHead? {
-    try entry(key, identity)?.head
-  }
+  package func head(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryHead? { try entry(key, identity)?.head }
 
   package func details(of key: CacheKey, identity: [UInt8]) throws(CacheError) -> EntryDetails? {
     try entry(key, identity).map(EntryDetails.init)

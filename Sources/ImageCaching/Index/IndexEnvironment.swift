@@ -57,9 +57,7 @@ final class IndexEnvironment: @unchecked Sendable {
     return try body(Transaction(handle: reader.pointer, tables: tables, path: folder.path, isDeleted: isDeleted))
   }
 
-  func totals() throws(CacheError) -> Totals {
-    try read { (transaction) throws(CacheError) in try transaction.totals() }
-  }
+  func totals() throws(CacheError) -> Totals { try read { (transaction) throws(CacheError) in try transaction.totals() } }
 
   private func renewReader(of environment: OpaquePointer) -> (Int32, ReadHandle?) {
     if let idle = idleReaders.withLock({ $0.popLast() }) {

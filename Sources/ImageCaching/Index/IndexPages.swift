@@ -233,6 +233,5 @@ private struct MappedIndex: ~Copyable {
   deinit { munmap(start, byteCount) }
 
   func isInMemory(_ page: Int) -> Bool { system_is_resident(start + page * Self.pageSize, Self.pageSize) != 0 }
-
   func request(_ page: Int) { madvise(start + page * Self.pageSize, Self.pageSize, MADV_WILLNEED) }
 }

@@ -260,9 +260,7 @@ enum IndexFile {
       version = bytes.littleEndian(at: 20)
       mapByteCount = bytes.littleEndian(at: 32)
       pageSize = Int(bytes.littleEndian(at: 40, as: UInt32.self))
-      trees = [40, 88].map {
-        (bytes.littleEndian(at: $0 + 4), bytes.littleEndian(at: $0 + 6), bytes.littleEndian(at: $0 + 40))
-      }
+      trees = [40, 88].map { (bytes.littleEndian(at: $0 + 4), bytes.littleEndian(at: $0 + 6), bytes.littleEndian(at: $0 + 40)) }
       lastPage = Int(truncatingIfNeeded: bytes.littleEndian(at: 136, as: UInt64.self))
       transaction = bytes.littleEndian(at: 144)
     }

@@ -52,7 +52,6 @@ struct StoredEntry {
     (sharesURL ? 0 : urlByteCount) + shortCount(at: 84) + shortCount(at: 86) + shortCount(at: 88) + shortCount(at: 90)
   }
   private var etagOffset: Int { Self.headByteCount + identityByteCount + (sharesURL ? 0 : urlByteCount) }
-
   var identity: UnsafeRawBufferPointer { bytes.part(at: Self.headByteCount, count: identityByteCount) }
   var url: UnsafeRawBufferPointer {
     bytes.part(at: Self.headByteCount + (sharesURL ? 0 : identityByteCount), count: urlByteCount)

@@ -40,7 +40,6 @@ final class UseLock: Sendable {
   }
 
   private func change(to kind: Int32) -> Bool { uninterrupted { flock(file.number, kind | LOCK_NB) } == 0 }
-
   private var inUse: CacheError { .inUse(path: path, processes: holders) }
 
   /// The IDs of the processes that hold the lock, from `/proc/locks`, as far as they are visible.

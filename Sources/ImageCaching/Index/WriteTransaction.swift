@@ -23,11 +23,8 @@ final class WriteTransaction {
   }
 
   private var tables: Tables { transaction.tables }
-
   func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? { try transaction.entry(key) }
-
   func blacklistEntry(_ key: CacheKey) throws(CacheError) -> StoredBlacklistEntry? { try transaction.blacklistEntry(key) }
-
   var storedImages: UInt64 { totals.lastRevision &- totalsBefore.lastRevision }
 
   // MARK: Changing entries
@@ -257,7 +254,6 @@ struct Totals: Equatable {
   }
 
   mutating func removeEntries() { (entries, bodyBytes, blobDiskBytes) = (0, 0, 0) }
-
   private static func diskBytes(_ size: UInt64) -> UInt64 { sum(size, blockByteCount - 1) / blockByteCount * blockByteCount }
 
   private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {

@@ -351,9 +351,7 @@ extension ImageCache {
   /// Compacts the index to reclaim disk space.
   ///
   /// Throws `inUse` if another process has the cache open.
-  public func compact() throws(CacheError) {
-    try alone { () throws(CacheError) in try environment.compact() }
-  }
+  public func compact() throws(CacheError) { try alone { () throws(CacheError) in try environment.compact() } }
 
   private func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()

@@ -49,7 +49,6 @@ final class Flight: Sendable {
   }
 
   var prepared: PreparedOptions { context.download(entry.variant, whole: entry.needsSHA256) }
-
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
   /// The highest class of its waiters.

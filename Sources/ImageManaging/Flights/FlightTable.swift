@@ -77,9 +77,7 @@ final class FlightTable: Sendable {
     }
   }
 
-  func flight(_ number: UInt64) -> Flight? {
-    state.withLock { state in state.slot(number).map { state.flights[$0].flight } }
-  }
+  func flight(_ number: UInt64) -> Flight? { state.withLock { state in state.slot(number).map { state.flights[$0].flight } } }
 
   func waiters(_ number: UInt64) -> [Waiter] {
     state.withLock { state in state.slot(number).map { Array(state.flights[$0].waiters) } ?? [] }

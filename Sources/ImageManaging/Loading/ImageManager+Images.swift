@@ -99,19 +99,13 @@ extension ImageManager {
 
   /// Removes one request from its flight, which continues for others. This doesn't complete the request.
   func cancel(_ flight: UInt64, for receiver: any LoadReceiver) {
-    if case .last = dispatcher.flights.leave(flight, receiver) {
-      dispatcher.cancelDownloads([flight], includingRunning: true)
-    }
+    if case .last = dispatcher.flights.leave(flight, receiver) { dispatcher.cancelDownloads([flight], includingRunning: true) }
   }
 
   /// Whether loads of `request` end as shut down.
-  func isShutDown(for request: ImageRequest) -> Bool {
-    isClosed || (request.downloader ?? downloader).isShutDown
-  }
+  func isShutDown(for request: ImageRequest) -> Bool { isClosed || (request.downloader ?? downloader).isShutDown }
 
-  func loaders(for request: ImageRequest) -> [any ImageLoader] {
-    (request.downloader ?? downloader).loaders
-  }
+  func loaders(for request: ImageRequest) -> [any ImageLoader] { (request.downloader ?? downloader).loaders }
 
   /// The time by which the freshness of a request's image is judged.
   func now(for request: ImageRequest) -> Timestamp { context(for: request).now }

@@ -38,9 +38,7 @@ public final class ImageTask: Sendable {
   /// The image; waits for it. Cancelling the waiting task is ``cancel()``.
   ///
   /// Any number of tasks may wait. Throws the reason if there is no image.
-  public var value: ImageResponse {
-    get async throws(ImageLoadError) { try await load.outcome.value { cancel() }.get() }
-  }
+  public var value: ImageResponse { get async throws(ImageLoadError) { try await load.outcome.value { cancel() }.get() } }
 
   public var isFinished: Bool { load.isFinished }
 
@@ -189,9 +187,7 @@ final class SingleLoad: LoadReceiver {
     SingleLoad(renewal, manager: manager) { _ in }.start()
   }
 
-  private func response(_ completion: LoadCompletion) -> ImageResponse {
-    ImageResponse(completion, of: request, coders: coders)
-  }
+  private func response(_ completion: LoadCompletion) -> ImageResponse { ImageResponse(completion, of: request, coders: coders) }
 
   private func outcome(of completion: LoadCompletion) -> Outcome {
     let unknown = ImageFailure(.internal, message: "unknown reason")
@@ -222,9 +218,7 @@ final class SingleLoad: LoadReceiver {
     for flight in flights { manager.dispatcher.raise(flight, to: priority) }
   }
 
-  private func fail(_ failure: ImageFailure) {
-    finish(.failure(.failed(failure)), EntryResult(.failed, failure: failure))
-  }
+  private func fail(_ failure: ImageFailure) { finish(.failure(.failed(failure)), EntryResult(.failed, failure: failure)) }
 
   /// Ends it unless it has ended; later events are ignored. Returns whether this call has ended it.
   @discardableResult

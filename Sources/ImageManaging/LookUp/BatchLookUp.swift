@@ -98,9 +98,7 @@ struct BatchLookUp {
     decided.forEach(hitsIn: context.cache, report)
   }
 
-  mutating func decide(_ index: Int, as result: EntryResult) {
-    decided.append(index, LoadCompletion(result))
-  }
+  mutating func decide(_ index: Int, as result: EntryResult) { decided.append(index, LoadCompletion(result)) }
 
   mutating func lookIntoOwnCache(_ indices: ArraySlice<Int>) throws(CacheError) {
     guard let cache = context.cache else {
@@ -152,9 +150,7 @@ struct BatchLookUp {
   func expectation(_ index: Int) -> ImageExpectation? { batch.note(index)?.expectation }
 
   /// When the image of a request may have changed, by its list; nil if that doesn't count, or nothing may be requested.
-  func modified(_ index: Int) -> Timestamp? {
-    dependsOnNotes && context.mode != .only ? batch.note(index)?.modified : nil
-  }
+  func modified(_ index: Int) -> Timestamp? { dependsOnNotes && context.mode != .only ? batch.note(index)?.modified : nil }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
     let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache, isTransformed: context.transform != nil)
@@ -215,9 +211,7 @@ struct BatchLookUp {
   ) {
     decided.append(index, context.outcome(ofHit: head), head, isTransformed: isTransformed)
     if context.used != nil { used.append(head.revision) }
-    if rules.writesDisk && reader.needsTouch(head) {
-      staleTouches.append(EntryTouch(key, head))
-    }
+    if rules.writesDisk && reader.needsTouch(head) { staleTouches.append(EntryTouch(key, head)) }
   }
 
   /// The state of an identity in a cache, as far as this context can use it.

@@ -75,9 +75,7 @@ extension VerificationRules {
   }
 
   /// Whether the original of a transformed image was verified as the job requires; the record says nothing else about the original.
-  func acceptsTransformed(_ head: EntryHead) -> Bool {
-    head.proof >= depth && !(isStrict && head.hasWarnings)
-  }
+  func acceptsTransformed(_ head: EntryHead) -> Bool { head.proof >= depth && !(isStrict && head.hasWarnings) }
 
   /// Judges an image in memory, all of whose pixels were decoded, unless it is only the first frame of several.
   func judge(_ remembered: RememberedImage) -> HitJudgement {

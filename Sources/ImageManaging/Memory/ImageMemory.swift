@@ -40,7 +40,6 @@ public final class ImageMemory: Sendable {
   public var totalCost: Int { images.totalCost }
   public var count: Int { images.count }
   public func removeAll() { images.removeAll() }
-
   func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }
   func insert(_ image: RememberedImage, for key: MemoryKey) { images.insert(image, for: key, cost: image.image.byteCount) }
 

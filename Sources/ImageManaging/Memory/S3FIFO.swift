@@ -54,7 +54,6 @@ struct S3FIFO<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var hasBeenFull = false
 
   init(limits: MemoryCacheConfiguration) { self.limits = limits }
-
   private var small: Queue { queues[Place.small.rawValue] }
   private var main: Queue { queues[Place.main.rawValue] }
   var totalCost: Int { small.cost + main.cost }

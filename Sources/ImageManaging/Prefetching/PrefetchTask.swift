@@ -13,7 +13,6 @@ public struct PrefetchProgress: Sendable, Hashable {
   public var total = 0
 
   public var ended: Int { loaded + alreadyCached + failed + cancelled }
-
   public init() {}
 
   mutating func count(_ outcome: LoadOutcome) {
@@ -74,9 +73,7 @@ public final class PrefetchTask: Sendable {
   /// The counts at the batch's end; waits for it. Cancelling the waiting task is ``cancel()``.
   ///
   /// Any number of tasks may wait. If the manager is shut down, the batch ends with requests counted as cancelled.
-  public var value: PrefetchProgress {
-    get async { await ended.value { cancel() } }
-  }
+  public var value: PrefetchProgress { get async { await ended.value { cancel() } } }
 
   /// The progress, only the latest; each use has its own sequence, which ends with the batch.
   public var progress: AsyncStream<PrefetchProgress> { latest.events }

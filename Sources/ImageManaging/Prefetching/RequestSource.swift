@@ -52,9 +52,7 @@ final class RequestSource: PrefetchDelegate {
       }
       // `whenEnded` gets the request back.
       let owner = whenEnded == nil ? nil : PrefetchedRequest(request)
-      if !manager.append(request, owner: owner, to: &batch) {
-        reject(request, EntryResult(.failed, failure: .noURL))
-      }
+      if !manager.append(request, owner: owner, to: &batch) { reject(request, EntryResult(.failed, failure: .noURL)) }
     }
     return .open
   }

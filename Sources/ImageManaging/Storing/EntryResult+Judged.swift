@@ -109,9 +109,7 @@ extension EntryResult {
 
 extension DownloadResponse {
   /// The URL that redirects led to, with credentials masked.
-  fileprivate var shownFinalURL: String? {
-    finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) }
-  }
+  fileprivate var shownFinalURL: String? { finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) } }
 }
 
 extension EntryHead {
