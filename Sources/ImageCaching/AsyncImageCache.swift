@@ -95,10 +95,8 @@ public struct AsyncImageCache: Sendable {
   public func clearBlacklist() async throws -> Int { try await perform { try $0.clearBlacklist() } }
 }
 
-/// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads.
-///
-/// Calls start in order, as many at once as there are threads. A call that is cancelled before it starts ends at once and does
-/// nothing.
+/// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads. Calls start in order, as many
+/// at once as there are threads. A call that is cancelled before it starts ends at once and does nothing.
 package final class CacheQueries: Sendable {
   private let queue = WorkQueue<@Sendable () -> Void>()
   private let threads: [WorkerThread]
@@ -118,9 +116,8 @@ package final class CacheQueries: Sendable {
   /// Ends the threads after all calls; it doesn't wait, since the last reference may be released on one of them.
   deinit { queue.close() }
 
-  /// Performs `work` on one of the threads and returns its result.
-  ///
-  /// Throws the errors of `work`, and `CancellationError` if the task was cancelled before `work` started; then it isn't called.
+  /// Performs `work` on one of the threads and returns its result. Throws the errors of `work`, and `CancellationError` if the
+  /// task was cancelled before `work` started; then it isn't called.
   package func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try Task.checkCancellation()
     let outcome = OneShot<Swift.Result<Result, any Error>>()

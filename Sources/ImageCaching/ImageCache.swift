@@ -128,9 +128,8 @@ public final class ImageCache: Sendable {
 
   // MARK: Transactions
 
-  /// Calls `body` with a reader of one state of the cache, for up to about 1,024 look-ups.
-  ///
-  /// A deleted folder reads as empty. A run counts ages up to its own start, `runStart`.
+  /// Calls `body` with a reader of one state of the cache, for up to about 1,024 look-ups. A deleted folder reads as empty. A run
+  /// counts ages up to its own start, `runStart`.
   package func read<R>(runStart: Timestamp? = nil, _ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R {
     let now = configuration.time.wall()
     return try environment.read { (transaction) throws(CacheError) -> R in
@@ -168,9 +167,8 @@ public final class ImageCache: Sendable {
 
 // Bodies.
 extension ImageCache {
-  /// Reads the body of a record that a look-up found, and verifies it.
-  ///
-  /// Returns nil if the record was removed or replaced. Throws if the disk fails.
+  /// Reads the body of a record that a look-up found, and verifies it. Returns nil if the record was removed or replaced. Throws
+  /// if the disk fails.
   package func body(of key: CacheKey, identity: [UInt8], as head: EntryHead) throws(CacheError) -> CachedBody? {
     var bytes: [UInt8]?
     if head.isBlob {

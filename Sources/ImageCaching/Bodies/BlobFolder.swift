@@ -2,10 +2,9 @@ import Platform
 package import Base
 import Synchronization
 
-/// The bodies above 256 KiB, one file each.
-///
-/// Their writer creates them in `blobs/tmp` and keeps them locked; the write transaction that commits their record moves them to
-/// one of 256 folders. So within a write transaction every file in these folders has a record or is unused.
+/// The bodies above 256 KiB, one file each. Their writer creates them in `blobs/tmp` and keeps them locked; the write transaction
+/// that commits their record moves them to one of 256 folders. So within a write transaction every file in these folders has a
+/// record or is unused.
 struct BlobFolder {
   static let temporaryName = "blobs/tmp"
   private static let name = "blobs"
@@ -78,9 +77,8 @@ struct BlobFolder {
   }
 }
 
-/// Writes a body to its own file as it arrives, so that it is never entirely in memory.
-///
-/// A body that isn't finished and committed is removed when its last reference is released.
+/// Writes a body to its own file as it arrives, so that it is never entirely in memory. A body that isn't finished and committed
+/// is removed when its last reference is released.
 package final class BlobWriter: @unchecked Sendable {
   // Used by one thread at a time; the receiving thread may hand the writer over.
   private let file: TemporaryBlob
@@ -95,9 +93,8 @@ package final class BlobWriter: @unchecked Sendable {
     return try writer.finish()
   }
 
-  /// Appends the next bytes of the body.
-  ///
-  /// Throws `diskFull` or another ``CacheError`` if they can't be written; the body is then lost.
+  /// Appends the next bytes of the body. Throws `diskFull` or another ``CacheError`` if they can't be written; the body is then
+  /// lost.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
     guard writeAll(bytes, to: file.descriptor.number) else { throw file.folder.writeError(errno) }
     hash.append(bytes)

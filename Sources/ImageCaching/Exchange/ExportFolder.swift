@@ -2,7 +2,6 @@ import Platform
 import Base
 
 /// The target folder of an export. Files appear completely or not at all: each is written under a temporary name, then renamed.
-///
 /// Subfolders are opened one inside the other and never through a symbolic link, so that nothing outside is written or removed.
 struct ExportFolder: ~Copyable {
   let path: String

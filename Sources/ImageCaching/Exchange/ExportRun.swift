@@ -19,10 +19,9 @@ extension ImageCache {
     try export(to: directory, layout: layout) { _ in }
   }
 
-  /// The same for originals or transformed images; calls `onEntry` with the result for each.
-  ///
-  /// `removesOthers` is called at the end: if it returns true, files of `directory` that an export could have written but this one didn't
-  /// are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
+  /// The same for originals or transformed images; calls `onEntry` with the result for each. `removesOthers` is called at the
+  /// end: if it returns true, files of `directory` that an export could have written but this one didn't are removed. Only image
+  /// files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
   @discardableResult
   package func export(
     to directory: String,
@@ -226,10 +225,9 @@ package enum ExportedImages: Sendable, Hashable {
 }
 
 public enum ExportLayout: Sendable, Hashable {
-  /// SDWebImage's names: in one folder, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
-  ///
-  /// Every version of SDWebImage finds names without extension in a read-only cache path. Names with extension equal SDWebImage's
-  /// own: they have the extension of the URL's path, omitted above 222 characters.
+  /// SDWebImage's names: in one folder, MD5 of the URL as first written in 32 lower-case hexadecimal digits. Every version of
+  /// SDWebImage finds names without extension in a read-only cache path. Names with extension equal SDWebImage's own: they have
+  /// the extension of the URL's path, omitted above 222 characters.
   case sdwebimage(withExtension: Bool)
   /// The URL's path: `host/path…`, for serving the folder directly. Parts that such a name can't represent, such as a query, are
   /// replaced by 32 digits before the extension: MD5 of the URL. A transformed image has its own format's extension: `a.jpg`

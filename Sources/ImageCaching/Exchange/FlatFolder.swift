@@ -11,9 +11,8 @@ package import Base
 package final class FlatFolder: Sendable {
   private let folder: CacheFolder
 
-  /// Opens the folder, on any file system.
-  ///
-  /// Throws `missing` if it doesn't exist, and `cannotOpen` if it isn't a folder or isn't readable.
+  /// Opens the folder, on any file system. Throws `missing` if it doesn't exist, and `cannotOpen` if it isn't a folder or isn't
+  /// readable.
   package init(path: String) throws(CacheError) { folder = try CacheFolder(reading: path) }
 
   package var path: String { folder.path }

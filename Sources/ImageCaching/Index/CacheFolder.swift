@@ -21,9 +21,8 @@ final class CacheFolder: Sendable {
 
   let id: FolderIdentity
 
-  /// Opens the folder of a namespace, creating it for writing if it doesn't exist.
-  ///
-  /// Throws if it can't be created or opened, doesn't exist, or is on a network file system.
+  /// Opens the folder of a namespace, creating it for writing if it doesn't exist. Throws if it can't be created or opened,
+  /// doesn't exist, or is on a network file system.
   convenience init(directory: String, namespace: String, access: ImageCache.Access) throws(CacheError) {
     let path = "\(directory)/\(namespace)"
     if access == .readWrite { try Self.make(path) }
@@ -137,9 +136,8 @@ final class CacheFolder: Sendable {
   }
 }
 
-/// Identifies a folder regardless of its path: by device and inode.
-///
-/// It is unique as long as any process has the folder open, even if the folder is moved or deleted.
+/// Identifies a folder regardless of its path: by device and inode. It is unique as long as any process has the folder open, even
+/// if the folder is moved or deleted.
 package struct FolderIdentity: Sendable, Hashable {
   private let device: UInt
   private let inode: UInt
@@ -243,9 +241,8 @@ enum FolderMarks {
 extension ImageCache {
   private static let sufficientName = "SUFFICIENT"
 
-  /// The `maxSize` that would have been enough for the images of the last run; nil if it evicted none of them.
-  ///
-  /// Throws if the file that has it can't be read.
+  /// The `maxSize` that would have been enough for the images of the last run; nil if it evicted none of them. Throws if the file
+  /// that has it can't be read.
   package func sufficientSize() throws(CacheError) -> Int? {
     try environment.folder.contents(of: Self.sufficientName, O_NOFOLLOW).flatMap { Int(String(decoding: $0, as: UTF8.self)) }
   }

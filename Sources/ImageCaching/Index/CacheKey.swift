@@ -2,9 +2,8 @@ import CXXHash
 import Platform
 package import Base
 
-/// The key of an entry in the cache: the 128-bit XXH3 hash of its identity.
-///
-/// Records contain their identity, so a hash collision is a miss.
+/// The key of an entry in the cache: the 128-bit XXH3 hash of its identity. Records contain their identity, so a hash collision
+/// is a miss.
 package struct CacheKey: Hashable, Comparable, Sendable, IndexKey {
   package let high: UInt64, low: UInt64
 
@@ -38,9 +37,8 @@ package struct CacheKey: Hashable, Comparable, Sendable, IndexKey {
   package static func < (left: CacheKey, right: CacheKey) -> Bool { (left.high, left.low) < (right.high, right.low) }
 }
 
-/// Replaces credentials in identities by a hash, with a key that never leaves the cache's folder.
-///
-/// Runs with the same cache compute the same hash, and an identity reveals nothing about its credentials.
+/// Replaces credentials in identities by a hash, with a key that never leaves the cache's folder. Runs with the same cache
+/// compute the same hash, and an identity reveals nothing about its credentials.
 package struct CredentialHasher: Sendable {
   static let keyByteCount = 32
   /// The bytes of the hash that are kept; its hexadecimal form is twice as long.

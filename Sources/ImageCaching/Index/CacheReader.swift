@@ -91,9 +91,8 @@ extension Transaction {
   }
 }
 
-/// Changes within one write transaction, valid during the call of ``ImageCache/write(_:)`` that provides it.
-///
-/// Each call throws if the index fails; that error must end the whole transaction.
+/// Changes within one write transaction, valid during the call of ``ImageCache/write(_:)`` that provides it. Each call throws if
+/// the index fails; that error must end the whole transaction.
 package struct CacheWriter {
   let transaction: WriteTransaction
   let blacklistTTL: Duration?
@@ -131,10 +130,8 @@ package struct CacheWriter {
   }
 
   /// Records that the server still has the same image (304, RFC 9111, section 4.3.4): its age and lifetime restart, and the
-  /// response's freshness and validators replace the stored ones unless they are nil.
-  ///
-  /// Returns whether the record was unchanged since it was read; otherwise nothing changes. If a run revalidated, the age counts from its
-  /// start, `runStart`.
+  /// response's freshness and validators replace the stored ones unless they are nil. Returns whether the record was unchanged
+  /// since it was read; otherwise nothing changes. If a run revalidated, the age counts from its start, `runStart`.
   @discardableResult
   package func revalidate(
     _ key: CacheKey,

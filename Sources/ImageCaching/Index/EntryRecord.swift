@@ -1,17 +1,15 @@
 public import Base
 
-/// All fields of an image's record, to be stored or as stored.
-///
-/// It must not contain credentials: the identity has them as a digest of ``CredentialHasher``, and the URL has them masked.
+/// All fields of an image's record, to be stored or as stored. It must not contain credentials: the identity has them as a digest
+/// of ``CredentialHasher``, and the URL has them masked.
 package struct EntryFields: Sendable, Hashable {
   /// The hash of ``identity``.
   package var key: CacheKey
   package var head: EntryHead
   /// The whole identity, which reveals hash collisions.
   package var identity: [UInt8]
-  /// The URL as first written, resolved and with credentials masked.
-  ///
-  /// Exports derive file names from it, since apps identify images by the exact text of the URL.
+  /// The URL as first written, resolved and with credentials masked. Exports derive file names from it, since apps identify
+  /// images by the exact text of the URL.
   package var shownURL: [UInt8]
   /// The response's ETag as sent; empty: none. Values above 65,535 bytes are dropped, here and below.
   package var etag: [UInt8]

@@ -77,9 +77,8 @@ final class IndexEnvironment: @unchecked Sendable {
 
   // MARK: Writing
 
-  /// Calls `body` in a write transaction, then commits and syncs; if `body` or the commit fails, nothing changes.
-  ///
-  /// With `delaysReuse`, the pages that it frees may be kept until ``reusePages()``, since other commits follow soon.
+  /// Calls `body` in a write transaction, then commits and syncs; if `body` or the commit fails, nothing changes. With
+  /// `delaysReuse`, the pages that it frees may be kept until ``reusePages()``, since other commits follow soon.
   func write<R>(delaysReuse: Bool = false, _ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
     if isReadOnly { throw .readOnly(path: folder.path) }
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
@@ -140,10 +139,9 @@ final class IndexEnvironment: @unchecked Sendable {
   /// A disk with less free space than this counts as full: the last write of a batch may leave some.
   private static let fullDiskByteCount = 4 << 20
 
-  /// Extends the file to the length that its meta page states. Pages that a transaction allocated and freed again may be missing at
-  /// its end, which ``IndexFile`` couldn't distinguish from a truncated file.
-  ///
-  /// If this fails, the commit stays valid and the next commit tries again; so the failure isn't reported.
+  /// Extends the file to the length that its meta page states. Pages that a transaction allocated and freed again may be missing
+  /// at its end, which ``IndexFile`` couldn't distinguish from a truncated file. If this fails, the commit stays valid and the
+  /// next commit tries again; so the failure isn't reported.
   private func extendIndex() {
     guard lacksPages else { return }
     // An empty write transaction keeps other writers out.
@@ -168,9 +166,8 @@ final class IndexEnvironment: @unchecked Sendable {
 
   // MARK: The environment as a whole
 
-  /// Begins a transaction by `start`, holding the gate shared; the end of the transaction must release it.
-  ///
-  /// Adopts a map that another process has enlarged, and removes dead readers if no slot is left.
+  /// Begins a transaction by `start`, holding the gate shared; the end of the transaction must release it. Adopts a map that
+  /// another process has enlarged, and removes dead readers if no slot is left.
   private func begin(_ start: (OpaquePointer) -> (Int32, ReadHandle?)) throws(CacheError) -> ReadHandle {
     var hasClearedReaders = false
     while true {
@@ -279,9 +276,8 @@ final class IndexEnvironment: @unchecked Sendable {
     index = opened.file
   }
 
-  /// Frees disk space of bodies, at least that many bytes if they have them. Returns false if nothing was freed.
-  ///
-  /// Bodies in the index are freed only if no other process has the folder open: on tmpfs, reading a freed page needs room again.
+  /// Frees disk space of bodies, at least that many bytes if they have them. Returns false if nothing was freed. Bodies in the
+  /// index are freed only if no other process has the folder open: on tmpfs, reading a freed page needs room again.
   func freeBodies(of heads: [(CacheKey, EntryHead)], atLeast byteCount: Int) throws(CacheError) -> Bool {
     var freed = 0
     for (key, head) in heads where head.isBlob && freed < byteCount {

@@ -156,10 +156,9 @@ struct IndexPages {
   }
 }
 
-/// Reads the index pages of records ahead of many look-ups, on its own thread, until it is released.
-///
-/// Keys are hashes, so look-ups touch pages all over the file, one after another. If those aren't in memory, as after a reboot, a
-/// look-up waits for each; this thread requests many at once, in file order. It doesn't read bodies.
+/// Reads the index pages of records ahead of many look-ups, on its own thread, until it is released. Keys are hashes, so look-ups
+/// touch pages all over the file, one after another. If those aren't in memory, as after a reboot, a look-up waits for each; this
+/// thread requests many at once, in file order. It doesn't read bodies.
 package final class IndexReadAhead: Sendable {
   /// Reading ahead doesn't help with smaller indexes.
   static let leastByteCount = 16 << 20

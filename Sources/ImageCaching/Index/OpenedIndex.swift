@@ -18,9 +18,8 @@ struct OpenedIndex {
   /// As many as fit in whole pages of the lock file, at 64 bytes each.
   private static let readerLimit: UInt32 = 1022
 
-  /// Opens the index of a folder, creating it for writing if it doesn't exist.
-  ///
-  /// For reading, it is opened with write permission if possible, so that both kinds of access share the environment.
+  /// Opens the index of a folder, creating it for writing if it doesn't exist. For reading, it is opened with write permission if
+  /// possible, so that both kinds of access share the environment.
   init(_ folder: CacheFolder, access: ImageCache.Access, mapByteCount: Int = mapByteCount) throws(CacheError) {
     if access == .readOnly && !folder.contains(CacheFolder.indexName) { throw .missing(path: folder.path) }
     try IndexFile.checkMetaPages(in: folder)
@@ -180,10 +179,8 @@ enum EnvironmentRegistry {
   }
 }
 
-/// The first pages of an LMDB data file, read before LMDB maps it.
-///
-/// LMDB opens truncated files, and the process then dies of SIGBUS when it accesses missing pages. Offsets are those of `MDB_page`
-/// and `MDB_meta` of LMDB 0.9 on 64-bit machines.
+/// The first pages of an LMDB data file, read before LMDB maps it. LMDB opens truncated files, and the process then dies of
+/// SIGBUS when it accesses missing pages. Offsets are those of `MDB_page` and `MDB_meta` of LMDB 0.9 on 64-bit machines.
 enum IndexFile {
   private static let metaByteCount = 152
   private static let magic: UInt32 = 0xBEEF_C0DE

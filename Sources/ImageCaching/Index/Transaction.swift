@@ -111,7 +111,6 @@ struct Transaction {
   func removeAll(from table: MDB_dbi) throws(CacheError) { try checkIndex(mdb_drop(handle, table, 0), path: path) }
 
   /// Calls `body` with the keys and values of a table in order, after `start` (nil: from the first), until it returns false.
-  ///
   /// `body` must not change the table.
   func forEach(
     in table: MDB_dbi,
@@ -142,9 +141,8 @@ struct Transaction {
   }
 }
 
-/// A position in a table. The bytes that it returns are valid until the next write.
-///
-/// Moving to a key on the current page needs no search from the root, so accessing many keys in order is cheap.
+/// A position in a table. The bytes that it returns are valid until the next write. Moving to a key on the current page needs no
+/// search from the root, so accessing many keys in order is cheap.
 struct Cursor {
   typealias Row = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
 

@@ -1,17 +1,15 @@
 import Platform
 import Base
 
-/// The lock on an open folder: shared by all processes that use it, exclusive for replacing its index.
-///
-/// It is a `flock` on `use.lock`, which the kernel releases when the process ends, even after a crash.
+/// The lock on an open folder: shared by all processes that use it, exclusive for replacing its index. It is a `flock` on
+/// `use.lock`, which the kernel releases when the process ends, even after a crash.
 final class UseLock: Sendable {
   static let name = "use.lock"
   private let file: FileDescriptor
   private let path: String
 
-  /// Takes the lock of a folder, shared unless `alone`.
-  ///
-  /// Throws `inUse` if another process's lock conflicts. A folder that isn't writable and has no lock file needs no lock.
+  /// Takes the lock of a folder, shared unless `alone`. Throws `inUse` if another process's lock conflicts. A folder that isn't
+  /// writable and has no lock file needs no lock.
   static func take(_ folder: CacheFolder, access: ImageCache.Access, alone: Bool = false) throws(CacheError) -> UseLock? {
     let flags = access == .readWrite ? O_RDWR | O_CREAT : O_RDONLY
     guard let file = try folder.open(name, flags) else { return nil }
@@ -28,10 +26,9 @@ final class UseLock: Sendable {
   // Closing the file alone would leave the lock with a child that was just forked, which shares the file until it calls exec.
   deinit { flock(file.number, LOCK_UN) }
 
-  /// Calls `body` while no other process has the folder open; throws `inUse` if one has.
-  ///
-  /// `flock` releases the shared lock before it requests the exclusive one, so another process may take it first and replace the
-  /// index, which the next transaction detects.
+  /// Calls `body` while no other process has the folder open; throws `inUse` if one has. `flock` releases the shared lock before
+  /// it requests the exclusive one, so another process may take it first and replace the index, which the next transaction
+  /// detects.
   func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     let isAlone = change(to: LOCK_EX)
     defer { _ = uninterrupted { flock(file.number, LOCK_SH) } }
@@ -67,9 +64,8 @@ final class UseLock: Sendable {
   }
 }
 
-/// A lock with shared and exclusive access: a `pthread_rwlock_t`.
-///
-/// Transactions hold it shared while they run, so that the map is never moved under them. It protects nothing else.
+/// A lock with shared and exclusive access: a `pthread_rwlock_t`. Transactions hold it shared while they run, so that the map is
+/// never moved under them. It protects nothing else.
 final class ReadWriteLock: @unchecked Sendable {
   // Any thread may use a pthread lock; the pointer doesn't change from `init` to `deinit`.
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>

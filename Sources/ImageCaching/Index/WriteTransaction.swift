@@ -162,9 +162,8 @@ extension WriteTransaction {
     return count
   }
 
-  /// Removes up to `limit` expired entries from the blacklist; returns whether there may be more.
-  ///
-  /// It scans all of them, since the table isn't ordered by time.
+  /// Removes up to `limit` expired entries from the blacklist; returns whether there may be more. It scans all of them, since the
+  /// table isn't ordered by time.
   func trimBlacklist(at now: Timestamp, limit: Int) throws(CacheError) -> Bool {
     var expired: [CacheKey] = []
     var next = Int64.max

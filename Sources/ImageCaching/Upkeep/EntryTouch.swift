@@ -2,10 +2,8 @@ import CLMDB
 import Base
 import Synchronization
 
-/// Access times that wait to be written in bulk.
-///
-/// Keys are hashes, so a few records are each on a different page, and changing one means copying and writing its page. Among very
-/// many, sorted by key, several share a page.
+/// Access times that wait to be written in bulk. Keys are hashes, so a few records are each on a different page, and changing one
+/// means copying and writing its page. Among very many, sorted by key, several share a page.
 final class WaitingTouches: Sendable {
   static let sliceCount = 8192
 
@@ -30,15 +28,13 @@ extension ImageCache {
   /// The recommended number of records that wait for ``writeTouches()``, 24 bytes each.
   package static let touchLimit = 1 << 17
 
-  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``.
-  ///
-  /// If the process dies, waiting ones are lost. Access times are best effort: the next hit updates them.
+  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``. If the process
+  /// dies, waiting ones are lost. Access times are best effort: the next hit updates them.
   package func note(_ touches: [EntryTouch]) -> Int { touches.isEmpty ? 0 : touched.add(touches) }
 
-  /// Writes the access times of entries passed to ``note(_:)``; entries that were replaced since are skipped.
-  ///
-  /// All get the same time, so that entries that are neighbours in key order are neighbours in access order too, where the next
-  /// update finds them. It uses several transactions; after a failure, those before are kept and the rest is lost.
+  /// Writes the access times of entries passed to ``note(_:)``; entries that were replaced since are skipped. All get the same
+  /// time, so that entries that are neighbours in key order are neighbours in access order too, where the next update finds them.
+  /// It uses several transactions; after a failure, those before are kept and the rest is lost.
   package func writeTouches() throws(CacheError) {
     let touches = touched.takeAll()
     let now = configuration.time.wall()
@@ -66,9 +62,7 @@ package struct EntryTouch: Sendable {
 
 extension WriteTransaction {
   /// Updates the access times of records, sorted by key, that are unchanged since they were read, unless that was done within the
-  /// last hour.
-  ///
-  /// It traverses each table once, in its own order: the next record is usually on the cursor's page.
+  /// last hour. It traverses each table once, in its own order: the next record is usually on the cursor's page.
   func touch(_ touches: ArraySlice<EntryTouch>, at now: Timestamp) throws(CacheError) {
     let rows = try renewRecords(touches, at: now)
     guard totals.keepsAccessOrder, !rows.isEmpty else { return }

@@ -97,9 +97,8 @@ struct Trimmer {
     } while true
   }
 
-  /// Frees disk space of bodies whose rows the next steps remove. Returns false if there was nothing to free.
-  ///
-  /// If the next step fails all the same, these rows remain with damaged bodies, which the next load fetches again.
+  /// Frees disk space of bodies whose rows the next steps remove. Returns false if there was nothing to free. If the next step
+  /// fails all the same, these rows remain with damaged bodies, which the next load fetches again.
   private func freeBodies(_ purpose: Purpose, after start: TimeKey?) throws(CacheError) -> Bool {
     var heads: [(CacheKey, EntryHead)] = []
     try environment.read { (transaction) throws(CacheError) in

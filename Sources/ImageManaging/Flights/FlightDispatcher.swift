@@ -4,9 +4,8 @@ import ImageDownloading
 import Base
 import Synchronization
 
-/// Dispatches requests: decided by a look-up, joined to a flight, or started as a new one.
-///
-/// It has no thread: it runs on its caller's, that of a manager's user or the store thread.
+/// Dispatches requests: decided by a look-up, joined to a flight, or started as a new one. It has no thread: it runs on its
+/// caller's, that of a manager's user or the store thread.
 final class FlightDispatcher: Sendable {
   let flights = FlightTable()
   let inbox: StoreInbox
@@ -189,9 +188,8 @@ final class LoadGate: Sendable {
   var holdsCurrentThread: Bool { state.withLock { $0.currentThread != nil } }
 }
 
-/// The clients by which a manager submits downloads: one of its own downloader, and one of each that a context names.
-///
-/// Those other downloaders are retained by their owners only: clients of released ones are removed when the next is added.
+/// The clients by which a manager submits downloads: one of its own downloader, and one of each that a context names. Those other
+/// downloaders are retained by their owners only: clients of released ones are removed when the next is added.
 final class DownloadClients: Sendable {
   private struct Other: Sendable {
     weak let downloader: ImageDownloader?

@@ -11,10 +11,9 @@ struct Waiter: Sendable {
   let context: LoadContext
 }
 
-/// The current flights, by identity and by number, each with its waiters.
-///
-/// A flight stays until its result is committed, so that a later request either joins it or finds its result in the cache and on the
-/// blacklist. Requests of contexts that share may join each other's flights: each is judged by its own rules in the end.
+/// The current flights, by identity and by number, each with its waiters. A flight stays until its result is committed, so that a
+/// later request either joins it or finds its result in the cache and on the blacklist. Requests of contexts that share may join
+/// each other's flights: each is judged by its own rules in the end.
 final class FlightTable: Sendable {
   fileprivate struct Index: Hashable {
     let key: CacheKey

@@ -3,10 +3,9 @@ package import ImageDownloading
 package import Base
 import Synchronization
 
-/// The settings that one job's loads have in common: the cache, and the rules for requests, verification and the blacklist.
-///
-/// Loads share everything within one context. Loads of two contexts over one cache with the same requests share the request, and each is
-/// judged by its own rules.
+/// The settings that one job's loads have in common: the cache, and the rules for requests, verification and the blacklist. Loads
+/// share everything within one context. Loads of two contexts over one cache with the same requests share the request, and each
+/// is judged by its own rules.
 package final class LoadContext: Sendable {
   /// The cache to look in or to fill; nil if there is none.
   package let cache: ImageCache?
@@ -207,10 +206,9 @@ extension LoadContext {
   }
 }
 
-/// Finds contexts whose loads may share a request: those that read and write one cache, and make equal requests.
-///
-/// A load that shares another context's request looks into the cache after it has ended, so the first must write the cache and the
-/// second must read it.
+/// Finds contexts whose loads may share a request: those that read and write one cache, and make equal requests. A load that
+/// shares another context's request looks into the cache after it has ended, so the first must write the cache and the second
+/// must read it.
 enum LoadSharing {
   /// The object that sharing contexts have in common; it lives as long as one of them.
   final class Token: Sendable {}

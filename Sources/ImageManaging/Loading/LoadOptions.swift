@@ -158,9 +158,8 @@ public struct BlacklistRules: Sendable {
   /// site.
   public static let lastingStatuses: [ClosedRange<Int>] = [400...400, 404...406, 410...415, 417...417, 422...422, 451...451]
 
-  /// Whether a failure that was final for this run is remembered for the next.
-  ///
-  /// Failures that depend on the job or may be temporary never are, except HTTP statuses of ``statuses``.
+  /// Whether a failure that was final for this run is remembered for the next. Failures that depend on the job or may be
+  /// temporary never are, except HTTP statuses of ``statuses``.
   func remembers(_ failure: ImageFailure) -> Bool {
     guard isEnabled else { return false }
     switch failure.kind {

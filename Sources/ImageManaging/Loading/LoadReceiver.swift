@@ -14,10 +14,8 @@ package struct LoadCompletion: Sendable {
   package init(_ result: EntryResult, payload: LoadPayload? = nil) { (self.result, self.payload) = (result, payload) }
 }
 
-/// Receives the results of the entries of a batch.
-///
-/// It is called outside of locks, on the store thread; cancelling completes entries on the caller's thread, where ``joined(_:flight:)`` is
-/// called too.
+/// Receives the results of the entries of a batch. It is called outside of locks, on the store thread; cancelling completes
+/// entries on the caller's thread, where ``joined(_:flight:)`` is called too.
 package protocol LoadReceiver: AnyObject, Sendable {
   /// Receives entries with their completions, each exactly once.
   func complete(_ completions: [(Entry, LoadCompletion)])

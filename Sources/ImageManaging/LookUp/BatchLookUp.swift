@@ -3,9 +3,8 @@ import ImageCoding
 import ImageDownloading
 import Base
 
-/// Looks up a batch of requests: which ones the memory, the caches or the blacklist decide, and which must be fetched.
-///
-/// A read transaction covers look-ups only: results are collected, and reported after it.
+/// Looks up a batch of requests: which ones the memory, the caches or the blacklist decide, and which must be fetched. A read
+/// transaction covers look-ups only: results are collected, and reported after it.
 struct BatchLookUp {
   /// A request that the look-up did not decide.
   struct Undecided {
@@ -309,9 +308,8 @@ struct BatchLookUp {
 }
 
 extension BatchLookUp {
-  /// Decides a request by a transformed image that a cache has instead of the original; false if there is none.
-  ///
-  /// Its record suffices if nothing is decoded: the verification rules apply to the original. A transformed image of another original than
+  /// Decides a request by a transformed image that a cache has instead of the original; false if there is none. Its record
+  /// suffices if nothing is decoded: the verification rules apply to the original. A transformed image of another original than
   /// the cached one is ignored.
   mutating func decideByTransformed(
     _ index: Int,

@@ -3,10 +3,9 @@ import ImageCoding
 package import Base
 import ImageDownloading
 
-/// Creates the identity of a request, under which its image is cached.
-///
-/// It is the normalised URL, or its part that a ``KeyRule`` keeps. Credentials are added as a keyed hash only: different users' images
-/// have different identities, and secrets are never stored.
+/// Creates the identity of a request, under which its image is cached. It is the normalised URL, or its part that a ``KeyRule``
+/// keeps. Credentials are added as a keyed hash only: different users' images have different identities, and secrets are never
+/// stored.
 package enum ImageIdentity {
   /// The identity if it differs from the URL itself, else nil.
   static func identity(of url: UnsafeRawBufferPointer, parts: URLParts, keyRule: KeyRule, hasher: CredentialHasher) -> [UInt8]? {

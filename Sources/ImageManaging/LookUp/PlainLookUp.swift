@@ -1,9 +1,8 @@
 import ImageCaching
 import Base
 
-/// Looks up requests that a record alone decides, as nearly all of most runs.
-///
-/// Its values don't change during a look-up, so a request costs no reference count, which the threads of a look-up would contend for.
+/// Looks up requests that a record alone decides, as nearly all of most runs. Its values don't change during a look-up, so a
+/// request costs no reference count, which the threads of a look-up would contend for.
 struct PlainLookUp {
   private let entries: [BatchEntry]
   private let bytes: UnsafeRawBufferPointer

@@ -1,11 +1,9 @@
 import ImageCaching
 import Base
 
-/// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller delivers the
-/// results.
-///
-/// A look-up in a large index mostly waits for memory, and two threads wait at the same time; meanwhile the caller also processes results.
-/// The helper is optional: if it is busy or late, the caller takes all slices itself.
+/// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller delivers
+/// the results. A look-up in a large index mostly waits for memory, and two threads wait at the same time; meanwhile the caller
+/// also processes results. The helper is optional: if it is busy or late, the caller takes all slices itself.
 final class SharedLookUp: @unchecked Sendable {
   // Sendable because the caller waits in `run(helping:each:)` until the other thread has no slice and takes none from then on, and each
   // slice is looked up by one thread only.

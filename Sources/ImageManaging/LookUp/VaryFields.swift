@@ -32,9 +32,8 @@ struct VaryRequest {
   }
 }
 
-/// The request headers that a response depends on, as stored in a record (RFC 9111, section 4.1): one line `name:digest` per header, in
-/// the order of their names; a header that wasn't sent has a line without the colon. A single `*` matches no request.
-///
+/// The request headers that a response depends on, as stored in a record (RFC 9111, section 4.1): one line `name:digest` per
+/// header, in the order of their names; a header that wasn't sent has a line without the colon. A single `*` matches no request.
 /// Values may be secret, so only their hash with the cache's key is stored. `*` instead of a digest matches no request.
 enum VaryFields {
   /// The stored form of `vary`, the response's Vary header, for such a request; empty if it names no headers.

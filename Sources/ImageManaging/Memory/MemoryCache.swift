@@ -2,11 +2,9 @@ package import ImageCaching
 import Base
 import Synchronization
 
-/// Values in memory by key, with exact limits of cost and count.
-///
-/// Any thread may call it. Each call takes one short lock, under which only keys are hashed and compared: removed values are freed after
-/// it is released. Some keys are kept for a while after their values, at most as many as there are values. ``S3FIFO`` decides which entry
-/// is removed for a new one.
+/// Values in memory by key, with exact limits of cost and count. Any thread may call it. Each call takes one short lock, under
+/// which only keys are hashed and compared: removed values are freed after it is released. Some keys are kept for a while after
+/// their values, at most as many as there are values. ``S3FIFO`` decides which entry is removed for a new one.
 package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let entries: Mutex<S3FIFO<Key, Value>>
 
@@ -24,9 +22,8 @@ package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Whether there is a value for a key; this doesn't count as a use.
   package func contains(_ key: Key) -> Bool { entries.withLock { $0.contains(key) } }
 
-  /// Inserts a value, replacing the key's previous one, and removes others until the limits hold; returns whether it was kept.
-  ///
-  /// A value that exceeds a limit by itself isn't kept, and the previous one is removed nevertheless. Traps if `cost` is negative.
+  /// Inserts a value, replacing the key's previous one, and removes others until the limits hold; returns whether it was kept. A
+  /// value that exceeds a limit by itself isn't kept, and the previous one is removed nevertheless. Traps if `cost` is negative.
   @discardableResult
   package func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
     trap(unless: cost >= 0, "the cost of a memory cache's entry is \(cost); use 0 or more")

@@ -3,10 +3,9 @@ import ImageDownloading
 package import Base
 import Synchronization
 
-/// Loads many images into the caches of one manager, with limits and in order.
-///
-/// ``run(_:)`` reads, looks up and waits on the calling thread, so that a cached URL needs no other thread. The manager's downloader limits
-/// concurrent transfers; the look-ahead window limits pending requests.
+/// Loads many images into the caches of one manager, with limits and in order. ``run(_:)`` reads, looks up and waits on the
+/// calling thread, so that a cached URL needs no other thread. The manager's downloader limits concurrent transfers; the
+/// look-ahead window limits pending requests.
 package final class PrefetchRun: Sendable {
   /// How a run ended.
   package struct Summary: Sendable {
@@ -34,49 +33,35 @@ package final class PrefetchRun: Sendable {
     func complete(_ completions: [(Entry, LoadCompletion)]) { post(.completed(completions)) }
   }
 
+  /// How often progress is reported while nothing else happens.
+  private static let progressInterval = Duration.milliseconds(100)
+
   private let manager: ImageManager
   private let context: LoadContext
   private let window: Int
   private let deadline: Duration?
-  private let progressInterval: Duration
   private let time: TimeSource
   private let receiver: Receiver
   private let mailbox: Mailbox<Message>?
   /// Whether ``stop(gracefully:)`` was called, although its message may still be on the way.
   private let isStopped = Atomic(false)
 
-  /// - Parameters:
-  ///   - manager: the manager that loads.
-  ///   - context: the cache, and the rules for requests and images.
-  ///   - window: the maximum number of pending requests, within which priority, order and fairness apply. Below 1 traps.
-  ///   - deadline: the maximum duration of the run from ``run(_:)``; nil: no limit.
-  ///   - progressInterval: the maximum interval between calls of ``PrefetchDelegate/progressed()``.
-  ///   - time: the clock.
-  package init(
-    manager: ImageManager,
-    context: LoadContext,
-    window: Int = PrefetchRun.largestWindow,
-    deadline: Duration? = nil,
-    progressInterval: Duration = .milliseconds(100),
-    time: TimeSource = .system
-  ) {
-    trap(unless: window > 0, "a run needs a window of at least 1, not \(window)")
-    (self.manager, self.context, self.window, self.deadline) = (manager, context, window, deadline)
-    (self.progressInterval, self.time) = (progressInterval, time)
+  /// Creates a run for ``run(_:)``, with the rules of `context` for requests and images; it ends at the latest after `deadline`, if there
+  /// is one.
+  package init(manager: ImageManager, context: LoadContext, deadline: Duration? = nil, time: TimeSource = .system) {
+    (self.manager, self.context, self.deadline, self.time, window) = (manager, context, deadline, time, Self.largestWindow)
     let mailbox = Mailbox<Message>()
     self.mailbox = mailbox
     receiver = Receiver { mailbox.post($0) }
   }
 
-  /// Creates a run whose messages go to `post`, for a thread that has several.
+  /// Creates a run with at most `window` pending requests, whose messages go to `post`, for a thread that has several.
   init(manager: ImageManager, context: LoadContext, window: Int, post: @escaping @Sendable (Message) -> Void) {
-    (self.manager, self.context, self.window, deadline) = (manager, context, window, nil)
-    (progressInterval, time, mailbox) = (.milliseconds(100), .system, nil)
+    (self.manager, self.context, self.window, deadline, time, mailbox) = (manager, context, window, nil, .system, nil)
     receiver = Receiver(post)
   }
 
   /// Ends a run early, from any thread: nothing more starts, and running transfers get 5 s with `gracefully`, otherwise none.
-  ///
   /// Once this returns, no transfer that was waiting starts.
   package func stop(gracefully: Bool) {
     isStopped.store(true, ordering: .sequentiallyConsistent)
@@ -91,9 +76,8 @@ package final class PrefetchRun: Sendable {
   /// Stops reading until resumed, from any thread; pending requests continue.
   package func setPaused(_ paused: Bool) { receiver.post(.setPaused(paused)) }
 
-  /// Loads all entries of `delegate`; returns when each entry has its result.
-  ///
-  /// If the manager is shut down, the run ends as if it had been stopped.
+  /// Loads all entries of `delegate`; returns when each entry has its result. If the manager is shut down, the run ends as if it
+  /// had been stopped.
   package func run(_ delegate: some PrefetchDelegate) -> Summary {
     guard let mailbox else { preconditionFailure("a run on a shared thread has no mailbox of its own") }
     var running = Running(self, delegate)
@@ -159,7 +143,7 @@ package final class PrefetchRun: Sendable {
         read(maximum, now: now)
         return .again
       case .wait(let until, let forSource):
-        let tick = now.advanced(by: run.progressInterval)
+        let tick = now.advanced(by: PrefetchRun.progressInterval)
         return .wait(until: until.map { min($0, tick) } ?? tick, forSource: forSource)
       case .cancel(let includingRunning):
         run.manager.cancelAll(for: run.receiver, includingRunning: includingRunning)
@@ -218,7 +202,6 @@ package final class PrefetchRun: Sendable {
 /// The source of a run's entries, and the receiver of their results; called on the run's thread only.
 package protocol PrefetchDelegate: AnyObject {
   /// Appends at most `maximum` entries, or a few more if those of one row belong together; the run numbers them in their order.
-  ///
   /// An error ends the reading, but not the run: entries read before are finished first.
   func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState
   /// The context of the batch just read; nil (the default): the run's.
@@ -245,10 +228,9 @@ package enum PrefetchSourceState: Sendable {
   case ended
 }
 
-/// Decides a prefetcher's next step: a pure state machine over events and times.
-///
-/// It reads while the look-ahead window has room, waits otherwise, and ends when the source has ended and nothing is pending. The download
-/// queue decides which pending request starts next.
+/// Decides a prefetcher's next step: a pure state machine over events and times. It reads while the look-ahead window has room,
+/// waits otherwise, and ends when the source has ended and nothing is pending. The download queue decides which pending request
+/// starts next.
 package struct PrefetchState {
   /// Requests read and looked up in one step, in one read transaction.
   static let batchLimit = 4_096

@@ -72,10 +72,8 @@ struct CommitBatch {
     results.append(result)
   }
 
-  /// Writes everything in one synced transaction and updates the results.
-  ///
-  /// If the transaction fails, every image in it fails as `cache-write`; none of it is stored. If it lacks room, each half is tried alone:
-  /// only images that have no room fail.
+  /// Writes everything in one synced transaction and updates the results. If the transaction fails, every image in it fails as
+  /// `cache-write`; none of it is stored. If it lacks room, each half is tried alone: only images that have no room fail.
   mutating func commit() {
     guard let cache = context?.cache else { return }
     commit(results.indices, to: cache)

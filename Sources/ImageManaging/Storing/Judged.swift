@@ -3,9 +3,8 @@ import ImageCoding
 import ImageDownloading
 package import Base
 
-/// A received image, with the results of verification and processing.
-///
-/// It has neither a ``failure`` nor a ``verified`` image if it was abandoned, since no request waits for it.
+/// A received image, with the results of verification and processing. It has neither a ``failure`` nor a ``verified`` image if it
+/// was abandoned, since no request waits for it.
 struct Judged: Sendable {
   enum Body: Sendable {
     case bytes([UInt8])

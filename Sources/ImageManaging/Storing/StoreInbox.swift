@@ -60,10 +60,9 @@ final class StoreInbox: DownloadReceiver {
   }
 }
 
-/// The limits of received images that aren't final yet, so that a slow disk or decoder delays the network instead of filling memory.
-///
-/// The transfer thread checks and adds, the store thread adds and subtracts. A rejected check is recorded before the limits are checked
-/// again, and subtracting reads that record afterwards: so one of the two always sees the other.
+/// The limits of received images that aren't final yet, so that a slow disk or decoder delays the network instead of filling
+/// memory. The transfer thread checks and adds, the store thread adds and subtracts. A rejected check is recorded before the
+/// limits are checked again, and subtracting reads that record afterwards: so one of the two always sees the other.
 final class BackPressure: Sendable {
   /// The resources of one or several entries.
   struct Held: Sendable, Equatable {

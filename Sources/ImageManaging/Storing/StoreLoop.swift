@@ -3,10 +3,9 @@ import ImageCoding
 import ImageDownloading
 import Base
 
-/// The store thread: it judges received images, commits them in groups, and reports them only after that.
-///
-/// Only that thread uses this state. It commits when a group is full, or when it has nothing more to take and little more is expected, so
-/// that many share a commit's cost.
+/// The store thread: it judges received images, commits them in groups, and reports them only after that. Only that thread uses
+/// this state. It commits when a group is full, or when it has nothing more to take and little more is expected, so that many
+/// share a commit's cost.
 final class StoreLoop {
   /// The maximum time that a change waits for others before the commit.
   static let gatheringTime = Duration.milliseconds(20)

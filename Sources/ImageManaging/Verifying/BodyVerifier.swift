@@ -38,7 +38,7 @@ struct BodyVerifier: Sendable {
     if let format {
       try check(format, contentType: contentType)
     } else if rules.formats != nil || decodes {
-      throw ImageFailure(.notAnImage, message: "the first bytes match no known image format")
+      throw .unrecognised
     }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { verified.warnings.append(warning) }
@@ -208,6 +208,8 @@ extension DecodedImage {
 }
 
 extension ImageFailure {
+  fileprivate static let unrecognised = ImageFailure(.notAnImage, message: "the first bytes match no known image format")
+
   /// A body that isn't an image as it is, and can't be decoded.
   fileprivate static func undecoded(_ coding: String) -> ImageFailure {
     let library = ["br": "libbrotli1", "zstd": "libzstd1"][coding]
@@ -330,9 +332,8 @@ extension PrefixJudge {
 }
 
 /// Verifies files by their first bytes and their header, for
-/// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``.
-///
-/// Further rules of a job are checked when the job finds the image in its cache.
+/// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``. Further rules of a job are checked
+/// when the job finds the image in its cache.
 package struct ImageFileProbe: Sendable {
   private let verifier: BodyVerifier
 

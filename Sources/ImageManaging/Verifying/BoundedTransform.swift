@@ -100,9 +100,8 @@ extension ImageTransformer {
     return sizes
   }
 
-  /// The transformed image, or the same image if it is an animation that isn't transformed.
-  ///
-  /// A transformer's errors fail the load, a ``TransformError`` as `dimensions`, any other as `internal`; neither is blacklisted.
+  /// The transformed image, or the same image if it is an animation that isn't transformed. A transformer's errors fail the load,
+  /// a ``TransformError`` as `dimensions`, any other as `internal`; neither is blacklisted.
   func applied(to image: DecodedImage) throws(ImageFailure) -> DecodedImage {
     if image.header.frames > 1 && !transformsAnimated { return image }
     do {

@@ -46,9 +46,8 @@ final class PartialImages: Sendable {
     withExtendedLifetime(decoder) {}
   }
 
-  /// Returns the current image if it shows more than before; to be called until ``isIdle`` is true.
-  ///
-  /// An image that can't be decoded has no partial images; verifying the whole body reports the error.
+  /// Returns the current image if it shows more than before; to be called until ``isIdle`` is true. An image that can't be
+  /// decoded has no partial images; verifying the whole body reports the error.
   func next() -> DecodedImage? {
     let (bytes, known) = state.withLock { state in
       defer { state.bytes = [] }

@@ -1,10 +1,9 @@
 package import Base
 import Synchronization
 
-/// Rejects images that stand for a missing one: those that at least a number of URLs of a host share.
-///
-/// Images count in the order in which they are found in the cache or fetched. A cached image is known by its cached bytes, which therefore
-/// also count for fetched ones. The look-up's threads and the store thread call it; the mutex holds only the counts.
+/// Rejects images that stand for a missing one: those that at least a number of URLs of a host share. Images count in the order
+/// in which they are found in the cache or fetched. A cached image is known by its cached bytes, which therefore also count for
+/// fetched ones. The look-up's threads and the store thread call it; the mutex holds only the counts.
 final class PlaceholderJudge: Sendable {
   /// An image at a URL.
   struct Occurrence {
