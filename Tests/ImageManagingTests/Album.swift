@@ -75,8 +75,8 @@ final class Album: Sendable {
 
   func urls(_ numbers: Range<Int>) -> [String] { numbers.map { url($0) } }
 
-  func request(_ path: String, mode: CacheMode = .use) -> ImageRequest {
-    ImageRequest(url: url(path), cachePolicy: ImageRequest.CachePolicy(mode: mode))
+  func request(_ path: String, mode: CacheMode = .use, transformer: (any ImageTransformer)? = nil) -> ImageRequest {
+    ImageRequest(url: url(path), cachePolicy: .init(mode: mode), decoding: .init(transformer: transformer))
   }
 
   func request(_ number: Int, _ mode: CacheMode = .use, priority: LoadPriority = .normal) -> ImageRequest {
@@ -135,6 +135,27 @@ final class Door: Sendable {
   func open() { state.withLock { $0.isOpen = true } }
 
   func waitForArrival() async throws { try await state.wait(for: "somebody at the door") { $0.arrivals > 0 } }
+
+  /// Passes the door with each image, which stays as it is.
+  var transformer: ClosureTransformer {
+    ClosureTransformer(key: "door") { image in
+      self.pass()
+      return image
+    }
+  }
+}
+
+extension Album {
+  /// Starts a refresh of a cached image whose preview waits at the door.
+  func refresh(_ number: Int, heldAt door: Door, priority: LoadPriority = .normal) async throws -> ImageTask {
+    _ = try await manager.load(request(number)).value
+    memory.removeAll()
+    var refresh = request(number, .refresh, priority: priority)
+    refresh.decoding.transformer = door.transformer
+    let task = manager.load(refresh)
+    try await door.waitForArrival()
+    return task
+  }
 }
 
 /// The descriptors of this process for files below `path`.

@@ -15,12 +15,12 @@ import Testing
 
   private let table = FlightTable()
   private let receiver = Receiver()
-  private let context = LoadContext(
-    cache: nil,
-    download: DownloadOptions(),
-    options: LoadOptions(mode: .bypass),
-    startedAt: Timestamp(milliseconds: 0)
-  )
+  private let context = Self.context()
+
+  private static func context() -> LoadContext {
+    let start = Timestamp(milliseconds: 0)
+    return LoadContext(cache: nil, download: DownloadOptions(), options: LoadOptions(mode: .bypass), startedAt: start)
+  }
 
   private func key(_ name: String) -> CacheKey { Array(name.utf8).withUnsafeBytes { CacheKey(identity: $0) } }
 
@@ -43,31 +43,23 @@ import Testing
     return table.join(flights, receiver: receiver ?? self.receiver) { _ in seenInFlight }
   }
 
-  @Test func `the second request for an identity joins the first, even within a batch`() {
+  @Test func `the second request for an identity joins the first, even within a batch`() throws {
     let joined = join(["a", "b", "a"])
-    guard case .began(let first) = joined[0], case .began(let second) = joined[1], case .shared = joined[2] else {
-      Issue.record("joined \(joined)")
-      return
-    }
+    let (first, second) = (try #require(joined[0].began), try #require(joined[1].began))
+    #expect(joined[2].isShared)
     #expect(table.end([first, second]).map { $0?.waiters.map(\.entry.line) } == [[0, 2], [1]])
   }
 
-  @Test func `an ended flight isn't joined, and a new one starts`() {
-    guard case .began(let first) = join(["a"])[0] else { return }
+  @Test func `an ended flight isn't joined, and a new one starts`() throws {
+    let first = try #require(join(["a"])[0].began)
     _ = table.end([first])
-    guard case .began(let second) = join(["a"])[0] else {
-      Issue.record("an ended flight was joined")
-      return
-    }
-    #expect(first != second)
+    #expect(try #require(join(["a"])[0].began) != first)
     #expect(table.end([first])[0]?.waiters == nil)
   }
 
   @Test func `a flight that ended since it was seen is looked up again`() {
-    guard case .ended = join(["a"], seenInFlight: true)[0] else {
-      Issue.record("a request began a flight for an image that is already cached")
-      return
-    }
+    let joined = join(["a"], seenInFlight: true)[0]
+    #expect(joined.began == nil && !joined.isShared)
   }
 
   @Test func `cancelling leaves flights with other waiters running`() {
@@ -80,39 +72,30 @@ import Testing
   }
 
   @Test func `contexts don't share flights`() {
-    let other = LoadContext(
-      cache: nil,
-      download: DownloadOptions(),
-      options: LoadOptions(mode: .bypass),
-      startedAt: Timestamp(milliseconds: 0)
-    )
-    guard case .began = join(["a"])[0], case .began = join(["a"], context: other)[0] else {
-      Issue.record("two contexts shared a flight")
-      return
-    }
+    let other = Self.context()
+    #expect(join(["a"])[0].began != nil && join(["a"], context: other)[0].began != nil)
     #expect(table.marks(of: [key("a")], for: other) == [true])
   }
 
-  @Test func `identities with equal hashes don't share flights`() {
-    guard case .began(let first) = join(["a"], key: key("x"))[0], case .began(let second) = join(["b"], key: key("x"))[0] else {
-      Issue.record("two identities shared a flight")
-      return
-    }
+  @Test func `identities with equal hashes don't share flights`() throws {
+    let first = try #require(join(["a"], key: key("x"))[0].began)
+    let second = try #require(join(["b"], key: key("x"))[0].began)
     #expect(table.end([second]).map { $0?.waiters.count } == [1])
-    // The first is still found.
-    guard case .shared = join(["a"], key: key("x"))[0] else {
-      Issue.record("the end of one flight removed another one")
-      return
-    }
+    #expect(join(["a"], key: key("x"))[0].isShared, "the first is still found")
     #expect(table.end([first]).map { $0?.waiters.count } == [2])
   }
 
-  @Test func `a stop cannot be undone`() {
-    guard case .began(let number) = join(["a"])[0] else { return }
+  @Test func `a stop cannot be undone`() throws {
+    let number = try #require(join(["a"])[0].began)
     _ = table.stop(.now, for: receiver)
     _ = table.stop(.nothingNew, for: receiver)
     #expect(table.flight(number)?.stop == .now)
   }
+}
+
+extension FlightTable.Joined {
+  fileprivate var began: UInt64? { if case .began(let number) = self { number } else { nil } }
+  fileprivate var isShared: Bool { if case .shared = self { true } else { false } }
 }
 
 @Suite struct BackPressureTests {

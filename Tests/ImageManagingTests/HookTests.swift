@@ -102,8 +102,7 @@ import Testing
 
   @Test func `a transformed image has its own key, and the original is kept too`() async throws {
     let album = try Album()
-    var request = album.request("/a.jpg")
-    request.decoding.transformer = Upended()
+    var request = album.request("/a.jpg", transformer: Upended())
     let upended = try await album.manager.response(for: request)
     let plain = try await album.manager.response(for: album.request("/a.jpg"))
     #expect(upended.source == .network && plain.source == .disk)

@@ -36,8 +36,7 @@ import Testing
       if place == .nowhere { $0.cache = nil }
       $0.encoding = TransformEncoding(format: .png)
     }
-    var request = album.request("/a.jpg")
-    request.decoding.transformer = ResizingTransformer(width: 8)
+    let request = album.request("/a.jpg", transformer: ResizingTransformer(width: 8))
     let first = try await album.manager.data(for: request)
     let second = try await album.manager.data(for: request)
     #expect(first.source == .network && second.source == (place == .disk ? .disk : .network))
@@ -50,8 +49,7 @@ import Testing
 
   @Test func `requests for the pixels and for the file of one image at once share a transfer`() async throws {
     let gate = album.origin.holdAll()
-    var request = album.request("/a.jpg")
-    request.decoding.transformer = ResizingTransformer(width: 8)
+    let request = album.request("/a.jpg", transformer: ResizingTransformer(width: 8))
     let pixels = album.manager.load(request)
     let file = Task { [manager = album.manager, request] in try await manager.data(for: request) }
     try await gate.waitForWaiting(1)
@@ -106,8 +104,7 @@ import Testing
   }
 
   @Test func `the keys of a transformed file lead to it, without an encoding of the manager`() async throws {
-    var request = album.request("/a.jpg")
-    request.decoding.transformer = .resize(width: 8)
+    let request = album.request("/a.jpg", transformer: .resize(width: 8))
     let file = try await album.manager.data(for: request)
     let record = try #require(try await album.manager.record(for: request))
     #expect(record.checksum == file.checksum && record.size.width == 8 && record.byteCount == file.bytes.count)
@@ -137,8 +134,7 @@ import Testing
       $0.memory = nil
       $0.encoding = TransformEncoding(format: .png)
     }
-    var request = album.request("/a.jpg")
-    request.decoding.transformer = .resize(width: 8)
+    var request = album.request("/a.jpg", transformer: .resize(width: 8))
     request.decoding.includesData = true
     let first = try await album.manager.response(for: request)
     let second = try await album.manager.response(for: request)

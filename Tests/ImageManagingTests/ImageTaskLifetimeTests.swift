@@ -58,22 +58,8 @@ import Testing
   @Test func `shutdown between the steps of a refresh cancels it`() async throws {
     let door = Door()
     let album = try Album()
-    _ = try await album.manager.load(album.request(1)).value
-    album.memory.removeAll()
-    var request = album.request(1, .refresh)
-    request.decoding.transformer = ClosureTransformer(key: "door") { image in
-      door.pass()
-      return image
-    }
-    let task = album.manager.load(request)
-    try await door.waitForArrival()
-    let isShutDown = Watched(false)
-    // It blocks until the door is open, so it needs a thread of its own.
-    Thread.detachNewThread {
-      album.manager.shutDown()
-      isShutDown.withLock { $0 = true }
-    }
-    try await poll("the shutdown to begin") { album.manager.isClosed }
+    let task = try await album.refresh(1, heldAt: door)
+    let isShutDown = try await shutDownElsewhere(album.manager)
     door.open()
     try await isShutDown.wait(for: "the end of the shutdown") { $0 }
     await #expect(throws: ImageLoadError.shutDown) { try await task.value }
@@ -141,6 +127,17 @@ import Testing
     #expect(try await last.value.source == .network)
     box.manager = nil
   }
+}
+
+/// Begins a shutdown, which blocks, on a thread of its own; returns a value that is true once it has ended.
+private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<Bool> {
+  let isShutDown = Watched(false)
+  Thread.detachNewThread {
+    manager.shutDown()
+    isShutDown.withLock { $0 = true }
+  }
+  try await poll("the shutdown to begin") { manager.isClosed }
+  return isShutDown
 }
 
 /// Shutting down a manager, on any thread and during any load.
@@ -238,12 +235,7 @@ import Testing
       task.withLock { $0 = load }
     }
     try await door.waitForArrival()
-    let isShutDown = Watched(false)
-    Thread.detachNewThread {
-      manager.shutDown()
-      isShutDown.withLock { $0 = true }
-    }
-    try await poll("the shutdown to begin") { manager.isClosed }
+    let isShutDown = try await shutDownElsewhere(manager)
     // Another load that starts now ends at once.
     let late = manager.load(request)
     #expect(late.isFinished)

@@ -46,10 +46,6 @@ import Testing
 
   @Test func `a priority raised during the preview applies to the refresh`() async throws {
     let door = Door()
-    let transformer = ClosureTransformer(key: "door") { image in
-      door.pass()
-      return image
-    }
     let album = try Album(concurrency: 1)
     _ = try await album.manager.load(album.request(1)).value
     album.memory.removeAll()
@@ -58,7 +54,7 @@ import Testing
     try await gate.waitForWaiting(1)
     tasks.append(album.manager.load(album.request(2)))
     var request = album.request(1, .refresh, priority: .low)
-    request.decoding.transformer = transformer
+    request.decoding.transformer = door.transformer
     let raised = album.manager.load(request)
     try await door.waitForArrival()
     raised.raisePriority(to: .veryHigh)
@@ -242,15 +238,7 @@ import Testing
 
   @Test func `a refresh cancelled during its preview makes no request`() async throws {
     let door = Door()
-    _ = try await album.manager.load(album.request(1)).value
-    album.memory.removeAll()
-    var request = album.request(1, .refresh)
-    request.decoding.transformer = ClosureTransformer(key: "door") { image in
-      door.pass()
-      return image
-    }
-    let task = album.manager.load(request)
-    try await door.waitForArrival()
+    let task = try await album.refresh(1, heldAt: door)
     task.cancel()
     door.open()
     await #expect(throws: ImageLoadError.cancelled) { try await task.value }

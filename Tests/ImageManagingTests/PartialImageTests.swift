@@ -15,25 +15,14 @@ import Testing
   /// A progressive JPEG, and where its scans begin.
   private static let progressive = Fixtures.bytes("images/good/progressive.jpg")
 
-  private func gallery(_ cache: Bool) throws -> (manager: ImageManager, origin: Origin, folder: TemporaryDirectory) {
-    let folder = TemporaryDirectory()
-    let origin = try Origin()
-    let configuration = ImageManager.Configuration(
-      cache: cache ? try ImageCache(ImageCache.Configuration(directory: folder.path)) : nil,
-      memory: ImageMemory(pressure: nil),
-      options: .patient()
-    )
-    return (try ImageManager(configuration), origin, folder)
-  }
-
   private func request(_ url: String) -> ImageRequest {
     ImageRequest(url: url, decoding: ImageRequest.Decoding(isProgressive: true))
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func `partial images arrive during the download, each better than the last, then the final one`(cache: Bool) async throws {
-    let (manager, origin, folder) = try gallery(cache)
-    defer { withExtendedLifetime(folder) {} }
+    let album = try Album { if !cache { $0.cache = nil } }
+    let (manager, origin) = (album.manager, album.origin)
     let gate = Gate()
     // Comments before its 10 KB make it larger than two chunks, the second of which ends within its scans.
     let body = SampleImages.jpeg(1, padding: 26_000, base: Self.progressive)
@@ -61,8 +50,8 @@ import Testing
   }
 
   @Test func `a refresh shows the cached image and no partial images`() async throws {
-    let (manager, origin, folder) = try gallery(true)
-    defer { withExtendedLifetime(folder) {} }
+    let album = try Album()
+    let (manager, origin) = (album.manager, album.origin)
     let body = SampleImages.jpeg(1, padding: 60_000, base: Self.progressive)
     origin.set("/image", .body(body, type: "image/jpeg"))
     _ = try await manager.image(for: origin.url("/image"))
@@ -76,8 +65,8 @@ import Testing
   }
 
   @Test func `an image above a byte limit is decoded smaller and kept apart in memory`() async throws {
-    let (manager, origin, folder) = try gallery(true)
-    defer { withExtendedLifetime(folder) {} }
+    let album = try Album()
+    let (manager, origin) = (album.manager, album.origin)
     origin.set("/image", .body(SampleImages.jpeg(1), type: "image/jpeg"))
     var small = ImageRequest(url: origin.url("/image"))
     small.decoding.options.maximumBytes = 16 * 12 * 4
@@ -97,19 +86,12 @@ import Testing
   }
 
   @Test func `a transformed image is encoded for the disk under an identity of its decoding and encoding`() async throws {
-    let folder = TemporaryDirectory()
-    let origin = try Origin()
+    let album = try Album {
+      $0.transformer = FlippingTransformer(horizontal: true, vertical: false)
+      $0.encoding = TransformEncoding(format: .png)
+    }
+    let (manager, origin, memory) = (album.manager, album.origin, album.memory)
     origin.set("/image", .body(SampleImages.jpeg(1), type: "image/jpeg"))
-    let memory = ImageMemory(pressure: nil)
-    let manager = try ImageManager(
-      ImageManager.Configuration(
-        cache: try ImageCache(ImageCache.Configuration(directory: folder.path)),
-        memory: memory,
-        options: .patient(),
-        transformer: FlippingTransformer(horizontal: true, vertical: false),
-        encoding: TransformEncoding(format: .png)
-      )
-    )
     var small = ImageRequest(url: origin.url("/image"))
     small.decoding.options.thumbnail = ImageSize(width: 16, height: 16)
     let full = try await manager.image(for: origin.url("/image"))
@@ -124,8 +106,8 @@ import Testing
   }
 
   @Test func `an animation has all frames, or only the first on request`() async throws {
-    let (manager, origin, folder) = try gallery(true)
-    defer { withExtendedLifetime(folder) {} }
+    let album = try Album()
+    let (manager, origin) = (album.manager, album.origin)
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
     let whole = try await manager.image(for: origin.url("/image"))
     #expect((whole.animation?.frames.count ?? 0) > 1)

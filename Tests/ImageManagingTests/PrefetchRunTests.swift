@@ -97,48 +97,70 @@ import Testing
 
 /// The state machine alone: no threads, no sockets, and a clock that only these tests advance.
 @Suite struct PrefetchStateTests {
-  private let start = MonotonicInstant(nanoseconds: 1_000)
-
-  @Test func `an empty source ends the run at once`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
-    state.read(pending: 0, source: .ended)
-    #expect(state.next(now: start) == .end)
+  /// An event at a time, or the action that then follows.
+  private enum Step {
+    case read(pending: Int, PrefetchSourceState)
+    case completed(Int)
+    case ready
+    case paused(Bool)
+    case stop
+    case next(PrefetchState.Action, at: MonotonicInstant = start)
   }
 
-  @Test func `a run ends only when all pending requests have completed`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    state.read(pending: 3, source: .ended)
-    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
-    state.completed(2)
-    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
-    state.completed(1)
-    #expect(state.next(now: start) == .end)
-  }
+  private static let start = MonotonicInstant(nanoseconds: 1_000)
+  private static let later = start.advanced(by: .seconds(5))
+  private static let (window, batch) = (PrefetchRun.largestWindow, PrefetchState.batchLimit)
+  private static let readsAll = Step.next(.read(maximum: batch))
+  private static let waits = Step.next(.wait(until: nil, forSource: false))
 
-  @Test func `a run reads no further than its look-ahead window`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    state.read(pending: PrefetchRun.largestWindow - 10, source: .open)
-    #expect(state.next(now: start) == .read(maximum: 10))
-    state.read(pending: 10, source: .open)
-    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
-    state.completed(1)
-    #expect(state.next(now: start) == .read(maximum: 1))
-  }
+  private static let runs: [(String, [Step])] = [
+    ("an empty source ends the run at once", [readsAll, .read(pending: 0, .ended), .next(.end)]),
+    (
+      "a run ends only when all pending requests have completed",
+      [.read(pending: 3, .ended), waits, .completed(2), waits, .completed(1), .next(.end)]
+    ),
+    (
+      "a run reads no further than its look-ahead window",
+      [
+        .read(pending: window - 10, .open), .next(.read(maximum: 10)), .read(pending: 10, .open), waits, .completed(1),
+        .next(.read(maximum: 1)),
+      ]
+    ),
+    (
+      "a blocked source isn't read until it is ready",
+      [.read(pending: 0, .blocked), .next(.wait(until: nil, forSource: true)), .ready, readsAll]
+    ),
+    (
+      "running requests get five seconds before they are cancelled too",
+      [
+        .read(pending: 2, .open), .stop, .next(.cancel(includingRunning: false)), .next(.wait(until: later, forSource: false)),
+        .next(.cancel(includingRunning: true), at: later), .next(.wait(until: nil, forSource: false), at: later), .completed(2),
+        .next(.end, at: later),
+      ]
+    ),
+    ("a stopped run reads nothing more", [.stop, .next(.cancel(includingRunning: false)), .next(.end)]),
+    ("a paused run reads nothing until it is resumed", [.paused(true), waits, .paused(false), readsAll]),
+  ]
 
-  @Test func `a blocked source isn't read until it is ready`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    state.read(pending: 0, source: .blocked)
-    #expect(state.next(now: start) == .wait(until: nil, forSource: true))
-    state.sourceIsReady()
-    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+  @Test(arguments: runs) private func `each action follows from the events`(name: String, steps: [Step]) {
+    var state = PrefetchState(window: Self.window, deadline: nil)
+    for (place, step) in steps.enumerated() {
+      switch step {
+      case .read(let pending, let source): state.read(pending: pending, source: source)
+      case .completed(let count): state.completed(count)
+      case .ready: state.sourceIsReady()
+      case .paused(let isPaused): state.setPaused(isPaused)
+      case .stop: state.stop(gracefully: true, now: Self.start)
+      case .next(let action, let now): #expect(state.next(now: now) == action, "step \(place)")
+      }
+    }
   }
 
   @Test func `the deadline cancels everything once and waits for the completions`() {
-    let deadline = start.advanced(by: .seconds(1))
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: deadline)
+    let (start, deadline) = (Self.start, Self.start.advanced(by: .seconds(1)))
+    var state = PrefetchState(window: Self.window, deadline: deadline)
     state.read(pending: 2, source: .open)
-    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+    #expect(state.next(now: start) == .read(maximum: Self.batch))
     #expect(state.next(now: deadline) == .cancel(includingRunning: true))
     #expect(state.deadlinePassed)
     #expect(state.next(now: deadline) == .wait(until: nil, forSource: false))
@@ -147,39 +169,10 @@ import Testing
   }
 
   @Test func `a run complete at its deadline isn't interrupted`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: start)
+    var state = PrefetchState(window: Self.window, deadline: Self.start)
     state.read(pending: 0, source: .ended)
-    _ = state.next(now: start)
-    #expect(!state.deadlinePassed)
-  }
-
-  @Test func `running requests get five seconds before they are cancelled too`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    state.read(pending: 2, source: .open)
-    state.stop(gracefully: true, now: start)
-    #expect(state.next(now: start) == .cancel(includingRunning: false))
-    let end = start.advanced(by: .seconds(5))
-    #expect(state.next(now: start) == .wait(until: end, forSource: false))
-    #expect(state.next(now: end) == .cancel(includingRunning: true))
-    #expect(state.next(now: end) == .wait(until: nil, forSource: false))
-    state.completed(2)
-    #expect(state.next(now: end) == .end)
-  }
-
-  @Test func `a stopped run reads nothing more`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    state.stop(gracefully: true, now: start)
-    #expect(state.next(now: start) == .cancel(includingRunning: false))
-    #expect(state.next(now: start) == .end)
-    #expect(state.isStopping && !state.sourceEnded)
-  }
-
-  @Test func `a paused run reads nothing until it is resumed`() {
-    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
-    state.setPaused(true)
-    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
-    state.setPaused(false)
-    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+    _ = state.next(now: Self.start)
+    #expect(!state.deadlinePassed && state.sourceEnded)
   }
 }
 

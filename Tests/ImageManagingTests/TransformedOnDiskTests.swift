@@ -13,13 +13,12 @@ import Testing
   /// Encodes black PNGs of the right size, and counts encoded and decoded images.
   private final class Writer: JPEGReading {
     private let written = Atomic(0)
-    private let read = Atomic(0)
-    private let lastOptions = Mutex(DecodingOptions())
+    private let read = Mutex((count: 0, options: DecodingOptions()))
 
     var encodes: Int { written.load(ordering: .sequentiallyConsistent) }
     /// The options of the last decoding.
-    var options: DecodingOptions { lastOptions.withLock { $0 } }
-    var decodes: Int { read.load(ordering: .sequentiallyConsistent) }
+    var options: DecodingOptions { read.withLock { $0.options } }
+    var decodes: Int { read.withLock { $0.count } }
 
     func canEncode(_ format: ImageFormat) -> Bool { format == .png }
     func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
@@ -31,8 +30,7 @@ import Testing
       options: DecodingOptions,
       limits: DecodingLimits
     ) throws(ImageError) -> DecodedImage {
-      read.add(1, ordering: .sequentiallyConsistent)
-      lastOptions.withLock { $0 = options }
+      read.withLock { $0 = ($0.count + 1, options) }
       return try JPEGCoder().decode(bytes, options: options, limits: limits)
     }
   }

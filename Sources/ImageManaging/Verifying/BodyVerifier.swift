@@ -54,9 +54,7 @@ struct BodyVerifier: Sendable {
 
   /// Verifies a body from the cache, whose declared type was judged by its record.
   func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(ImageFailure) -> ProvenBody {
-    guard let format = try recognise(bytes, contentType: nil) else {
-      throw ImageFailure(.notAnImage, message: "the first bytes match no known image format")
-    }
+    guard let format = try recognise(bytes, contentType: nil) else { throw .unrecognised }
     var verified = VerifiedImage(image: ImageProperties(format: format), contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
     let decoded = try prove(bytes, byteCount: bytes.count, isComplete: true, format: format, into: &verified)
