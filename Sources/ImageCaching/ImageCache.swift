@@ -89,9 +89,9 @@ public final class ImageCache: Sendable {
 
   /// Opens the cache.
   ///
-  /// Throws if the folder can't be created, opened or, with `.readWrite`, written; if it doesn't exist and the access is
-  /// `.readOnly` (`missing`); or if the cache has another version, is damaged, is used exclusively by another process, or is on a
-  /// network file system.
+  /// Throws if the folder can't be opened or, with `.readWrite`, created and written; `missing` if it doesn't exist with
+  /// `.readOnly`; or if the cache has another version, is damaged, is used exclusively by another process, or is on a network
+  /// file system.
   public init(_ configuration: Configuration) throws(CacheError) {
     let folder = try CacheFolder(
       directory: configuration.directory,
@@ -137,12 +137,11 @@ public final class ImageCache: Sendable {
     }
   }
 
-  /// Calls `body` with a writer, then commits and syncs; if this throws, nothing changes.
+  /// Calls `body` with a writer, then commits and syncs; if this throws, nothing changes. With `delaysReuse`, other writes follow
+  /// soon: until ``reusePages()``, the index may grow by the pages that they free.
   ///
-  /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write or
-  /// sync, also for all later writes; `deleted` if the folder was deleted; and the errors of `body`.
-  ///
-  /// With `delaysReuse`, other writes follow soon: until ``reusePages()``, the index may grow by the pages that they free.
+  /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write, also
+  /// for all later ones, and `deleted` if the folder was deleted.
   package func write<R>(delaysReuse: Bool = false, _ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
     return try environment.write(delaysReuse: delaysReuse) { (transaction) throws(CacheError) -> R in
@@ -298,11 +297,9 @@ extension ImageCache {
 }
 
 extension ImageCache {
-  /// The default folder for caches: `$PREWARM_CACHE_DIR`, else `$XDG_CACHE_HOME/prewarm`, else `~/.cache/prewarm`, as an absolute
-  /// path.
-  ///
-  /// An empty variable counts as unset, as does a relative `XDG_CACHE_HOME` (XDG Base Directory Specification). A relative
-  /// `PREWARM_CACHE_DIR` is resolved against the current folder. Nil if the user has no home folder.
+  /// The default folder for caches, as an absolute path: `$PREWARM_CACHE_DIR`, else `$XDG_CACHE_HOME/prewarm`, else
+  /// `~/.cache/prewarm`; nil if the user has no home folder. An empty variable counts as unset, as does a relative
+  /// `XDG_CACHE_HOME` (XDG Base Directory Specification).
   public static func defaultDirectory(environment: [String: String]) -> String? {
     if let own = environment["PREWARM_CACHE_DIR"], !own.isEmpty { return own.hasPrefix("/") ? own : "\(currentFolder())/\(own)" }
     if let shared = environment["XDG_CACHE_HOME"], shared.hasPrefix("/") { return "\(shared)/prewarm" }

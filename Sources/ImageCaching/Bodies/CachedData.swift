@@ -14,11 +14,11 @@ public struct CachedData: Sendable, Hashable {
 
 /// Images by identity, for callers without a batch. Each method has an asynchronous form in ``AsyncImageCache``.
 extension ImageCache {
-  /// The image of an identity, fresh or expired; nil if there is none.
+  /// The image of an identity, fresh or expired; nil if there is none. Whether it depends on request headers (`Vary`) isn't
+  /// checked. If the cache expires by access, the use is recorded, at most hourly per entry.
   ///
   /// The body is verified. A damaged one counts as a miss, and its record is removed if the cache is writable, so that it is
-  /// fetched again. Whether the image depends on request headers (`Vary`) isn't checked. If the cache expires by access, the use is
-  /// recorded, at most hourly per entry. Throws if the disk fails.
+  /// fetched again.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     let key = CacheKey(identity: identity)
     let found = try read { (reader) throws(CacheError) in
@@ -54,11 +54,12 @@ extension ImageCache {
     try write { (writer) throws(CacheError) in try writer.remove(CacheKey(identity: identity), identity: identity) }
   }
 
-  /// Stores an image's bytes, replacing the entry of that identity; returns once it is synced to disk.
+  /// Stores an image's bytes, replacing the entry of that identity; returns once it is synced to disk. The bytes count as
+  /// unverified; the first ones determine the format.
   ///
-  /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. The bytes count as
-  /// unverified; the first ones determine the format. `lifetime` overrides the cache's rule. Throws `diskFull` if there is no space,
-  /// and `storingStopped` after any other failed write or sync, also for all later writes.
+  /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. `lifetime`
+  /// overrides the cache's rule. Throws `diskFull` if there is no space, and `storingStopped` after any other failed write, also
+  /// for all later ones.
   public func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
@@ -108,12 +109,8 @@ public struct VerifyResult: Sendable, Hashable {
 }
 
 extension ImageCache {
-  /// Reads every body and compares it with its record.
-  ///
-  /// With `repair`, the default, it removes damaged images that haven't changed since they were read, so that they are fetched
-  /// again, and large bodies without a record. Bodies are read outside transactions, concurrently with other users of the cache.
-  ///
-  /// Throws if the disk fails, or with `repair` if the cache isn't writable.
+  /// Reads every body, concurrently with other users of the cache, and compares it with its record. With `repair`, the default,
+  /// it removes damaged images, so that they are fetched again, and large bodies without a record.
   @discardableResult
   public func verify(repair: Bool = true) throws(CacheError) -> VerifyResult { try verify(repair: repair) { _, _ in } }
 

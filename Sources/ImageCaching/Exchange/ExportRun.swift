@@ -2,26 +2,23 @@ import Platform
 import Base
 
 extension ImageCache {
-  /// Writes images to files of `directory`, which is created if it doesn't exist.
+  /// Writes all images, expired ones too, to files of `directory`, which is created if it doesn't exist, and verifies each by its
+  /// checksum.
   ///
-  /// Images are read page by page, each verified by its checksum, concurrently with writers: images stored during the export may be
-  /// missing, and replaced ones are exported as they are then. Expired images are exported too.
+  /// Images stored meanwhile may be missing. A file appears completely or not at all, in place of an existing one, but isn't
+  /// synced; its mode comes from the umask, and its modification time is when the image was stored. Links below `directory`
+  /// aren't followed. Of images with one path, such as variants of a URL, the one stored last is kept. Images of URLs with
+  /// credentials are skipped: the cache has masked them, so no app would find the file.
   ///
-  /// Existing files are replaced. A file appears completely or not at all but isn't synced to disk; its mode comes from the umask,
-  /// and its modification time is when the image was stored. Symbolic links below `directory` aren't followed. If several images
-  /// have the same path, such as variants of a URL, the one stored last is kept. Images of URLs with credentials are skipped: the
-  /// cache has masked them, so no app would find the file.
-  ///
-  /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; files exported
-  ///   before then are kept. Throws if the cache can't be read.
+  /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; earlier files are
+  ///   kept.
   @discardableResult
   public func export(to directory: String, layout: ExportLayout) throws(CacheError) -> ExportResult {
     try export(to: directory, layout: layout) { _ in }
   }
 
-  /// The same for originals or transformed images; calls `onEntry` with the result for each. `removesOthers` is called at the
-  /// end: if it returns true, files of `directory` that an export could have written but this one didn't are removed. Only image
-  /// files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a host.
+  /// The same for originals or transformed images; calls `onEntry` with the result for each. If `removesOthers`, called at the
+  /// end, returns true, files are removed that an export with this layout could have written, but this one didn't.
   @discardableResult
   package func export(
     to directory: String,

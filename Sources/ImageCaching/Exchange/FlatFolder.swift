@@ -2,27 +2,20 @@ import CCrypto
 import Platform
 package import Base
 
-/// A read-only folder of image files with SDWebImage's names: MD5 of the URL as first written, in lower-case hexadecimal digits,
-/// with or without an extension.
+/// A read-only folder of image files with SDWebImage's names: see ``AppFileName``.
 ///
-/// Files are found by name, with one system call for a hit and a few for a miss; nothing is listed or kept. Only regular files
-/// count: symbolic links in the folder aren't followed, since they could lead to any file that this process may read. The folder
-/// itself may be a link.
+/// A hit costs one system call, a miss a few; nothing is listed or kept. Links in the folder aren't followed, since they could
+/// lead to any file that this process may read; the folder itself may be a link.
 package final class FlatFolder: Sendable {
   private let folder: CacheFolder
 
-  /// Opens the folder, on any file system. Throws `missing` if it doesn't exist, and `cannotOpen` if it isn't a folder or isn't
-  /// readable.
+  /// Opens the folder, on any file system. Throws `missing` or `cannotOpen`.
   package init(path: String) throws(CacheError) { folder = try CacheFolder(reading: path) }
 
   package var path: String { folder.path }
 
-  /// The bytes and the modification time of the image of a URL, which must be given as first written; nil if the folder has no file for
-  /// it.
-  ///
-  /// Names are tried in this order: without extension; with the extension of the percent-decoded path; with that of the undecoded
-  /// path; with that of the whole text, as SDWebImage does for text that Foundation doesn't accept as a URL. As there, extensions
-  /// above 222 characters are omitted. A file that can't be opened, usually for lack of permission, counts as missing, and
+  /// The bytes and the modification time of the image of a URL as first written; nil if the folder has none of the names of
+  /// ``AppFileName/candidates(forURL:)``. A file that can't be opened, usually for lack of permission, counts as missing, and
   /// `onUnreadable` is called. Throws if reading fails or a file has more than `maximumBytes`.
   package func file(
     ofURL url: [UInt8],
@@ -115,11 +108,11 @@ extension stat {
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
 }
 
-/// File names as SDWebImage creates them: MD5 of the URL as first written, in hexadecimal, with or without an extension.
+/// File names as SDWebImage creates them (`SDDiskCacheFileNameForKey` in its `SDDiskCache.m`): MD5 of the URL as first written,
+/// in hexadecimal, with or without an extension.
 ///
-/// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path after
-/// percent-decoding, or of the whole text if Foundation doesn't accept it as a URL. Both differ between versions, so look-ups try
-/// ``candidates(forURL:)``; all versions find a name without extension.
+/// The extension is that of the URL's path after percent-decoding, or of the whole text if Foundation doesn't accept it as a URL.
+/// Both differ between versions, so look-ups try ``candidates(forURL:)``; all versions find a name without extension.
 enum AppFileName {
   static let digitCount = 32
   /// SD_MAX_FILE_EXTENSION_LENGTH: NAME_MAX without the digits and a dot; longer extensions are omitted. SDWebImage counts UTF-16

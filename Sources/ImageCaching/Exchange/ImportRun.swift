@@ -1,17 +1,14 @@
 package import Base
 
 extension ImageCache {
-  /// Copies the images of another cache into this one, and calls `onEntry` with the result for each.
+  /// Copies the images of another cache into this one. The newest image of an identity wins. Times, freshness, validators and
+  /// verification depth are kept; bodies are verified. Images whose identity has a hash of credentials need the same KEY in both
+  /// folders.
   ///
-  /// The newest image of an identity wins. Times, freshness, validators and verification depth are kept; bodies are verified as
-  /// they are read. Images whose identity contains a hash of credentials are imported only if both folders have the same KEY.
-  /// Nothing is trimmed.
+  /// Unexpired entries of the other blacklist are imported too: of two failures, the last is kept; it is dropped if an image was
+  /// stored here since. An imported image removes its URL from the blacklist here, unless it failed later.
   ///
-  /// Unexpired entries of the other blacklist are imported too: if a URL failed in both, its last failure is kept; if an image was
-  /// stored here since, the failure is dropped. An imported image removes its URL from the blacklist here, unless it failed later.
-  ///
-  /// It uses short transactions, concurrent with other users of both caches; if it fails, the ones before stay committed. Throws if
-  /// one of the caches can't be read, or this one can't be written.
+  /// It uses short transactions, concurrent with other users of both caches; if one fails, the ones before stay committed.
   @discardableResult
   public func importEntries(from other: ImageCache) throws(CacheError) -> ImportResult { try importEntries(from: other) { _ in } }
 
@@ -62,13 +59,11 @@ extension ImageCache {
     }
   }
 
-  /// Copies the images of `images` that a flat folder has, and calls `onEntry` with the result for each.
+  /// Copies the images of `images` that a flat folder has, whose file names don't reveal the URLs, and calls `onEntry` with the
+  /// result for each. `probe` gets the bytes of each file, and throws if they aren't an acceptable image.
   ///
-  /// File names in such a folder don't reveal the URLs, so the caller provides them, as first written. `probe` receives the bytes
-  /// of each file and returns its findings, or throws if they aren't an acceptable image. The image's storing time is the file's
-  /// last modification, at most now, unless `storedAt` is given; so the newest wins, and images older than `maxAge` expire at once.
-  ///
-  /// Files above `maximumBytes`, 64 MiB by default, are skipped. Transactions and errors are as in
+  /// An image's storing time is `storedAt`, or the file's last modification, at most now; so the newest wins, and images older
+  /// than `maxAge` expire at once. Files above `maximumBytes` are skipped. Transactions and errors are as in
   /// ``importEntries(from:onEntry:)``.
   @discardableResult
   package func importFlat(

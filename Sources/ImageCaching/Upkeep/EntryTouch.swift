@@ -28,8 +28,8 @@ extension ImageCache {
   /// The recommended number of records that wait for ``writeTouches()``, 24 bytes each.
   package static let touchLimit = 1 << 17
 
-  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``. If the process
-  /// dies, waiting ones are lost. Access times are best effort: the next hit updates them.
+  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``; they are lost if
+  /// the process dies.
   package func note(_ touches: [EntryTouch]) -> Int { touches.isEmpty ? 0 : touched.add(touches) }
 
   /// Writes the access times of entries passed to ``note(_:)``; entries that were replaced since are skipped. All get the same

@@ -247,12 +247,11 @@ extension ImageCache {
   }
 
   /// Removes everything that has expired, by any lifetime; then, if bodies exceed `maxSize`, the oldest until they take at most
-  /// `maxSize × trimTo`. It also removes expired entries of the blacklist, and a part of unused blobs each time.
+  /// `maxSize × trimTo`. Expired entries of the blacklist go, too.
   ///
   /// With `runStart` it is the trim of a run: entries stored from then on are removed last. If bodies don't exceed `maxSize`, it
-  /// removes only entries older than `maxAge`, so that those that expired earlier, by another lifetime, can still be revalidated.
-  ///
-  /// It uses many short transactions; if one fails, the previous ones stay committed.
+  /// removes only entries older than `maxAge`, so that others can be revalidated. It uses many short transactions; if one fails,
+  /// the previous ones stay.
   @discardableResult
   public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
     try trim(protecting: runStart, used: nil, ageEnd: nil)
@@ -313,9 +312,8 @@ extension ImageCache {
     return count
   }
 
-  /// Removes all images, frees their space, and returns the previous totals; the blacklist is kept.
-  ///
-  /// Throws `inUse` if another process has the cache open.
+  /// Removes all images, frees their space, and returns the previous totals; the blacklist is kept. Throws `inUse` if another
+  /// process has the cache open.
   @discardableResult
   public func clear() throws(CacheError) -> CacheTotals {
     try alone { () throws(CacheError) in
@@ -347,9 +345,7 @@ extension ImageCache {
     _ = try sweepBlobs()
   }
 
-  /// Compacts the index to reclaim disk space.
-  ///
-  /// Throws `inUse` if another process has the cache open.
+  /// Compacts the index to reclaim disk space. Throws `inUse` if another process has the cache open.
   public func compact() throws(CacheError) { try alone { () throws(CacheError) in try environment.compact() } }
 
   private func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {

@@ -4,9 +4,7 @@ public import Base
 
 // The cached image of a request: looked up, stored and removed without a load. A URL means a request with the manager's settings.
 extension ImageManager {
-  /// Whether the fresh image of a request is cached, in memory or on disk. Nothing is loaded, and read-only caches are ignored.
-  ///
-  /// Throws if the disk cache can't be read.
+  /// Whether the fresh image of a request is cached, in memory or on disk; read-only caches are ignored.
   public func isCached(_ request: ImageRequest) throws(CacheError) -> Bool {
     if isInMemory(request) { return true }
     return try isOnDisk(request)
@@ -42,9 +40,8 @@ extension ImageManager {
     for identity in [location.identity] + location.transformedIdentities { try cache.remove(identity: identity) }
   }
 
-  /// Removes the image at `url` from memory, disk or both, with all images that were made from it by whatever transformer.
-  ///
-  /// Transformed images on disk are found by reading all records; `remove(_:from:)` of a request removes one image without that.
+  /// Removes the image at `url` from memory, disk or both, with all images that were made from it by whatever transformer: those
+  /// on disk are found by reading all records.
   public func remove(_ url: String, from layers: CacheLayers = .all) throws(CacheError) {
     let request = ImageRequest(url: url)
     try remove(request, from: layers)
@@ -54,9 +51,8 @@ extension ImageManager {
     }
   }
 
-  /// Removes all images from memory, disk or both; the blacklist is kept.
-  ///
-  /// Throws `inUse` if another process has the disk cache open.
+  /// Removes all images from memory, disk or both; the blacklist is kept. Throws `inUse` if another process has the disk cache
+  /// open.
   public func removeAll(from layers: CacheLayers = .all) throws(CacheError) {
     if layers.contains(.memory) { configuration.memory?.removeAll() }
     if layers.contains(.disk) { try configuration.cache?.clear() }
@@ -96,13 +92,8 @@ extension ImageManager {
 
 // Storing images that a program already has, as if they had been loaded. A URL means a request with the manager's settings.
 extension ImageManager {
-  /// Stores the file of an image as if it had been loaded from `url`, verified like one from a server.
-  ///
-  /// - Parameters:
-  ///   - data: the bytes of the file.
-  ///   - url: the URL of a request for the image.
-  ///   - layers: where to store it; both by default.
-  /// - Throws: `failed` if the URL is invalid, the bytes break the manager's rules, or the disk can't store them.
+  /// Stores the file of an image as if it had been loaded from `url`, verified like one from a server. Throws `failed` if the URL
+  /// is invalid, the bytes break the manager's rules, or the disk can't store them.
   public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) throws(ImageLoadError) {
     try store(at: url) { location throws(ImageFailure) in
       let decodes = layers.contains(.memory) && location.memory != nil
@@ -111,22 +102,15 @@ extension ImageManager {
     }
   }
 
-  /// Stores a decoded image as if it had been loaded from `url` and decoded.
+  /// Stores a decoded image, before any transformer, as if it had been loaded from `url` and decoded.
   ///
   /// On disk it stores `data` if given; otherwise it encodes the image, by the rules of
-  /// ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` unless a format is given. In memory it stores the image itself,
-  /// without encoding.
+  /// ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` unless a format is given. In memory it stores the image
+  /// itself.
   ///
-  /// - Parameters:
-  ///   - image: the image before any transformer.
-  ///   - data: the bytes of its file; nil if there are none.
-  ///   - recalculatesData: whether to encode it although `data` is given, since the pixels have changed; false by default.
-  ///   - format: the format to encode it in; nil: the one that suits it.
-  ///   - options: how to encode it; with full quality by default.
-  ///   - url: the URL of a request for the image.
-  ///   - layers: where to store it; both by default.
-  /// - Throws: `failed` if the URL is invalid, the image can't be encoded, its bytes break the manager's rules, or the disk can't store
-  ///   them.
+  /// - Parameter recalculatesData: whether to encode it although `data` is given, since the pixels have changed; false by default.
+  /// - Throws: `failed` if the URL is invalid, the image can't be encoded, its bytes break the manager's rules, or the disk can't
+  ///   store them.
   public func store(
     _ image: DecodedImage,
     data: [UInt8]? = nil,

@@ -5,19 +5,15 @@ package import Base
 import Synchronization
 
 extension ImageManager {
-  /// Loads one image and returns its pixels.
-  ///
-  /// Cancelling the calling task cancels the load. Throws the reason if there is no image; `declined` if the hook
-  /// ``LoadHooks/shouldDownload`` rejects an image that isn't cached.
+  /// Loads one image and returns its pixels. Cancelling the calling task cancels the load. Throws the reason if there is no
+  /// image; `declined` if the hook ``LoadHooks/shouldDownload`` rejects an image that isn't cached.
   public func image(for url: String) async throws(ImageLoadError) -> DecodedImage {
     guard let image = try await response(for: ImageRequest(url: url)).image else { throw .declined }
     return image
   }
 
-  /// Loads one image and returns its pixels with all details.
-  ///
-  /// Cancelling the calling task cancels the load; a task that is already cancelled requests nothing. Throws the reason if there is no
-  /// image.
+  /// Loads one image and returns its pixels with all details. Cancelling the calling task cancels the load; a task that is
+  /// already cancelled requests nothing.
   public func response(for request: ImageRequest) async throws(ImageLoadError) -> ImageResponse {
     if Task.isCancelled { throw .cancelled }
     return try await load(request).value
@@ -25,9 +21,9 @@ extension ImageManager {
 
   /// Loads the file of one image, for example to send it on: transformed and encoded if the request or the manager transforms.
   ///
-  /// A transformed image is encoded by the manager's ``ImageManager/Configuration/encoding``, or else in the format that suits it, and kept
-  /// on disk. Without a transformer nothing is decoded beyond what verification requires. Cancelling the calling task cancels the load.
-  /// Throws the reason if there is no image.
+  /// A transformed image is encoded by the manager's ``ImageManager/Configuration/encoding``, or else in the format that suits
+  /// it, and kept on disk. Without a transformer nothing is decoded beyond what verification requires. Cancelling the calling
+  /// task cancels the load.
   public func data(for request: ImageRequest) async throws(ImageLoadError) -> ImageData {
     if Task.isCancelled { throw .cancelled }
     let load = SingleLoad(request, manager: self, deliversFile: true) { _ in }
@@ -61,10 +57,8 @@ extension ImageManager {
   }
   public func file(for url: String) async throws(ImageLoadError) -> ImageData { try await file(for: ImageRequest(url: url)) }
 
-  /// Starts to load one image.
-  ///
-  /// An image in memory is available when this returns. The task continues when it is released; only the look-up runs on the caller's
-  /// thread.
+  /// Starts to load one image; one in memory is available when this returns. The task continues when it is released; only the
+  /// look-up runs on the caller's thread.
   public func load(_ request: ImageRequest) -> ImageTask { load(request, observer: nil) }
 
   /// Starts to load one image, and calls `observer` with its events too, on the manager's threads.
@@ -112,10 +106,8 @@ extension ImageManager {
 }
 
 extension ImageManager {
-  /// A manager for the whole process, created on first use: as by ``init()``, with ``/ImageCaching/ImageCache/shared``.
-  ///
-  /// Traps with the reason if it can't be created, such as if the home folder isn't writable: a program that should continue then creates a
-  /// manager of its own.
+  /// A manager for the whole process, created on first use: as by ``init()``, with ``/ImageCaching/ImageCache/shared``. Traps
+  /// with the reason if it can't be created, such as if the home folder isn't writable.
   public static let shared: ImageManager = {
     do throws(ImageManagerError) {
       return try ImageManager(.standard(.shared))

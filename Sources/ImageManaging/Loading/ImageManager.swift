@@ -109,18 +109,13 @@ public final class ImageManager: Sendable {
   /// Set when all threads have ended their work.
   private let ended = OneShot<Void>()
 
-  /// Starts the manager's threads.
-  ///
-  /// Throws if libcurl lacks features, the system provides no threads, or another manager in this process has the same cache open with
-  /// other rules, since each would trim and expire images that the other keeps.
+  /// Starts the manager's threads. Throws if libcurl lacks features, the system provides no threads, or another manager in this
+  /// process has the same cache open with other rules, since each would trim and expire images that the other keeps.
   public init(_ configuration: Configuration) throws(ImageManagerError) {
     claim = try configuration.cache.map { cache throws(ImageManagerError) in try CacheClaim(cache) }
     do throws(DownloaderError) {
-      if let shared = configuration.sharedDownloader {
-        downloader = shared
-      } else {
-        downloader = try ImageDownloader(configuration.downloader)
-      }
+      downloader =
+        if let shared = configuration.sharedDownloader { shared } else { try ImageDownloader(configuration.downloader) }
     } catch {
       throw .downloader(error)
     }
@@ -129,22 +124,16 @@ public final class ImageManager: Sendable {
     contexts = ContextTable(configuration, observation)
     let ownDownloader = configuration.sharedDownloader == nil ? downloader : nil
     do throws(ThreadError) {
-      let coding = try CodingThreads(meter: downloader.pipeline)
-      self.coding = coding
+      coding = try CodingThreads(meter: downloader.pipeline)
       let inbox = StoreInbox(meter: downloader.pipeline)
-      let dispatcher = FlightDispatcher(inbox: inbox, downloader: downloader, helpers: coding)
-      self.dispatcher = dispatcher
-      do throws(ThreadError) {
-        store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget, ended] in
-          StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
-          coding.close()
-          coding.join()
-          ownDownloader?.shutDown()
-          ended.set(())
-        }
-      } catch {
+      dispatcher = FlightDispatcher(inbox: inbox, downloader: downloader, helpers: coding)
+      store = try WorkerThread(name: "store") { [dispatcher, coding, configuration, ended] in
+        let (coders, budget) = (configuration.coders, configuration.decodingBudget)
+        StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
         coding.close()
-        throw error
+        coding.join()
+        ownDownloader?.shutDown()
+        ended.set(())
       }
     } catch {
       throw .noThread("\(error)")
@@ -164,17 +153,16 @@ public final class ImageManager: Sendable {
     dispatcher.close()
   }
 
-  /// Ends all threads: transfers are cut off, received images are judged and committed, and every load completes. Waits for that.
-  ///
-  /// Loads that this cuts off, and all later ones, throw ``ImageLoadError/shutDown``. A released manager shuts down without waiting.
+  /// Ends all threads, and waits for that: transfers are cut off, received images are judged and committed, and every load
+  /// completes. Loads that this cuts off, and all later ones, throw ``ImageLoadError/shutDown``. A released manager shuts down
+  /// without waiting.
   public func shutDown() async {
     dispatcher.close()
     await ended.value()
   }
 
-  /// As the asynchronous form, but blocks the calling thread.
-  ///
-  /// A shutdown by a callback (a completion, a hook, a transformer, or any other code called by a load) would deadlock and traps.
+  /// As the asynchronous form, but blocks the calling thread. A callback of a load (a completion, a hook, a transformer) would
+  /// wait for itself, so a shutdown by one traps.
   public func shutDown() {
     let isCallback = store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread
     trap(unless: !isCallback, "a manager can't be shut down in one of its callbacks: it would deadlock")
@@ -182,14 +170,11 @@ public final class ImageManager: Sendable {
     store.join()
   }
 
-  /// Loads a batch.
+  /// Loads a batch; only copies of entries that aren't decided at once are kept after the call, and `receiver` gets their
+  /// completions.
   ///
-  /// - Parameters:
-  ///   - batch: the entries to load; only copies of entries that aren't decided at once are kept after the call.
-  ///   - context: the settings for all of them.
-  ///   - receiver: gets the entries that aren't decided at once, with their completions.
-  ///   - decided: called on this thread, before this returns, with the index of each decided entry: hits, blacklisted ones, and misses if
-  ///     the mode allows no requests.
+  /// - Parameter decided: called on this thread, before this returns, with the index of each decided entry: hits, blacklisted
+  ///   ones, and misses if the mode allows no requests.
   /// - Returns: false after a shutdown; then every entry is decided as cancelled.
   /// - Throws: if the cache can't be read; entries that haven't started by then are decided as cancelled.
   @discardableResult
@@ -202,10 +187,8 @@ public final class ImageManager: Sendable {
     try dispatcher.load(batch, context: context, receiver: receiver, decided: decided)
   }
 
-  /// Cancels the requests of `receiver`, with `includingRunning` also those in flight; each completes once. Flights that others share
-  /// continue for them.
-  ///
-  /// - Parameter isMeant: selects entries; all by default.
+  /// Cancels the requests of `receiver` that `isMeant` selects, with `includingRunning` also those in flight; each completes
+  /// once. Flights that others share continue for them.
   package func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool, where isMeant: (Entry) -> Bool = { _ in true }) {
     let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver, where: isMeant)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)

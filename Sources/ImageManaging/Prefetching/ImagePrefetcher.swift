@@ -54,12 +54,9 @@ public final class ImagePrefetcher: Sendable {
     do throws(ThreadError) { thread = try PrefetchThread() } catch { throw .noThread("\(error)") }
   }
 
-  /// Starts to load the images of `requests`, in their order within a class.
-  ///
-  /// - Parameters:
-  ///   - requests: read on demand on the prefetcher's thread. The prefetcher decides when images are decoded, and limits the class of each
-  ///     request. Cached images aren't loaded again.
-  ///   - whenEnded: called with each ended request and its result, on the prefetcher's thread; must be quick.
+  /// Starts to load the images of `requests`, in their order within a class; cached ones aren't loaded again. They are read on
+  /// demand on the prefetcher's thread, which also calls `whenEnded` with each ended request and its result; it must be quick.
+  /// The prefetcher decides when images are decoded, and limits the class of each request.
   public func prefetch(
     _ requests: sending some Sequence<ImageRequest>,
     whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)? = nil

@@ -70,17 +70,15 @@ public final class PrefetchTask: Sendable {
     }
   }
 
-  /// The counts at the batch's end; waits for it. Cancelling the waiting task is ``cancel()``.
-  ///
-  /// Any number of tasks may wait. If the manager is shut down, the batch ends with requests counted as cancelled.
+  /// The counts at the batch's end; any number of tasks may wait for it. Cancelling the waiting task is ``cancel()``. If the
+  /// manager is shut down, the batch ends with requests counted as cancelled.
   public var value: PrefetchProgress { get async { await ended.value { cancel() } } }
 
   /// The progress, only the latest; each use has its own sequence, which ends with the batch.
   public var progress: AsyncStream<PrefetchProgress> { latest.events }
 
-  /// Ends the batch: nothing more starts, and running transfers for it alone are cut off.
-  ///
-  /// Requests that were read but not yet started count as cancelled.
+  /// Ends the batch: nothing more starts, and running transfers for it alone are cut off. Requests that were read but not yet
+  /// started count as cancelled.
   public func cancel() { run.stop(gracefully: false) }
 
   /// Cancels the batch's requests for these URLs, as they were written, whether they run, wait or haven't been read yet; each counts as

@@ -60,9 +60,8 @@ final class StoreInbox: DownloadReceiver {
   }
 }
 
-/// The limits of received images that aren't final yet, so that a slow disk or decoder delays the network instead of filling
-/// memory. The transfer thread checks and adds, the store thread adds and subtracts. A rejected check is recorded before the
-/// limits are checked again, and subtracting reads that record afterwards: so one of the two always sees the other.
+/// The limits of received images that aren't final yet, so that a slow disk or decoder delays the network instead of filling memory.
+/// The transfer thread checks and adds, the store thread adds and subtracts.
 final class BackPressure: Sendable {
   /// The resources of one or several entries.
   struct Held: Sendable, Equatable {
@@ -73,50 +72,48 @@ final class BackPressure: Sendable {
     /// Large bodies in files that are open until their commit.
     var blobs = 0
 
-    static func += (left: inout Held, right: Held) {
-      left.entries += right.entries
-      left.bytes += right.bytes
-      left.blobs += right.blobs
+    static func += (left: inout Held, right: Held) { left.add(right, 1) }
+
+    fileprivate mutating func add(_ other: Held, _ sign: Int) {
+      entries += sign * other.entries
+      bytes += sign * other.bytes
+      blobs += sign * other.blobs
     }
   }
 
   /// The limits; running transfers don't count, so their results may exceed them.
   let limit: Held
 
-  private let entries = Atomic(0)
-  private let bytes = Atomic(0)
-  private let blobs = Atomic(0)
-  private let isAwaited = Atomic(false)
+  /// What is held, and whether a check was rejected since there was room.
+  private let state = Mutex((held: Held(), isAwaited: false))
 
   init(limit: Held = Held(entries: 4096, bytes: 11 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
 
   /// Whether a new transfer may start; after false, the result of ``subtract(_:)`` shows when to check again.
   func mayStart() -> Bool {
-    if hasRoom { return true }
-    isAwaited.store(true, ordering: .sequentiallyConsistent)
-    return hasRoom
+    state.withLock { state in
+      let hasRoom = hasRoom(state.held)
+      if !hasRoom { state.isAwaited = true }
+      return hasRoom
+    }
   }
 
-  var isFull: Bool { !hasRoom }
+  var isFull: Bool { state.withLock { !hasRoom($0.held) } }
 
-  func add(_ held: Held) {
-    entries.add(held.entries, ordering: .sequentiallyConsistent)
-    bytes.add(held.bytes, ordering: .sequentiallyConsistent)
-    blobs.add(held.blobs, ordering: .sequentiallyConsistent)
-  }
+  func add(_ held: Held) { state.withLock { $0.held += held } }
 
   /// Returns whether there is room again after a rejected check.
   func subtract(_ held: Held) -> Bool {
-    entries.subtract(held.entries, ordering: .sequentiallyConsistent)
-    bytes.subtract(held.bytes, ordering: .sequentiallyConsistent)
-    blobs.subtract(held.blobs, ordering: .sequentiallyConsistent)
-    return hasRoom && isAwaited.exchange(false, ordering: .sequentiallyConsistent)
+    state.withLock { state in
+      state.held.add(held, -1)
+      guard state.isAwaited, hasRoom(state.held) else { return false }
+      state.isAwaited = false
+      return true
+    }
   }
 
-  private var hasRoom: Bool {
-    entries.load(ordering: .sequentiallyConsistent) < limit.entries
-      && bytes.load(ordering: .sequentiallyConsistent) < limit.bytes
-      && blobs.load(ordering: .sequentiallyConsistent) < limit.blobs
+  private func hasRoom(_ held: Held) -> Bool {
+    held.entries < limit.entries && held.bytes < limit.bytes && held.blobs < limit.blobs
   }
 
   /// An eighth of the files that this process may open, at most 1,024. This many may wait for their commit, and as many be in the coding

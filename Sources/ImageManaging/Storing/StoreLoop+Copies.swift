@@ -42,7 +42,7 @@ extension StoreLoop {
     }
     result.outcome = .revalidated
     result.addDelivery(of: response)
-    revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
+    revalidate(revalidation.head, response, Committed(number, flight, result), nil)
   }
 
   /// Whether the stored transformed image was made from this original; true if the context stores none.
@@ -66,14 +66,8 @@ extension StoreLoop {
     }
   }
 
-  private func revalidate(
-    _ flight: Flight,
-    _ head: EntryHead,
-    _ response: DownloadResponse,
-    _ result: Committed,
-    _ verified: VerifiedImage?
-  ) {
-    guard flight.context.writeCache != nil else { return finish(result) }
+  private func revalidate(_ head: EntryHead, _ response: DownloadResponse, _ result: Committed, _ verified: VerifiedImage?) {
+    guard result.flight.context.writeCache != nil else { return finish(result) }
     let deeper = verified.flatMap { $0.proof > head.proof ? $0 : nil }
     add(.revalidate(head, response, deeper), result, Held())
   }
@@ -89,7 +83,7 @@ extension StoreLoop {
       var outcome = LoadOutcome.hitDisk
       if case .entry(_, _, _, let head, true) = copy.source { outcome = flight.context.outcome(ofHit: head) }
       let result = EntryResult(outcome, copy: copy, verified: processed.verified, body: body, sha256: sha256)
-      settle(flight, copy, response, processed, Committed(number, flight, result, processed.product))
+      settle(copy, response, processed, Committed(number, flight, result, processed.product))
     case .abandoned:
       finish(Committed(number, flight, EntryResult(.cancelled)))
     case .damaged:
@@ -107,25 +101,19 @@ extension StoreLoop {
   }
 
   /// Ends a flight whose cached image is good.
-  private func settle(
-    _ flight: Flight,
-    _ copy: CachedCopy,
-    _ response: DownloadResponse?,
-    _ processed: ProcessedBody,
-    _ result: Committed
-  ) {
+  private func settle(_ copy: CachedCopy, _ response: DownloadResponse?, _ processed: ProcessedBody, _ result: Committed) {
     if let response, let head = copy.ownHead {
       var result = result
       result.result.outcome = .revalidated
       result.result.add(response.summary)
       result.result.add(response.remoteCache)
       result.result.addDelivery(of: response)
-      return revalidate(flight, head, response, result, processed.verified)
+      return revalidate(head, response, result, processed.verified)
     }
-    touch(flight, copy)
+    touch(result.flight, copy)
     let raised = copy.ownHead.flatMap { processed.verified.proof > $0.proof ? $0 : nil }
     let isNew = raised != nil || processed.product?.transformed != nil
-    guard isNew, flight.context.cache?.configuration.access == .readWrite else { return finish(result) }
+    guard isNew, result.flight.context.cache?.configuration.access == .readWrite else { return finish(result) }
     let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed(processed.verified)
     add(change, result, Held(bytes: hold(processed.product)))
   }

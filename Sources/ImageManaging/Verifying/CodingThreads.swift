@@ -57,5 +57,9 @@ final class CodingThreads: Sendable {
     }
   }
   func close() { queue.close() }
+
+  // Without a store thread nobody has closed it.
+  deinit { close() }
+
   func join() { threads.forEach { $0.join() } }
 }
