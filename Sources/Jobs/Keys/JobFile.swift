@@ -92,7 +92,7 @@ package enum JobFile {
       job.cache.disk.directory = ImageCache.defaultDirectory(environment: environment) ?? ""
       if job.cache.disk.directory.isEmpty, job.cache.mode != .bypass {
         let message = "no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
-        found.append(JobFileError(location: .path(file ?? "the command line"), message: message, secrets: []))
+        found += JobFileErrors(file ?? "the command line", message).errors
       }
     }
     guard found.isEmpty else { throw JobFileErrors(found) }
@@ -110,21 +110,15 @@ package enum JobFile {
 
   /// Reads a job file, up to one byte more than the maximum of a document.
   package static func read(_ path: String) throws(JobFileErrors) -> [UInt8] {
-    let limit = YAMLLimits().maximumBytes + 1
-    guard let file = fopen(path, "re") else { throw unreadable(path) }
-    defer { fclose(file) }
-    var failed = false
-    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      count = fread(buffer.baseAddress, 1, limit, file)
-      failed = ferror(file) != 0
-    }
-    guard !failed else { throw unreadable(path) }
-    return bytes
+    if let bytes = contents(of: path, limit: YAMLLimits().maximumBytes + 1) { return bytes }
+    throw JobFileErrors(path, "cannot read the job file: \(errorSentence())")
   }
+}
 
-  /// The error of the last system call on `path`.
-  private static func unreadable(_ path: String) -> JobFileErrors {
-    let reason = errorSentence()
-    return JobFileErrors([JobFileError(location: .path(path), message: "cannot read the job file: \(reason)", secrets: [])])
-  }
+/// The bytes of a file, by default as many as it has now; nil if it can't be read, with the error in `errno`.
+func contents(of path: String, limit: Int? = nil) -> [UInt8]? {
+  let number = open(path, O_RDONLY | O_CLOEXEC)
+  guard number >= 0 else { return nil }
+  let file = FileDescriptor(owning: number)
+  return readAll(file.number, limit: limit ?? Int(file.status?.st_size ?? 0))
 }

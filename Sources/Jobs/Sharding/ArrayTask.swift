@@ -27,59 +27,59 @@ struct ArrayTask {
     var isExplicit = true
   }
 
-  /// Schedulers by the variable with the task's index.
-  private enum Scheduler: String, CaseIterable {
-    case kubernetes = "JOB_COMPLETION_INDEX"
-    case slurm = "SLURM_ARRAY_TASK_ID"
-    case awsBatch = "AWS_BATCH_JOB_ARRAY_INDEX"
-    case gitLab = "CI_NODE_INDEX"
-    case gnuParallel = "PARALLEL_SEQ"
+  private struct Scheduler {
+    /// The variable with the task's index.
+    let variable: String
+    /// The index of the first task; for Slurm, if its variable isn't 0.
+    let first: Int
+    var count: String?
   }
+
+  private static let slurm = "SLURM_ARRAY_TASK_ID"
+  private static let schedulers = [
+    Scheduler(variable: "JOB_COMPLETION_INDEX", first: 0), Scheduler(variable: slurm, first: 1),
+    Scheduler(variable: "AWS_BATCH_JOB_ARRAY_INDEX", first: 0, count: "AWS_BATCH_JOB_ARRAY_SIZE"),
+    Scheduler(variable: "CI_NODE_INDEX", first: 1, count: "CI_NODE_TOTAL"), Scheduler(variable: "PARALLEL_SEQ", first: 1),
+  ]
 
   /// Creates the task of the one scheduler whose variable is set; throws if there are none or several.
   init(environment: [String: String]) throws(ShardError) {
     let (scheduler, variables) = try Self.scheduler(environment)
-    self =
-      switch scheduler {
-      case .kubernetes, .gnuParallel:
-        try Self.counted(scheduler.rawValue, from: scheduler == .kubernetes ? 0 : 1, countVariable: nil, variables)
-      case .awsBatch: try Self.counted(scheduler.rawValue, from: 0, countVariable: "AWS_BATCH_JOB_ARRAY_SIZE", variables)
-      case .gitLab: try Self.counted(scheduler.rawValue, from: 1, countVariable: "CI_NODE_TOTAL", variables)
-      case .slurm: try Self.slurm(variables)
-      }
+    variable = scheduler.variable
+    let task = try Self.number(variable, variables)
+    if variable == Self.slurm {
+      (index, count) = try Self.slurm(task, variables)
+      return
+    }
+    let first = scheduler.first
+    guard task >= first else { throw ShardError("\(variable) is \(task), but tasks are numbered from \(first)") }
+    index = task - first + 1
+    count = try scheduler.count.flatMap { name throws(ShardError) in
+      variables[name] == nil ? nil : Count(number: try Self.number(name, variables), variable: name)
+    }
   }
 
   /// The number of the plan's shard for this task: that of the task, counted from 1. So an array may name some shards only, such as
   /// Slurm's `--array=3,7`.
   static func number(inPlan environment: [String: String]) throws(ShardError) -> Int {
     let (scheduler, variables) = try scheduler(environment)
-    let number = try number(scheduler.rawValue, variables)
-    switch scheduler {
-    case .kubernetes, .awsBatch: return number + 1
-    case .gitLab, .gnuParallel: return number
-    case .slurm: return variables["SLURM_ARRAY_TASK_MIN"] == "0" ? number + 1 : number
-    }
+    let isFromZero = scheduler.first == 0 || scheduler.variable == slurm && variables["SLURM_ARRAY_TASK_MIN"] == "0"
+    return try number(scheduler.variable, variables) + (isFromZero ? 1 : 0)
   }
 
   /// The one scheduler whose variable is set, and the variables with a value.
   private static func scheduler(_ environment: [String: String]) throws(ShardError) -> (Scheduler, [String: String]) {
     let variables = environment.filter { !$0.value.isEmpty }
-    let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }
+    let found = schedulers.filter { variables[$0.variable] != nil }
     guard let scheduler = found.first else {
-      let names = Scheduler.allCases.map(\.rawValue).joined(separator: ", ")
+      let names = schedulers.map(\.variable).joined(separator: ", ")
       throw ShardError("cannot find the index of this task: none of \(names) is set; write the shard's number")
     }
     guard found.count == 1 else {
-      let names = found.map(\.rawValue).joined(separator: " and ")
+      let names = found.map(\.variable).joined(separator: " and ")
       throw ShardError("\(names) are both set, so the scheduler is ambiguous; write the shard's number")
     }
     return (scheduler, variables)
-  }
-
-  private init(variable: String, index: Int, count: Count?) {
-    self.variable = variable
-    self.index = index
-    self.count = count
   }
 
   /// Returns the task's shard of `count`, by default of as many as the scheduler sets.
@@ -99,25 +99,8 @@ struct ArrayTask {
     return ShardNumber(index: index, count: count)
   }
 
-  private static func counted(
-    _ variable: String,
-    from first: Int,
-    countVariable: String?,
-    _ variables: [String: String]
-  ) throws(ShardError) -> ArrayTask {
-    let index = try number(variable, variables)
-    guard index >= first else { throw ShardError("\(variable) is \(index), but tasks are numbered from \(first)") }
-    var count: Count?
-    if let countVariable, variables[countVariable] != nil {
-      count = Count(number: try number(countVariable, variables), variable: countVariable)
-    }
-    return ArrayTask(variable: variable, index: index - first + 1, count: count)
-  }
-
   /// Task numbers of an array may start anywhere and have a step; irregular ones (`--array=1,3,7`) are rejected.
-  private static func slurm(_ variables: [String: String]) throws(ShardError) -> ArrayTask {
-    let name = "SLURM_ARRAY_TASK_ID"
-    let task = try number(name, variables)
+  private static func slurm(_ task: Int, _ variables: [String: String]) throws(ShardError) -> (index: Int, count: Count?) {
     let first = try number("SLURM_ARRAY_TASK_MIN", variables)
     let step = variables["SLURM_ARRAY_TASK_STEP"] == nil ? 1 : try number("SLURM_ARRAY_TASK_STEP", variables)
     let last = variables["SLURM_ARRAY_TASK_MAX"] == nil ? nil : try number("SLURM_ARRAY_TASK_MAX", variables)
@@ -132,7 +115,7 @@ struct ArrayTask {
     guard isRegular else {
       throw ShardError("task \(task) isn't in a regular array from \(first) with step \(step); write the shard's number")
     }
-    return ArrayTask(variable: name, index: (task - first) / step + 1, count: count)
+    return ((task - first) / step + 1, count)
   }
 
   private static func number(_ name: String, _ variables: [String: String]) throws(ShardError) -> Int {

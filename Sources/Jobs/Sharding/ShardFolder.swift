@@ -53,10 +53,8 @@ package struct ShardFolder: Sendable {
     var job = try read(text, overrides: overrides, environment: environment)
     guard job.digest == plan.job.digest else {
       let names = overrides.map(\.label).joined(separator: ", ")
-      throw JobFileErrors(
-        jobPath,
-        "\(names): this changes the lists or the verdict of a planned job; change the job and plan again"
-      )
+      let message = "\(names): this changes the lists or the verdict of a planned job; change the job and plan again"
+      throw JobFileErrors(jobPath, message)
     }
     job = job.sharded(number, by: Shard.Rule(rawValue: plan.rule) ?? .host, atOnce: plan.workers)
     job.file = plan.job.file
@@ -175,6 +173,7 @@ package struct ShardPlanner {
     plan.warnings = manifests.warnings
     do throws(ReportError) {
       try write(text, to: "\(folder)/job.yaml")
+      // An earlier report may be missing.
       if let baseline = job.baseline, let report = contents(of: baseline.absolute) {
         try write(report, to: "\(folder)/\(ShardFolder.name(ofBaseline: baseline))")
       }
@@ -199,18 +198,6 @@ package struct ShardPlanner {
     let file = try ReportFile(path: path)
     try bytes.withRawBytes { bytes throws(ReportError) in try file.write(bytes) }
     try file.commit()
-  }
-
-  /// The bytes of a file; nil if it can't be read, as an earlier report that is missing.
-  private func contents(of path: String) -> [UInt8]? {
-    guard let file = fopen(path, "re") else { return nil }
-    defer { fclose(file) }
-    var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 20))
-    while true {
-      let count = fread(&piece, 1, piece.count, file)
-      if count == 0 { return ferror(file) == 0 ? bytes : nil }
-      bytes += piece[..<count]
-    }
   }
 
   // MARK: Estimates

@@ -10,16 +10,21 @@ package enum ShardRequest: Sendable, Hashable {
   /// Parses `I/N`, `auto/N` or `auto`.
   package init(_ text: String) throws(ShardError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    let count = parts.count > 1 ? try Self.count(parts[1], of: text) : nil
-    if parts[0] == "auto" {
+    let numbers = parts.map(decimal)
+    let isAuto = parts[0] == "auto"
+    guard isAuto || parts.count > 1, numbers.dropFirst(isAuto ? 1 : 0).allSatisfy({ $0 != nil }) else {
+      throw ShardError("write it as 2/5, as auto/5, or as auto if the scheduler sets the number of tasks")
+    }
+    let count = parts.count > 1 ? numbers[1] : nil
+    if let count, !(1...Shard.maximumCount).contains(count) {
+      throw ShardError("a job may have 1 to \(Shard.maximumCount) shards")
+    }
+    if let index = numbers[0], let count {
+      guard (1...count).contains(index) else { throw ShardError("shards are numbered from 1 to \(count)") }
+      self = .numbered(ShardNumber(index: index, count: count))
+    } else {
       self = .automatic(count: count)
-      return
     }
-    guard let count, isNumber(parts[0]) else { throw Self.unreadable(text) }
-    guard let index = decimal(parts[0]), (1...count).contains(index) else {
-      throw ShardError("shards are numbered from 1 to \(count)")
-    }
-    self = .numbered(ShardNumber(index: index, count: count))
   }
 
   /// The selected shard in a process with these variables.
@@ -28,18 +33,6 @@ package enum ShardRequest: Sendable, Hashable {
     case .numbered(let number): number
     case .automatic(let count): try ArrayTask(environment: environment).shard(of: count)
     }
-  }
-
-  private static func count(_ part: Substring, of text: String) throws(ShardError) -> Int {
-    guard isNumber(part) else { throw unreadable(text) }
-    guard let count = decimal(part), (1...Shard.maximumCount).contains(count) else {
-      throw ShardError("a job may have 1 to \(Shard.maximumCount) shards")
-    }
-    return count
-  }
-
-  private static func unreadable(_ text: String) -> ShardError {
-    ShardError("write it as 2/5, as auto/5, or as auto if the scheduler sets the number of tasks")
   }
 }
 
@@ -71,12 +64,8 @@ package struct ShardError: Error, Sendable, Hashable, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// A number of digits only; nil for any other text, and for numbers beyond any array of tasks.
+/// A number of digits only, at most a billion, which is beyond any array of tasks; nil for any other text.
 func decimal(_ text: some StringProtocol) -> Int? {
-  guard isNumber(text), text.utf8.count <= 9 else { return nil }
-  return Int(text)
-}
-
-private func isNumber(_ text: some StringProtocol) -> Bool {
-  !text.isEmpty && text.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
+  guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
+  return min(Int(text) ?? .max, 1_000_000_000)
 }
