@@ -112,7 +112,7 @@ extension ImageDownloader {
   }
 
   private func normalized(_ url: String) throws(InvalidURL) -> [UInt8] {
-    loaders.contains { $0.canLoad(url) } ? Array(url.utf8) : try URLNormalizer.normalForm(of: url)
+    loaders.contains { $0.canLoad(url) } ? Array(url.utf8) : try BaseURL(url).bytes
   }
 }
 

@@ -111,15 +111,4 @@ extension MailboxTests {
     try WorkerThread(name: "later") { count.withLock { $0 = ended.filter(\.isCurrent).count } }.join()
     #expect(count.withLock { $0 } == 0)
   }
-  @Test func `a timed join returns whether the thread has ended`() throws {
-    let mayEnd = Watched(false)
-    let thread = try WorkerThread(name: "slow") {
-      do { try mayEnd.wait(for: "the end") { $0 } } catch { Issue.record(error) }
-    }
-    let past = MonotonicInstant(nanoseconds: 0)
-    #expect(!thread.join(until: past, letsGo: false))
-    mayEnd.withLock { $0 = true }
-    #expect(thread.join(until: TimeSource.system.monotonic().advanced(by: .seconds(60)), letsGo: false))
-    #expect(thread.join(until: past, letsGo: true))
-  }
 }

@@ -186,7 +186,7 @@ private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Rea
     let resolve = { (location: String) throws -> String in
       var bytes: [UInt8] = []
       _ = try Array(location.utf8).withUnsafeBytes { location in
-        try base.bytes.withUnsafeBytes { try URLNormalizer().resolve(location, against: $0, parts: base.parts, into: &bytes) }
+        try URLNormalizer().normalize(location, relativeTo: base, into: &bytes)
       }
       return String(decoding: bytes, as: UTF8.self)
     }

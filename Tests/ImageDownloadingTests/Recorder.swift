@@ -288,7 +288,7 @@ private let period = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output }
 
 /// A URL in normal form.
-func normalized(_ written: String) throws -> [UInt8] { try URLNormalizer.normalForm(of: written) }
+func normalized(_ written: String) throws -> [UInt8] { try BaseURL(written).bytes }
 
 /// The calls of a judge.
 final class JudgeLog: Sendable {

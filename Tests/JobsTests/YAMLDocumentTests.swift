@@ -13,7 +13,6 @@ import Testing
     #expect(value.scalar == YAMLScalar("v w", isPlain: false))
     #expect(value.location.range.start == SourcePosition(line: 4, column: 9))
     #expect(value.location.range.end == SourcePosition(line: 4, column: 14))
-    #expect(value.location.text == "\"v w\"")
   }
 
   @Test func `columns count characters`() throws {

@@ -7,8 +7,6 @@ import Synchronization
 /// The loops that own curl, the store and the decoders block in system calls, which threads of Swift's cooperative pool must not
 /// do.
 package final class WorkerThread: Sendable {
-  private static let napMicroseconds: UInt32 = 2000
-
   private let handle: SystemThread
   private let life: Life
   private let isReleased = Atomic(false)
@@ -53,20 +51,6 @@ package final class WorkerThread: Sendable {
   package func join() {
     guard !isReleased.exchange(true, ordering: .relaxed) else { return }
     if isCurrent { handle.detach() } else { handle.join() }
-  }
-
-  /// Waits until the thread has ended or `deadline` has passed; returns whether it has ended. If not, and if `letsGo`, the thread
-  /// is detached.
-  package func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
-    while !life.hasEnded.load(ordering: .relaxed) {
-      if TimeSource.system.monotonic() >= deadline {
-        if letsGo, !isReleased.exchange(true, ordering: .relaxed) { handle.detach() }
-        return false
-      }
-      usleep(Self.napMicroseconds)
-    }
-    join()
-    return true
   }
 
   // A detached thread frees its own resources.

@@ -21,18 +21,10 @@ public final class URLNormalizer {
 
   public init() {}
 
-  /// The normal form of an absolute URL.
-  package static func normalForm(of written: String) throws(InvalidURL) -> [UInt8] {
-    var bytes: [UInt8] = []
-    _ = try Array(written.utf8).withRawBytes { written throws(InvalidURL) in
-      try URLNormalizer().normalize(written, relativeTo: nil, into: &bytes)
-    }
-    return bytes
-  }
-
   /// Appends the normal form of `written` to `bytes` and returns the offsets of its parts.
   ///
-  /// A reference without a scheme is resolved against `base`. If it throws, `bytes` are unchanged. `written` must not point into
+  /// A reference without a scheme, such as the `Location` of a redirect, is resolved against `base`; if it has a host of its own, it
+  /// doesn't inherit the user name and password. If it throws, `bytes` are unchanged. `written` must not point into
   /// `bytes`.
   public func normalize(
     _ written: UnsafeRawBufferPointer,
@@ -75,19 +67,6 @@ public final class URLNormalizer {
   /// Whether the text has no scheme and so needs a base.
   public static func isRelative(_ written: UnsafeRawBufferPointer) -> Bool {
     URLReference.schemeEnd(of: trimming(written)) == nil
-  }
-
-  /// Appends the target of a redirect: a `Location`, absolute or relative to the URL that returned it.
-  ///
-  /// The rules are those of ``normalize(_:relativeTo:into:)``; if the location has a host of its own, it doesn't inherit the user
-  /// name and password of `base`.
-  public func resolve(
-    _ location: UnsafeRawBufferPointer,
-    against base: UnsafeRawBufferPointer,
-    parts: URLParts,
-    into bytes: inout [UInt8]
-  ) throws(InvalidURL) -> URLParts {
-    try normalize(location, relativeTo: BaseURL(normalized: base, parts: parts), into: &bytes)
   }
 
   /// Appends a URL whose authority begins `text`.

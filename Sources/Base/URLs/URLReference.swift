@@ -16,10 +16,7 @@ public struct BaseURL: Sendable, Hashable {
   }
 
   /// A URL that is already in normal form, such as one that redirects.
-  public init(normalized bytes: UnsafeRawBufferPointer, parts: URLParts) {
-    self.bytes = Array(bytes)
-    self.parts = parts
-  }
+  public init(normalized bytes: some Collection<UInt8>, parts: URLParts) { (self.bytes, self.parts) = (Array(bytes), parts) }
 }
 
 /// How a text begins, which decides how a base completes it (WHATWG URL Standard, "basic URL parser").

@@ -223,11 +223,9 @@ extension QueuedDownload {
     }
     var next: [UInt8] = []
     do throws(InvalidURL) {
-      let parts = Self.parts(of: url)
+      let base = BaseURL(normalized: url, parts: Self.parts(of: url))
       _ = try location.withRawBytes { location throws(InvalidURL) in
-        try url.withRawBytes { base throws(InvalidURL) in
-          try normalizer.resolve(location, against: base, parts: parts, into: &next)
-        }
+        try normalizer.normalize(location, relativeTo: base, into: &next)
       }
     } catch {
       throw .redirect("\(failed) \(error.message)")

@@ -199,7 +199,7 @@ struct OwnRequest {
   private static func normalized(_ written: String, like own: [UInt8], _ modifier: String) throws(ImageFailure) -> [UInt8] {
     let url: [UInt8]
     do throws(InvalidURL) {
-      url = try URLNormalizer.normalForm(of: written)
+      url = try BaseURL(written).bytes
     } catch {
       throw ImageFailure(.internal, message: "the request modifier \(modifier) returned an invalid URL: \(error.message)")
     }

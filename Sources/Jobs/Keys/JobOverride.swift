@@ -149,7 +149,7 @@ struct JobOverrideMerge {
   /// Whether the tree has a node at a dotted path.
   private static func has(_ path: String, _ root: YAMLNode) -> Bool {
     let found = path.split(separator: ".").reduce(Optional(root)) { node, name in
-      node?.mapping?.pairs.first { $0.key.scalar?.text == String(name) }?.value
+      node?.mapping?[String(name)]
     }
     return found != nil
   }
@@ -238,13 +238,13 @@ struct JobOverrideMerge {
 
   /// Whether both are reports with the same target as written.
   private static func haveSameTarget(_ left: YAMLNode, _ right: YAMLNode) -> Bool {
-    guard let left = target(of: left), let right = target(of: right) else { return false }
-    return left.hasSameContent(as: right)
+    guard let left = target(of: left) else { return false }
+    return left == target(of: right)
   }
 
   /// The path of a report, which may be the value of its format or a key of its section.
-  private static func target(of report: YAMLNode) -> YAMLNode? {
-    guard let value = report.mapping?.pairs.first?.value else { return nil }
-    return value.mapping?.pairs.first { $0.key.scalar?.text == "path" }?.value ?? value
+  private static func target(of report: YAMLNode) -> String? {
+    let value = report.mapping?.pairs.first?.value
+    return (value?.mapping?["path"] ?? value)?.scalar?.text
   }
 }

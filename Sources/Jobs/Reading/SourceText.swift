@@ -32,20 +32,6 @@ final class SourceText: Sendable {
     lines = Self.split(String(decoding: bytes, as: UTF8.self))
   }
 
-  /// The text of a range, as written; lines are joined by a space.
-  func text(in range: SourceRange) -> String {
-    var parts: [String] = []
-    for number in range.start.line...max(range.start.line, range.end.line) where lines.indices.contains(number - 1) {
-      let scalars = lines[number - 1].unicodeScalars
-      let from = number == range.start.line ? range.start.column - 1 : 0
-      let upTo = number == range.end.line ? range.end.column - 1 : scalars.count
-      var part = String.UnicodeScalarView()
-      part.append(contentsOf: scalars.dropFirst(from).prefix(max(0, upTo - from)))
-      parts.append(String(part))
-    }
-    return parts.joined(separator: " ")
-  }
-
   private static func split(_ text: String) -> [String] {
     var lines: [String] = []
     let bytes = Array(text.utf8)
@@ -80,9 +66,6 @@ final class SourceText: Sendable {
 struct YAMLLocation: Sendable {
   var source: SourceText
   var range: SourceRange
-
-  /// The text of the range, as written.
-  var text: String { source.text(in: range) }
 
   /// `name:line:column` of its start.
   var label: String { "\(source.name):\(range.start.line):\(range.start.column)" }

@@ -35,22 +35,6 @@ struct YAMLNode: Sendable {
   var mapping: YAMLMapping? {
     if case .mapping(let mapping) = content { mapping } else { nil }
   }
-
-  /// Whether both have the same content: scalars are compared by their text, mappings in any order; style, tags and locations are ignored.
-  func hasSameContent(as other: YAMLNode) -> Bool {
-    switch (content, other.content) {
-    case (.scalar(let left), .scalar(let right)):
-      return left.text == right.text
-    case (.sequence(let left), .sequence(let right)):
-      return left.count == right.count && zip(left, right).allSatisfy { $0.hasSameContent(as: $1) }
-    case (.mapping(let left), .mapping(let right)):
-      return left.pairs.count == right.pairs.count
-        && left.pairs.allSatisfy { pair in
-          right.pairs.contains { $0.key.hasSameContent(as: pair.key) && $0.value.hasSameContent(as: pair.value) }
-        }
-    default: return false
-    }
-  }
 }
 
 /// A scalar's text and how it was written.
