@@ -168,6 +168,14 @@ let package = Package(
       exclude: ["counts-x86_64.txt"],
       swiftSettings: strict
     ),
+    // What must hold for any bytes: tests replay fixtures, scripts/fuzz searches with libFuzzer.
+    .target(
+      name: "Fuzzing",
+      dependencies: ["Base", "ImageCoding", "Lists", "Reports"],
+      path: "Tests/Fuzzing",
+      swiftSettings: strict
+    ),
+    tests("FuzzingTests", ["Fuzzing", "Base"]),
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
     tests("BaseTests", ["Base"]),
     tests("ImageCodingTests", ["ImageCoding", "CZlib"]),
@@ -201,13 +209,13 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The target of scripts/fuzz; libFuzzer supplies its `main`, so other builds would lack one.
+// The program of scripts/fuzz; libFuzzer supplies its `main`, so other builds would lack one.
 if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["Base", "ImageCoding", "Lists", "Reports"],
-      path: "Tests/Fuzzing",
+      dependencies: ["Fuzzing"],
+      path: "Tests/FuzzDriver",
       swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
     )
   )
