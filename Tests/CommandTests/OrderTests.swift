@@ -20,7 +20,7 @@ import Testing
     job.folder.write("url,priority\n" + rows.joined(), to: "urls.csv")
     for (urls, name) in zip(byClass, Self.classes) {
       job.write(urls: urls, to: "\(name).txt")
-      _ = try await Command.run("/bin/gzip", ["--keep", job.folder.file("\(name).txt")])
+      _ = try await Command("/bin/gzip", ["--keep", job.folder.file("\(name).txt")]).wait()
     }
     #expect(try await job.runJob().status == 0)
     #expect(origin.requests.map { origin.url($0.path) } == byClass.flatMap { order == "fifo" ? $0 : $0.reversed() })

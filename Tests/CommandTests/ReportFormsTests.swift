@@ -24,13 +24,13 @@ import Testing
     folder.write(Self.job, to: "repository/jobs/shop.yaml")
     folder.write("# images\n\(Self.url)/a.png\nnot a url\n", to: "repository/urls/list.txt")
     let none: [String: String?] = ["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]
-    return try await Command.run(
+    return try await Command(
       BuiltCommand.path,
       ["run", "jobs/shop.yaml"] + reports.flatMap { ["--report", $0] },
       environment: none.merging(environment) { $1 },
       workingDirectory: folder.file("repository"),
       input: .bytes(Array("\(Self.url)/piped.png\n".utf8))
-    )
+    ).wait()
   }
 
   /// File and line of an annotation, by the name of the image at the end of its message.

@@ -21,7 +21,7 @@ struct ClientTests {
     }
     let client = try await built("client", "main.swift", Self.clientDependencies)
 
-    let first = try await Command.run(client, [folder.file("cache")] + urls)
+    let first = try await Command(client, [folder.file("cache")] + urls).wait()
     let size = SampleImages.jpeg(1).count
     #expect(first.status == 0 && first.errorText.isEmpty)
     #expect(
@@ -35,7 +35,7 @@ struct ClientTests {
 
         """
     )
-    let second = try await Command.run(client, [folder.file("cache")] + urls)
+    let second = try await Command(client, [folder.file("cache")] + urls).wait()
     #expect(second.outputText.contains("from disk\nprefetched: 0 loaded, 2 there already"))
     #expect(second.outputText.contains("logged: a load ended\ncounted: 0 downloaded, 3 hit-disk, 0 bytes"))
     #expect(origin.requests.count == 4)
@@ -55,9 +55,9 @@ struct ClientTests {
     let source = try #require(readFile(Fixtures.path("\(name)/\(file)")))
     folder.write(source, to: "\(name)/Sources/\(name)/\(file)")
     let how = ["build", "--package-path", package, "--scratch-path", "\(Repository.path)/.build/\(name)", "--product", name]
-    let build = try await Command.run("/usr/bin/env", ["swift"] + how, timeout: .seconds(1800))
+    let build = try await Command("/usr/bin/env", ["swift"] + how).wait(timeout: .seconds(1800))
     try #require(build.status == 0, "\(build.outputText)\(build.errorText)")
-    let place = try await Command.run("/usr/bin/env", ["swift"] + how + ["--show-bin-path"])
+    let place = try await Command("/usr/bin/env", ["swift"] + how + ["--show-bin-path"]).wait()
     return place.outputText.trimmingCharacters(in: .newlines) + "/\(name)"
   }
 

@@ -51,7 +51,7 @@ struct FailureTests {
       $0.maxBytes = .max
       $0.streamAbove = .max
     }
-    let end = try await fetch(.wrongLength(declared: 90_000_000_000_000, actual: pattern(100)), options).end
+    let end = try await fetch(.cut(afterBytes: 100, declared: 90_000_000_000_000, of: pattern(100)), options).end
     #expect(end.failure?.kind == .truncated)
   }
 

@@ -8,7 +8,7 @@ enum Readers {
   static func run(_ program: String, _ arguments: [String], input: [UInt8]) async throws -> String {
     let path = "/usr/bin/\(program)"
     try #require(FileManager.default.isExecutableFile(atPath: path), "run scripts/install-dependencies test")
-    let result = try await Command.run(path, arguments, input: .bytes(input))
+    let result = try await Command(path, arguments, input: .bytes(input)).wait()
     try #require(result.status == 0, "\(program): \(result.errorText)\(result.outputText)")
     return result.outputText + result.errorText
   }

@@ -113,7 +113,7 @@ extension Behaviour {
 ///
 /// A part of a body is the beginning of `body`, padded with zeros.
 extension Behaviour {
-  /// Declares a length, sends fewer bytes, and closes.
+  /// Declares a length, sends another number of bytes, and closes.
   public static func cut(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .close)
   }
@@ -135,11 +135,6 @@ extension Behaviour {
   /// Sends the beginning of the body and then nothing more until the client disconnects.
   public static func stall(afterBytes count: Int, declared: Int, of body: [UInt8] = [], type: String? = nil) -> Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .stall)
-  }
-
-  /// Declares a wrong length, sends the whole body, and closes.
-  public static func wrongLength(declared: Int, actual: [UInt8], type: String? = nil) -> Behaviour {
-    Behaviour(.head(responseHead(200, type: type, length: declared)), .body(actual), .close)
   }
 
   /// Any bytes as the response, then closes; if `closes` is false, the connection stays open.
@@ -218,12 +213,8 @@ extension Behaviour {
     headers: HeaderFields = [:]
   ) -> Behaviour {
     let contentRange = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total ?? "\(bytes.count)")"
-    return .body(
-      Array(bytes[range]),
-      type: type,
-      status: 206,
-      headers: HeaderFields([("Content-Range", contentRange)] + headers.fields)
-    )
+    let headers = HeaderFields([("Content-Range", contentRange)] + headers.fields)
+    return .body(Array(bytes[range]), type: type, status: 206, headers: headers)
   }
 }
 

@@ -4,8 +4,10 @@ import TestSupport
 public final class Certificates: Sendable {
   private let folder = TemporaryDirectory()
 
-  /// The authority's certificate.
+  /// The authority's certificate, which it signed itself.
   public var authority: String { folder.file("authority.pem") }
+  /// Its key.
+  public var authorityKey: String { folder.file("authority.key") }
   /// A server's certificate for 127.0.0.1, localhost, image.test, a.test, b.test and further hosts.
   public var server: String { folder.file("server.pem") }
   /// Its key.
@@ -24,7 +26,7 @@ public final class Certificates: Sendable {
     let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     try await openssl(
       ["req", "-x509"] + newKey
-        + ["-subj", "/CN=authority", "-days", "2", "-keyout", folder.file("authority.key"), "-out", authority]
+        + ["-subj", "/CN=authority", "-days", "2", "-keyout", authorityKey, "-out", authority]
     )
     for (name, names) in [
       ("server", "IP:127.0.0.1,DNS:localhost,DNS:image.test,DNS:a.test,DNS:b.test\(hostNames)"), ("client", "DNS:client"),
@@ -35,7 +37,7 @@ public final class Certificates: Sendable {
         ["req", "-new"] + newKey + ["-subj", "/CN=\(name)", "-keyout", folder.file("\(name).key"), "-out", request]
       )
       try await openssl(
-        ["x509", "-req", "-in", request, "-CA", authority, "-CAkey", folder.file("authority.key"), "-CAcreateserial"]
+        ["x509", "-req", "-in", request, "-CA", authority, "-CAkey", authorityKey, "-CAcreateserial"]
           + ["-days", "2", "-extfile", extensions, "-out", signed]
       )
     }

@@ -2,18 +2,15 @@ public import TestSupport
 
 /// A gate that holds back responses until a test opens it: order without sleeping.
 public final class Gate: Sendable {
-  /// The observable state of a gate.
-  public struct State: Sendable {
+  private struct State: Sendable {
     /// Whether all pass.
-    public fileprivate(set) var isOpen: Bool
+    var isOpen: Bool
+    /// The responses that wait, in order of arrival.
+    var line: [(id: Int, pass: @Sendable () -> Void)] = []
+    var nextID = 0
+    var stepsLeft = 0
 
-    /// The number of responses that wait now.
-    public var waiting: Int { line.count }
-
-    /// Those that wait, in order of arrival.
-    fileprivate var line: [(id: Int, pass: @Sendable () -> Void)] = []
-    fileprivate var nextID = 0
-    fileprivate var stepsLeft = 0
+    var waiting: Int { line.count }
   }
 
   private let state: Watched<State>
@@ -49,13 +46,11 @@ public final class Gate: Sendable {
   public var waiting: Int { state.value.waiting }
 
   /// Blocks until at least `count` responses wait.
-  public func waitForWaiting(_ count: Int, timeout: Duration = .patience) throws {
-    try state.wait(for: "\(count) before the gate", timeout: timeout) { $0.waiting >= count }
-  }
+  public func waitForWaiting(_ count: Int) throws { try state.wait(for: "\(count) before the gate") { $0.waiting >= count } }
 
   /// Suspends until at least `count` responses wait.
-  public func waitForWaiting(_ count: Int, timeout: Duration = .patience) async throws {
-    try await state.wait(for: "\(count) before the gate", timeout: timeout) { $0.waiting >= count }
+  public func waitForWaiting(_ count: Int) async throws {
+    try await state.wait(for: "\(count) before the gate") { $0.waiting >= count }
   }
 
   /// Calls `pass` once the gate allows it, at once or later on another thread.

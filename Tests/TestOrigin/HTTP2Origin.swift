@@ -91,8 +91,8 @@ public final class HTTP2Origin: Sendable {
   public var requests: [Request] { log.value }
 
   /// Suspends until at least `count` requests have arrived.
-  public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
-    try await log.wait(for: "\(count) requests", timeout: timeout) { $0.count >= count }
+  public func waitForRequests(_ count: Int) async throws {
+    try await log.wait(for: "\(count) requests") { $0.count >= count }
   }
 
   // MARK: Frames (RFC 9113, sections 4.1 and 6)

@@ -58,14 +58,36 @@ public final class Nginx: Sendable {
     self.tls = tls
     folder = TemporaryDirectory()
     (port, command) = try await Self.start(in: folder) { port in
-      Self.configuration(
-        port: port,
-        root: root,
-        directives: directives,
-        httpDirectives: httpDirectives,
-        logsRequests: logsRequests,
-        tls: tls
-      )
+      """
+      \(geteuid() == 0 ? "user root;" : "")
+      daemon off;
+      worker_processes 1;
+      pid nginx.pid;
+      error_log stderr notice;
+      events { worker_connections 8192; }
+      http {
+        client_body_temp_path body;
+        proxy_temp_path proxy;
+        fastcgi_temp_path fastcgi;
+        uwsgi_temp_path uwsgi;
+        scgi_temp_path scgi;
+        types { image/jpeg jpg jpeg; image/png png; image/webp webp; image/gif gif; text/html html; text/plain txt; }
+        default_type application/octet-stream;
+        log_format short '$request_method $request_uri $status';
+        access_log \(logsRequests ? "/dev/stdout short" : "off");
+        sendfile on;
+        tcp_nopush on;
+        keepalive_requests 1000000;
+        \(httpDirectives)
+        server {
+          listen 127.0.0.1:\(port) \(tls == nil ? "" : tls?.offersHTTP2 == true ? "ssl http2" : "ssl") backlog=4096;
+          \(tls?.directives ?? "")
+          root \(root);
+          \(directives)
+        }
+      }
+
+      """
     }
   }
 
@@ -79,16 +101,14 @@ public final class Nginx: Sendable {
 
   /// The requests served so far, such as `GET /a.jpg 200`, in the order of the ends of their responses.
   ///
-  /// nginx logs a request after its response, so a client may be a moment ahead: see ``waitForRequests(_:timeout:)``.
+  /// nginx logs a request after its response, so a client may be a moment ahead: see ``waitForRequests(_:)``.
   public var requests: [String] { command.outputText.split(separator: "\n").map(String.init) }
 
   /// The number of requests served so far.
   public var requestCount: Int { command.outputLineCount }
 
   /// Suspends until at least `count` requests have been served.
-  public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
-    try await command.waitForOutputLines(count, timeout: timeout)
-  }
+  public func waitForRequests(_ count: Int) async throws { try await command.waitForOutputLines(count) }
 
   /// Stops at once and waits for the end; a second call does nothing.
   public func stop() {
@@ -121,46 +141,6 @@ public final class Nginx: Sendable {
   }
 
   private static let places = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"]
-
-  private static func configuration(
-    port: Int,
-    root: String,
-    directives: String,
-    httpDirectives: String,
-    logsRequests: Bool,
-    tls: TLS?
-  ) -> String {
-    """
-    \(geteuid() == 0 ? "user root;" : "")
-    daemon off;
-    worker_processes 1;
-    pid nginx.pid;
-    error_log stderr notice;
-    events { worker_connections 8192; }
-    http {
-      client_body_temp_path body;
-      proxy_temp_path proxy;
-      fastcgi_temp_path fastcgi;
-      uwsgi_temp_path uwsgi;
-      scgi_temp_path scgi;
-      types { image/jpeg jpg jpeg; image/png png; image/webp webp; image/gif gif; text/html html; text/plain txt; }
-      default_type application/octet-stream;
-      log_format short '$request_method $request_uri $status';
-      access_log \(logsRequests ? "/dev/stdout short" : "off");
-      sendfile on;
-      tcp_nopush on;
-      keepalive_requests 1000000;
-      \(httpDirectives)
-      server {
-        listen 127.0.0.1:\(port) \(tls == nil ? "" : tls?.offersHTTP2 == true ? "ssl http2" : "ssl") backlog=4096;
-        \(tls?.directives ?? "")
-        root \(root);
-        \(directives)
-      }
-    }
-
-    """
-  }
 }
 
 /// nginx isn't installed.

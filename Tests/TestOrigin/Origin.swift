@@ -128,54 +128,37 @@ extension Origin {
 
   /// The number of connections accepted so far.
   public var connectionsOpened: Int { ledger.value.connectionsOpened }
-
-  /// The number of connections that are open now.
-  public var openConnections: Int { ledger.value.connections.count }
 }
 
-/// Waiting, blocking or suspending, by default for at most ``Swift/Duration/patience``.
+/// Waiting, blocking or suspending, for at most ``Swift/Duration/patience``.
 extension Origin {
-  /// Blocks until at least `count` requests have arrived in total.
-  public func waitForRequests(_ count: Int, timeout: Duration = .patience) throws {
-    try ledger.wait(for: "\(count) requests", timeout: timeout) { $0.requests.count >= count }
+  /// Until at least `count` requests have arrived.
+  public func waitForRequests(_ count: Int) throws { try ledger.wait(for: "\(count) requests") { $0.requests.count >= count } }
+
+  public func waitForRequests(_ count: Int) async throws {
+    try await ledger.wait(for: "\(count) requests") { $0.requests.count >= count }
   }
 
-  /// Suspends until at least `count` requests have arrived in total.
-  public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
-    try await ledger.wait(for: "\(count) requests", timeout: timeout) { $0.requests.count >= count }
+  /// Until at least `count` requests for `path` have arrived.
+  public func waitForRequests(_ count: Int, of path: String) throws {
+    try ledger.wait(for: "\(count) requests of \(path)") { $0.counts[path] ?? 0 >= count }
   }
 
-  /// Blocks until at least `count` requests for `path` have arrived.
-  public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .patience) throws {
-    try ledger.wait(for: "\(count) requests of \(path)", timeout: timeout) { $0.counts[path] ?? 0 >= count }
+  public func waitForRequests(_ count: Int, of path: String) async throws {
+    try await ledger.wait(for: "\(count) requests of \(path)") { $0.counts[path] ?? 0 >= count }
   }
 
-  /// Suspends until at least `count` requests for `path` have arrived.
-  public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .patience) async throws {
-    try await ledger.wait(for: "\(count) requests of \(path)", timeout: timeout) {
-      $0.counts[path] ?? 0 >= count
-    }
+  /// Until exactly `count` requests are in flight: with 0, until every response has ended and the disconnect of every client that gave up
+  /// was noticed.
+  public func waitForInFlight(_ count: Int) throws { try ledger.wait(for: "\(count) in flight") { $0.totalInFlight == count } }
+
+  public func waitForInFlight(_ count: Int) async throws {
+    try await ledger.wait(for: "\(count) in flight") { $0.totalInFlight == count }
   }
 
-  /// Blocks until exactly `count` requests are in flight: with 0, until every response has ended and the disconnect of every client that
-  /// gave up was noticed.
-  public func waitForInFlight(_ count: Int, timeout: Duration = .patience) throws {
-    try ledger.wait(for: "\(count) requests in flight", timeout: timeout) { $0.totalInFlight == count }
-  }
-
-  /// Suspends until exactly `count` requests are in flight.
-  public func waitForInFlight(_ count: Int, timeout: Duration = .patience) async throws {
-    try await ledger.wait(for: "\(count) requests in flight", timeout: timeout) { $0.totalInFlight == count }
-  }
-
-  /// Blocks until exactly `count` connections are open.
-  public func waitForOpenConnections(_ count: Int, timeout: Duration = .patience) throws {
-    try ledger.wait(for: "\(count) open connections", timeout: timeout) { $0.connections.count == count }
-  }
-
-  /// Suspends until exactly `count` connections are open.
-  public func waitForOpenConnections(_ count: Int, timeout: Duration = .patience) async throws {
-    try await ledger.wait(for: "\(count) open connections", timeout: timeout) { $0.connections.count == count }
+  /// Until exactly `count` connections are open.
+  public func waitForOpenConnections(_ count: Int) async throws {
+    try await ledger.wait(for: "\(count) open connections") { $0.connections.count == count }
   }
 }
 

@@ -5,17 +5,17 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct RunningCommandTests {
   @Test func `a command inherits no descriptors and no ignored signals`() async throws {
-    let result = try await Command.run("/bin/sh", ["-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"])
+    let result = try await Command("/bin/sh", ["-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"]).wait()
     // The two bits on the left, signals 32 and 33, belong to the C library.
     #expect(result.outputText.hasPrefix("0\n1\n2\n3\nSigIgn:"))
     #expect(result.outputText.hasSuffix("0000000\n"))
   }
 
   @Test func `a closed reader ends the writer`() async throws {
-    let result = try await Command.run("/usr/bin/yes", output: .closedAfter(bytes: 10))
+    let result = try await Command("/usr/bin/yes", output: .closedAfter(bytes: 10)).wait()
     #expect(result.ending == .signalled(SIGPIPE))
     #expect(result.output.count == 10)
-    let full = try await Command.run("/bin/echo", ["x"], output: .file("/dev/full"))
+    let full = try await Command("/bin/echo", ["x"], output: .file("/dev/full")).wait()
     #expect(full.status == 1)
     #expect(full.errorText.contains("No space left on device"))
   }

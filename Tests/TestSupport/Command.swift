@@ -90,7 +90,6 @@ extension Command {
   @discardableResult
   public func write(_ bytes: some Sequence<UInt8>) -> Bool { input.write(Array(bytes)) }
 
-  /// Writes text to standard input, or types it at the terminal; false if the process has closed it.
   @discardableResult
   public func write(_ text: String) -> Bool { write(text.utf8) }
 
@@ -221,90 +220,46 @@ extension Command {
   }
 }
 
-// Waits, blocking or not, for at most ``Swift/Duration/patience`` by default.
+// Waits, for at most ``Swift/Duration/patience`` by default. They throw a ``WaitTimeout`` with the output so far.
 extension Command {
-  /// Runs a command to completion; the parameters are those of the initializer.
-  public static func run(
-    _ executable: String,
-    _ arguments: [String] = [],
-    environment: [String: String?] = [:],
-    workingDirectory: String? = nil,
-    input: Input = .none,
-    output: Output = .captured,
-    terminal: Terminal? = nil,
-    timeout: Duration = .patience
-  ) async throws -> Result {
-    let command = try Command(
-      executable,
-      arguments,
-      environment: environment,
-      workingDirectory: workingDirectory,
-      input: input,
-      output: output,
-      terminal: terminal
-    )
-    return try await command.wait(timeout: timeout)
-  }
-
   /// Suspends until the process has ended and all of its output has been read.
-  ///
-  /// - Throws: ``WaitTimeout``, with the output so far.
   public func wait(timeout: Duration = .patience) async throws -> Result {
-    try await wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
+    do { try await state.wait(for: "the end of \(name)", timeout: timeout) { $0.isOver } } catch { throw explained("\(error)") }
     return result(state.value)
   }
 
   /// Blocks until the process has ended and all of its output has been read.
-  ///
-  /// - Throws: ``WaitTimeout``, with the output so far.
-  public func wait(timeout: Duration = .patience) throws -> Result {
-    try wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
+  public func wait() throws -> Result {
+    do { try state.wait(for: "the end of \(name)") { $0.isOver } } catch { throw explained("\(error)") }
     return result(state.value)
   }
 
   /// Suspends until standard output, or the terminal, has contained `text` that many times.
-  ///
-  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
-  public func waitForOutput(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
-    try await waitToSee(text, times, in: \.output, timeout: timeout)
+  public func waitForOutput(_ text: String, times: Int = 1) async throws {
+    try await wait(for: "'\(text)'") { occurrences(of: text, in: $0.output) >= times }
   }
 
   /// Suspends until the whole standard output, or that of the terminal, satisfies `condition`.
-  ///
-  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
-  public func waitForOutput(
-    that what: String,
-    timeout: Duration = .patience,
-    _ condition: @escaping @Sendable (String) -> Bool
-  ) async throws {
-    let isMet = { @Sendable (state: State) in condition(String(decoding: state.output, as: UTF8.self)) }
-    try await wait(for: "output that \(what) from \(name)", timeout: timeout) { $0.isOver || isMet($0) }
-    if !isMet(state.value) { throw explained(WaitTimeout(description: "\(name) ended without output that \(what)")) }
+  public func waitForOutput(that what: String, _ condition: @escaping @Sendable (String) -> Bool) async throws {
+    try await wait(for: "output that \(what)") { condition(String(decoding: $0.output, as: UTF8.self)) }
   }
 
-  /// Suspends until standard error has contained `text` that many times.
-  ///
-  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
-  public func waitForError(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
-    try await waitToSee(text, times, in: \.error, timeout: timeout)
+  /// Suspends until standard error has contained `text`.
+  public func waitForError(_ text: String) async throws {
+    try await wait(for: "'\(text)'") { occurrences(of: text, in: $0.error) > 0 }
   }
 
   /// Suspends until standard output has at least `count` complete lines.
-  public func waitForOutputLines(_ count: Int, timeout: Duration = .patience) async throws {
-    try await wait(for: "\(count) lines from \(name)", timeout: timeout) { $0.outputLines >= count }
+  public func waitForOutputLines(_ count: Int) async throws {
+    try await wait(for: "\(count) lines") { $0.outputLines >= count }
   }
 
-  private func waitToSee(
-    _ text: String,
-    _ times: Int,
-    in stream: any KeyPath<State, [UInt8]> & Sendable,
-    timeout: Duration
-  ) async throws {
-    try await wait(for: "'\(text)' from \(name)", timeout: timeout) {
-      $0.isOver || occurrences(of: text, in: $0[keyPath: stream]) >= times
-    }
-    guard occurrences(of: text, in: state.value[keyPath: stream]) < times else { return }
-    throw explained(WaitTimeout(description: "\(name) ended without '\(text)'"))
+  /// Throws also if the process ended without meeting the condition.
+  private func wait(for what: String, until condition: @escaping @Sendable (State) -> Bool) async throws {
+    do {
+      try await state.wait(for: "\(what) from \(name)") { $0.isOver || condition($0) }
+    } catch { throw explained("\(error)") }
+    if !condition(state.value) { throw explained("\(name) ended without \(what)") }
   }
 
   private func result(_ state: State) -> Result {
@@ -312,20 +267,11 @@ extension Command {
     return Result(ending: ending, output: state.output, error: state.error)
   }
 
-  private func wait(for what: String, timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async throws {
-    do { try await state.wait(for: what, timeout: timeout, until: condition) } catch { throw explained(error) }
-  }
-
-  private func wait(for what: String, timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) throws {
-    do { try state.wait(for: what, timeout: timeout, until: condition) } catch { throw explained(error) }
-  }
-
-  private func explained(_ error: any Error) -> WaitTimeout {
-    WaitTimeout(description: "\(error); its output: \(outputText.suffix(2000))\(errorText.suffix(2000))")
+  private func explained(_ problem: String) -> WaitTimeout {
+    WaitTimeout(description: "\(problem); its output: \(outputText.suffix(2000))\(errorText.suffix(2000))")
   }
 }
 
 private func occurrences(of text: String, in bytes: [UInt8]) -> Int {
-  let pieces = String(decoding: bytes, as: UTF8.self).split(separator: text, omittingEmptySubsequences: false)
-  return pieces.count - 1
+  String(decoding: bytes, as: UTF8.self).split(separator: text, omittingEmptySubsequences: false).count - 1
 }

@@ -7,6 +7,12 @@ public struct WaitTimeout: Error, CustomStringConvertible {
   public let description: String
 }
 
+extension WaitTimeout {
+  init(for what: String, _ timeout: Duration = .patience) {
+    self.init(description: "timed out after \(timeout) waiting for \(what)")
+  }
+}
+
 /// A value under a lock that tests can wait on, to order events reliably without sleeping.
 ///
 /// Every change uses ``withLock(_:)``, which then wakes waiters whose condition has become true, outside the lock.
@@ -44,31 +50,29 @@ public final class Watched<State: Sendable>: Sendable {
 
   /// Blocks the calling thread until `condition` holds; it is called under the lock.
   ///
-  /// - Throws: ``WaitTimeout`` after `timeout`.
-  public func wait(for what: String, timeout: Duration = .patience, until condition: @escaping @Sendable (State) -> Bool) throws {
+  /// - Throws: ``WaitTimeout`` after ``Swift/Duration/patience``.
+  public func wait(for what: String, until condition: @escaping @Sendable (State) -> Bool) throws {
     let semaphore = DispatchSemaphore(value: 0)
     guard let id = watch(Watcher(condition: condition, wake: { _ in semaphore.signal() })) else { return }
-    guard semaphore.wait(timeout: .now() + .nanoseconds(timeout.nanoseconds)) == .timedOut, forget(id) != nil else { return }
-    throw WaitTimeout(description: "timed out after \(timeout) waiting for \(what)")
+    guard semaphore.wait(timeout: .now() + .seconds(Duration.patience)) == .timedOut, forget(id) != nil else { return }
+    throw WaitTimeout(for: what)
   }
 
   /// Suspends the calling task until `condition` holds; it is called under the lock.
   ///
   /// - Throws: ``WaitTimeout`` after `timeout`.
-  public func wait(
-    for what: String,
-    timeout: Duration = .patience,
-    until condition: @escaping @Sendable (State) -> Bool
-  ) async throws {
+  public func wait(for what: String, timeout: Duration = .patience, until condition: @escaping @Sendable (State) -> Bool)
+    async throws
+  {
     let isMet = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
       guard let id = watch(Watcher(condition: condition, wake: { continuation.resume(returning: $0) })) else {
         return continuation.resume(returning: true)
       }
-      DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(timeout.nanoseconds)) { [weak self] in
+      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(timeout)) { [weak self] in
         self?.forget(id)?.wake(false)
       }
     }
-    guard isMet else { throw WaitTimeout(description: "timed out after \(timeout) waiting for \(what)") }
+    guard isMet else { throw WaitTimeout(for: what, timeout) }
   }
 
   /// Keeps `watcher` and returns its number; nil if its condition is already true.
@@ -88,18 +92,20 @@ public final class Watched<State: Sendable>: Sendable {
 extension Duration {
   /// The default timeout of tests: far longer than a busy machine needs, so it only ends waits for events that never happen.
   public static let patience = Duration.seconds(120)
+}
 
-  /// Whole nanoseconds, as Dispatch uses them.
-  var nanoseconds: Int { Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000) }
+extension DispatchTimeInterval {
+  /// The whole seconds of a duration.
+  fileprivate static func seconds(_ duration: Duration) -> Self { .seconds(Int(duration.components.seconds)) }
 }
 
 /// Checks a condition repeatedly, for changes without an event, such as the end of a thread.
 ///
-/// - Throws: ``WaitTimeout`` after `timeout`.
-public func poll(_ what: String, timeout: Duration = .patience, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now.advanced(by: timeout)
+/// - Throws: ``WaitTimeout`` after ``Swift/Duration/patience``.
+public func poll(_ what: String, _ condition: () throws -> Bool) async throws {
+  let end = ContinuousClock.now.advanced(by: .patience)
   while try !condition() {
-    guard ContinuousClock.now < end else { throw WaitTimeout(description: "timed out after \(timeout) waiting for \(what)") }
+    guard ContinuousClock.now < end else { throw WaitTimeout(for: what) }
     await Task.yield()
   }
 }

@@ -24,7 +24,7 @@ extension FaultRow {
     .manifest("an empty manifest", exit: 2, "") { $0.job.folder.write("", to: "urls.txt") },
     .manifest("a truncated gzip manifest", exit: 1, "urls.txt.gz") { scene in
       scene.job.write(urls: (0..<5000).map { scene.origin.url("/missing-\($0).jpg") })
-      _ = try await Command.run("/bin/gzip", [scene.job.folder.file("urls.txt")])
+      _ = try await Command("/bin/gzip", [scene.job.folder.file("urls.txt")]).wait()
       let whole = scene.job.folder.read("urls.txt.gz") ?? []
       scene.job.folder.write(whole.dropLast(whole.count - 100), to: "urls.txt.gz")
       scene.options += ["--set", "manifests=[{path: urls.txt.gz}]"]
@@ -112,7 +112,7 @@ extension FaultRow {
     sitemap("a sitemap that is a decompression bomb", "expands more than") { scene in
       let folder = TemporaryDirectory()
       let script = "(echo '<urlset>'; head -c 80000000 /dev/zero | tr '\\0' ' ') | gzip -9 > \(folder.file("sitemap.xml.gz"))"
-      _ = try await Command.run("/bin/sh", ["-c", script])
+      _ = try await Command("/bin/sh", ["-c", script]).wait()
       scene.origin.set("/sitemap.xml.gz", .body(folder.read("sitemap.xml.gz") ?? [], type: "application/gzip"))
       return scene.origin.url("/sitemap.xml.gz")
     },
@@ -151,7 +151,7 @@ extension FaultRow {
     ),
     .input("a truncated gzip access log", exit: 1, "the gzip data is truncated") { scene in
       scene.job.folder.write(String(repeating: line, count: 5000), to: "access.log")
-      _ = try await Command.run("/bin/gzip", [scene.job.folder.file("access.log")])
+      _ = try await Command("/bin/gzip", [scene.job.folder.file("access.log")]).wait()
       scene.job.folder.write((scene.job.folder.read("access.log.gz") ?? []).dropLast(20), to: "access.log.gz")
       scene.options += ["--set", "manifests=[{path: access.log.gz, format: combined, base-url: '\(scene.origin.base)'}]"]
     },

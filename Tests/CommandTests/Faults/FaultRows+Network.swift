@@ -31,9 +31,12 @@ extension FaultRow {
       return origin.url("/fault.jpg")
     },
     .network("a self-signed certificate", "tls", "certificate") { scene in
-      let server = try await SelfSignedServer()
+      let (certificates, port) = (try await Certificates.shared.value, freePort())
+      let files = ["-cert", certificates.authority, "-key", certificates.authorityKey]
+      let server = try Command("/usr/bin/openssl", ["s_server", "-accept", "127.0.0.1:\(port)", "-www"] + files, input: .open)
       scene.kept.append(server)
-      return "https://127.0.0.1:\(server.port)/fault.jpg"
+      try await server.waitForOutput("ACCEPT")
+      return "https://127.0.0.1:\(port)/fault.jpg"
     },
     .network("a transfer above its timeout", "timeout", "took more than 1 s", keys: "request: {retries: 0, timeout: 1s}") {
       scene in
@@ -51,27 +54,6 @@ extension FaultRow {
     }
     row.exit = exit
     return row
-  }
-}
-
-/// OpenSSL's own server, with a self-signed certificate.
-private final class SelfSignedServer {
-  let port: Int
-  private let folder = TemporaryDirectory()
-  private let command: Command
-
-  init() async throws {
-    let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
-    let subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
-    let made = try await Command.run(
-      "/usr/bin/openssl",
-      ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate] + subject
-    )
-    guard made.status == 0 else { throw NoAnswer(description: made.errorText) }
-    port = freePort()
-    let files = ["-cert", certificate, "-key", key]
-    command = try Command("/usr/bin/openssl", ["s_server", "-accept", "127.0.0.1:\(port)", "-www"] + files, input: .open)
-    try await command.waitForOutput("ACCEPT")
   }
 }
 

@@ -48,7 +48,7 @@ import Testing
     var shards: [Substring: Int] = [:]
     var found: [Substring] = []
     for shard in 1...expected.count {
-      let rows = try await Command.run("/bin/gzip", ["-dc", job.folder.file("plan/entries/\(shard).tsv.gz")]).outputText
+      let rows = try await Command("/bin/gzip", ["-dc", job.folder.file("plan/entries/\(shard).tsv.gz")]).wait().outputText
       let lines = rows.split(separator: "\n").dropFirst()
       #expect(lines.count == expected[shard - 1])
       for line in lines {
@@ -182,7 +182,7 @@ import Testing
       if !result.errorText.isEmpty { expectGolden(result.errorText, for: line) }
     }
     let cut = "cd plan/entries && gzip -dc 1.tsv.gz | head -3 | gzip > cut && mv cut 1.tsv.gz"
-    _ = try await Command.run("/bin/sh", ["-c", cut], workingDirectory: job.folder.path)
+    _ = try await Command("/bin/sh", ["-c", cut], workingDirectory: job.folder.path).wait()
     let partial = try await job.prewarm("shards run plan 1")
     #expect(partial.status == 1 && job.folder.read("plan/done/1.json") == nil)
     expectGolden(partial.errorText, for: "cut entries")

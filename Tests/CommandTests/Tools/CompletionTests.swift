@@ -27,7 +27,7 @@ import Testing
     folder.write("", to: "jobs/a.yaml")
     folder.write("", to: "jobs/b.txt")
     for shell in ["bash", "zsh", "fish"] {
-      let result = try await Command.run(BuiltCommand.path, ["--generate-completion-script", shell])
+      let result = try await Command(BuiltCommand.path, ["--generate-completion-script", shell]).wait()
       #expect(result.status == 0)
       folder.write(result.outputText, to: shell == "zsh" ? "_prewarm" : "prewarm.\(shell)")
     }
@@ -85,16 +85,16 @@ import Testing
   /// Runs a script that prints completions of each line, after a run of the shell that only parses it.
   private func expectOffers(_ shell: String, _ check: [String], load: String) async throws {
     let path = "/usr/bin/\(shell)"
-    let checked = try await Command.run(path, check, workingDirectory: folder.path)
+    let checked = try await Command(path, check, workingDirectory: folder.path).wait()
     #expect(checked.status == 0, "\(checked.errorText)")
     let lines = Self.offers.map(\.line) + Self.omissions.map(\.line)
     folder.write(load + lines.map { "offer '\($0)'\n" }.joined(), to: "offer.\(shell)")
-    let result = try await Command.run(
+    let result = try await Command(
       path,
       ["offer.\(shell)"],
       environment: ["HOME": folder.path, "XDG_CONFIG_HOME": nil],
       workingDirectory: folder.path
-    )
+    ).wait()
     #expect(result.status == 0, "\(result.errorText)")
     let answers = result.outputText.components(separatedBy: "\n\n").map { $0.split(separator: "\n") }
     for (line, omission) in Self.omissions {

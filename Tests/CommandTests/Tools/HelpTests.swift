@@ -34,7 +34,7 @@ import Testing
   }
 
   private func commands() async throws -> [(path: [String], help: CommandHelp)] {
-    let dump = try await Command.run(BuiltCommand.path, ["--experimental-dump-help"])
+    let dump = try await Command(BuiltCommand.path, ["--experimental-dump-help"]).wait()
     return try JSONDecoder().decode(Tool.self, from: Data(dump.output)).command.all()
   }
 
@@ -59,7 +59,7 @@ import Testing
 
   @Test(arguments: [60, 80]) func `tables and examples survive wrapping, and examples end the help`(columns: Int) async throws {
     for (path, help) in try await commands() where help.isLeaf {
-      let result = try await Command.run(BuiltCommand.path, path + ["--help"], environment: ["COLUMNS": "\(columns)"])
+      let result = try await Command(BuiltCommand.path, path + ["--help"], environment: ["COLUMNS": "\(columns)"]).wait()
       let lines = result.outputText.split(separator: "\n")
       let laidOut = (help.discussion ?? "").split(separator: "\n").filter { $0.hasPrefix("  ") }
       for line in laidOut { #expect(lines.contains(line), "\(path): \(line)") }
@@ -70,15 +70,15 @@ import Testing
   }
 
   @Test func `rare options are shown on request only`() async throws {
-    let help = try await Command.run(BuiltCommand.path, ["run", "--help"]).outputText
-    let hidden = try await Command.run(BuiltCommand.path, ["run", "--help-hidden"]).outputText
+    let help = try await Command(BuiltCommand.path, ["run", "--help"]).wait().outputText
+    let hidden = try await Command(BuiltCommand.path, ["run", "--help-hidden"]).wait().outputText
     #expect(!help.contains("--verify-hits") && hidden.contains("--verify-hits"))
   }
 
   @Test(arguments: ["JobFile.md", "CommandLine.md"])
   func `the references are those that scripts/manual writes`(page: String) async throws {
     let folder = TemporaryDirectory()
-    let result = try await Command.run("\(Repository.path)/scripts/manual", ["--markdown", folder.path, BuiltCommand.path])
+    let result = try await Command("\(Repository.path)/scripts/manual", ["--markdown", folder.path, BuiltCommand.path]).wait()
     #expect(result.status == 0, "\(result.errorText)")
     let kept = try String(contentsOfFile: "\(Repository.path)/Sources/prewarm/Documentation.docc/\(page)", encoding: .utf8)
     let isEqual = kept == folder.text(page)

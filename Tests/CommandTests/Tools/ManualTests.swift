@@ -11,7 +11,7 @@ import Testing
   private func make(in name: String) async throws {
     let arguments = [folder.file(name), BuiltCommand.path]
     let environment = ["SOURCE_DATE_EPOCH": "1763683200"]
-    let result = try await Command.run("\(Repository.path)/scripts/manual", arguments, environment: environment)
+    let result = try await Command("\(Repository.path)/scripts/manual", arguments, environment: environment).wait()
     #expect(result.status == 0, "\(result.errorText)")
   }
 
@@ -19,7 +19,7 @@ import Testing
 
   @Test func `mandoc accepts the manual without warnings`() async throws {
     for page in try pages() {
-      let lint = try await Command.run("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file("man/\(page)")])
+      let lint = try await Command("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file("man/\(page)")]).wait()
       let messages = lint.outputText.split(separator: "\n").filter { !$0.contains("referenced manual not found") }
       #expect(messages.isEmpty && lint.error.isEmpty, "\(lint.outputText)\(lint.errorText)")
     }
@@ -83,7 +83,7 @@ import Testing
   /// The rendered page, without bold and underlining.
   private func text(of page: String, with program: String = "mandoc") async throws -> String {
     let arguments = program == "mandoc" ? ["-T", "utf8"] : ["-m", "man", "-m", "doc", "-T", "utf8", "-P", "-cbou"]
-    let shown = try await Command.run("/usr/bin/\(program)", arguments + [folder.file(page)])
+    let shown = try await Command("/usr/bin/\(program)", arguments + [folder.file(page)]).wait()
     var text = ""
     for character in shown.outputText.unicodeScalars {
       if character == "\u{8}" { text.unicodeScalars.removeLast() } else { text.unicodeScalars.append(character) }

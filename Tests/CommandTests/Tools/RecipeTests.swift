@@ -11,7 +11,7 @@ import Testing
   private let recipes = "\(Repository.path)/scripts/recipes"
 
   init() async throws {
-    let result = try await Command.run("\(Repository.path)/Tests/Validators/recipes", [recipes, folder.path])
+    let result = try await Command("\(Repository.path)/Tests/Validators/recipes", [recipes, folder.path]).wait()
     #expect(result.status == 0 && result.outputText == "", "\(result.outputText)\(result.errorText)")
     for list in ["urls.txt", "urls/hero.txt"] { folder.write("https://img.example.com/a.jpg\n", to: list) }
   }
@@ -28,7 +28,7 @@ import Testing
         "nightly.yaml",
       ]
     )
-    let result = try await Command.run(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path)
+    let result = try await Command(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path).wait()
     #expect(result.status == 0, "\(result.errorText)")
   }
 
@@ -41,7 +41,7 @@ import Testing
         separator: " "
       ).map { String($0) }
       let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
-      let result = try await Command.run(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path)
+      let result = try await Command(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path).wait()
       #expect(["run", "check"].contains(words[0]) && result.status == 0, "\(line): \(result.errorText)")
     }
   }
@@ -115,12 +115,12 @@ import Testing
   @Test func `shellcheck accepts the recipes`() async throws {
     let scripts = try files(ending: ".sh")
     #expect(scripts.count == 11)
-    let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
+    let result = try await Command("/usr/bin/shellcheck", scripts, workingDirectory: folder.path).wait()
     #expect(result.status == 0, "\(result.outputText)")
   }
 
   @Test func `promtool accepts the alerts`() async throws {
-    let result = try await Command.run("/usr/bin/promtool", ["check", "rules", "\(recipes)/prometheus-rules.yml"])
+    let result = try await Command("/usr/bin/promtool", ["check", "rules", "\(recipes)/prometheus-rules.yml"]).wait()
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
   }
 
@@ -130,7 +130,7 @@ import Testing
     // The second time is after a run that was killed before it wrote its JSON report.
     for rows in ["rows", "partial rows"] {
       folder.write(rows, to: "state/nightly.jsonl")
-      let result = try await Command.run("/bin/sh", ["../kubernetes.sh"], workingDirectory: folder.file("state"))
+      let result = try await Command("/bin/sh", ["../kubernetes.sh"], workingDirectory: folder.file("state")).wait()
       #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
       #expect(folder.read("state/known.jsonl").map { String(decoding: $0, as: UTF8.self) } == (isKept ? "rows" : nil))
     }
@@ -194,10 +194,10 @@ import Testing
       folder.write(text.replacing("/usr/bin/prewarm", with: BuiltCommand.path), to: unit)
     }
     // The manual is installed only with the package.
-    let result = try await Command.run(
+    let result = try await Command(
       "/usr/bin/systemd-analyze",
       ["verify", "--man=no", folder.file("prewarm.service"), folder.file("prewarm.timer")]
-    )
+    ).wait()
     #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
   }
 }

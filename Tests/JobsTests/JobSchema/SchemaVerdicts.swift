@@ -7,7 +7,7 @@ import Jobs
 /// One Python process judges all of them; its jsonschema is an independent implementation.
 func schemaVerdicts(on documents: [String]) async throws -> [String?] {
   let question = try JSONSerialization.data(withJSONObject: ["schema": JobKeys.schema(), "documents": documents])
-  let result = try await Command.run("\(repository)/Tests/Validators/job-schema", input: .bytes(Array(question)))
+  let result = try await Command("\(repository)/Tests/Validators/job-schema", input: .bytes(Array(question))).wait()
   guard result.status == 0, let verdicts = try JSONSerialization.jsonObject(with: Data(result.output)) as? [Any] else {
     throw ValidatorFailure(description: result.errorText)
   }

@@ -35,7 +35,7 @@ struct Chromium {
     // If the virtual time ends before the frame is loaded, another attempt opens the page again.
     var (json, said) = (String?.none, "")
     for _ in 0..<5 where json == nil {
-      let result = try await Command.run(executable, options + ["file://\(harness)"], timeout: .seconds(300))
+      let result = try await Command(executable, options + ["file://\(harness)"]).wait(timeout: .seconds(300))
       said = "\(result.ending): \(result.errorText.suffix(2000))"
       guard result.status == 0 else { break }
       json = result.outputText.firstMatch(of: /<pre>([^<]+)<\/pre>/).flatMap { String($0.1).removingPercentEncoding }
