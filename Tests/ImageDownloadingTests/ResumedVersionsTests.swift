@@ -28,15 +28,9 @@ struct ResumedVersionsTests {
 
     init(seed: UInt64) {
       var random = SeededRandom(seed: seed)
-      let noise = { (count: Int, random: inout SeededRandom) in (0..<count).map { _ in UInt8.random(in: 0...254, using: &random) }
-      }
       let count = Int.random(in: 20_000...400_000, using: &random)
-      versions = [0, 0, 1000].map { more in
-        var bytes = SampleImages.baseJPEG.dropLast(2) + noise(count + more, &random)
-        // Only the end may look like a marker.
-        for index in bytes.indices.dropFirst(SampleImages.baseJPEG.count) where bytes[index] == 0xFF { bytes[index] = 0 }
-        return Array(bytes) + [0xFF, 0xD9]
-      }
+      // Only the end may look like a marker.
+      versions = [0, 0, 1000].map { SampleImages.baseJPEG.dropLast(2) + random.noise(count + $0) + [0xFF, 0xD9] }
       self.random = Mutex(random)
     }
 

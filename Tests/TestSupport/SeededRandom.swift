@@ -13,6 +13,20 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
+  /// Bytes below 128, eight per number, since a debug build takes long for many.
+  public mutating func noise(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, initialized in
+      for offset in stride(from: 0, to: count, by: 8) {
+        UnsafeMutableRawBufferPointer(buffer).storeBytes(
+          of: next() & 0x7f7f_7f7f_7f7f_7f7f,
+          toByteOffset: offset,
+          as: UInt64.self
+        )
+      }
+      initialized = count
+    }
+  }
+
   public mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 56) }
   }
