@@ -109,7 +109,6 @@ struct GitHubReport: ReportForm {
 }
 
 extension FinishedReport {
-  /// Whether failures such as these break a rule.
   fileprivate func breaksRule(_ group: FailureGroup) -> Bool {
     guard !verdict.reasons.isEmpty else { return false }
     return failOn.reason(.failures, in: self) != nil || group.kind.flatMap { failOn.reason(.kind($0), in: self) } != nil
@@ -137,9 +136,7 @@ struct WorkflowCommand {
   var title: String
   /// The path in the repository; nil if the message is about no file of it.
   var file: String?
-  /// The line in the file; 0 if there is none.
   var line: UInt64 = 0
-  /// The lines of the message.
   var lines: [String]
 
   /// The limit of a line in bytes; GitHub accepts 64 KB per annotation.

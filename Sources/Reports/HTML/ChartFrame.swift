@@ -21,7 +21,6 @@ struct ChartFrame {
 
   func x(_ fraction: Double) -> Double { left + min(max(fraction, 0), 1) * (right - left) }
 
-  /// Values for lines across, above 0.
   var gridValues: [Double] {
     let step = roundStep(maximum)
     let count = Int((maximum / step).rounded())
@@ -30,7 +29,6 @@ struct ChartFrame {
 
   var axis: HTML { .rule("axis", from: (left, bottom), to: (right, bottom)) }
 
-  /// Lines across with their values, and the axis.
   func grid(_ words: (Double) -> String) -> [HTML] {
     gridValues.flatMap { value in
       [
@@ -55,9 +53,7 @@ func roundStep(_ value: Double) -> Double {
   return power * (ratio >= 5 ? 5 : ratio >= 2 ? 2 : 1)
 }
 
-/// The shapes of SVG.
 extension HTML {
-  /// A rectangle with a tooltip.
   static func bar(_ style: String?, x: Double, y: Double, width: Double, height: Double, tip: String? = nil) -> HTML {
     let title = tip.map { "<title>\($0)</title>" as HTML }
     return #"<rect\#(class: style) x="\#(x)" y="\#(y)" width="\#(width)" height="\#(height)">\#(title)</rect>"#
@@ -101,7 +97,6 @@ extension HTMLPage {
     return Section("speed", "Speed", #"<div class="charts">\#(latency)\#(timeline)</div>"#)
   }
 
-  /// The bad URLs of the last runs, a bar for each.
   var trend: Section? {
     let points = report.trend
     guard points.count > 1, let phrase = report.trendPhrase else { return nil }
@@ -208,7 +203,6 @@ private struct TimelineChart {
   }
 
   private static let byteStripHeight = 36.0
-  /// Seconds between labels.
   private static let tickSteps = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400,
   ]

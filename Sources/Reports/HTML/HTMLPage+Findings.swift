@@ -201,7 +201,6 @@ struct FailureExamples {
   }
 
   private let requests: [RequestVariant: (variant: Int, curl: CurlCommand)]
-  /// By the URL.
   let pictures: [String: Thumbnail]
 
   init(_ report: FinishedReport) {
@@ -220,7 +219,6 @@ struct FailureExamples {
 }
 
 extension FailureRecord {
-  /// Further facts for a person, besides the attempts, in a few words each.
   var facts: [String] {
     var facts: [String] = []
     if let title = variant.title { facts.append(title) }
@@ -237,7 +235,6 @@ extension HTMLPage {
   private static let worstLimit = 20
   private static let examplesWithoutSaving = 2
 
-  /// The rules with findings, and the findings that save most bytes.
   var lint: Section? {
     guard !report.lint.isEmpty else { return nil }
     let rules = report.lint.map { summary in
@@ -250,7 +247,6 @@ extension HTMLPage {
     return Section("lint", "Delivery", #"<ul class="findings">\#(rules)</ul>\#(worstFindings)"#)
   }
 
-  /// A line per host, and its first URL.
   private func hosts(of summary: LintSummary) -> HTML? {
     guard !summary.hosts.isEmpty else { return nil }
     let items = HTML.rows(summary.hosts, limit: LintSummary.exampleLimit, bytes: 40_000) { host in

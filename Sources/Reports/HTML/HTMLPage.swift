@@ -75,7 +75,6 @@ struct HTMLPage {
       """
   }
 
-  /// How the failures differ from those of the run that is the baseline.
   private var difference: HTML? {
     guard let baseline = report.baseline else { return nil }
     let (new, fixed) = (report.standings.counting, grouped(baseline.fixed))
@@ -149,7 +148,6 @@ struct HTMLPage {
     }
   }
 
-  /// The cache and the bottleneck, a line each.
   private var beside: HTML? {
     Self.facts(
       "beside",
@@ -161,7 +159,6 @@ struct HTMLPage {
     )
   }
 
-  /// A list of names and values; nil if all values are.
   static func facts(_ style: String, _ facts: [(name: String, value: String?)]) -> HTML? {
     let known = facts.compactMap { name, value in value.map { "<div><dt>\(name)</dt><dd>\($0, limit: 400)</dd></div>" as HTML } }
     return known.isEmpty ? nil : #"<dl class="\#(style)">\#(known)</dl>"#
@@ -210,7 +207,6 @@ struct EmbeddedPart {
   static let script = EmbeddedPart(PackageResources.page_js)
 
   let source: String
-  /// Its hash as the page's policy names it.
   let policy: String
 
   private init(_ bytes: [UInt8]) {
@@ -219,7 +215,6 @@ struct EmbeddedPart {
   }
 }
 
-/// The sections below the failures.
 extension HTMLPage {
   var warnings: Section? {
     guard !report.warnings.isEmpty else { return nil }
@@ -280,7 +275,6 @@ extension HTMLPage {
 }
 
 extension FinishedReport {
-  /// The number and its meaning.
   fileprivate var exitStatusWords: String {
     let meaning =
       switch exitStatus {
@@ -297,7 +291,6 @@ extension FinishedReport {
 
 // MARK: Tables
 
-/// A cell of a table.
 private enum HTMLCell {
   /// A text from outside that names its row.
   case name(String, limit: Int)

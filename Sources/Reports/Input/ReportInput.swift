@@ -17,7 +17,6 @@ public final class ReportInput {
     case rows
   }
 
-  /// The path as given; `-` is standard input.
   public var path: String { file.path }
   /// Recognised by the beginning of the file.
   public let kind: Kind
@@ -135,7 +134,6 @@ extension ReportInput {
 
 /// A report, or a saved part of one, can't be read; the description names the file.
 public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The path as given; `-` is standard input.
   public var path: String
   /// The invalid line, from 1; nil if the error is about the whole file.
   public var line: UInt64?
@@ -156,7 +154,6 @@ public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvert
 final class InputFile {
   private static let pieceBytes = 64 << 10
 
-  /// The path as given; `-` is standard input.
   let path: String
   private let descriptor: Int32
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 8)
@@ -170,7 +167,6 @@ final class InputFile {
     guard descriptor >= 0 else { throw Self.error(path, errno) }
   }
 
-  /// Whether no file has that name.
   static func isMissing(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) != 0 && errno == ENOENT
@@ -190,7 +186,6 @@ final class InputFile {
 
   func take(_ count: Int) { filled = filled.lowerBound + count..<filled.upperBound }
 
-  /// Reads more bytes, and returns false at the end of the file.
   func fill() throws(ReportReadingError) -> Bool {
     guard !isAtEnd else { return false }
     makeRoom()
@@ -230,7 +225,6 @@ final class InputFile {
     } catch { throw ReportReadingError(path: path, line: error.line, message: error.message) }
   }
 
-  /// A line in memory.
   struct Line {
     /// Its length in bytes, without the line feed.
     var length: Int

@@ -1,6 +1,5 @@
 import Base
 
-/// A value that is read and written.
 protocol JSONCodable {
   init(json: JSONValue) throws(JSONProblem)
   var jsonTree: JSONTree { get }
@@ -82,7 +81,6 @@ struct JSONFields {
     value = known ?? usual
   }
 
-  /// The counts of a value.
   mutating func counts<Value: Countable>(_ value: inout Value) throws(JSONProblem) {
     for (key, path) in Value.counts { try field(key, &value[keyPath: path]) }
   }
@@ -117,7 +115,6 @@ struct JSONFields {
     if !isReading { append(key, value()?.jsonTree ?? .null) }
   }
 
-  /// Throws if a condition of the read fields doesn't hold.
   func check(_ holds: @autoclosure () -> Bool, _ message: @autoclosure () -> String) throws(JSONProblem) {
     if let source, !holds() { throw source.problem(message()) }
   }
@@ -129,9 +126,7 @@ struct JSONFields {
 protocol JSONNamed: JSONCodable {
   var name: String { get }
   init?(name: String)
-  /// The error for any other key.
   static var refusal: String { get }
-  /// The order in a dictionary.
   func isBefore(_ other: Self) -> Bool
 }
 
@@ -317,7 +312,6 @@ struct Fingerprint: JSONCodable {
   var jsonTree: JSONTree { .string(hexadecimal(number)) }
 }
 
-/// The HTTP status of a failure.
 struct StatusCode: JSONCodable {
   var code: Int
   init(_ code: Int) { self.code = code }

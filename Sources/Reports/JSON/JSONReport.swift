@@ -121,7 +121,6 @@ extension FinishedReport: JSONSection {
     try end.codeResources(&json)
   }
 
-  /// Failures of this run, by name.
   private func failures(by name: (FailureGroup) -> String?) -> JSONMap<String, UInt64> {
     var counts: [String: UInt64] = [:]
     for group in failureGroups where group.failed > 0 {

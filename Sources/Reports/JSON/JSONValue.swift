@@ -44,7 +44,6 @@ struct JSONValue {
     }
   }
 
-  /// A whole number that is not negative.
   func count() throws(JSONProblem) -> UInt64 {
     guard pointer.pointee.type == JSON_INTEGER, let count = UInt64(exactly: json_integer_value(pointer)) else {
       throw problem("isn't a whole number from 0")
@@ -53,7 +52,6 @@ struct JSONValue {
     return count
   }
 
-  /// Any number that is not negative.
   func number() throws(JSONProblem) -> Double {
     guard pointer.pointee.type == JSON_INTEGER || pointer.pointee.type == JSON_REAL else { throw problem("isn't a number") }
     let number = json_number_value(pointer)

@@ -90,7 +90,6 @@ extension CacheSummary: JSONSection {
   }
 }
 
-/// A time to the second.
 private struct WholeSecond: JSONCodable {
   var timestamp: Timestamp
   init(_ timestamp: Timestamp) { self.timestamp = timestamp }

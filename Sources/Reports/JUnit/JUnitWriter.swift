@@ -17,7 +17,6 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   private let file: ReportFile
   private let listsSuccesses: Bool
   private let workspace: String?
-  /// The limit of cases in bytes.
   private let caseBytesLimit: Int
   private var manifests: [(path: String, file: String?)] = []
   private var variants = [RequestVariant.plain]
@@ -174,7 +173,6 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   }
 }
 
-/// A case that isn't of an entry.
 private struct OtherCase {
   var className: String
   var name: String

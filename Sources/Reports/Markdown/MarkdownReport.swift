@@ -48,7 +48,6 @@ private struct MarkdownPage {
     return "## \(code(report.job.title))\n\n\(line)\n\(about)"
   }
 
-  /// How the failures differ from those of the baseline.
   var difference: String {
     guard let baseline = report.baseline, let difference = report.differencePhrase else { return "" }
     let trend = report.trendPhrase.map { "\nTrend: \($0)\n" } ?? ""
@@ -90,7 +89,6 @@ private struct MarkdownPage {
     return "| \(group.title)\(message) | \(grouped(group.count))\(known) | \(hosts) |\n"
   }
 
-  /// The first failures of each kind, collapsed.
   var examples: String {
     report.failureGroups.prefix(Self.groupLimit).filter { !$0.examples.isEmpty }.map { group in
       let message = group.message.flatMap { group.kind == .httpStatus ? nil : "\(code($0))\n\n" } ?? ""

@@ -43,7 +43,6 @@ public struct OutputBuffer: ~Copyable {
     append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Removes all bytes and keeps the memory.
   public mutating func removeAll() { count = 0 }
 
   /// Removes the last bytes; the buffer must have at least `byteCount`.
@@ -74,7 +73,6 @@ public struct OutputBuffer: ~Copyable {
     count += byteCount
   }
 
-  /// Calls `body` with the bytes, which are valid during the call only.
   public borrowing func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -134,7 +132,6 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends `value` as 16 hexadecimal digits in lower case.
   mutating func append(hexadecimal value: UInt64) {
     appendUninitialized(16) { digits in
       for position in 0..<16 {

@@ -169,7 +169,6 @@ extension FileDescriptor {
   }
 }
 
-/// An error number of the system (errno(3)).
 struct SystemError: Error {
   var code: Int32
 }
@@ -307,7 +306,6 @@ package struct FileIdentity: Hashable {
     return hasLink(to: FileIdentity(status), in: folder)
   }
 
-  /// The identity of a path, then those of its folders.
   private static func chain(_ path: String) -> [FileIdentity] {
     var path = resolvedPath(path)
     var missing: [Substring] = []

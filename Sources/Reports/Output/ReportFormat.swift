@@ -1,12 +1,9 @@
 /// The forms of reports; raw values are the names in job files and options.
 public enum ReportFormat: String, Sendable, CaseIterable {
-  /// For a person at a terminal.
   case text
   /// `prewarm.report/1`.
   case json
-  /// One JSON object per entry.
   case jsonl
-  /// One row per entry.
   case csv
   /// JUnit XML for GitLab and Jenkins.
   case junit
@@ -34,7 +31,6 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     }
   }
 
-  /// The form of a file by the extension of its name.
   public init?(path: String) {
     guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
     self.init(fileExtension: path[path.index(after: dot)...].lowercased())
@@ -103,7 +99,6 @@ extension ReportWriter {
   package var journal: (any ReportJournal)? { nil }
 }
 
-/// A report that needs the finished run only.
 final class FormWriter: ReportWriter {
   private let form: any ReportForm
   private let file: ReportFile

@@ -3,19 +3,14 @@ import Base
 /// The state of a run at one moment.
 public struct ProgressSnapshot: Sendable, Equatable {
   public var name: String
-  /// Finished entries.
   public var done: UInt64
   /// All entries of the job; nil until it is known or estimated.
   public var total: UInt64?
-  /// Cached and fresh.
   public var hits: UInt64
   /// Downloaded, revalidated or checked.
   public var new: UInt64
-  /// Failed or blacklisted.
   public var bad: UInt64
-  /// Finished entries per second over the last seconds.
   public var urlsPerSecond: Double
-  /// Received bytes per second over the last seconds.
   public var bytesPerSecond: Double
   /// The estimated remaining time; nil if unknown.
   public var remaining: Duration?
@@ -49,7 +44,6 @@ public struct ProgressSnapshot: Sendable, Equatable {
 public struct ProgressRenderer: Sendable {
   /// Columns of the terminal; the last one stays free, since some terminals break the line there.
   public var width: Int
-  /// Whether ANSI colours emphasise the words.
   public var hasColor: Bool
 
   private static let nameLimit = 24
@@ -74,7 +68,6 @@ public struct ProgressRenderer: Sendable {
     return [first] + remarks(snapshot, room, page)
   }
 
-  /// The line for a log.
   public func line(_ snapshot: ProgressSnapshot) -> String {
     let done =
       snapshot.total.map { "\(grouped(snapshot.done)) of \(grouped($0)) (\(share(snapshot.done, of: $0)) %)" }
@@ -111,7 +104,6 @@ public struct ProgressRenderer: Sendable {
     return body + head + page.styled(String(repeating: "─", count: width - filled), .detail)
   }
 
-  /// The obstacle, then the last failure.
   private func remarks(_ snapshot: ProgressSnapshot) -> [Field] {
     let failure = snapshot.lastFailure.map { "last error: \(escapedForTerminal($0))" }
     return [snapshot.note.map { (escapedForTerminal($0), .warning) }, failure.map { ($0, .failure) }].compactMap(\.self)

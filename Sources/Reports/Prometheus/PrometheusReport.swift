@@ -62,7 +62,6 @@ struct PrometheusReport: ReportForm {
 /// Lines of the text format (Prometheus' documentation, "Exposition formats").
 private struct PrometheusPage {
   private(set) var text = ""
-  /// The labels of each sample.
   private let labels: String
 
   init(job: JobIdentity) {
@@ -95,7 +94,6 @@ private struct PrometheusPage {
     text += "prewarm_\(name){\(labels)} \(digits.text)\n"
   }
 
-  /// The value of a label.
   private static func escaped(_ value: String) -> String {
     var output = OutputBuffer(capacity: value.utf8.count + 16)
     output.appendVisible(value) { byte in

@@ -10,7 +10,6 @@ public struct CurlCommand: Sendable, Hashable {
   /// The line for a URL as reports show it, in the form in which it is requested.
   public func line(for url: String) -> String { "\(prefix) \(word(for: url))" }
 
-  /// The words that don't depend on the URL.
   private var prefix: String { (["curl"] + options).map(shellQuoted).joined(separator: " ") }
 
   private func word(for url: String) -> String {
@@ -73,10 +72,8 @@ public func shellQuoted(_ text: String) -> String {
   return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
 }
 
-/// Whether a text has no invisible characters.
 private func showsItself(_ text: String) -> Bool { text.unicodeScalars.allSatisfy { !isHidden($0.value) && $0 != "\u{FFFD}" } }
 
-/// Whether curl requests it from a web server.
 private func isWebAddress(_ url: String) -> Bool {
   ["http://", "https://"].contains { url.utf8.count > $0.utf8.count && url.prefix($0.count).lowercased() == $0 }
 }

@@ -1,6 +1,5 @@
 public import Base
 
-/// A failed or blacklisted entry, as the report lists it.
 public struct FailureRecord: Sendable, Equatable {
   /// How many a report lists by default; a JSON report never lists more.
   public static let listedLimit = 10_000
@@ -17,13 +16,10 @@ public struct FailureRecord: Sendable, Equatable {
   package var variant = RequestVariant.plain
   /// `failed` or `blacklisted`.
   public var outcome = LoadOutcome.failed
-  /// The reason; nil if it is unknown.
   public var failure: ImageFailure?
-  /// How many requests were made for it.
   public var attempts: UInt32 = 0
   /// The status of remote caches; nil if it wasn't checked.
   package var remoteCache: RemoteCacheStatus?
-  /// Whether its URL is on the blacklist now.
   public var isBlacklisted = false
   public var standing = FailureStanding.counts
   /// The identifier of its row; nil if it has none.
@@ -86,11 +82,9 @@ public struct FailureGroup: Sendable, Equatable, Countable {
 
   /// Nil for blacklisted entries whose reason is unknown.
   public var kind: FailureKind?
-  /// The HTTP status, for the kind `http-status` only.
   public var status: Int?
   /// The message of each, in which an ellipsis stands for parts that differ; nil if messages differ in their words.
   public var message: String?
-  /// How many failed in this run.
   public var failed: UInt64 = 0
   /// How many weren't requested since they were blacklisted for this reason.
   public var blacklisted: UInt64 = 0
@@ -152,7 +146,6 @@ extension FailureGroup.Key {
   }
 }
 
-/// How many entries of a host.
 public struct HostCount: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
   public var host = ""
@@ -214,13 +207,11 @@ extension FinishedReport {
 
 /// The folders of URLs that have many of them, each with those in it that aren't in a listed folder below it.
 struct FailureFolders {
-  /// Fewer URLs need no folder.
   static let least = 10
   private static let depthLimit = 8
 
   /// The names, as host and path, and the indices of their URLs.
   private(set) var largest: [(name: String, members: [Int])] = []
-  /// The indices of the other URLs.
   private(set) var others: [Int] = []
 
   init(_ urls: [String], least: Int) {

@@ -30,19 +30,16 @@ struct FailureLog {
   private struct Last {
     var kind: FailureKind?
     var status: Int?
-    /// As in the entry's result.
     var message: String
     var group: Int
   }
 
-  /// How many entries are kept completely.
   var listedLimit = FailureRecord.listedLimit
   private var new: [FailureRecord] = []
   private var known: [FailureRecord] = []
   private var recordBytesLeft = FailureRecord.listedBytes
   private(set) var standings = FailureStandings()
   private var groups: [Group] = []
-  /// The indices of the groups.
   private var indices: [FailureGroup.Key: Int] = [:]
   /// How many groups a kind has, by the key for its other messages.
   private var groupCounts: [FailureGroup.Key: Int] = [:]
@@ -114,7 +111,6 @@ struct FailureLog {
     locations[image, default: []].append(place(manifest.shortened(to: 160), entry.line))
   }
 
-  /// The listed failures with all of their locations.
   var listed: [FailureRecord] { records.map(located) }
 
   private func located(_ record: FailureRecord) -> FailureRecord {
@@ -209,6 +205,5 @@ extension [FailureRecord] {
 }
 
 extension FailureRecord {
-  /// The bytes of its long texts.
   fileprivate var exampleBytes: Int { url.utf8.count + (failure?.message.utf8.count ?? 0) }
 }

@@ -1,8 +1,6 @@
 public import Base
 
-/// The complete report of a run.
 public struct FinishedReport: Sendable {
-  /// The version of prewarm.
   public var version: String
   public var job: JobIdentity
   /// The names of rules and remedies in sentences.
@@ -12,7 +10,6 @@ public struct FinishedReport: Sendable {
   /// How the run ended as a whole, with the cache and the blacklist.
   public var end: RunEnd
   public var verdict = RunVerdict()
-  /// The rules it was judged by.
   public var failOn = FailOn()
   /// Each image once, however many lists name it.
   public var totals: OutcomeTotals
@@ -71,16 +68,13 @@ public struct FinishedReport: Sendable {
     return failOn.verdict(of: lists)
   }
 
-  /// The number of entries that aren't valid URLs.
   public var invalidURLs: UInt64 { failureGroups.filter { $0.kind == .invalidURL }.reduce(0) { $0 + $1.count } }
 
   /// How many failed and blacklisted entries aren't listed.
   public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
 
-  /// Finished entries per second; 0 if the run took no time.
   public var urlsPerSecond: Double { perSecond(totals.done) }
 
-  /// Received bytes per second; 0 if the run took no time.
   public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
 
   func perSecond(_ amount: UInt64) -> Double {
@@ -93,7 +87,6 @@ public struct FinishedReport: Sendable {
 public struct Traffic: Sendable, Equatable {
   /// Bytes of bodies received from the network, failed attempts included.
   public var receivedBytes: UInt64 = 0
-  /// Bytes of bodies that were hits.
   public var cachedBytes: UInt64 = 0
   /// Bytes of the newly stored images as received.
   public var originalBytes: UInt64 = 0
@@ -101,11 +94,9 @@ public struct Traffic: Sendable, Equatable {
   public var storedBytes: UInt64 = 0
   /// Requests, retries included, redirects not.
   public var attempts: UInt64 = 0
-  /// Requests that were retries.
   public var retries: UInt64 = 0
   /// The total time that entries waited between attempts.
   public var waitedNanoseconds: UInt64 = 0
-  /// Failures that may be temporary.
   public var transientFailures: UInt64 = 0
   /// The duration of transfers, without the waits between attempts.
   public var latency = LatencyHistogram()
@@ -118,7 +109,6 @@ public struct TrafficByOutcome: Sendable, Equatable {
   // Indexed by outcome: each transferred entry is looked up here.
   private var values = [OutcomeTraffic?](repeating: nil, count: LoadOutcome.allCases.count)
 
-  /// Unknown traffic for all outcomes.
   public init() {}
 
   public subscript(outcome: LoadOutcome) -> OutcomeTraffic? {
@@ -139,7 +129,6 @@ public struct TrafficByOutcome: Sendable, Equatable {
   }
 }
 
-/// The traffic of the entries with one outcome.
 public struct OutcomeTraffic: Sendable, Equatable {
   /// Bytes of bodies received, failed attempts included.
   public var receivedBytes: UInt64 = 0
@@ -149,7 +138,6 @@ public struct OutcomeTraffic: Sendable, Equatable {
   public var shared: UInt64 = 0
 }
 
-/// How many images had a format.
 public struct FormatCount: Sendable, Equatable {
   public var format: ImageFormat
   public var count: UInt64
@@ -158,21 +146,17 @@ public struct FormatCount: Sendable, Equatable {
   func isBefore(_ other: FormatCount) -> Bool { (other.count, format.rawValue) < (count, other.format.rawValue) }
 }
 
-/// The outcomes of one manifest.
 public struct ManifestSummary: Sendable, Equatable {
-  /// The path as the job names it.
   public var path = ""
   /// The absolute path of the file with its entries, which is the job file for entries in the job; nil if they aren't in a file.
   public var file: String?
   public var totals = OutcomeTotals()
 }
 
-/// The outcomes of one host.
 public struct HostSummary: Sendable, Equatable {
   /// Host and port, if it isn't the scheme's own.
   public var host = ""
   public var totals = OutcomeTotals()
-  /// Bytes of bodies received.
   public var receivedBytes: UInt64 = 0
   public var latency = LatencyHistogram()
   /// Hits and misses of remote caches, by edge if the job names edges; empty if they weren't checked.
@@ -236,7 +220,6 @@ public struct JobIdentity: Sendable, Equatable {
 public struct ReportedShard: Sendable, Hashable {
   /// From 1.
   public var index: Int
-  /// The number of shards.
   public var count: Int
   /// The key that divides entries: `url` or `host`.
   public var rule: String

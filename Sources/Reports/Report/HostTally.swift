@@ -8,7 +8,6 @@ struct HostCounters {
   var nameLength: Int
   var hash: UInt64
   var totals = OutcomeTotals()
-  /// Bytes of bodies received.
   var receivedBytes: UInt64 = 0
   var latency = LatencyHistogram()
 }
@@ -25,7 +24,6 @@ struct HostTally {
   /// How many entries belong to hosts beyond the limit.
   private(set) var entriesBeyondLimit: UInt64 = 0
   private var names: [UInt8] = []
-  /// Index + 1 into `hosts`.
   private var slots = ProbedTable<UInt32>(free: 0)
   private var last = -1
 
@@ -92,7 +90,6 @@ public struct RemoteCacheCount: Sendable, Equatable, Countable {
 
   public var total: UInt64 { hits + misses + unknown }
 
-  /// Responses with a cache status.
   public var known: UInt64 { hits + misses }
 
   mutating func add(_ status: RemoteCacheStatus) {

@@ -7,7 +7,6 @@ import Glibc
 /// at most 19 %. A value belongs to the lowest bucket whose bound isn't below it; longer values count in the last bucket. Only the
 /// buckets from the first used to the last used are kept, so a host with few entries takes about ten bytes.
 public struct LatencyHistogram: Sendable, Equatable {
-  /// How many values there are.
   public private(set) var count: UInt64 = 0
   /// The exact maximum in nanoseconds; 0 if there are no values.
   public private(set) var maximumNanoseconds: UInt64 = 0
@@ -17,10 +16,8 @@ public struct LatencyHistogram: Sendable, Equatable {
   private var first = 0
   private var counts: [UInt64] = []
 
-  /// An empty histogram.
   public init() {}
 
-  /// Counts one value.
   public mutating func record(nanoseconds: UInt64) {
     add(1, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
     maximumNanoseconds = max(maximumNanoseconds, nanoseconds)
@@ -63,7 +60,6 @@ public struct LatencyHistogram: Sendable, Equatable {
     return maximumMilliseconds
   }
 
-  /// The maximum in milliseconds; 0 if there are no values.
   public var maximumMilliseconds: Double { Double(maximumNanoseconds) / 1e6 }
 
   /// Upper bounds in milliseconds and counts of the buckets from the first used to the last used, including empty ones.

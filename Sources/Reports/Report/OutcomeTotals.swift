@@ -21,7 +21,6 @@ protocol Countable {
 }
 
 extension Countable {
-  /// Adds the counts of `other`.
   mutating func add(_ other: Self) {
     for (_, path) in Self.counts { self[keyPath: path] += other[keyPath: path] }
   }
@@ -48,7 +47,6 @@ public struct OutcomeTotals: Sendable, Hashable, Countable {
     ]
   }
 
-  /// All entries that were read.
   public var urls: UInt64 {
     hitMemory + hitDisk + downloaded + revalidated + checked + failed + blacklisted + skipped + cancelled
   }

@@ -1,6 +1,5 @@
 public import Base
 
-/// A signal that stopped a run.
 public enum Interruption: String, Sendable, Hashable {
   case interrupt = "SIGINT"
   case terminate = "SIGTERM"
@@ -16,13 +15,10 @@ public struct RunEnd: Sendable {
   public var finishedAt: Timestamp?
   /// The duration by the monotonic clock, on which rates are based; zero if unknown.
   public var duration: Duration
-  /// The signal that stopped it, if one did.
   public var interruption: Interruption?
-  /// Whether the job's deadline stopped it.
   public var isPastDeadline = false
   /// A sentence on why it couldn't finish, such as a broken manifest; then the exit status is 1.
   public var breakage: String?
-  /// Whether every manifest was read to its end.
   public var areManifestsRead = true
   /// Whether no entry remained after include and exclude.
   public var isEmpty = false
@@ -59,9 +55,7 @@ public struct BottleneckShare: Sendable, Equatable {
   }
 }
 
-/// The cache after a run.
 public struct CacheSummary: Sendable, Equatable {
-  /// Its folder.
   public var directory: String
   /// The namespace of the job, to which the figures refer.
   public var namespace: String
@@ -73,7 +67,6 @@ public struct CacheSummary: Sendable, Equatable {
   public var maximumBytes: UInt64?
   /// Entries that trimming removed to keep the limit.
   public var trimmedEntries: UInt64 = 0
-  /// Expired entries that were removed.
   public var expiredEntries: UInt64 = 0
   /// How many of the trimmed entries this run had stored.
   public var evictedFromThisRun: UInt64 = 0
@@ -88,12 +81,9 @@ public struct CacheSummary: Sendable, Equatable {
   }
 }
 
-/// The blacklist after a run.
 public struct BlacklistSummary: Sendable, Equatable {
   public var entries: UInt64
-  /// URLs that this run added.
   public var added: UInt64
-  /// URLs that this run removed.
   public var removed: UInt64
 
   public init(entries: UInt64, added: UInt64, removed: UInt64) {

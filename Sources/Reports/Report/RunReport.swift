@@ -5,7 +5,6 @@ public import Base
 /// It keeps counters, a histogram, a bounded table of hosts and the first failures; the row of each entry goes to the journals at once.
 /// The driver thread owns it. A hit costs no allocation.
 public final class RunReport {
-  /// Hosts that a finished report lists.
   static let reportedHostLimit = 1000
 
   private let version: String
@@ -61,7 +60,6 @@ public final class RunReport {
     return tally.manifests.count - 1
   }
 
-  /// Adds a variant of requests, and returns its number; see ``ReportedEntry/variant``.
   @discardableResult
   package func addVariant(_ variant: RequestVariant) -> Int {
     tally.variants.append(variant)
@@ -116,7 +114,6 @@ public final class RunReport {
   /// Whether images are identified for each entry, which then needs ``ReportedEntry/imageHash``.
   package var identifiesImages: Bool { tally.seen != nil }
 
-  /// Failed entries that may be good later.
   public var transientFailures: UInt64 { tally.traffic.transientFailures }
 
   /// Bytes of bodies received from the network so far.
@@ -198,7 +195,6 @@ public struct ReportedEntry {
   public var manifest: Int
   /// The line in the manifest, from 1; 0 if it has none.
   public var line: UInt64
-  /// The priority of its request.
   public var priority: LoadPriority
   /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for an invalid line.
   public var host: UnsafeRawBufferPointer

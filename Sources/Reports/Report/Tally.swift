@@ -4,11 +4,9 @@ import Base
 struct Tally {
   /// Each image once; see ``repeats``.
   var totals = OutcomeTotals()
-  /// Further entries of the same images.
   var repeats = OutcomeTotals()
   /// Nil if each entry counts.
   var seen: SeenImages?
-  /// Whether the last entry was a repeat.
   private(set) var isRepeat = false
   var traffic = Traffic()
   var manifests: [ManifestSummary] = []
@@ -19,7 +17,6 @@ struct Tally {
   var variants = [RequestVariant.plain]
   var remoteCaches = RemoteCacheTable()
   var sameImages = SameImagesLog()
-  /// Nil if the delivery isn't judged.
   var lint: LintLog?
   /// The rules that the last entry breaks.
   private(set) var broken = LintRuleSet()

@@ -4,13 +4,10 @@ public import Base
 public struct Thumbnail: Sendable, Equatable {
   /// The reason for showing an image.
   public enum Reason: String, Sendable, CaseIterable {
-    /// One of the last received images.
     case latest
-    /// One of those with most bytes.
     case largest
     /// One of those with most bytes for their pixels.
     case heavy
-    /// It was received and refused.
     case failed
     /// Many URLs of a host returned it.
     case placeholder
@@ -26,18 +23,13 @@ public struct Thumbnail: Sendable, Equatable {
   public var pictureHeight: UInt32
   /// The image's own format; nil if its bytes have no known format.
   public var format: ImageFormat?
-  /// Pixels of the image; 0 if unknown.
   public var width: UInt32 = 0
-  /// Pixels of the image; 0 if unknown.
   public var height: UInt32 = 0
   /// Of the image.
   public var bytes: UInt64
-  /// Why it was refused; nil if it was good.
   public var failure: ImageFailure?
-  /// The body's hash; nil if unknown.
   public var checksum: Checksum?
 
-  /// Creates a thumbnail whose other properties are unknown.
   public init(
     _ reason: Reason,
     url: String,

@@ -2,13 +2,10 @@ public import Base
 
 /// The progress of a run over time, in steps of equal length.
 public struct Timeline: Sendable, Equatable {
-  /// The progress in one step.
   public struct Step: Sendable, Equatable {
-    /// Finished entries.
     public var urls: UInt64 = 0
     /// How many of them failed or were blacklisted.
     public var bad: UInt64 = 0
-    /// Bytes of bodies received.
     public var receivedBytes: UInt64 = 0
 
     static func += (sum: inout Step, other: Step) {
@@ -20,7 +17,6 @@ public struct Timeline: Sendable, Equatable {
 
   static let maximumSteps = 120
 
-  /// The length of each step.
   public var step = Duration.zero
   /// From the start of the run; its end may have cut the last step.
   public var steps: [Step] = []
@@ -30,12 +26,10 @@ public struct Timeline: Sendable, Equatable {
 ///
 /// Entries that finished since the last sample count in the step of the next one, so that the steps add up to the totals.
 struct TimelineRecorder {
-  /// The initial length of a step.
   static let firstStep = Duration.milliseconds(250)
 
   private var step = Self.firstStep
   private var steps: [Timeline.Step] = []
-  /// The counts so far.
   private var noted = Timeline.Step()
 
   /// Records the counts of the whole run at a time after its start; a time before the last sample counts as that sample's. Cancelled
@@ -51,7 +45,6 @@ struct TimelineRecorder {
     noted = sum
   }
 
-  /// The recorded timeline; nil if there was no sample.
   var timeline: Timeline? { steps.isEmpty ? nil : Timeline(step: step, steps: steps) }
 
   /// Returns the step of a time, which is below the limit.
@@ -72,7 +65,6 @@ struct TimelineRecorder {
 
 /// A run among those before it and after it.
 public struct TrendPoint: Sendable, Equatable {
-  /// How many runs a report lists.
   static let limit = 30
 
   /// When it ended; nil if unknown.

@@ -4,7 +4,6 @@ import Base
 struct ReportRow {
   let value: JSONValue
 
-  /// The value of a column; nil if the row doesn't have it.
   func read<Value: JSONCodable>(_ column: RowColumn) throws(JSONProblem) -> Value? { try read(column.name) }
 
   func read<Value: JSONCodable>(_ name: StaticString) throws(JSONProblem) -> Value? {
@@ -19,7 +18,6 @@ struct ReportRow {
     try value.value(RowColumn.manifest.name)?.bytes() ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
-  /// 0 if it has none.
   func line() throws(JSONProblem) -> UInt64 { try read(.line) ?? 0 }
 
   func priority() throws(JSONProblem) -> LoadPriority { try read(.priority) ?? .normal }
@@ -63,7 +61,6 @@ struct ReportRow {
     return result
   }
 
-  /// The transformed image; nil if the row has none.
   private func transformed() throws(JSONProblem) -> TransformedImage? {
     let image = TransformedImage(
       format: try read(.transformedFormat),
@@ -136,7 +133,6 @@ package struct RowsEnd {
 
   init(_ report: FinishedReport) { (job, startedAt, end, failOn) = (report.job, report.startedAt, report.end, report.failOn) }
 
-  /// As a line of a report.
   func append(to output: inout OutputBuffer) { output.append(jsonTree.line + "\n") }
 }
 

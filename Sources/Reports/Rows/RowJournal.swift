@@ -132,7 +132,6 @@ struct RowPieces {
   /// How many bytes are collected before they are written.
   static let bytes = 65_536
 
-  /// The first error.
   private(set) var error: ReportError?
 
   /// Writes the collected rows with `body`, and empties the buffer.
@@ -149,7 +148,6 @@ struct RowPieces {
     } catch { self.error = error }
   }
 
-  /// Throws the first error, again each time.
   func check() throws(ReportError) {
     if let error { throw error }
   }
@@ -167,7 +165,6 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   private let transformedFormats = FixedColumn<Syntax>(.transformedFormat, ImageFormat.allCases.map(\.name))
   private let remoteCaches = FixedColumn<Syntax>(.remoteCache, RemoteCacheStatus.allCases.map(\.rawValue))
   private var manifests = FixedColumn<Syntax>(.manifest, [])
-  /// The shard of the next rows.
   var shard: String? {
     didSet { if shard != oldValue { shards = FixedColumn(.shard, shard.map { [$0] } ?? []) } }
   }
@@ -238,7 +235,6 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     Syntax.end(in: &buffer)
   }
 
-  /// Zero means unknown.
   @inline(__always)
   private mutating func append(_ column: RowColumn, _ value: UInt64) { append(column, known: value > 0 ? value : nil) }
 
@@ -310,7 +306,6 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
 }
 
 extension RemoteCacheStatus {
-  /// Its index among all.
   fileprivate var number: Int {
     switch self {
     case .hit: 0

@@ -7,7 +7,6 @@ import Base
 public final class RowReplay {
   /// The limit of manifests in rows; a run with more of them needs a JSON report.
   public static let maximumManifests = 100_000
-  /// The limit of variants and edges in rows.
   public static let maximumVariants = 4096
 
   private let report: RunReport
@@ -15,7 +14,6 @@ public final class RowReplay {
   private var manifests: [String: Int] = [:]
   private var variants: [RequestVariant: Int] = [:]
   private var lastManifest: (path: [UInt8], index: Int)?
-  /// The shard of the last row.
   private var shard: String?
   /// The end of the rows; nil if they have none, or several.
   private var end: RowsEnd?

@@ -95,11 +95,6 @@ extension TextPage {
   }
 }
 
-extension FinishedReport {
-  /// Whether the job checked remote caches.
-  var asksRemoteCaches: Bool { hosts.contains { !$0.remoteCaches.isEmpty } }
-}
-
 extension TextPage {
   private static let remoteCacheRowLimit = 10
 
@@ -117,8 +112,7 @@ extension TextPage {
       let (count, name) = (row.count, fitted(row.name, to: nameWidth).padded(to: nameWidth))
       line(name + "  " + count.hitShare.rightAligned(to: 7) + "  " + styled(count.phrase, .detail))
     }
-    let others = rows.count - shown.count
-    if others > 0 { line(styled("  … \(grouped(UInt64(others))) more", .detail)) }
+    more(rows.count - shown.count)
   }
 }
 
@@ -144,8 +138,7 @@ extension TextPage {
         line("    \(url)")
       }
     }
-    let others = report.placeholders.count - shown.count
-    if others > 0 { line(styled("  … \(grouped(UInt64(others))) more", .detail)) }
+    more(report.placeholders.count - shown.count)
   }
 
   /// Writes the findings about the delivery of good images, with the first URLs of each.
@@ -171,25 +164,21 @@ extension TextPage {
         let text = "\(escapedForTerminal(example.message))\(saved)\(place)"
         line("      " + styled(fitted(text, to: width - 6), .detail))
       }
-      let more = summary.count - min(summary.count, UInt64(shown.count))
-      if more > 0 { line(styled("    … \(grouped(more)) more", .detail)) }
+      more(Int(clamping: summary.count) - shown.count, "    ")
     }
   }
 
   private static var lintExampleLimit: Int { 3 }
 
-  /// A line per host, and its first URL.
   private mutating func writeHosts(of summary: LintSummary, limit: Int) {
     let shown = summary.hosts.prefix(limit)
     for host in shown {
       line("    \(escapedForTerminal(host.host))  \(escapedForTerminal(host.phrase(summary.rule)))")
       line("      " + styled("first \(fitted(escapedForTerminal(host.firstURL), to: 3 * width))", .detail))
     }
-    let more = summary.count - min(summary.count, shown.reduce(0) { $0 + $1.count })
-    if more > 0 { line(styled("    … \(grouped(more)) more", .detail)) }
+    more(Int(clamping: summary.count) - Int(clamping: shown.reduce(0) { $0 + $1.count }), "    ")
   }
 
-  /// Writes how many URLs returned the same bytes as others.
   mutating func writeDuplicates(_ duplicates: Duplicates?) {
     guard let duplicates, duplicates.bodies > 0 else { return }
     let least = duplicates.isComplete ? "" : "at least "
@@ -230,7 +219,6 @@ extension TextPage {
     line(styled("  to request blacklisted URLs again: \(report.words.retryAdvice)", .detail))
   }
 
-  /// The widths of the columns of groups.
   private struct GroupWidths {
     var title: Int
     var count: Int
@@ -293,7 +281,6 @@ private struct ListedFailures {
 
   func records(_ group: Int) -> ArraySlice<FailureRecord> { known[group].prefix(shares[group]) }
 
-  /// How many are listed.
   var count: UInt64 { UInt64(shares.reduce(0, +)) }
 
   /// Whether more are known than are listed.

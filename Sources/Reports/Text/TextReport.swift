@@ -24,10 +24,8 @@ public struct TextReport: ReportForm {
   static let minimumWidth = 20
   /// The width of the layout without a terminal.
   public static let defaultWidth = 80
-  /// How many failures are listed by default.
   public static let defaultFailureLimit = 20
 
-  /// The width of the layout in columns.
   public var width: Int
   /// Whether wider texts are cut, as on a terminal; pipes and files get complete texts.
   public var isCut: Bool
@@ -35,7 +33,6 @@ public struct TextReport: ReportForm {
   public var hasColor: Bool
   public var order: Order
   public var detail: Detail
-  /// How many failures are listed; `.max` for all.
   public var failureLimit: Int
 
   public init(
@@ -126,7 +123,6 @@ extension TextPage {
     }
   }
 
-  /// Writes the paragraphs with labels.
   private mutating func writeFooter(_ write: (inout TextPage) -> Void) {
     var footer = self
     footer.removeAll()
@@ -136,7 +132,6 @@ extension TextPage {
     append(footer)
   }
 
-  /// Writes the hosts and folders of many failures.
   private mutating func writePlaces(_ report: FinishedReport) {
     for (index, sentence) in report.placeSentences(escapedForTerminal).enumerated() {
       paragraph(index == 0 ? "Where" : "", [sentence])
@@ -158,7 +153,7 @@ extension TextPage {
       let url = fitted(escapedForTerminal(entry.title), to: 3 * width)
       line((index == 0 ? "Fixed" : "").padded(to: 11) + url)
     }
-    if more > 0, !shown.isEmpty { line(styled("           … \(grouped(more)) more", .detail)) }
+    if !shown.isEmpty { self.more(Int(clamping: more), "           ") }
     if let trend = report.trendPhrase { paragraph("Trend", [trend]) }
   }
 
@@ -190,7 +185,6 @@ extension LatencyHistogram {
 
 /// Lines of text for a terminal; colours don't count as columns.
 struct TextPage {
-  /// The meaning of a colour.
   enum Style: String {
     case plain = ""
     case failure = "\u{1B}[31m"
@@ -223,6 +217,11 @@ struct TextPage {
     var line = line
     while line.last == " " { line.removeLast() }
     text += line + "\n"
+  }
+
+  /// Counts what a list omits, if it omits anything.
+  mutating func more(_ count: Int, _ indent: String = "  ") {
+    if count > 0 { line(styled("\(indent)… \(grouped(UInt64(count))) more", .detail)) }
   }
 
   mutating func append(_ other: TextPage) { text += other.text }

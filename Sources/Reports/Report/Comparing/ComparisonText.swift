@@ -129,6 +129,5 @@ extension EntryFacts {
     return FailureGroup.Key(kind: kind, status: kind == .httpStatus ? status : nil).title
   }
 
-  /// Such as `jpeg, 800 × 600, 71 kB`.
   fileprivate var imageText: String { imagePhrase(format: format, width: width, height: height, bytes: bytes) }
 }

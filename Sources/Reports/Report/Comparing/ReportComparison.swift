@@ -16,7 +16,6 @@ public struct ReportComparison: Sendable, Equatable {
   public private(set) var changed: UInt64 = 0
   /// Entries that were bad and still are.
   public private(set) var stillBad: UInt64 = 0
-  /// Entries with a result in both reports.
   public private(set) var compared: UInt64 = 0
   /// Entries that only the later report has; nil if unknown.
   public private(set) var appeared: UInt64?
@@ -122,9 +121,7 @@ public struct ReportComparison: Sendable, Equatable {
 /// An entry whose result differs from that in the earlier report.
 public struct ReportDifference: Sendable, Equatable {
   public enum Change: String, Sendable, CaseIterable {
-    /// It was good and is bad.
     case broke
-    /// It was bad and is good.
     case healed
     /// It was good and still is, but is another image.
     case changed
@@ -200,7 +197,6 @@ struct ComparedSide {
     try input.rows(isStopped: isStopped) { row throws(JSONProblem) in try body(Entry(row)) }
   }
 
-  /// Opens the same report again.
   func reopened() throws(ReportReadingError) -> ComparedSide {
     guard hasRows else { return self }
     guard path != "-" else {

@@ -2,22 +2,18 @@ public import Base
 
 /// The rules of a finished run: it exits with ``ExitStatus/beyondLimits`` if it breaks one of them.
 public struct FailOn: Sendable, Hashable {
-  /// How many failures are acceptable.
   public enum Limit: Sendable, Hashable {
     /// More break the rule.
     case count(UInt64)
     /// More than this fraction (0…1) of the entries that were neither skipped nor cancelled breaks the rule.
     case fraction(Double)
-    /// The rule is off.
     case never
   }
 
-  /// A percentile of the latencies.
   public enum Percentile: String, Sendable, CaseIterable {
     case p50, p90, p99, max
   }
 
-  /// The limit of failed and blacklisted entries.
   public var failures = Limit.count(0)
   /// The limit of failures that a baseline knows: if nearly all are known, the site may be down, or no longer lets us in.
   public var known = Limit.fraction(0.1)
@@ -28,9 +24,7 @@ public struct FailOn: Sendable, Hashable {
   public var latency: [Percentile: Duration] = [:]
   /// Limits of findings about the delivery, by rule.
   package var lint: [LintRule: Limit] = [:]
-  /// Whether a run without entries fails.
   public var empty = true
-  /// Whether a run that its deadline stopped fails.
   public var unfinished = true
   /// Whether a run fails if trimming removed images that it had stored.
   public var evicted = true
@@ -55,7 +49,6 @@ extension FailOn {
     }
   }
 
-  /// The enabled rules.
   var rules: [Rule] {
     let kinds = kinds.filter { $0.value != .never }.keys.sorted { $0.name < $1.name }
     let percentiles = Percentile.allCases.filter { latency[$0] != nil }
@@ -163,7 +156,6 @@ extension FailOn.Limit {
 public struct ReportWords: Sendable, Hashable {
   /// The rules; for a single rule, a dot and its name follow.
   public var rules = "limits"
-  /// The filters of entries.
   public var filters = "filtering"
   /// The remedy if trimming removed images that the run had stored.
   public var evictionAdvice = "use a larger cache"

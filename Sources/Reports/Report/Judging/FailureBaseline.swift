@@ -34,7 +34,6 @@ public struct BaselineDifference: Sendable, Equatable {
   /// Entries that failed then and did not finish, were skipped, or aren't in the lists now.
   public var unseen: UInt64 { failures - stillBad - fixed }
 
-  /// The limit of listed fixed entries.
   static let fixedEntryLimit = 100
 }
 
@@ -64,7 +63,6 @@ public final class FailureBaseline: FailureJudge {
   private let name: String
   /// Whether the earlier run stopped before it had a result of each entry, as far as the report says.
   public private(set) var isPartial = false
-  /// Whether the earlier run had no entries.
   public private(set) var isEmpty = false
   /// Those of a JSON report; rows don't say when their run ended.
   public private(set) var trend: [TrendPoint] = []
@@ -132,7 +130,6 @@ extension FinishedReport {
 }
 
 extension FailureRecord {
-  /// The identity of its entry.
   var key: EntryKey {
     var url = url
     return url.withUTF8 { EntryKey(url: UnsafeRawBufferPointer($0), variant: variant) }

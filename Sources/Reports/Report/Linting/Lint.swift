@@ -65,7 +65,6 @@ struct LintRuleSet: Sendable, Equatable {
 
   mutating func insert(_ rule: LintRule) { bits |= 1 << rule.rawValue }
 
-  /// The names in the order of the cases.
   var names: [String] { LintRule.allCases.filter { bits & 1 << $0.rawValue != 0 }.map(\.name) }
 }
 
@@ -101,7 +100,6 @@ package struct Lint: Sendable, Hashable {
   package var isOff: Bool { !LintRule.allCases.contains(where: isOn) }
 }
 
-/// A finding about an entry.
 struct LintFinding: Sendable {
   var rule: LintRule
   /// One sentence without a full stop; text from outside isn't escaped yet.

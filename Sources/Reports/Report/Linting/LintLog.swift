@@ -1,7 +1,6 @@
 import Base
 import Glibc
 
-/// The findings of a rule.
 package struct LintSummary: Sendable, Equatable, Countable {
   /// How many examples a report has of each.
   static let exampleLimit = 20
@@ -29,7 +28,6 @@ package struct LintSummary: Sendable, Equatable, Countable {
   }
 }
 
-/// The findings of a rule on a host.
 package struct LintHost: Sendable, Equatable {
   public var host = ""
   public var count: UInt64 = 0
@@ -69,7 +67,6 @@ struct LintLog {
     /// What the messages have in common; nil if nothing.
     var pattern: MessagePattern?
     var lastMessage: String
-    /// Where its first URL is.
     var place: (manifest: Int, line: UInt64)
   }
 
@@ -173,7 +170,6 @@ struct LintLog {
 }
 
 extension Lint {
-  /// A rule without findings.
   fileprivate func empty(_ rule: LintRule) -> LintSummary { LintSummary(rule: rule, severity: severity(rule)) }
 }
 
@@ -189,7 +185,6 @@ extension LintSummary {
     return sorted
   }
 
-  /// Counts a finding.
   fileprivate mutating func add(_ saved: UInt64, _ example: () -> LintExample) {
     (count, savedBytes) = (count + 1, savedBytes + saved)
     keep(saved, example)
@@ -204,7 +199,6 @@ extension LintSummary {
     if isFull { examples.removeLast() }
   }
 
-  /// Merges the findings of several runs or shards.
   static func merged(_ summaries: [LintSummary]) -> [LintSummary] {
     sorted(summaries.joined(by: \.rule) { $0.merge($1) })
   }

@@ -275,7 +275,6 @@ extension FailureGroup {
     }.sorted { $0.isBefore($1) }
   }
 
-  /// What the messages of two groups have in common.
   private static func common(_ group: FailureGroup, _ other: FailureGroup) -> String? {
     guard let message = group.message, let otherMessage = other.message else { return nil }
     if message == otherMessage { return message }

@@ -71,9 +71,7 @@ extension FinishedReport {
   }
 }
 
-/// A file to merge with others.
 public struct ReportPart: Sendable {
-  /// The path as given; `-` is standard input.
   public var path: String
   /// A JSON report, or a report of rows; or why it is unreadable.
   package var content: Result<FinishedReport, ReportReadingError>
@@ -118,7 +116,6 @@ struct ShardGathering {
     if let difference = ShardLists(taken.mapValues(\.report)).difference { problems.append(difference) }
   }
 
-  /// In the order of the shards.
   var reports: [FinishedReport] { taken.sorted { $0.key < $1.key }.map(\.value.report) }
 
   /// Why the reports aren't the complete job; nil if they are.
@@ -187,7 +184,6 @@ extension RunEnd {
 ///
 /// Each shard leaves entries to the others by its own list, so entries may be lost if lists differ.
 struct ShardLists {
-  /// The limit of lists in a sentence.
   private static let listedLimit = 10
 
   /// The numbers of the shards that have read the same list, the largest set first.

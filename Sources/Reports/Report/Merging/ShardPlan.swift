@@ -13,9 +13,7 @@ public struct ShardPlan: Sendable {
     public init(entries: UInt64, rows: UInt64, hosts: UInt64) { (self.entries, self.rows, self.hosts) = (entries, rows, hosts) }
   }
 
-  /// A list of the job.
   public struct List: Sendable, Hashable {
-    /// The name in reports.
     public var name = ""
     /// The absolute path; nil if it isn't a file.
     public var file: String?
@@ -37,7 +35,6 @@ public struct ShardPlan: Sendable {
   /// The version of prewarm that wrote it.
   public var version = ""
   public var job = JobIdentity(name: "", file: nil)
-  /// A hash of the job file.
   public var jobHash = Checksum(high: 0, low: 0)
   /// The absolute path of the job file's folder, where its relative paths start.
   public var folder = ""
@@ -46,7 +43,6 @@ public struct ShardPlan: Sendable {
   public var rule = ""
   /// How many shards run at once; rates are divided by it.
   public var workers = 1
-  /// All entries.
   public var list = ReportedList(entries: 0, fingerprint: 0)
   public var lists: [List] = []
   public var reports: [Report] = []
@@ -56,7 +52,6 @@ public struct ShardPlan: Sendable {
 
   public init() {}
 
-  /// Reads the plan at `path`.
   public init(path: String) throws(ReportReadingError) {
     self = try InputFile(path: path).json(tooLarge: "is too large for a plan") { json throws(JSONProblem) in
       guard json.isObject else { throw JSONProblem("isn't a plan of prewarm") }
