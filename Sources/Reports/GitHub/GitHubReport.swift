@@ -37,7 +37,10 @@ struct GitHubReport: ReportForm {
       return (level: level, commands: commands(level, for: group, files: files))
     }
     let (errors, warnings) = (failures.filter { $0.level == .error }, failures.filter { $0.level == .warning })
-    let others = [placeholderCommands(report), warningCommands(report)]
+    let placeholders = list(report.placeholders, title: "placeholder") {
+      "\($0.host) \($0.findingPhrase), first \($0.firstURL)"
+    }
+    let others = [placeholders, list(report.warnings, title: "prewarm \(report.job.title)") { $0 }]
     for list in [errors.map(\.commands), warnings.map(\.commands) + others] {
       for place in 0...Self.limit {
         for commands in list where place < commands.count { commands[place].write(to: &output) }
@@ -57,7 +60,7 @@ struct GitHubReport: ReportForm {
     var commands = counting.prefix(Self.limit).map { command(level, $0, title: group.title, files: files) }
     // A report from a file may count fewer failures than it shows.
     let more = group.counting - min(group.counting, UInt64(commands.count))
-    if more > 0 { commands.append(rest(level, title: group.title, more: more, of: group.counting, "URL")) }
+    if more > 0 { commands.append(rest(level, title: group.title, more: more, of: counted(group.counting, "URL"))) }
     return commands
   }
 
@@ -79,32 +82,16 @@ struct GitHubReport: ReportForm {
     )
   }
 
-  private func placeholderCommands(_ report: FinishedReport) -> [WorkflowCommand] {
-    list(report.placeholders, title: "placeholder") { placeholder in
-      "\(placeholder.host) \(placeholder.findingPhrase), first \(placeholder.firstURL)"
-    }
-  }
-
-  private func warningCommands(_ report: FinishedReport) -> [WorkflowCommand] {
-    list(report.warnings, title: "prewarm \(report.job.title)") { $0 }
-  }
-
   private func list<Element>(_ elements: [Element], title: String, _ message: (Element) -> String) -> [WorkflowCommand] {
     var commands = elements.prefix(Self.limit).map { WorkflowCommand(level: .warning, title: title, lines: [message($0)]) }
     let more = elements.count - commands.count
-    if more > 0 { commands.append(rest(.warning, title: title, more: UInt64(more), of: UInt64(elements.count), "of these")) }
+    let all = "\(grouped(UInt64(elements.count))) of these"
+    if more > 0 { commands.append(rest(.warning, title: title, more: UInt64(more), of: all)) }
     return commands
   }
 
-  private func rest(
-    _ level: WorkflowCommand.Level,
-    title: String,
-    more: UInt64,
-    of count: UInt64,
-    _ noun: String
-  ) -> WorkflowCommand {
-    let all = noun == "URL" ? counted(count, noun) : "\(grouped(count)) \(noun)"
-    return WorkflowCommand(level: level, title: title, lines: ["\(grouped(more)) more; \(all) in total"])
+  private func rest(_ level: WorkflowCommand.Level, title: String, more: UInt64, of all: String) -> WorkflowCommand {
+    WorkflowCommand(level: level, title: title, lines: ["\(grouped(more)) more; \(all) in total"])
   }
 }
 
@@ -186,13 +173,9 @@ final class GitHubWriter: ReportWriter {
 
   /// Writes both, even if one of them fails.
   func finish(_ report: FinishedReport) throws(ReportError) {
-    let summaryError: ReportError?
-    do throws(ReportError) {
-      try summary?.add(report)
-      summaryError = nil
-    } catch { summaryError = error }
+    let written = Result { () throws(ReportError) in try summary?.add(report) }
     try form.write(report, to: file)
-    if let summaryError { throw summaryError }
+    _ = try written.get()
   }
 }
 

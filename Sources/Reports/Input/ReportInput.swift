@@ -83,9 +83,7 @@ public final class ReportInput {
     _ body: (ReportRow) throws(JSONProblem) -> Void
   ) throws(JSONProblem) {
     let document: JSONDocument
-    do {
-      document = try JSONDocument(text)
-    } catch { throw JSONProblem("the row \(error.message)") }
+    do { document = try JSONDocument(text) } catch { throw JSONProblem("the row \(error.message)") }
     guard document.root.isObject else { throw JSONProblem("the row isn't an object") }
     let (url, job) = (try document.root.value(RowColumn.url.name), try document.root.value("job"))
     if url == nil, job != nil { try onEnd(RowsEnd(json: document.root)) } else { try body(ReportRow(value: document.root)) }
@@ -98,28 +96,19 @@ extension ReportInput {
   private static func kind(of file: InputFile) throws(ReportReadingError) -> Kind {
     var isMore = true
     while isMore, file.count <= maximumRowBytes, !file.withBytes({ $0.contains(UInt8(ascii: "\n")) }) { isMore = try file.fill() }
-    let beginning = file.withBytes { bytes -> Beginning in
+    return try file.withBytes { bytes throws(ReportReadingError) in
+      func error(_ message: String) -> ReportReadingError { ReportReadingError(path: file.path, message: message) }
       let line = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)])
-      if bytes.starts(with: [0x1F, 0x8B]) { return .compressed }
-      guard let first = bytes.first(where: { $0 > UInt8(ascii: " ") }) else { return .nothing(isWhole: !bytes.isEmpty) }
-      guard first == UInt8(ascii: "{") else { return .foreign }
-      return .object(isRow: isRow(line, mayLackURL: !file.path.hasSuffix(".json")))
+      if bytes.starts(with: [0x1F, 0x8B]) { throw error("is compressed with gzip; uncompress it first") }
+      switch bytes.first(where: { $0 > UInt8(ascii: " ") }) {
+      case UInt8(ascii: "{"): return isRow(line, mayLackURL: !file.path.hasSuffix(".json")) ? .rows : .report
+      case nil:
+        // A run over an empty list writes a line feed only.
+        if !bytes.isEmpty, file.path.hasSuffix(".jsonl") || file.path.hasSuffix(".ndjson") { return .rows }
+        throw error("is empty; its run may have been killed before it wrote the report")
+      default: throw error("isn't a prewarm report: neither JSON nor JSON Lines")
+      }
     }
-    switch beginning {
-    case .object(let isRow): return isRow ? .rows : .report
-    case .compressed: throw ReportReadingError(path: file.path, message: "is compressed with gzip; uncompress it first")
-    case .foreign: throw ReportReadingError(path: file.path, message: "isn't a prewarm report: neither JSON nor JSON Lines")
-    case .nothing(let isWhole):
-      // A run over an empty list writes a line feed only.
-      if isWhole, file.path.hasSuffix(".jsonl") || file.path.hasSuffix(".ndjson") { return .rows }
-      throw ReportReadingError(path: file.path, message: "is empty; its run may have been killed before it wrote the report")
-    }
-  }
-
-  private enum Beginning {
-    case object(isRow: Bool)
-    case nothing(isWhole: Bool)
-    case compressed, foreign
   }
 
   private static func isRow(_ line: UnsafeRawBufferPointer, mayLackURL: Bool) -> Bool {

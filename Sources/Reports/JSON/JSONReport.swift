@@ -140,69 +140,56 @@ extension FinishedReport: JSONSection {
 /// The sums that must agree in a report, so that forms may add and subtract without overflow.
 extension JSONReport {
   static func checkSums(of report: FinishedReport) throws(JSONProblem) {
-    let totals = report.totals
+    let (totals, standings, bytes) = (report.totals, report.standings, report.traffic.receivedBytes)
+    let (outcomes, hosts, trend) = (report.traffic.outcomes.known, report.hosts, report.trend)
     try check(UInt64(report.failures.count) <= totals.bad, "lists more failures than its totals count")
-    let standings = report.standings
     try check(standings.counting + standings.known == totals.bad, "has standings that don't add up to failed and blacklisted")
     if let baseline = report.baseline {
-      let seen = [baseline.stillBad, baseline.fixed]
-      try checkSum(seen, \.self, atMost: baseline.failures, "has too few failures in its baseline")
+      try check([baseline.stillBad, baseline.fixed], atMost: baseline.failures, "has too few failures in its baseline")
       try check(UInt64(baseline.fixedEntries.count) <= baseline.fixed, "lists more fixed entries than it counts")
     }
-    try checkSum(
-      report.manifests,
-      \.totals.urls,
-      atMost: totals.urls + report.repeats.urls,
-      "has manifests with more entries than its totals count"
-    )
-    try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
-    let bytes = report.traffic.receivedBytes
-    let outcomes = report.traffic.outcomes.known
-    try checkSum(outcomes, \.traffic.receivedBytes, atMost: bytes, "has outcomes with more bytes than it downloaded")
+    let manifestURLs = report.manifests.map(\.totals.urls)
+    try check(manifestURLs, atMost: totals.urls + report.repeats.urls, "has manifests with more entries than its totals count")
+    try check(hosts.map(\.totals.urls), atMost: totals.urls, "has hosts with more entries than its totals count")
+    try check(outcomes.map(\.traffic.receivedBytes), atMost: bytes, "has outcomes with more bytes than it downloaded")
     for (outcome, traffic) in outcomes {
       try check(traffic.shared <= totals[outcome], "has more shared entries than entries of their outcome")
     }
-    try checkSum(report.hosts, \.receivedBytes, atMost: bytes, "has hosts with more bytes than it downloaded")
-    for host in report.hosts {
+    try check(hosts.map(\.receivedBytes), atMost: bytes, "has hosts with more bytes than it downloaded")
+    for host in hosts {
       let counts = host.remoteCaches.flatMap { [$0.hits, $0.misses, $0.unknown] }
-      try checkSum(counts, \.self, atMost: host.totals.urls, "has a host with more entries in remote caches than it has in total")
+      try check(counts, atMost: host.totals.urls, "has a host with more entries in remote caches than it has in total")
     }
-    try check(Set(report.hosts.map(\.host)).count == report.hosts.count, "names a host twice")
-    try checkSum(report.failureGroups, \.count, atMost: totals.bad, "has groups with more failures than its totals count")
+    try check(Set(hosts.map(\.host)).count == hosts.count, "names a host twice")
+    try check(report.failureGroups.map(\.count), atMost: totals.bad, "has groups with more failures than its totals count")
     for group in report.failureGroups {
       try check(group.counting <= group.count, "has a group with more counting failures than failures")
       try check(UInt64(group.examples.count) <= group.count, "has a group with more examples than failures")
-      let listed = group.hosts + [HostCount(host: "", count: group.elsewhere)]
-      try checkSum(listed, \.count, atMost: group.count, "has a group with more failures by host than in total")
+      let listed = group.hosts.map(\.count) + [group.elsewhere]
+      try check(listed, atMost: group.count, "has a group with more failures by host than in total")
     }
-    try check(report.trend.count <= TrendPoint.limit, "has a trend of more than \(TrendPoint.limit) runs")
-    try check(
-      report.trend.allSatisfy { $0.bad <= $0.urls && $0.new <= $0.bad },
-      "has a run in its trend with more failures than entries"
-    )
+    try check(trend.count <= TrendPoint.limit, "has a trend of more than \(TrendPoint.limit) runs")
+    let isTrendPossible = trend.allSatisfy { $0.bad <= $0.urls && $0.new <= $0.bad }
+    try check(isTrendPossible, "has a run in its trend with more failures than entries")
     guard let timeline = report.timeline else { return }
-    let steps = timeline.steps
-    try check(steps.count <= Timeline.maximumSteps, "has a timeline of more than \(Timeline.maximumSteps) steps")
-    try check(!steps.isEmpty, "has a timeline without steps")
+    try check(timeline.steps.count <= Timeline.maximumSteps, "has a timeline of more than \(Timeline.maximumSteps) steps")
+    try check(!timeline.steps.isEmpty, "has a timeline without steps")
     // Shorter steps would have rates that overflow.
     try check(timeline.step >= .milliseconds(1), "has a timeline of steps shorter than a millisecond")
-    try check(steps.allSatisfy { $0.bad <= $0.urls }, "has a step of its timeline with more failures than entries")
+    let areStepsPossible = timeline.steps.allSatisfy { $0.bad <= $0.urls }
+    try check(areStepsPossible, "has a step of its timeline with more failures than entries")
   }
 
   private static func check(_ holds: Bool, _ message: String) throws(JSONProblem) {
     if !holds { throw JSONProblem(message) }
   }
 
-  private static func checkSum<Element>(
-    _ elements: [Element],
-    _ path: KeyPath<Element, UInt64>,
-    atMost limit: UInt64,
-    _ message: String
-  ) throws(JSONProblem) {
+  /// Whether a sum is at most `limit`, which one of its parts alone may exceed.
+  private static func check(_ parts: [UInt64], atMost limit: UInt64, _ message: String) throws(JSONProblem) {
     var rest = limit
-    for element in elements {
-      try check(element[keyPath: path] <= rest, message)
-      rest -= element[keyPath: path]
+    for part in parts {
+      try check(part <= rest, message)
+      rest -= part
     }
   }
 }

@@ -29,9 +29,7 @@ package final class ReportFile {
       lock = nil
       return
     }
-    do {
-      try makeParentFolders(of: path)
-    } catch { throw ReportError(.makeFolder, path: path, code: error.code) }
+    do { try makeParentFolders(of: path) } catch { throw ReportError(.makeFolder, path: path, code: error.code) }
     let isSpecial = isSpecialFile(path)
     let target = resolvedPath(path)
     lock = isSpecial ? nil : try ReportLock(target: target, path: path)
@@ -60,15 +58,11 @@ package final class ReportFile {
   /// Removes an older report from a file that grows in place.
   func empty() throws(ReportError) {
     guard growsInPlace, path != "-" else { return }
-    do {
-      try descriptor.truncate()
-    } catch { throw ReportError(.write, path: path, code: error.code) }
+    do { try descriptor.truncate() } catch { throw ReportError(.write, path: path, code: error.code) }
   }
 
   package func write(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
-    do {
-      try descriptor.write(bytes)
-    } catch { throw ReportError(.write, path: path, code: error.code) }
+    do { try descriptor.write(bytes) } catch { throw ReportError(.write, path: path, code: error.code) }
   }
 
   func write(_ text: String) throws(ReportError) {
@@ -93,11 +87,7 @@ package final class ReportFile {
 
   /// A link can't replace an existing file, so the file first gets a temporary name beside it.
   private func nameUnnamed(_ target: String) throws(SystemError) {
-    do {
-      return try descriptor.link(to: target)
-    } catch {
-      guard error.code == EEXIST else { throw error }
-    }
+    do { return try descriptor.link(to: target) } catch { guard error.code == EEXIST else { throw error } }
     let temporary = makeTemporaryName(beside: target)
     try descriptor.link(to: temporary)
     do {
@@ -270,8 +260,7 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
     case .lock: "cannot open report \(place): another run is writing it; wait for that run, or name another file"
     case .open: "cannot open report \(place): \(reason)\(advice)"
     case .write: "cannot write report \(place): \(reason)\(advice)"
-    case .spool:
-      "cannot store parts of a report in \(place): \(reason); set TMPDIR to a writable folder with free space"
+    case .spool: "cannot store parts of a report in \(place): \(reason); set TMPDIR to a writable folder with free space"
     case .commit: "cannot move the finished report to \(place): \(reason)\(advice)"
     }
   }

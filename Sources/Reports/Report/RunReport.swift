@@ -132,9 +132,7 @@ public final class RunReport {
   public func flushJournals() throws(ReportError) {
     var firstError: ReportError?
     for journal in journals {
-      do {
-        try journal.flush()
-      } catch { firstError = firstError ?? error }
+      do { try journal.flush() } catch { firstError = firstError ?? error }
     }
     if let firstError { throw firstError }
   }

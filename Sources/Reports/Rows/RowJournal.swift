@@ -143,9 +143,7 @@ struct RowPieces {
   /// Calls `body` and keeps its error; does nothing after an error.
   mutating func attempt(_ body: () throws(ReportError) -> Void) {
     guard error == nil else { return }
-    do throws(ReportError) {
-      try body()
-    } catch { self.error = error }
+    do throws(ReportError) { try body() } catch { self.error = error }
   }
 
   func check() throws(ReportError) {

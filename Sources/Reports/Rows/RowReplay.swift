@@ -161,9 +161,7 @@ public final class RowReplay {
   /// Normalises a URL into `normalized` and returns the ranges of its parts; empty for an invalid URL.
   private func normalize(_ url: UnsafeRawBufferPointer) -> URLParts {
     normalized.removeAll(keepingCapacity: true)
-    do throws(InvalidURL) {
-      return try normalizer.normalize(url, relativeTo: nil, into: &normalized)
-    } catch { return .empty }
+    do throws(InvalidURL) { return try normalizer.normalize(url, relativeTo: nil, into: &normalized) } catch { return .empty }
   }
 
   private func manifest(of row: ReportRow) throws(JSONProblem) -> Int {

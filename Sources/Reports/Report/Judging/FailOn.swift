@@ -77,8 +77,7 @@ extension FailOn {
       guard unfinished, end.isPastDeadline else { return nil }
       if totals.cancelled > 0 { return "the deadline passed with \(end.atLeast)\(counted(totals.cancelled, "URL")) not finished" }
       return end.areManifestsRead ? nil : "the deadline passed before the lists were read"
-    case .empty:
-      return empty && end.isEmpty ? "no URLs in the lists, or none left after \(report.words.filters)" : nil
+    case .empty: return empty && end.isEmpty ? "no URLs in the lists, or none left after \(report.words.filters)" : nil
     case .evicted:
       guard evicted, let count = end.cache?.evictedFromThisRun, count > 0 else { return nil }
       let enough = end.cache?.sufficientBytes.map { " to \(sizeAbove($0)) or more" } ?? ""
