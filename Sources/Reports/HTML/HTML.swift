@@ -17,16 +17,7 @@ enum HTMLForm: MarkupForm {
   }
 
   private static func append(_ text: UnsafeRawBufferPointer, to output: inout OutputBuffer) {
-    output.appendVisible(text) { byte in
-      switch byte {
-      case UInt8(ascii: "&"): "&amp;"
-      case UInt8(ascii: "<"): "&lt;"
-      case UInt8(ascii: ">"): "&gt;"
-      case UInt8(ascii: "\""): "&quot;"
-      case UInt8(ascii: "'"): "&#39;"
-      default: nil
-      }
-    }
+    output.appendVisible(text) { $0 == UInt8(ascii: "'") ? "&#39;" : markupEscape($0) }
   }
 }
 

@@ -4,8 +4,7 @@ import Glibc
 /// A JUnit report as GitLab (`lib/gitlab/ci/parsers/test/junit.rb`) and Jenkins (`hudson.tasks.junit.CaseResult`) read it.
 ///
 /// The suite has a case for each failed and blacklisted entry, and for all others if the report lists successes; otherwise one case
-/// stands for the others, since Jenkins requires a case. Its counts are those of the run, listed or not. The verdict, the job's
-/// description, the fixed URLs of a baseline and the run's warnings are properties and output of the suite. A case fails for each
+/// stands for the others, since Jenkins requires a case. Its counts are those of the run, listed or not. A case fails for each
 /// reason of the exit status that isn't a failed entry: a run that didn't finish, and broken rules such as `fail-on.empty`. A failure
 /// that doesn't count in the verdict is `skipped`, with its message.
 ///
@@ -95,7 +94,8 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   private func name(of entry: ReportedEntry) -> XML {
     let variant = variants[entry.variant].title.map { " [\($0)]" as XML }
     let name: XML = "\(entry.url)\(variant)"
-    let key = name.hash
+    var text = name.markup
+    let key = text.withUTF8 { EntryKey(url: UnsafeRawBufferPointer($0)).low }
     names[key, default: 0] += 1
     let number = names[key]!
     return number > 1 ? "\(name) (\(UInt64(number)))" : name
@@ -139,21 +139,19 @@ final class JUnitWriter: ReportWriter, ReportJournal {
       <testsuites \(suite)>
         <testsuite \(suite)>
           <properties>\(properties.map { #"<property name="\#($0)" value="\#($1)"/>"# as XML })</properties>
-      \(reasons.map(\.testCase))
+      \(reasons)
       """
   }
 
   private func end(of report: FinishedReport) -> XML {
-    var cases: [OtherCase] = []
+    var cases: [XML] = []
     if omitted.failures + omitted.others > 0 {
       let failures = omitted.failures > 0 ? counted(omitted.failures, "more failure") : nil
       let others = omitted.others > 0 ? counted(omitted.others, "more case") : nil
       let sentence = "\([failures, others].compactMap(\.self).joined(separator: " and ")) omitted: this file is limited to 30 MB"
-      cases.append(OtherCase(className: "(cut)", name: "omitted cases", reason: sentence, isFailure: omitted.failures > 0))
+      cases.append(.testCase("(cut)", "omitted cases", reason: sentence, isFailure: omitted.failures > 0))
     }
-    if !listsSuccesses || report.totals.urls == 0 {
-      cases.append(OtherCase(className: "(not listed)", name: "URLs that didn't fail", reason: nil))
-    }
+    if !listsSuccesses || report.totals.urls == 0 { cases.append(.testCase("(not listed)", "URLs that didn't fail", reason: nil)) }
     var lines = [report.headline.sentence]
     if !listsSuccesses {
       let listed = report.totals.bad - min(report.totals.bad, omitted.failures + omitted.others)
@@ -165,7 +163,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
     if moreFixed > 0, !fixed.isEmpty { lines.append("… \(grouped(moreFixed)) more fixed") }
     lines += report.warnings.prefix(Self.warningLimit)
     return """
-      \(cases.map(\.testCase))    <system-out>\(lines.map { "\($0)\n" as XML })</system-out>
+      \(cases)    <system-out>\(lines.map { "\($0)\n" as XML })</system-out>
         </testsuite>
       </testsuites>
 
@@ -173,14 +171,9 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   }
 }
 
-private struct OtherCase {
-  var className: String
-  var name: String
-  /// Why it failed, or was skipped; nil if it passed.
-  let reason: String?
-  var isFailure = true
-
-  var testCase: XML {
+extension XML {
+  /// A case that isn't of an entry; without a reason why it failed or was skipped, it passed.
+  fileprivate static func testCase(_ className: String, _ name: String, reason: String?, isFailure: Bool = true) -> XML {
     let start: XML = #"    <testcase classname="\#(className)" name="\#(name)" time="0.0""#
     guard let reason else { return "\(start)/>\n" }
     let element: XML = isFailure ? "failure" : "skipped"
@@ -195,55 +188,15 @@ private struct OtherCase {
 
 extension FinishedReport {
   /// Why the exit status isn't 0, apart from failed entries, which have cases of their own.
-  fileprivate var otherReasons: [OtherCase] {
+  fileprivate var otherReasons: [XML] {
     if let stop = end.interruption.map({ "interrupted by \($0.signalName)" }) ?? end.breakage {
-      return [OtherCase(className: "run", name: "run finishes", reason: stop)]
+      return [.testCase("run", "run finishes", reason: stop)]
     }
     return failOn.rules.compactMap { rule in
       if case .failures = rule { return nil }
       if case .kind = rule { return nil }
-      return failOn.reason(rule, in: self).map { OtherCase(className: words.rules, name: words.key(rule), reason: $0) }
+      return failOn.reason(rule, in: self).map { .testCase(words.rules, words.key(rule), reason: $0) }
     }
-  }
-}
-
-typealias XML = Markup<XMLForm>
-
-/// The content of an element, or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3), in which limits are bytes.
-///
-/// Characters that XML can't represent, such as controls and U+FFFE, appear as in ``escapedForTerminal(_:)``, and so do line ends,
-/// which an attribute would lose.
-enum XMLForm: MarkupForm {
-  /// Much longer texts would take the place of other cases.
-  static var limit: Int { 2000 }
-
-  static func append(_ text: UnsafeRawBufferPointer, limit: Int, to output: inout OutputBuffer) {
-    output.appendVisible(text, limit: limit) { byte in
-      switch byte {
-      case UInt8(ascii: "&"): "&amp;"
-      case UInt8(ascii: "<"): "&lt;"
-      // An element's text must not contain `]]>`.
-      case UInt8(ascii: ">"): "&gt;"
-      case UInt8(ascii: "\""): "&quot;"
-      default: nil
-      }
-    }
-  }
-}
-
-extension Markup<XMLForm> {
-  fileprivate var hash: UInt64 {
-    var text = markup
-    return text.withUTF8 { EntryKey(url: UnsafeRawBufferPointer($0)).low }
-  }
-}
-
-extension Markup<XMLForm>.StringInterpolation {
-  /// To the microsecond.
-  mutating func appendInterpolation(seconds: Double) {
-    var output = OutputBuffer(capacity: 64)
-    output.append(seconds, decimals: 6)
-    appendLiteral(output.text)
   }
 }
 

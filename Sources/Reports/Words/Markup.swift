@@ -56,3 +56,40 @@ protocol MarkupForm {
   /// Appends text from outside, cut to `limit`.
   static func append(_ text: UnsafeRawBufferPointer, limit: Int, to output: inout OutputBuffer)
 }
+
+/// The escapes that HTML and XML have in common.
+@inline(__always)
+func markupEscape(_ byte: UInt8) -> StaticString? {
+  switch byte {
+  case UInt8(ascii: "&"): "&amp;"
+  case UInt8(ascii: "<"): "&lt;"
+  // An element's text in XML must not contain `]]>`.
+  case UInt8(ascii: ">"): "&gt;"
+  case UInt8(ascii: "\""): "&quot;"
+  default: nil
+  }
+}
+
+typealias XML = Markup<XMLForm>
+
+/// The content of an element, or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3), in which limits are bytes.
+///
+/// Characters that XML can't represent, such as controls and U+FFFE, appear as in ``escapedForTerminal(_:)``, and so do line ends,
+/// which an attribute would lose.
+enum XMLForm: MarkupForm {
+  /// Much longer texts would take the place of other cases.
+  static var limit: Int { 2000 }
+
+  static func append(_ text: UnsafeRawBufferPointer, limit: Int, to output: inout OutputBuffer) {
+    output.appendVisible(text, limit: limit, replacing: markupEscape)
+  }
+}
+
+extension Markup<XMLForm>.StringInterpolation {
+  /// To the microsecond.
+  mutating func appendInterpolation(seconds: Double) {
+    var output = OutputBuffer(capacity: 64)
+    output.append(seconds, decimals: 6)
+    appendLiteral(output.text)
+  }
+}
