@@ -202,7 +202,8 @@ struct ReportChecks {
       switch input.kind {
       case .report: Self.check(try input.report(words: .plain))
       case .rows:
-        let replay = RowReplay(version: "", job: JobIdentity(name: "", file: nil), words: .plain)
+        let job = JobIdentity(name: "", file: nil)
+        let replay = RowReplay(into: RunReport(version: "", job: job, words: .plain, startedAt: nil))
         try replay.add(input)
         Self.check(try replay.finish())
         _ = try ReportComparison(from: path, to: path) { demand($0.entry.url.isEmpty, "\($0.change) compared with itself") }

@@ -22,26 +22,6 @@ public final class RowReplay {
   private var claimedBytes: UInt64 = 0
   private var claimedWaits: UInt64 = 0
 
-  /// Creates a report on a job of that name; `journals` get every row again.
-  package convenience init(
-    version: String,
-    job: JobIdentity,
-    words: ReportWords,
-    journals: [any ReportJournal] = [],
-    listedFailures: Int = FailureRecord.listedLimit
-  ) {
-    self.init(
-      into: RunReport(
-        version: version,
-        job: job,
-        words: words,
-        startedAt: nil,
-        journals: journals,
-        listedFailures: listedFailures
-      )
-    )
-  }
-
   /// Counts rows for `report`, which its owner finishes. It must not have manifests or variants yet.
   public init(into report: RunReport) { self.report = report }
 

@@ -15,11 +15,14 @@ extension RowReplay {
   /// Counts rows for reports of a job of that name.
   convenience init(_ name: String, _ journals: [any ReportJournal], _ text: TextOptions) {
     self.init(
-      version: PrewarmVersion.current,
-      job: JobIdentity(name: name, file: nil),
-      words: .reading,
-      journals: journals,
-      listedFailures: text.failures.limit
+      into: RunReport(
+        version: PrewarmVersion.current,
+        job: JobIdentity(name: name, file: nil),
+        words: .reading,
+        startedAt: nil,
+        journals: journals,
+        listedFailures: text.failures.limit
+      )
     )
   }
 }

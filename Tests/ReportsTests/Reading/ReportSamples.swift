@@ -183,7 +183,8 @@ extension TemporaryDirectory {
 
   /// Counts the rows that a file holds.
   func replay(_ name: String, journals: [any ReportJournal] = []) throws -> FinishedReport {
-    let replay = RowReplay(version: "0.1.0", job: JobIdentity(name: "homepage", file: nil), words: .job, journals: journals)
+    let job = JobIdentity(name: "homepage", file: nil)
+    let replay = RowReplay(into: makeRun(job: job, manifests: [], startedAt: nil, journals: journals))
     try replay.add(try ReportInput(path: file(name)))
     return try replay.finish()
   }

@@ -112,7 +112,8 @@ struct ShardGathering {
     guard let most = counts.values.max(), let kin = kins.first(where: { counts[$0] == most }) else { return nil }
     self.kin = kin
     for part in parts { add(part) }
-    addMissing()
+    let missing = (1...kin.count).filter { taken[$0] == nil }
+    if !missing.isEmpty { problems.append(missingSentence(missing, of: kin.count)) }
     if let difference = ShardLists(taken.mapValues(\.report)).difference { problems.append(difference) }
   }
 
@@ -122,25 +123,20 @@ struct ShardGathering {
   var breakage: String? { listed(problems) }
 
   private mutating func add(_ part: ReportPart) {
+    let (name, report): (String, FinishedReport)
     switch part.content {
-    case .failure(let error): problems.append("\(error)")
-    case .success(let report): add(report, part.name)
+    case .failure(let error): return problems.append("\(error)")
+    case .success(let content): (name, report) = (part.name, content)
     }
-  }
-
-  private mutating func add(_ report: FinishedReport, _ name: String) {
     guard let other = Kin(report), let shard = report.job.shard else {
-      problems.append("\(name) is from a run of all entries, not from a shard")
-      return
+      return problems.append("\(name) is from a run of all entries, not from a shard")
     }
-    guard other == kin else {
-      problems.append("\(name) \(difference(of: other, shard))")
-      return
-    }
+    guard other == kin else { return problems.append("\(name) \(difference(of: other, shard))") }
     if let first = taken[shard.index] {
       let isOne = first.name == name
-      problems.append(isOne ? "\(name) is named twice" : "\(shard.phrase) is present twice, as \(first.name) and \(name)")
-      return
+      return problems.append(
+        isOne ? "\(name) is named twice" : "\(shard.phrase) is present twice, as \(first.name) and \(name)"
+      )
     }
     taken[shard.index] = (name, report)
     if let problem = report.end.problem { problems.append("\(shard.phrase) \(problem) (\(name))") }
@@ -151,11 +147,6 @@ struct ShardGathering {
     if other.count != kin.count { return "is \(shard.phrase), but the others are shards of \(kin.count)" }
     if other.rule != kin.rule { return "is divided by \(other.rule), the others by \(kin.rule)" }
     return "is from another version of the job: its lists or rules differ (job.digest)"
-  }
-
-  private mutating func addMissing() {
-    let missing = (1...kin.count).filter { taken[$0] == nil }
-    if !missing.isEmpty { problems.append(missingSentence(missing, of: kin.count)) }
   }
 }
 
