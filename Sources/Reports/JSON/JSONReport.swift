@@ -83,7 +83,7 @@ extension FinishedReport: JSONSection {
     json.derived("failures_by_kind", failures { $0.kind?.name })
     json.derived("failures_by_status", failures { $0.status.map { String($0) } })
     try json.group("bytes") { json throws(JSONProblem) in try traffic.codeBytes(&json) }
-    try json.field("duplicates", &duplicates)
+    try json.field("duplicates", &images.duplicates)
     json.derived("throughput", JSONMap(throughput))
     try json.group("latency_ms") { json throws(JSONProblem) in try traffic.latency.code(&json, isWhole: true) }
     try json.group("attempts") { json throws(JSONProblem) in try traffic.codeAttempts(&json) }
@@ -111,7 +111,7 @@ extension FinishedReport: JSONSection {
     try json.rows("failures", &listed)
     if json.isReading { failures = listed }
     json.derived("failures_omitted", totals.bad - Swift.min(totals.bad, UInt64(listed.count)))
-    try json.rows("placeholders", &placeholders)
+    try json.rows("placeholders", &images.placeholders)
     try json.rows("lint", &lint, isOmitted: true)
     try json.rows("trend", &trend, isOmitted: true)
     try json.rows("requests", &requests)

@@ -151,7 +151,9 @@ final class JUnitWriter: ReportWriter, ReportJournal {
       let sentence = "\([failures, others].compactMap(\.self).joined(separator: " and ")) omitted: this file is limited to 30 MB"
       cases.append(.testCase("(cut)", "omitted cases", reason: sentence, isFailure: omitted.failures > 0))
     }
-    if !listsSuccesses || report.totals.urls == 0 { cases.append(.testCase("(not listed)", "URLs that didn't fail", reason: nil)) }
+    if !listsSuccesses || report.totals.urls == 0 {
+      cases.append(.testCase("(not listed)", "URLs that didn't fail", reason: nil))
+    }
     var lines = [report.headline.sentence]
     if !listsSuccesses {
       let listed = report.totals.bad - min(report.totals.bad, omitted.failures + omitted.others)

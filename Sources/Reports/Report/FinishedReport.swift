@@ -1,5 +1,6 @@
 public import Base
 
+@dynamicMemberLookup
 public struct FinishedReport: Sendable {
   public var version: String
   public var job: JobIdentity
@@ -36,16 +37,17 @@ public struct FinishedReport: Sendable {
   public var requests: [ReportedRequest] = []
   /// The progress of the run over time; nil if it wasn't recorded.
   public var timeline: Timeline?
-  /// How many URLs returned the same bytes as others; nil if bodies weren't compared.
-  public var duplicates: Duplicates?
-  /// Images that a host returned for many URLs, the one with most URLs first.
-  public var placeholders: [Placeholder] = []
-  /// Small pictures of received images for the HTML report; the JSON report has none.
-  public var thumbnails: [Thumbnail] = []
+  /// Its properties are also the report's: `report.placeholders`.
+  public var images = ReportedImages()
   /// Findings about the delivery of good images, those that save most bytes first; empty if it wasn't judged.
   package var lint: [LintSummary] = []
   /// Sentences on the run, and on entries, which are grouped by sentence.
   public var warnings: [String] = []
+
+  public subscript<Value>(dynamicMember property: WritableKeyPath<ReportedImages, Value>) -> Value {
+    get { images[keyPath: property] }
+    set { images[keyPath: property] = newValue }
+  }
 
   /// The exit status of the job: a signal's, or 1 if the job couldn't finish, or the verdict's.
   public var exitStatus: ExitStatus {

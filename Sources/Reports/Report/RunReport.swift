@@ -168,8 +168,7 @@ public final class RunReport {
       failures: tally.failures.listed,
       standings: tally.failures.standings,
       baseline: tally.difference,
-      duplicates: tally.sameImages.duplicates,
-      placeholders: tally.sameImages.placeholders,
+      images: ReportedImages(duplicates: tally.sameImages.duplicates, placeholders: tally.sameImages.placeholders),
       warnings: end.warnings.map(groupingDigits) + tally.warnings.lines
     )
     if timeline.timeline != nil {

@@ -53,7 +53,7 @@ extension FinishedReport {
     failureGroups = parts.failureGroups
     failures = parts.failures
     lint = parts.lint
-    placeholders = Placeholder.merged(parts.placeholders)
+    images.placeholders = Placeholder.merged(parts.placeholders)
     requests = (reports.first?.requests ?? []).filter { request in reports.allSatisfy { $0.requests.contains(request) } }
     let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }
     end.breakage = breakages.isEmpty ? nil : breakages.joined(separator: "; ")

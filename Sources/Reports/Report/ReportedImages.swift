@@ -1,5 +1,15 @@
 public import Base
 
+/// What a report shows of received images.
+public struct ReportedImages: Sendable, Equatable {
+  /// How many URLs returned the same bytes as others; nil if bodies weren't compared.
+  public var duplicates: Duplicates?
+  /// Images that a host returned for many URLs, the one with most URLs first.
+  public var placeholders: [Placeholder] = []
+  /// Small pictures of received images for the HTML report; the JSON report has none.
+  public var thumbnails: [Thumbnail] = []
+}
+
 /// A small picture of a received image, for the HTML report.
 public struct Thumbnail: Sendable, Equatable {
   /// The reason for showing an image.
