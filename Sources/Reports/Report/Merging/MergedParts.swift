@@ -23,37 +23,25 @@ extension FinishedReport {
 
   init(merging parts: MergedParts) {
     var parts = parts
+    parts.reduce(hosts: RunReport.reportedHostLimit, failures: .max)
     let reports = parts.reports
-    let ends = reports.map(\.end)
-    self.init(
-      version: reports.map(\.version).distinct.joined(separator: ", "),
-      job: JobIdentity(
-        name: reports.common(\.job.name) ?? "merged",
-        file: reports.common(\.job.file).flatMap { $0 },
-        description: reports.common(\.job.description) ?? "",
-        digest: reports.common(\.job.digest).flatMap { $0 }
-      ),
-      words: reports.first?.words ?? .plain,
-      startedAt: reports.compactMap(\.startedAt).min(),
-      end: RunEnd(merging: ends),
-      totals: reports.reduce(into: OutcomeTotals()) { $0.add($1.totals) }
+    self = parts.sum
+    version = reports.map(\.version).distinct.joined(separator: ", ")
+    job = JobIdentity(
+      name: reports.common(\.job.name) ?? "merged",
+      file: reports.common(\.job.file).flatMap { $0 },
+      description: reports.common(\.job.description) ?? "",
+      digest: reports.common(\.job.digest).flatMap { $0 }
     )
-    repeats = reports.reduce(into: OutcomeTotals()) { $0.add($1.repeats) }
-    traffic = reports.reduce(into: Traffic()) { $0.add($1.traffic) }
+    words = reports.first?.words ?? .plain
+    startedAt = reports.compactMap(\.startedAt).min()
+    end = RunEnd(merging: reports.map(\.end))
     failOn = reports.common(\.failOn) ?? FailOn()
     warnings = reports.sentences { $0.warnings }
-    standings = reports.reduce(into: FailureStandings()) { $0.add($1.standings) }
-    formats = Dictionary(reports.flatMap(\.formats).map { ($0.format, $0.count) }, uniquingKeysWith: +)
+    formats = Dictionary(formats.map { ($0.format, $0.count) }, uniquingKeysWith: +)
       .map { FormatCount(format: $0, count: $1) }
       .sorted { $0.isBefore($1) }
-    parts.reduce(hosts: RunReport.reportedHostLimit, failures: .max)
-    manifests = parts.manifests
-    hosts = parts.hosts
-    hostsOmitted = reports.reduce(parts.hostsOmitted) { $0 + $1.hostsOmitted }
-    failureGroups = parts.failureGroups
-    failures = parts.failures
-    lint = parts.lint
-    images.placeholders = Placeholder.merged(parts.placeholders)
+    images.placeholders = Placeholder.merged(images.placeholders)
     requests = (reports.first?.requests ?? []).filter { request in reports.allSatisfy { $0.requests.contains(request) } }
     let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }
     end.breakage = breakages.isEmpty ? nil : breakages.joined(separator: "; ")
@@ -73,44 +61,42 @@ struct MergedParts {
   /// Merging costs time for all elements, and memory is limited: some megabytes.
   private static let limit = 16_384
 
-  /// Without the lists below.
+  /// Without the long lists.
   private(set) var reports: [FinishedReport] = []
-  private(set) var manifests: [ManifestSummary] = []
-  private(set) var hosts: [HostSummary] = []
-  /// Hosts that were left out, the smallest so far.
-  private(set) var hostsOmitted: UInt64 = 0
-  private(set) var failureGroups: [FailureGroup] = []
-  private(set) var failures: [FailureRecord] = []
-  private(set) var lint: [LintSummary] = []
-  private(set) var placeholders: [Placeholder] = []
+  /// Their counts, and their lists one after another.
+  private(set) var sum = FinishedReport()
 
   mutating func add(_ report: FinishedReport) {
-    var report = report
-    manifests += report.manifests
-    hosts += report.hosts
-    failureGroups += report.failureGroups
-    failures += report.failures
-    lint += report.lint
-    placeholders += report.placeholders
-    (report.manifests, report.hosts, report.failureGroups, report.failures) = ([], [], [], [])
-    (report.lint, report.placeholders, report.trend, report.thumbnails, report.timeline) = ([], [], [], [], nil)
-    reports.append(report)
-    guard [manifests.count, hosts.count, failureGroups.count, failures.count].contains(where: { $0 > 2 * Self.limit }) else {
-      return
-    }
-    reduce(hosts: Self.limit, failures: FailureRecord.listedLimit)
+    sum.totals.add(report.totals)
+    sum.repeats.add(report.repeats)
+    sum.traffic.add(report.traffic)
+    sum.standings.add(report.standings)
+    sum.formats += report.formats
+    sum.manifests += report.manifests
+    sum.hosts += report.hosts
+    sum.hostsOmitted += report.hostsOmitted
+    sum.failureGroups += report.failureGroups
+    sum.failures += report.failures
+    sum.lint += report.lint
+    sum.images.placeholders += report.placeholders
+    var rest = report
+    (rest.manifests, rest.hosts, rest.failureGroups, rest.failures) = ([], [], [], [])
+    (rest.lint, rest.images, rest.trend, rest.timeline) = ([], ReportedImages(), [], nil)
+    reports.append(rest)
+    let counts = [sum.manifests.count, sum.hosts.count, sum.failureGroups.count, sum.failures.count]
+    if counts.max()! > 2 * Self.limit { reduce(hosts: Self.limit, failures: FailureRecord.listedLimit) }
   }
 
   /// Merges equal elements, and keeps the hosts with most entries and the first failures.
   mutating func reduce(hosts hostLimit: Int, failures failureLimit: Int) {
-    manifests = ManifestSummary.merged(manifests)
-    let all = HostSummary.merged(hosts)
-    hosts = Array(all.prefix(hostLimit))
-    hostsOmitted += UInt64(all.count - hosts.count)
-    failureGroups = FailureGroup.merged(failureGroups)
-    lint = LintSummary.merged(lint)
-    guard failures.count > failureLimit else { return }
-    failures = Array(failures.countingFirst.prefix(failureLimit))
+    sum.manifests = ManifestSummary.merged(sum.manifests)
+    let all = HostSummary.merged(sum.hosts)
+    sum.hosts = Array(all.prefix(hostLimit))
+    sum.hostsOmitted += UInt64(all.count - sum.hosts.count)
+    sum.failureGroups = FailureGroup.merged(sum.failureGroups)
+    sum.lint = LintSummary.merged(sum.lint)
+    guard sum.failures.count > failureLimit else { return }
+    sum.failures = Array(sum.failures.countingFirst.prefix(failureLimit))
   }
 }
 

@@ -56,7 +56,7 @@ extension FinishedReport {
     end.duration = durations.contains(.zero) ? .zero : durations.max() ?? .zero
     end.interruption = nil
     end.breakage = breakage
-    images.placeholders = Placeholder.merged(parts.placeholders, adding: +)
+    images.placeholders = Placeholder.merged(parts.sum.placeholders, adding: +)
     verdict = verdict(evicted: reports.compactMap(\.end.cache).sum(\.evictedFromThisRun))
     end.cache = nil
     end.blacklist = nil
