@@ -13,9 +13,11 @@ tmsize_t ctiff_on_read(thandle_t handle, void *to, tmsize_t count) {
   uint64_t available = reader->position < reader->count ? reader->count - reader->position : 0;
   uint64_t length = (uint64_t)count < available ? (uint64_t)count : available;
   if (length < (uint64_t)count && reader->position <= INT64_MAX) {
-    uint64_t end = reader->position + (uint64_t)count;
-    if (end > reader->report.missing_end) reader->report.missing_end = end;
+    reader->report.missing_start = reader->position;
+    reader->report.missing_end = reader->position + (uint64_t)count;
   }
+  if (reader->reads_directory) reader->directory_bytes += length;
+  if (reader->directory_bytes > ctiff_most_directory_bytes(reader)) return 0;
   if (length > 0) memcpy(to, reader->bytes + reader->position, length);
   reader->position += length;
   return (tmsize_t)length;
@@ -38,7 +40,11 @@ int ctiff_on_close(thandle_t handle) {
   return 0;
 }
 
-toff_t ctiff_on_size(thandle_t handle) { return ((CTIFFReader *)handle)->count; }
+toff_t ctiff_on_size(thandle_t handle) {
+  CTIFFReader *reader = handle;
+  // The length of a file that is arriving isn't known; libtiff mistrusts lengths beyond it.
+  return reader->is_complete ? reader->count : (toff_t)1 << 40;
+}
 
 int ctiff_on_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments) {
   (void)tiff, (void)module;

@@ -25,24 +25,8 @@ static bool is_decoded(uint16_t compression) {
 
 static bool is_fax(uint16_t compression) { return compression >= COMPRESSION_CCITTRLE && compression <= COMPRESSION_CCITTFAX4; }
 
-// The tags of a page that decide how its samples make pixels.
-typedef struct {
-  uint16_t bits, samples, format, planar, compression, photometric, ink_set, extra_samples;
-} Tags;
-
-static CTIFFStatus read_tags(CTIFFReader *reader, Tags *tags) {
-  TIFF *tiff = reader->tiff;
-  uint16_t *kinds;
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &tags->bits);
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &tags->samples);
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &tags->format);
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &tags->planar);
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &tags->compression);
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_INKSET, &tags->ink_set);
-  ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &tags->extra_samples, &kinds);
-  if (tags->format == SAMPLEFORMAT_VOID) tags->format = SAMPLEFORMAT_UINT;
-  if (ctiff_functions.TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &tags->photometric)) return CTIFF_OK;
-  // The tag is required, but libtiff and others read files without it.
+// The tag is required, but libtiff and others read files without it.
+static CTIFFStatus guess_photometric(CTIFFReader *reader, Tags *tags) {
   switch (tags->samples - tags->extra_samples) {
   case 1: tags->photometric = is_fax(tags->compression) ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK; return CTIFF_OK;
   case 3: tags->photometric = PHOTOMETRIC_RGB; return CTIFF_OK;
@@ -155,9 +139,9 @@ static CTIFFStatus set_kind(CTIFFReader *reader, const Tags *tags) {
                     layout->format);
 }
 
-CTIFFStatus ctiff_read_layout(CTIFFReader *reader, CTIFFExpectation expected) {
-  Tags tags = {0};
-  CTIFFStatus status = read_tags(reader, &tags);
+CTIFFStatus ctiff_read_layout(CTIFFReader *reader) {
+  Tags tags = reader->tags;
+  CTIFFStatus status = tags.photometric < 0 ? guess_photometric(reader, &tags) : CTIFF_OK;
   if (status != CTIFF_OK) return status;
   if (!is_decoded(tags.compression)) {
     return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm doesn't decode TIFF images with Compression %u", tags.compression);
@@ -174,8 +158,8 @@ CTIFFStatus ctiff_read_layout(CTIFFReader *reader, CTIFFExpectation expected) {
       .samples = tags.samples,
       .format = tags.format,
       .is_separate = tags.planar == PLANARCONFIG_SEPARATE && tags.samples > 1,
-      .alpha = expected.alpha < tags.samples ? expected.alpha : -1,
-      .is_premultiplied = expected.is_premultiplied,
+      .alpha = tags.alpha < tags.samples ? tags.alpha : -1,
+      .is_premultiplied = tags.is_premultiplied,
       .block_width = 1,
       .block_height = 1,
   };

@@ -13,7 +13,6 @@
   FUNCTION(TIFFClientOpenExt)                     \
   FUNCTION(TIFFClose)                             \
   FUNCTION(TIFFReadDirectory)                     \
-  FUNCTION(TIFFCurrentDirOffset)                  \
   FUNCTION(TIFFGetField)                          \
   FUNCTION(TIFFGetFieldDefaulted)                 \
   FUNCTION(TIFFSetField)                          \
@@ -25,6 +24,12 @@
   FUNCTION(TIFFScanlineSize)                      \
   FUNCTION(TIFFComputeTile)                       \
   FUNCTION(TIFFComputeStrip)                      \
+  FUNCTION(TIFFNumberOfTiles)                     \
+  FUNCTION(TIFFNumberOfStrips)                    \
+  FUNCTION(TIFFTileSize64)                        \
+  FUNCTION(TIFFVStripSize64)                      \
+  FUNCTION(TIFFGetStrileOffsetWithErr)            \
+  FUNCTION(TIFFGetStrileByteCountWithErr)         \
   FUNCTION(TIFFReadEncodedTile)                   \
   FUNCTION(TIFFReadEncodedStrip)
 

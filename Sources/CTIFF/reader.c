@@ -8,25 +8,26 @@
 #include <string.h>
 #include <time.h>
 
-CTIFFReader *ctiff_reader_create(const uint8_t *bytes, size_t count, uint64_t most_bytes, uint64_t deadline) {
+CTIFFReader *ctiff_reader_create(const uint8_t *bytes, size_t count, bool is_complete, uint64_t most_bytes, uint64_t deadline) {
   CTIFFReader *reader = calloc(1, sizeof *reader);
   TIFFOpenOptions *options = ctiff_functions.TIFFOpenOptionsAlloc();
   if (reader != NULL && options != NULL) {
     reader->bytes = bytes;
     reader->count = count;
+    reader->is_complete = is_complete;
     reader->deadline = deadline;
     ctiff_functions.TIFFOpenOptionsSetErrorHandlerExtR(options, ctiff_on_error, reader);
     ctiff_functions.TIFFOpenOptionsSetWarningHandlerExtR(options, ctiff_on_warning, reader);
     ctiff_functions.TIFFOpenOptionsSetMaxSingleMemAlloc(options, most_bytes < INT64_MAX ? (tmsize_t)most_bytes : INT64_MAX);
-    // h: read only the header; m: no memory map.
-    reader->tiff = ctiff_functions.TIFFClientOpenExt("TIFF", "rhm", reader, ctiff_on_read, ctiff_on_write, ctiff_on_seek, ctiff_on_close,
+    // h: read only the header; m: no memory map; O: read positions and lengths of strips and tiles only when they are asked for.
+    reader->tiff = ctiff_functions.TIFFClientOpenExt("TIFF", is_complete ? "rhm" : "rhmO", reader, ctiff_on_read, ctiff_on_write, ctiff_on_seek, ctiff_on_close,
                                                      ctiff_on_size, NULL, NULL, options);
   }
   if (options != NULL) ctiff_functions.TIFFOpenOptionsFree(options);
   return reader;
 }
 
-static void free_page(CTIFFReader *reader) {
+void ctiff_free_page(CTIFFReader *reader) {
   for (int index = 0; index < MOST_PLANES; index++) free(reader->planes_bytes[index]);
   for (size_t index = 0; index < sizeof reader->scratch.values / sizeof *reader->scratch.values; index++) {
     free(reader->scratch.values[index]);
@@ -36,7 +37,7 @@ static void free_page(CTIFFReader *reader) {
 }
 
 void ctiff_reader_destroy(CTIFFReader *reader) {
-  free_page(reader);
+  ctiff_free_page(reader);
   if (reader->tiff != NULL) ctiff_functions.TIFFClose(reader->tiff);
   free(reader);
 }
@@ -58,37 +59,24 @@ static int kept_plane(const CTIFFReader *reader, uint16_t plane) {
   return plane == layout->alpha ? layout->colors : kept_planes(reader) - 1;
 }
 
-static uint64_t rounded_up(uint64_t number, uint64_t divisor) { return (number + divisor - 1) / divisor; }
-
 // Determines the size of strips or tiles, and checks that they hold their pixels.
 static CTIFFStatus measure_chunks(CTIFFReader *reader) {
   TIFF *tiff = reader->tiff;
   const Layout *layout = &reader->layout;
-  reader->is_tiled = ctiff_functions.TIFFIsTiled(tiff);
-  if (reader->is_tiled) {
-    ctiff_functions.TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &reader->chunk_width);
-    ctiff_functions.TIFFGetField(tiff, TIFFTAG_TILELENGTH, &reader->chunk_height);
-    reader->chunk_bytes = ctiff_functions.TIFFTileSize(tiff);
-    reader->row_bytes = ctiff_functions.TIFFTileRowSize(tiff);
-  } else {
-    reader->chunk_width = reader->width;
-    ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &reader->chunk_height);
-    if (reader->chunk_height > reader->height) reader->chunk_height = reader->height;
-    reader->chunk_bytes = ctiff_functions.TIFFStripSize(tiff);
-    reader->row_bytes = ctiff_functions.TIFFScanlineSize(tiff);
-  }
+  reader->chunk_bytes = reader->is_tiled ? ctiff_functions.TIFFTileSize(tiff) : ctiff_functions.TIFFStripSize(tiff);
+  reader->row_bytes = reader->is_tiled ? ctiff_functions.TIFFTileRowSize(tiff) : ctiff_functions.TIFFScanlineSize(tiff);
   reader->planes = layout->is_separate ? layout->samples : 1;
   if (reader->chunk_width == 0 || reader->chunk_height == 0 || reader->chunk_bytes <= 0 || reader->row_bytes <= 0) {
     return ctiff_fail(reader, CTIFF_UNDECODABLE, "strips or tiles without pixels");
   }
-  uint64_t needed = rounded_up((uint64_t)reader->chunk_width * (layout->is_separate ? 1 : layout->samples) * layout->bits, 8);
+  uint64_t needed = ctiff_rounded_up((uint64_t)reader->chunk_width * (layout->is_separate ? 1 : layout->samples) * layout->bits, 8);
   if (layout->block_width > 1 || layout->block_height > 1) {
     // A block of chroma subsampling has its luma samples first, then Cb and Cr (TIFF 6.0, section 21).
     uint64_t block = (uint64_t)layout->block_width * layout->block_height + 2;
-    needed = rounded_up(reader->chunk_width, layout->block_width) * block;
+    needed = ctiff_rounded_up(reader->chunk_width, layout->block_width) * block;
     reader->row_bytes = (tmsize_t)needed;
   }
-  uint64_t rows = rounded_up(reader->chunk_height, layout->block_height);
+  uint64_t rows = ctiff_rounded_up(reader->chunk_height, layout->block_height);
   if ((uint64_t)reader->row_bytes < needed || (uint64_t)reader->chunk_bytes / rows < (uint64_t)reader->row_bytes) {
     return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff decodes strips or tiles of %lld bytes, which don't hold their %u x %u pixels",
                       (long long)reader->chunk_bytes, reader->chunk_width, reader->chunk_height);
@@ -96,11 +84,10 @@ static CTIFFStatus measure_chunks(CTIFFReader *reader) {
   return CTIFF_OK;
 }
 
-static CTIFFStatus allocate_chunks(CTIFFReader *reader, uint64_t most_bytes) {
+static CTIFFStatus allocate_chunks(CTIFFReader *reader) {
   int planes = kept_planes(reader);
-  uint64_t scratch = (uint64_t)reader->chunk_width * 5;
-  if ((uint64_t)reader->chunk_bytes > most_bytes / (uint64_t)planes ||
-      scratch > most_bytes - (uint64_t)reader->chunk_bytes * (uint64_t)planes) {
+  // More than the estimate, which callers compare with their limits.
+  if ((uint64_t)reader->chunk_bytes > reader->memory / (uint64_t)planes) {
     return ctiff_fail(reader, CTIFF_TOO_LARGE, "strips or tiles of %lld bytes", (long long)reader->chunk_bytes);
   }
   bool has_memory = true;
@@ -114,31 +101,12 @@ static CTIFFStatus allocate_chunks(CTIFFReader *reader, uint64_t most_bytes) {
   return has_memory ? CTIFF_OK : ctiff_fail(reader, CTIFF_OUT_OF_MEMORY, "no memory for a strip or tile");
 }
 
-CTIFFStatus ctiff_reader_next_page(CTIFFReader *reader, CTIFFExpectation expected, CTIFFPage *page) {
-  if (reader->tiff == NULL) return ctiff_fail(reader, CTIFF_UNDECODABLE, "its header is invalid");
-  free_page(reader);
-  reader->reports_warnings = false;
-  if (!ctiff_functions.TIFFReadDirectory(reader->tiff)) return ctiff_fail(reader, CTIFF_UNDECODABLE, "its directory is invalid");
-  // Errors in tags that don't matter.
-  reader->has_failed = false;
-  reader->report.message[0] = 0;
-  reader->report.missing_end = 0;
-  if (ctiff_functions.TIFFCurrentDirOffset(reader->tiff) != expected.offset) {
-    return ctiff_fail(reader, CTIFF_UNDECODABLE, "its directory has another position");
-  }
-  ctiff_functions.TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &reader->width);
-  ctiff_functions.TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &reader->height);
-  if (reader->width != expected.width || reader->height != expected.height) {
-    return ctiff_fail(reader, CTIFF_UNDECODABLE, "its size is read as %u x %u", reader->width, reader->height);
-  }
-  CTIFFStatus status = ctiff_read_layout(reader, expected);
+CTIFFStatus ctiff_reader_begin_page(CTIFFReader *reader) {
+  CTIFFStatus status = ctiff_read_layout(reader);
   if (status == CTIFF_OK) status = measure_chunks(reader);
-  if (status == CTIFF_OK) status = allocate_chunks(reader, expected.most_bytes);
+  if (status == CTIFF_OK) status = allocate_chunks(reader);
   reader->reports_warnings = true;
-  if (status != CTIFF_OK) return status;
-  page->rows_per_band = reader->chunk_height;
-  page->bands = (uint32_t)rounded_up(reader->height, reader->chunk_height);
-  return reader->has_failed ? CTIFF_UNDECODABLE : CTIFF_OK;
+  return status == CTIFF_OK && reader->has_failed ? CTIFF_UNDECODABLE : status;
 }
 
 static bool is_late(const CTIFFReader *reader) {

@@ -28,7 +28,7 @@ package struct EXIF: Sendable, Hashable {
     guard let file = TIFFBytes(bytes, start..<max(start, range.upperBound)), let first = file.firstDirectory else { return }
     byteCount = range.count
     hasThumbnail =
-      file.secondDirectory.map { directory in
+      file.directory(after: first).map { directory in
         var found = false
         file.forEachField(ofDirectoryAt: directory) { if $0.tag == 0x0201 || $0.tag == 0x0111 { found = true } }
         return found

@@ -24,6 +24,7 @@ const char *_Nonnull ctiff_error(void);
 typedef enum {
   CTIFF_OK = 0,
   CTIFF_UNDECODABLE,    // truncated, corrupt, or in violation of the specification
+  CTIFF_TRUNCATED,      // a strip or tile isn't inside of the file
   CTIFF_UNSUPPORTED,    // a variant that can't be decoded or converted to RGBA; it may be good
   CTIFF_OUT_OF_MEMORY,
   CTIFF_TOO_LARGE,      // needs more memory than allowed
@@ -35,20 +36,19 @@ enum { CTIFF_MESSAGE_BYTES = 512, CTIFF_WARNINGS_BYTES = 1024 };
 typedef struct {
   char message[CTIFF_MESSAGE_BYTES];    // the error
   char warnings[CTIFF_WARNINGS_BYTES];  // one line each, as many as fit
-  uint64_t missing_end;                 // the end of the range that was read beyond the end of the file; 0 if none was
+  // The range that was read beyond the end of the bytes, up to the last that failed; 0 if none was.
+  uint64_t missing_start, missing_end;
 } CTIFFReport;
 
-// The expected properties of a page, from its directory, which the caller has already checked against its limits.
+// A page as its directory describes it.
 typedef struct {
-  uint64_t offset;       // of its directory
   uint32_t width, height;
-  int32_t alpha;         // the index of the sample with opacity; -1: none
-  bool is_premultiplied;
-  uint64_t most_bytes;   // of the memory for a strip or tile and its conversion
-} CTIFFExpectation;
-
-// The rows of a page are decoded in bands: each one strip, or all tiles side by side.
-typedef struct {
+  int32_t photometric;  // PhotometricInterpretation; -1: missing
+  bool has_alpha;
+  const void *_Nullable profile;  // of the library, until the next page is read
+  uint32_t profile_bytes;
+  uint64_t memory;         // an estimate of what decoding it takes besides pixels, in bytes
+  // Its rows are decoded in bands: each one strip, or all tiles side by side.
   uint32_t bands;
   uint32_t rows_per_band;  // except for the last one, which has the remaining rows
 } CTIFFPage;
@@ -56,14 +56,22 @@ typedef struct {
 // A file that is being read. After a failed call, it may only be destroyed.
 typedef struct CTIFFReader CTIFFReader;
 
-// NULL if there is no memory; the report has an error if the file's header is invalid. The bytes are borrowed until the reader is
-// destroyed. `deadline` is a time of CLOCK_THREAD_CPUTIME_ID in nanoseconds; 0: none. No allocation may have more than `most_bytes`.
-CTIFFReader *_Nullable ctiff_reader_create(const uint8_t *_Nullable bytes, size_t count, uint64_t most_bytes, uint64_t deadline);
+// NULL if there is no memory; the next call fails if the file's header is invalid. The bytes, those of a complete file or else its
+// first ones, are borrowed until the reader is destroyed. `deadline` is a time of CLOCK_THREAD_CPUTIME_ID in nanoseconds; 0: none. No
+// allocation may have more than `most_bytes`.
+CTIFFReader *_Nullable ctiff_reader_create(const uint8_t *_Nullable bytes, size_t count, bool is_complete, uint64_t most_bytes,
+                                           uint64_t deadline);
 void ctiff_reader_destroy(CTIFFReader *_Nonnull reader);
 const CTIFFReport *_Nonnull ctiff_reader_report(const CTIFFReader *_Nonnull reader);
 
 // Reads the directory of the next page.
-CTIFFStatus ctiff_reader_next_page(CTIFFReader *_Nonnull reader, CTIFFExpectation expected, CTIFFPage *_Nonnull page);
+CTIFFStatus ctiff_reader_next_page(CTIFFReader *_Nonnull reader, CTIFFPage *_Nonnull page);
+
+// Finds the end of the page's last strip or tile, 0 if none is known; of a complete file, all must be inside.
+CTIFFStatus ctiff_reader_find_end(CTIFFReader *_Nonnull reader, uint64_t *_Nonnull end);
+
+// Prepares for the page's bands.
+CTIFFStatus ctiff_reader_begin_page(CTIFFReader *_Nonnull reader);
 
 // Decodes a band of the page, all samples of it, and converts it to `rows`, RGBA without padding, not premultiplied, in the stored
 // orientation; if `rows` is NULL, the pixels are dropped.

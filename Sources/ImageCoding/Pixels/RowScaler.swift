@@ -19,6 +19,9 @@ struct RowScaler {
   /// The height that the current row still lacks, in units of which a source row has `result.height`.
   private var missingHeight: Int
 
+  /// The memory of a scaler to that size.
+  static func bytes(to result: ImageSize) -> Int { result.width * MemoryLayout<SIMD4<Double>>.stride }
+
   /// Creates a scaler from `source` to `result`; traps if the result is larger along either side, or empty.
   init(from source: ImageSize, to result: ImageSize) {
     trap(
@@ -146,6 +149,30 @@ private struct ColumnSums {
 }
 
 extension PixelBuffer {
+  /// An image of `size` reduced to `target` while its rows arrive: `read` writes those from `y` on, one or `band` at a time.
+  init(
+    size: ImageSize,
+    reducedTo target: ImageSize,
+    band: Int = 1,
+    read: (_ y: Int, _ rows: UnsafeMutableRawBufferPointer) throws(ImageError) -> Void
+  ) throws(ImageError) {
+    let length = size.width * 4
+    try self.init(size: target) { pixels throws(ImageError) in
+      var scaler = target == size ? nil : RowScaler(from: size, to: target)
+      let whole = UnsafeMutableRawBufferPointer(pixels)
+      let strip = target == size ? whole : .allocate(byteCount: min(band, size.height) * length, alignment: 16)
+      defer { if target != size { strip.deallocate() } }
+      for y in stride(from: 0, to: size.height, by: band) {
+        let start = target == size ? y * length : 0
+        let rows = UnsafeMutableRawBufferPointer(rebasing: strip[start..<start + min(band, size.height - y) * length])
+        try read(y, rows)
+        for row in stride(from: 0, to: scaler == nil ? 0 : rows.count, by: length) {
+          scaler?.append(UnsafeRawBufferPointer(rebasing: rows[row..<row + length]), into: pixels)
+        }
+      }
+    }
+  }
+
   /// The image in fewer pixels, each the mean of the area that it covers. See ``RowScaler``, also for sizes that trap.
   package func reduced(to target: ImageSize) -> PixelBuffer {
     guard target != size else { return self }

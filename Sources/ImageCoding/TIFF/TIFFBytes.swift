@@ -20,97 +20,71 @@ struct TIFFBytes {
   }
 
   var count: Int { range.count }
-  /// The length of the file's header, which ends with the offset of the first directory.
-  var headerBytes: Int { isBig ? 16 : 8 }
   /// The offset of the first directory; nil if it isn't available.
   var firstDirectory: Int? { offset(at: isBig ? 8 : 4) }
 
-  /// The offset of the second directory; nil if there is none, or it isn't available.
-  var secondDirectory: Int? {
-    guard let firstDirectory, let layout = layout(ofDirectoryAt: firstDirectory) else { return nil }
-    return offset(at: layout.start + layout.entries * layout.entryBytes).flatMap { $0 > 0 ? $0 : nil }
-  }
-
-  func has(_ length: Int, at offset: Int) -> Bool { offset >= 0 && length <= range.count && offset <= range.count - length }
-
-  func short(at offset: Int) -> Int? {
-    guard has(2, at: offset) else { return nil }
+  /// The unsigned number of `length` bytes; nil if it isn't available. Larger ones than any file's length are reduced to `Int.max / 4`,
+  /// which leaves room to add to them.
+  private func number(_ length: Int, at offset: Int) -> Int? {
+    guard offset >= 0, offset <= range.count - length else { return nil }
     let place = range.lowerBound + offset
-    return isLittleEndian ? bytes.littleEndian16(at: place) : bytes.bigEndian16(at: place)
-  }
-
-  func long(at offset: Int) -> Int? {
-    guard has(4, at: offset) else { return nil }
-    let place = range.lowerBound + offset
-    return isLittleEndian ? bytes.littleEndian32(at: place) : bytes.bigEndian32(at: place)
-  }
-
-  /// Eight bytes; larger values than any file's length are reduced to `Int.max / 4`, which leaves room to add to them.
-  private func long8(at offset: Int) -> Int? {
-    guard let first = long(at: offset), let second = long(at: offset + 4) else { return nil }
-    let (low, high) = isLittleEndian ? (first, second) : (second, first)
-    return high >= 1 << 29 ? .max / 4 : high << 32 | low
+    let value = (0..<length).reduce(UInt64(0)) { value, index in
+      value << 8 | UInt64(bytes.byte(at: place + (isLittleEndian ? length - 1 - index : index)) ?? 0)
+    }
+    return Int(min(value, UInt64(Int.max / 4)))
   }
 
   /// An offset or count, of 8 bytes in BigTIFF.
-  func offset(at offset: Int) -> Int? { isBig ? long8(at: offset) : long(at: offset) }
+  func offset(at offset: Int) -> Int? { number(isBig ? 8 : 4, at: offset) }
+
+  /// The first number of a field as an integer; nil if it isn't available or isn't one.
+  func integer(_ field: Field) -> Int? {
+    guard field.count > 0, [1, 3, 4, 7, 13, 16, 18].contains(field.type) else { return nil }
+    return number(Field.length(ofType: field.type), at: field.value)
+  }
 
   /// A rational number; nil if its denominator is 0.
   func rational(_ field: Field) -> Double? {
-    guard let numerator = long(at: field.value), let denominator = long(at: field.value + 4), denominator > 0 else { return nil }
+    guard let numerator = number(4, at: field.value), let denominator = number(4, at: field.value + 4), denominator > 0 else {
+      return nil
+    }
     return Double(numerator) / Double(denominator)
   }
 
-  /// The integer with that index of a field; nil if it isn't available or isn't one.
-  func integer(_ field: Field, _ index: Int = 0) -> Int? {
-    guard index < field.count else { return nil }
-    switch field.type {
-    case 1, 7: return has(1, at: field.value + index) ? bytes.byte(at: range.lowerBound + field.value + index).map(Int.init) : nil
-    case 3: return short(at: field.value + index * 2)
-    case 4, 13: return long(at: field.value + index * 4)
-    case 16, 18: return long8(at: field.value + index * 8)
-    default: return nil
-    }
+  /// The first entry of a directory and their number; nil if that isn't available.
+  private func entries(ofDirectoryAt offset: Int) -> (start: Int, count: Int)? {
+    number(isBig ? 8 : 2, at: offset).map { (offset + (isBig ? 8 : 2), min($0, .max / 64)) }
   }
 
-  /// The positions of a directory's entries and of the offset that follows them; nil if their number isn't available.
-  func layout(ofDirectoryAt offset: Int) -> DirectoryLayout? {
-    guard let entries = isBig ? long8(at: offset) : short(at: offset) else { return nil }
-    return DirectoryLayout(start: offset + (isBig ? 8 : 2), entries: min(entries, .max / 64), entryBytes: isBig ? 20 : 12)
+  private var entryBytes: Int { isBig ? 20 : 12 }
+
+  /// The end of a directory, behind the offset of the next one; nil if its length isn't available.
+  func end(ofDirectoryAt offset: Int) -> Int? {
+    entries(ofDirectoryAt: offset).map { $0.start + $0.count * entryBytes + (isBig ? 8 : 4) }
+  }
+
+  /// The offset of the directory after the one at `offset`; nil if there is none, or it isn't available.
+  func directory(after offset: Int) -> Int? {
+    end(ofDirectoryAt: offset).flatMap { self.offset(at: $0 - (isBig ? 8 : 4)) }.flatMap { $0 > 0 ? $0 : nil }
   }
 
   /// Calls `body` with each available field of a directory.
   func forEachField(ofDirectoryAt offset: Int, _ body: (Field) -> Void) {
-    guard let layout = layout(ofDirectoryAt: offset) else { return }
-    for index in 0..<layout.entries {
-      guard let field = field(at: layout.start + index * layout.entryBytes) else { return }
+    guard let (start, count) = entries(ofDirectoryAt: offset) else { return }
+    for index in 0..<count {
+      guard let field = field(at: start + index * entryBytes) else { return }
       body(field)
     }
   }
 
   private func field(at entry: Int) -> Field? {
     let inline = entry + (isBig ? 12 : 8)
-    guard let tag = short(at: entry), let type = short(at: entry + 2), let count = self.offset(at: entry + 4),
+    guard let tag = number(2, at: entry), let type = number(2, at: entry + 2), let count = self.offset(at: entry + 4),
       let pointer = self.offset(at: inline)
     else { return nil }
-    let (length, overflow) = count.multipliedReportingOverflow(by: Field.length(ofType: type))
-    let isInline = !overflow && length <= (isBig ? 8 : 4)
-    return Field(
-      tag: tag,
-      type: type,
-      count: count,
-      value: isInline ? inline : pointer,
-      bytes: overflow ? .max / 4 : min(length, .max / 4),
-      isInline: isInline
-    )
-  }
-
-  struct DirectoryLayout {
-    let start: Int
-    let entries: Int
-    let entryBytes: Int
-    /// The position of the next directory's offset.
-    var end: Int { start + entries * entryBytes }
+    // The entry itself contains values that fit in it.
+    let isInline = count <= (isBig ? 8 : 4) / Field.length(ofType: type)
+    return Field(tag: tag, type: type, count: count, value: isInline ? inline : pointer)
   }
 
   /// An entry of a directory.
@@ -120,19 +94,14 @@ struct TIFFBytes {
     let count: Int
     /// The position of the first value.
     let value: Int
-    /// The length of all values.
-    let bytes: Int
-    /// Whether the entry itself contains the values.
-    let isInline: Bool
 
-    /// TIFF 6.0, section 2; 13: an offset (TIFF Technical Note 1); 16…18: those of BigTIFF. Readers ignore fields of other types.
+    /// TIFF 6.0, section 2; 13: an offset (TIFF Technical Note 1); 16…18: those of BigTIFF.
     fileprivate static func length(ofType type: Int) -> Int {
       switch type {
-      case 1, 2, 6, 7: 1
       case 3, 8: 2
       case 4, 9, 11, 13: 4
       case 5, 10, 12, 16, 17, 18: 8
-      default: 0
+      default: 1
       }
     }
   }

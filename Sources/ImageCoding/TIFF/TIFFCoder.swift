@@ -20,17 +20,12 @@ package struct TIFFCoder: LengthStatingCoder {
   /// Reads the first directory, which many encoders write after the picture, and the positions of the available others; for a
   /// complete file also the positions and lengths of all strips and tiles.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    let structure = try TIFFStructure(prefix, isComplete: isComplete)
-    if isComplete {
-      try structure.check(try structure.directories(structure.pages.count))
-      if let damage = structure.damage { throw damage }
-    }
-    return structure.header
+    try TIFFFile(prefix, isComplete: isComplete).header
   }
 
   /// By the strips or tiles of the first page.
   package func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
-    try? TIFFStructure(prefix, isComplete: false).first.knownEnd
+    (try? TIFFFile(prefix, isComplete: false).knownEnd).flatMap { $0 > 0 ? $0 : nil }
   }
 
   /// Decodes the first page to upright RGBA, not premultiplied, and the others without keeping their pixels.
@@ -39,74 +34,42 @@ package struct TIFFCoder: LengthStatingCoder {
     options: DecodingOptions,
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
-    let file = try TIFFPages(bytes, firstPageOnly: options.firstFrameOnly, limits: limits)
+    let file = try TIFFFile(bytes, isComplete: true, firstPageOnly: options.firstFrameOnly, limits: limits)
     let header = file.header
     let target = options.storedSize(of: header)
-    return try file.read(keeping: target, limits: limits) { pixels, warnings in
-      DecodedImage(header: header, pixels: pixels!.upright(orientation: header.orientation), warnings: warnings)
+    // The rows of a band, unless they are the result's, and the result before and after it is turned.
+    let band = target == header.size ? 0 : header.size.width * 4 * file.bandHeight + RowScaler.bytes(to: target)
+    let memory = file.memory + target.pixels * 4 * (header.orientation > 1 ? 2 : 1) + band
+    return try limits.spending(memory) { () throws(ImageError) in
+      let (pixels, warnings) = try read(bytes, pages: options.firstFrameOnly ? 1 : header.frames, keeping: target, limits)
+      return DecodedImage(header: header, pixels: pixels!.upright(orientation: header.orientation), warnings: warnings)
     }
   }
 
   /// Decodes every strip and tile of every page.
   package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
-    let file = try TIFFPages(bytes, firstPageOnly: false, limits: limits)
-    let header = file.header
-    return try file.read(keeping: nil, limits: limits) { _, warnings in ImageProof(header: header, warnings: warnings) }
-  }
-}
-
-/// The pages of a complete file that are decoded.
-private struct TIFFPages {
-  let header: ImageHeader
-  private let bytes: UnsafeRawBufferPointer
-  private let directories: [TIFFDirectory]
-  private let deadline: DecodingDeadline
-
-  /// Throws if the file is damaged or exceeds a limit, as far as directories show it.
-  init(_ bytes: UnsafeRawBufferPointer, firstPageOnly: Bool, limits: DecodingLimits) throws(ImageError) {
-    self.bytes = bytes
-    deadline = DecodingDeadline(limits)
-    let structure = try TIFFStructure(bytes, isComplete: true)
-    header = structure.header
-    let count = firstPageOnly ? 1 : structure.pages.count
-    guard count <= limits.maximumFrames else {
-      throw .undecodable("the TIFF file has at least \(count) pages, but \(limits.maximumFrames) are allowed")
+    let file = try TIFFFile(bytes, isComplete: true, limits: limits)
+    return try limits.spending(file.memory) { () throws(ImageError) in
+      let (_, warnings) = try read(bytes, pages: file.header.frames, keeping: nil, limits)
+      return ImageProof(header: file.header, warnings: warnings)
     }
-    try limits.check(header.size)
-    directories = try structure.directories(count)
-    for directory in directories.dropFirst() {
-      let size = directory.size
-      guard size.width > 0, size.height > 0 else { throw .undecodable("a TIFF page of \(size.width) x \(size.height) pixels") }
-      try limits.check(size)
-    }
-    try structure.check(directories)
-    if !firstPageOnly, let damage = structure.damage { throw damage }
   }
 
-  /// Decodes the pages and calls `body` with the pixels of the first one in the size `target`, or nil, and the warnings.
-  func read<Result>(
+  /// Decodes the pages; returns the pixels of the first one in the size `target`, unless nil, and the warnings.
+  private func read(
+    _ bytes: UnsafeRawBufferPointer,
+    pages: Int,
     keeping target: ImageSize?,
-    limits: DecodingLimits,
-    _ body: (PixelBuffer?, [String]) -> Result
-  ) throws(ImageError) -> Result {
-    let largest = directories.lazy.map(\.memory).max()!
-    return try limits.spending(target.map { largest + memory(of: $0) } ?? largest) { () throws(ImageError) in
-      var reader = try TIFFReader.opened(bytes, pages: directories.count, maximumBytes: limits.allowedBytes, deadline: deadline)
-      var pixels: PixelBuffer?
-      for (index, directory) in directories.enumerated() {
-        try reader.next(directory)
-        if index == 0, let target { pixels = try reader.pixels(of: target) } else { try reader.skip() }
-      }
-      return body(pixels, reader.warnings)
+    _ limits: DecodingLimits
+  ) throws(ImageError) -> (PixelBuffer?, [String]) {
+    let deadline = DecodingDeadline(limits)
+    var reader = try TIFFReader(bytes, isComplete: true, pages: pages, maximumBytes: limits.allowedBytes, deadline: deadline)
+    var pixels: PixelBuffer?
+    for number in 0..<pages {
+      try reader.next()
+      if number == 0, let target { pixels = try reader.pixels(of: target) } else { try reader.skip() }
     }
-  }
-
-  /// The memory for the first page's pixels: those of a band, unless it is the result's, and the result before and after it is
-  /// turned.
-  private func memory(of target: ImageSize) -> Int {
-    let band = target == header.size ? 0 : header.size.width * 4 * directories[0].bandHeight
-    let row = target.width * MemoryLayout<SIMD4<Double>>.stride
-    return target.pixels * 4 * (header.orientation > 1 ? 2 : 1) + band + row
+    return (pixels, reader.warnings)
   }
 }
 #endif

@@ -2,99 +2,79 @@
 import CTIFF
 import Base
 
-/// libtiff, reading the pages of a complete file one after another.
+/// libtiff, reading the pages of a file one after another.
 struct TIFFReader: ~Copyable {
+  /// The current page.
+  private(set) var page = CTIFFPage()
   private let reader: OpaquePointer
   private let bytes: Int
+  private let isComplete: Bool
   private let pages: Int
   private let maximumBytes: Int
   private let deadline: DecodingDeadline
-  private var page = CTIFFPage()
-  private var size = ImageSize(width: 0, height: 0)
   private var number = 0
 
-  /// A reader of `bytes`, which must outlive it; throws ``ImageError/Kind/unavailable`` if libtiff isn't installed.
-  static func opened(
+  /// A reader of a file's first bytes, or all, which must outlive it; throws ``ImageError/Kind/unavailable`` if libtiff isn't installed.
+  init(
     _ bytes: UnsafeRawBufferPointer,
+    isComplete: Bool,
     pages: Int,
     maximumBytes: Int,
     deadline: DecodingDeadline
-  ) throws(ImageError) -> TIFFReader {
+  ) throws(ImageError) {
     guard ctiff_is_loaded() else {
       throw .missingLibrary("libtiff", package: CTIFF_PACKAGE, for: "the image is TIFF", reason: ctiff_error())
     }
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    guard let reader = ctiff_reader_create(start, bytes.count, UInt64(maximumBytes), deadline.nanoseconds) else {
+    guard let reader = ctiff_reader_create(start, bytes.count, isComplete, UInt64(maximumBytes), deadline.nanoseconds) else {
       throw ImageError(.outOfMemory, "libtiff: no memory for its state")
     }
-    return TIFFReader(reader, bytes: bytes.count, pages: pages, maximumBytes: maximumBytes, deadline: deadline)
-  }
-
-  private init(_ reader: OpaquePointer, bytes: Int, pages: Int, maximumBytes: Int, deadline: DecodingDeadline) {
     self.reader = reader
-    self.bytes = bytes
-    self.pages = pages
-    self.maximumBytes = maximumBytes
-    self.deadline = deadline
+    (self.bytes, self.isComplete, self.pages) = (bytes.count, isComplete, pages)
+    (self.maximumBytes, self.deadline) = (maximumBytes, deadline)
   }
 
   deinit { ctiff_reader_destroy(reader) }
 
-  /// Goes to the next page, which `directory` describes.
-  mutating func next(_ directory: TIFFDirectory) throws(ImageError) {
+  /// The size of the current page.
+  var size: ImageSize { ImageSize(width: Int(page.width), height: Int(page.height)) }
+
+  /// The memory that decoding the current page takes, besides the pixels that are kept.
+  var memory: Int { Int(page.memory) }
+
+  /// The number of rows that are decoded at once.
+  var bandHeight: Int { min(Int(page.rows_per_band), size.height) }
+
+  /// Goes to the next page.
+  mutating func next() throws(ImageError) {
     number += 1
-    size = directory.size
     try deadline.check()
-    let expected = CTIFFExpectation(
-      offset: UInt64(directory.offset),
-      width: UInt32(clamping: size.width),
-      height: UInt32(clamping: size.height),
-      alpha: Int32(clamping: directory.alpha?.sample ?? -1),
-      is_premultiplied: directory.alpha?.isPremultiplied ?? false,
-      most_bytes: UInt64(directory.chunkBytes)
-    )
-    try check(ctiff_reader_next_page(reader, expected, &page))
+    try check(ctiff_reader_next_page(reader, &page))
+  }
+
+  /// The end of the current page's last strip or tile as far as it is known, otherwise 0; throws if one is beyond a complete file.
+  func end() throws(ImageError) -> Int {
+    var end: UInt64 = 0
+    try check(ctiff_reader_find_end(reader, &end))
+    return Int(clamping: end)
   }
 
   /// The page's pixels in the size `target`, its own or a smaller one, in the stored orientation.
   func pixels(of target: ImageSize) throws(ImageError) -> PixelBuffer {
-    try PixelBuffer(size: target) { pixels throws(ImageError) in
-      let rowBytes = size.width * 4
-      guard target != size else {
-        return try readBands { band, y, _ throws(ImageError) in
-          try check(ctiff_reader_read_band(reader, band, pixels.baseAddress! + y * rowBytes))
-        }
-      }
-      var scaler = RowScaler(from: size, to: target)
-      let rows = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: min(Int(page.rows_per_band), size.height) * rowBytes)
-      defer { rows.deallocate() }
-      try readBands { band, _, height throws(ImageError) in
-        try check(ctiff_reader_read_band(reader, band, rows.baseAddress))
-        for row in 0..<height {
-          scaler.append(
-            UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(rows)[row * rowBytes..<(row + 1) * rowBytes]),
-            into: pixels
-          )
-        }
-      }
+    try check(ctiff_reader_begin_page(reader))
+    return try PixelBuffer(size: size, reducedTo: target, band: bandHeight) { y, rows throws(ImageError) in
+      try check(ctiff_reader_read_band(reader, UInt32(y / bandHeight), rows.baseAddress))
     }
   }
 
   /// Decodes the page without keeping pixels.
   func skip() throws(ImageError) {
-    try readBands { band, _, _ throws(ImageError) in try check(ctiff_reader_read_band(reader, band, nil)) }
+    try check(ctiff_reader_begin_page(reader))
+    for band in 0..<page.bands { try check(ctiff_reader_read_band(reader, band, nil)) }
   }
 
   /// The warnings about pixels so far.
   var warnings: [String] { LibraryText(ctiff_reader_report(reader).pointee.warnings).lines(of: "libtiff") }
-
-  /// Calls `body` with the number, first row and height of each band.
-  private func readBands(_ body: (_ band: UInt32, _ y: Int, _ height: Int) throws(ImageError) -> Void) throws(ImageError) {
-    for band in 0..<page.bands {
-      let y = Int(band) * Int(page.rows_per_band)
-      try body(band, y, min(Int(page.rows_per_band), size.height - y))
-    }
-  }
 
   private func check(_ status: CTIFFStatus) throws(ImageError) {
     guard status != CTIFF_OK else { return }
@@ -105,14 +85,16 @@ struct TIFFReader: ~Copyable {
     case CTIFF_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libtiff: \(message)")
     case CTIFF_TOO_LARGE: throw ImageError(.memory(maximumBytes: maximumBytes), "libtiff: \(message)")
     case CTIFF_OUT_OF_TIME: try deadline.check()
+    case CTIFF_TRUNCATED:
+      throw .undecodable("the TIFF file is truncated: it has \(bytes) bytes, but \(LibraryText(report.message))")
     default: break
     }
-    guard report.missing_end <= UInt64(bytes) else {
-      throw .undecodable(
-        "the TIFF file is truncated: it has \(bytes) bytes, but needs at least \(report.missing_end); libtiff: \(message)"
-      )
+    let end = Int(clamping: report.missing_end)
+    guard end > bytes else { throw .undecodable("libtiff: \(message)") }
+    guard isComplete else {
+      throw .endsEarly("TIFF", needed: end, from: Int(clamping: report.missing_start), of: bytes, isComplete: false)
     }
-    throw .undecodable("libtiff: \(message)")
+    throw .undecodable("the TIFF file is truncated: it has \(bytes) bytes, but needs at least \(end); libtiff: \(message)")
   }
 }
 #endif

@@ -32,7 +32,7 @@ import Testing
     #expect(image.header.frames == 3)
     #expect(!image.header.isAnimated)
     #expect(image.animation == nil)
-    #expect(try Standard.header(bytes, prefix: 1386).frames == 1)
+    #expect(try Standard.header(bytes, prefix: 1392).frames == 1)
     let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
     #expect(first == image)
   }
