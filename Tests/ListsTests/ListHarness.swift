@@ -208,8 +208,24 @@ final class TestPipe {
   }
 }
 
+/// Reads the rest of a list, which must take less than so much memory, and returns the number of entries.
+///
+/// For tests in their own process, since the memory of other tests would count, too.
+func countEntries(of reader: ListReader, growth kilobytes: Int, _ visit: (BatchEntry) -> Void = { _ in }) throws -> Int {
+  let before = anonymousKilobytes()
+  var (batch, count, peak) = (EntryBatch(), 0, 0)
+  while try reader.next(&batch, maximum: 4096) {
+    batch.entries.forEach(visit)
+    count += batch.entries.count
+    batch.removeAll()
+    peak = max(peak, anonymousKilobytes() - before)
+  }
+  precondition(peak < kilobytes, "\(peak) KiB")
+  return count
+}
+
 /// Memory of this process that isn't backed by files.
-func anonymousKilobytes() -> Int {
+private func anonymousKilobytes() -> Int {
   let status = String(decoding: readFile("/proc/self/status")!, as: UTF8.self)
   return Int(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }!.split(separator: " ").dropLast().last!)!
 }

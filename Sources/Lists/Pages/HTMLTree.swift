@@ -5,11 +5,7 @@ import Base
 /// The tree of a part of a page, by gumbo, which parses as browsers do without scripts. It owns gumbo's memory.
 struct HTMLTree: ~Copyable {
   /// The reason why the text after the tree must be parsed separately, or can't be.
-  enum End {
-    case complete, tooDeep, tooLarge, tooManyAttributes
-  }
-
-  let end: End
+  let end: CGumboEnd
   /// The length of the text that the tree has.
   let bytes: Int
   /// The memory that gumbo used, including that of the attempt that failed.
@@ -27,13 +23,7 @@ struct HTMLTree: ~Copyable {
     )
     let start = text.bindMemory(to: CChar.self).baseAddress
     let whole = withUnsafePointer(to: CChar(0)) { cgumbo_parse(start ?? $0, text.count, allowed) }
-    end =
-      switch whole.end {
-      case CGUMBO_COMPLETE: .complete
-      case CGUMBO_TOO_DEEP: .tooDeep
-      case CGUMBO_TOO_MANY_ATTRIBUTES: .tooManyAttributes
-      default: .tooLarge
-      }
+    end = whole.end
     if whole.end == CGUMBO_COMPLETE {
       (tree, bytes, usedBytes) = (whole, text.count, whole.used)
       return

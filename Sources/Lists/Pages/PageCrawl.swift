@@ -213,7 +213,7 @@ extension PageCrawl {
     } catch {
       return true
     }
-    return listed.withUnsafeBytes { images.add(images.key($0)) }
+    return listed.withUnsafeBytes { images.use(images.key($0), onPage: false) }
   }
 
   /// Returns the file of a page as a sitemap writes its URL; nil if it was named before, or if the rules exclude it.
@@ -269,26 +269,16 @@ private struct ImageUses {
 
   func key(_ url: UnsafeRawBufferPointer) -> UInt64 { max(1, XXH3_64bits_withSeed(url.baseAddress, url.count, seed)) }
 
-  /// Counts the current page, once; returns whether the image is new.
-  mutating func use(_ key: UInt64) -> Bool {
-    let index = slots.index(hash: key) { $0.key == key }
-    guard slots[index].isFree else {
-      if slots[index].lastPage != page {
-        slots[index].lastPage = page
-        slots[index].count += 1
-      }
-      return false
+  /// Counts the current page, once, unless no page has used the image so far; returns whether it is new.
+  mutating func use(_ key: UInt64, onPage: Bool = true) -> Bool {
+    var index = slots.index(hash: key) { $0.key == key }
+    let isNew = slots[index].isFree
+    if isNew { index = slots.insert(Slot(key: key), at: index) { $0.key } ?? index }
+    if onPage, slots[index].lastPage != page {
+      slots[index].lastPage = page
+      slots[index].count += 1
     }
-    _ = slots.insert(Slot(key: key, count: 1, lastPage: page), at: index) { $0.key }
-    return true
-  }
-
-  /// Adds an image that no page has used so far; returns whether it is new.
-  mutating func add(_ key: UInt64) -> Bool {
-    let index = slots.index(hash: key) { $0.key == key }
-    guard slots[index].isFree else { return false }
-    _ = slots.insert(Slot(key: key), at: index) { $0.key }
-    return true
+    return isNew
   }
 
   func count(_ key: UInt64) -> UInt64 { UInt64(slots[slots.index(hash: key) { $0.key == key }].count) }

@@ -35,7 +35,7 @@ package struct PageDocument: Sendable {
     isWebManifest: Bool = false
   ) {
     let collector = PageCollector(rules, base: url)
-    let (encoding, markBytes) = PageEncoding.ofStylesheet(bytes, contentType: contentType)
+    let (encoding, markBytes) = PageEncoding.of(bytes, contentType: contentType, isPage: false)
     collector.withText(bytes, encoding, markBytes: markBytes) { text in
       if isWebManifest { return JSONImages(.webManifest, collector, line: 1).read(text) }
       StylesheetScan.scan(text, as: .stylesheet, line: 1, into: collector)
@@ -84,7 +84,7 @@ private final class PageReader {
   }
 
   func read(_ bytes: UnsafeRawBufferPointer, contentType: String?) {
-    let (encoding, markBytes) = PageEncoding.ofPage(bytes, contentType: contentType)
+    let (encoding, markBytes) = PageEncoding.of(bytes, contentType: contentType, isPage: true)
     collector.withText(bytes, encoding, markBytes: markBytes) { readParts($0, firstLine: 1, depth: 0) }
     // After the page's own tree, so that there is one tree at a time. Each starts with the base of its page.
     let base = collector.base
@@ -123,14 +123,12 @@ private final class PageReader {
       line += UnsafeRawBufferPointer(rebasing: rest.prefix(tree.bytes)).lineBreaks
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(tree.bytes))
       switch tree.end {
-      case .complete: return
-      case .tooManyAttributes: return collector.document.remarks.add(.attributes, line: line)
-      case .tooLarge where tree.bytes == 0 || remainingBytes <= 0: return collector.document.remarks.add(.memory, line: line)
-      case .tooDeep:
-        collector.document.remarks.nesting.add(line: line)
-        if tree.bytes == 0 || remainingBytes <= 0 { return collector.document.remarks.add(.memory, line: line) }
-      case .tooLarge: break
+      case CGUMBO_COMPLETE: return
+      case CGUMBO_TOO_MANY_ATTRIBUTES: return collector.document.remarks.add(.attributes, line: line)
+      case CGUMBO_TOO_DEEP: collector.document.remarks.nesting.add(line: line)
+      default: break
       }
+      if tree.bytes == 0 || remainingBytes <= 0 { return collector.document.remarks.add(.memory, line: line) }
     }
   }
 

@@ -35,28 +35,23 @@ struct PageEncoding: Hashable {
     self.init(label: label)
   }
 
-  /// Returns the encoding of a page: by its mark, its `Content-Type`, a `meta` element, or its bytes.
-  static func ofPage(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> (PageEncoding, markBytes: Int) {
-    if let (encoding, count) = byteOrderMark(of: bytes) { return (encoding, count) }
+  /// Returns the encoding of a page, or else of a stylesheet, and the length of its mark: by the mark, the `Content-Type`, a declaration
+  /// in the text, or the bytes.
+  static func of(_ bytes: UnsafeRawBufferPointer, contentType: String?, isPage: Bool) -> (PageEncoding, markBytes: Int) {
+    if let mark = byteOrderMark(of: bytes) { return mark }
     if let encoding = PageEncoding(contentType: contentType) { return (encoding, 0) }
-    if let encoding = declared(in: bytes) {
-      // A page whose declaration could be read as ASCII isn't UTF-16.
-      return (utf16.contains(encoding) ? .utf8 : encoding, 0)
+    guard let encoding = isPage ? declared(in: bytes) : charsetRule(in: bytes) else {
+      return (!isPage || String(validating: bytes, as: UTF8.self) != nil ? .utf8 : .windows1252, 0)
     }
-    return (isUTF8(bytes) ? .utf8 : .windows1252, 0)
+    // A text whose declaration could be read as ASCII isn't UTF-16.
+    return (utf16.contains(encoding) ? .utf8 : encoding, 0)
   }
 
-  /// Returns the encoding of a stylesheet: by its mark, its `Content-Type` or `@charset` (CSS Syntax, section 3.2); UTF-8 if it
-  /// has none of these.
-  static func ofStylesheet(_ bytes: UnsafeRawBufferPointer, contentType: String?) -> (PageEncoding, markBytes: Int) {
-    if let (encoding, count) = byteOrderMark(of: bytes) { return (encoding, count) }
-    if let encoding = PageEncoding(contentType: contentType) { return (encoding, 0) }
-    let opening = bytes.prefix(1024)
+  /// The encoding that a stylesheet declares at its start (CSS Syntax, section 3.2).
+  private static func charsetRule(in bytes: UnsafeRawBufferPointer) -> PageEncoding? {
     let rule = "@charset \"".utf8
-    if opening.starts(with: rule), let encoding = PageEncoding(label: opening.dropFirst(rule.count).prefix { $0 != 0x22 }) {
-      return (utf16.contains(encoding) ? .utf8 : encoding, 0)
-    }
-    return (.utf8, 0)
+    guard bytes.starts(with: rule) else { return nil }
+    return PageEncoding(label: bytes.prefix(1024).dropFirst(rule.count).prefix { $0 != 0x22 })
   }
 
   /// Returns the bytes in UTF-8, with invalid ones replaced; at most `maximum` bytes. Nil if they are UTF-8 already.
@@ -100,19 +95,6 @@ struct PageEncoding: Hashable {
       return rest.prefix { !$0.isASCIIWhitespace && $0 != UInt8(ascii: ";") }
     }
     return nil
-  }
-
-  private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if bytes.allSatisfy({ $0 < 0x80 }) { return true }
-    var decoder = UTF8()
-    var iterator = bytes.makeIterator()
-    while true {
-      switch decoder.decode(&iterator) {
-      case .scalarValue: continue
-      case .emptyInput: return true
-      case .error: return false
-      }
-    }
   }
 
   /// The common labels of the standard, with the names that glibc has for their encodings.
