@@ -307,9 +307,13 @@ struct InputError: Error {
   init(_ message: String) { self.message = message }
 
   /// Creates an error from `errno` after a system call failed.
-  init(systemCall: String) {
-    self.init("\(systemCall) failed: \(errorSentence())")
-  }
+  init(systemCall: String) { self.init("\(systemCall) failed: \(errorSentence())") }
 
-  func error(in manifest: String) -> ListError { ListError(manifest: manifest, message: message) }
+  func error(in list: String) -> ListError { ListError(manifest: list, message: message) }
+
+  /// Calls `body`, and throws its error with the name of the list.
+  @inline(__always)
+  static func naming<R>(_ list: @autoclosure () -> String, _ body: () throws(InputError) -> R) throws(ListError) -> R {
+    do throws(InputError) { return try body() } catch { throw error.error(in: list()) }
+  }
 }

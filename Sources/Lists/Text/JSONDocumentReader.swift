@@ -33,9 +33,7 @@ final class JSONDocumentReader: RowReader {
     self.manifest = manifest
   }
 
-  func checkEnd() throws(ListError) {
-    if let failure { throw failure }
-  }
+  func checkEnd() throws(ListError) { if let failure { throw failure } }
 
   func next() -> RowStep {
     while failure == nil {

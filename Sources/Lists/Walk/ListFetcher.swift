@@ -90,18 +90,15 @@ final class ListOpener {
 
   /// Opens a local file.
   func open(_ index: Int, _ file: ListFile, of manifest: URLList) throws(ListError) -> OpenList {
-    do throws(InputError) {
-      let input: InputDescriptor? =
-        switch file.location {
-        case .path(let path): try InputDescriptor(path: path)
-        case .standardInput: try InputDescriptor(descriptor: standardInput, isOwned: false)
-        case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
-        case nil: nil
-        }
-      return OpenList(index, file, of: manifest, input: input, by: self, url: file.base)
-    } catch {
-      throw error.error(in: file.name)
+    let input = try InputError.naming(file.name) { () throws(InputError) -> InputDescriptor? in
+      switch file.location {
+      case .path(let path): return try InputDescriptor(path: path)
+      case .standardInput: return try InputDescriptor(descriptor: standardInput, isOwned: false)
+      case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
+      case nil: return nil
+      }
     }
+    return OpenList(index, file, of: manifest, input: input, by: self, url: file.base)
   }
 
   /// Throws if the file must be fetched but there is no fetcher.
@@ -126,14 +123,12 @@ final class ListOpener {
       throw ListError(manifest: file.name, message: "cannot fetch it: \(sentence)")
     case .fetched(let fetched):
       fetches[index] = nil
-      do throws(InputError) {
-        let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
-        let own = fetched.finalURL ?? url
-        let base = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
-        return .open(OpenList(index, file, of: manifest, input: input, by: self, fetched: fetched, url: base), own)
-      } catch {
-        throw error.error(in: file.name)
+      let input = try InputError.naming(file.name) { () throws(InputError) in
+        try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
       }
+      let own = fetched.finalURL ?? url
+      let base = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
+      return .open(OpenList(index, file, of: manifest, input: input, by: self, fetched: fetched, url: base), own)
     }
   }
 

@@ -196,14 +196,8 @@ package final class ListReader {
     } catch {
       failure = error
     }
-    do throws(InputError) {
-      try spool.finish()
-    } catch {
-      throw error.error(in: listNames.first ?? "")
-    }
-    let rows = SpooledRows(spool, files: pass.files, order: order) { [pass] in
-      pass.pages(file: $0, using: $1)
-    }
+    try InputError.naming(listNames.first ?? "") { () throws(InputError) in try spool.finish() }
+    let rows = SpooledRows(spool, files: pass.files, order: order) { [pass] in pass.pages(file: $0, using: $1) }
     phase = .spooled(rows, count: spool.count)
     return .more
   }
@@ -259,10 +253,8 @@ package final class ListReader {
       if isNew { pass.countGoodEntries(added.read - added.filtered - added.invalid, file: file) }
       return
     }
-    do throws(InputError) {
+    try InputError.naming(pass.files[file].name) { () throws(InputError) in
       try spool.append(run, priority: priority, file: file)
-    } catch {
-      throw error.error(in: pass.files[file].name)
     }
   }
 
@@ -289,10 +281,8 @@ package final class ListReader {
       if isNew, !isJudged, state == .good { pass.countGoodEntries(file: file) }
       return
     }
-    do throws(InputError) {
+    try InputError.naming(pass.files[file].name) { () throws(InputError) in
       try spool.append(row, priority: priority, file: file)
-    } catch {
-      throw error.error(in: pass.files[file].name)
     }
   }
 }

@@ -72,16 +72,12 @@ package final class ShardDivision {
         throw ListError(manifest: name, line: entry.line, message: "the entry is too long for a plan; leave it out with exclude")
       }
       let group = group(of: entry, hash)
-      try spooling { () throws(InputError) in
+      try InputError.naming("the plan") { () throws(InputError) in
         try spool.append(group)
         try spool.append(UInt32(line.count))
         try line.withRawBytes { line throws(InputError) in try spool.append(line) }
       }
     }
-  }
-
-  private func spooling<Result>(_ body: () throws(InputError) -> Result) throws(ListError) -> Result {
-    do throws(InputError) { return try body() } catch { throw error.error(in: "the plan") }
   }
 
   private func group(of entry: Entry, _ hash: UInt64) -> UInt32 {
@@ -108,7 +104,7 @@ package final class ShardDivision {
   ///
   /// - Parameter duration: an estimate for a shard; those that take longest start first.
   package func write(_ size: Size, to folder: String, duration: (Part) -> Double) throws(ListError) -> [Part] {
-    try spooling { () throws(InputError) in try spool.flush() }
+    try InputError.naming("the plan") { () throws(InputError) in try spool.flush() }
     let (parts, shards) = pack(size)
     let order = parts.indices.sorted {
       (duration(parts[$1]), parts[$1].entries, $0) < (duration(parts[$0]), parts[$0].entries, $1)
@@ -154,7 +150,7 @@ package final class ShardDivision {
     let window = TextWindow(order: .fifo)
     var offset: UInt64 = 0
     while offset < spool.count {
-      let (group, line) = try spooling { () throws(InputError) in try spooledLine(at: offset, window) }
+      let (group, line) = try InputError.naming("the plan") { () throws(InputError) in try spooledLine(at: offset, window) }
       offset += UInt64(8 + line.count)
       texts[place(Int(group))] += line
       buffered += line.count

@@ -70,11 +70,8 @@ package final class ShardEntries: EntrySource {
   package init(path: String, lists: [(name: String, file: String?)], count: Int, list: ListFingerprint) throws(ListError) {
     (name, listNames, files) = (path, lists.map(\.name), lists.map(\.file))
     (expectedEntries, othersHaveEntries, listFingerprint) = (count, list.entries > count, list)
-    do throws(InputError) {
-      buffer = InputBuffer(InputStream(try InputDescriptor(path: path)))
-    } catch {
-      throw error.error(in: path)
-    }
+    let input = try InputError.naming(path) { () throws(InputError) in try InputDescriptor(path: path) }
+    buffer = InputBuffer(InputStream(input))
     lines = LineReader(buffer)
   }
 
