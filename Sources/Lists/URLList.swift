@@ -27,14 +27,11 @@ package struct URLList: Sendable {
     }
   }
 
-  /// A URL in the job file.
+  /// A URL in the job file, as written, and its line, from 1.
   package struct InlineEntry: Sendable, Hashable {
-    /// The URL as written.
     package var text: String
-    /// Its line in the job file, from 1.
     package var line: UInt64
 
-    /// Creates an entry at a line.
     package init(text: String, line: UInt64) {
       self.text = text
       self.line = line
@@ -43,13 +40,10 @@ package struct URLList: Sendable {
 
   /// The format of rows.
   package enum Format: String, Sendable, CaseIterable {
-    /// Detected: by the extension of the file or of the URL's path, ignoring `.gz`; then by the server's
-    /// `Content-Type`; then by the first bytes: XML, HTML, JSON, CSV by its header, a line of an access log, a robots.txt or a
-    /// list of URLs. Any other file is refused. XML is a sitemap or a feed by its root element. A detected log is counted
-    /// separately, not with other files of its pattern.
+    /// Detected: by the extension of the file or of the URL's path, ignoring `.gz`; then by the server's `Content-Type`; then by
+    /// the first bytes, and XML by its root element. A file that isn't a list is refused.
     case auto
-    /// One URL per line; blank lines and lines that start with `#` are skipped. A line that isn't a URL or a path, or has words
-    /// after the URL, is invalid.
+    /// One URL per line, without words after it; blank lines and lines that start with `#` are skipped.
     case text
     /// RFC 4180 with a header row, which also shows the delimiter: a comma, a semicolon, a tab or a bar.
     case csv
@@ -59,29 +53,25 @@ package struct URLList: Sendable {
     case jsonl
     /// XML of sitemaps.org; indexes are followed.
     ///
-    /// Entries are images: each `image:loc` (Google's image extension), and the `loc` of a `url` if its path ends in an
-    /// image extension such as `.jpg`. Any other `loc` is a page and is ignored, unless ``include`` is given, which
-    /// then decides. ``URLList/sitemapPages`` says whether it is read for its images. The line of an entry is that of its element.
+    /// Entries are images: each `image:loc` (Google's image extension), and the `loc` of a `url` if its path ends in an image
+    /// extension. Any other `loc` is a page, which ``URLList/sitemapPages`` and ``include`` decide on.
     case sitemap
     /// RSS 2.0 or Atom, such as a product feed of Google Merchant Center.
     ///
     /// Entries are images, each once per item: `image_link`, `additional_image_link` and `lifestyle_image_link` of Google's
     /// namespace, `media:content` and `media:thumbnail`, an `enclosure` of an image type, and the feed's own `image`, `logo`
-    /// and `icon`. Their identifier is `g:id`, else the item's `guid` or `id`. The line of an entry is that of its element.
+    /// and `icon`. Their identifier is `g:id`, else the item's `guid` or `id`.
     case feed
     /// An access log of a web server, a load balancer or a CDN: lines with a quoted request (`%h %l %u %t "%r" %>s %b …` and
     /// similar), the W3C extended format, Squid's own, or JSON.
     ///
-    /// Entries are the targets of GET requests with status 200, 206 or 304, each once, most requested first, and by
-    /// first request if the counts are equal; the line of an entry is that of its first request. Only paths that end in
-    /// an image extension count, unless ``include`` is given, which then decides. The files of a pattern are counted
-    /// together, as one log.
-    ///
-    /// With a ``baseURL``, all entries are URLs of its scheme, host and port, whatever the log contains. Without one,
-    /// the log must contain only absolute URLs, as a forward proxy writes them, and ``include`` must select among them.
+    /// Entries are the targets of GET requests with status 200, 206 or 304, each once, most requested first, with the line of the
+    /// first request. Only paths that end in an image extension count, unless ``include`` is given, which then decides. The files
+    /// of a pattern are counted together. All entries are URLs of the site of ``baseURL``; without one, the log must contain only
+    /// absolute URLs, as a forward proxy writes them, and ``include`` must select among them.
     case combined
-    /// HTML. Entries are the images of the page and of its stylesheets, each once; pages that it links to are read by
-    /// ``crawl``. Scripts don't run. The line of an entry is that of its element.
+    /// HTML, without running its scripts. Entries are the images of the page and of its stylesheets, each once; ``crawl`` decides
+    /// on the pages that it links to.
     case page
   }
 
@@ -107,8 +97,8 @@ package struct URLList: Sendable {
     package var priority: String
     /// The field with an identifier for reports, such as that of a product. Default: `id`.
     package var id = "id"
-    /// The fields with what the image must be: the SHA-256 of its body in hexadecimal digits, its width and height in pixels, and the
-    /// size of its body. Any may be absent or empty. Defaults: `sha256`, `width`, `height`, `bytes`.
+    /// The fields with what the image must be: the SHA-256 of its body in hexadecimal digits, its width and height in pixels, and
+    /// the size of its body. Any may be absent or empty. Defaults: `sha256`, `width`, `height`, `bytes`.
     package var sha256 = "sha256", width = "width", height = "height", bytes = "bytes"
 
     /// Creates the names of the fields, the others with their defaults.
@@ -118,21 +108,17 @@ package struct URLList: Sendable {
     }
   }
 
-  /// The origin of the list.
   package var source: Source
-  /// The name in reports, as the user wrote it. Each file of a pattern has its own path as its name, relative if the
-  /// pattern is.
+  /// The name in reports, as the user wrote it. A file of a pattern has its path as its name, relative if the pattern is.
   package var name: String
-  /// The format of rows. Default: ``Format/auto``.
   package var format = Format.auto
   /// The priority of entries that don't name one. Default: normal.
   package var priority = LoadPriority.normal
-  /// The URL against which relative entries are resolved. Default: nil, which means the URL that the list was
-  /// fetched from; relative entries of other lists are invalid. The paths of an access log are never resolved
-  /// against the log's own URL.
+  /// The URL against which relative entries are resolved. Default: nil, which means the URL that the list was fetched from,
+  /// except for the paths of an access log.
   package var baseURL: BaseURL?
-  /// Whether the response decides what the URL leads to: a page, an image, or a list. An image, or a URL that can't be
-  /// fetched, is the only entry. Default: false, a list.
+  /// Whether the response decides what the URL leads to: a page, a list, or an image, which is the only entry. Default: false, a
+  /// list.
   package var isOfAnyKind = false
   /// Pages: which other pages are read. Default: none.
   package var crawl = Crawl()
@@ -140,21 +126,19 @@ package struct URLList: Sendable {
   package var lazyAttributes = PageRules.usualLazyAttributes
   /// Sitemaps: what becomes of pages. Default: undecided.
   package var sitemapPages = SitemapPages.undecided
-  /// The names of the fields in CSV, TSV and JSON Lines.
   package var columns = Columns()
   /// Only entries that match one of these are read; all if empty, which is the default.
   package var include: [URLPattern] = []
   /// Entries that match one of these are skipped, even if included. Default: none.
   package var exclude: [URLPattern] = []
-  /// The maximum number of valid entries, counted after ``include`` and ``exclude`` and before ordering; reading stops
-  /// there. Default: no limit.
+  /// The maximum number of valid entries, after ``include`` and ``exclude``; reading stops there. Default: no limit.
   package var limit: Int?
   /// Makes other URLs from those of the list, which ``include``, ``exclude`` and ``limit`` then apply to. Default: nil.
   package var template: URLTemplate?
   /// Signs the URLs, after ``template``. Default: nil.
   package var signer: URLSigner?
-  /// Sitemaps: skip entries whose `lastmod` isn't later. Default: nil, skip none. Entries without a readable `lastmod`
-  /// are kept; a date without a time means its end. Applies to the sitemaps of an index, too.
+  /// Sitemaps: skips entries, and sitemaps of an index, whose `lastmod` isn't later. A date without a time means its end, and
+  /// entries without a readable one are kept. Default: nil, skip none.
   package var newerThan: Timestamp?
   /// Sitemaps: whether `<priority>` sets the priority: very-high from 0.9, high from 0.7, normal from 0.4, low from
   /// 0.2, else very-low; ``priority`` if it is missing. Default: false.
@@ -162,7 +146,6 @@ package struct URLList: Sendable {
   /// Sitemaps: whether an image that was cached before the `lastmod` of its entry is requested again. Default: false.
   package var usesLastModified = false
 
-  /// Creates a list with default settings.
   package init(_ source: Source, name: String) {
     self.source = source
     self.name = name
@@ -170,8 +153,7 @@ package struct URLList: Sendable {
 }
 
 extension URLList {
-  /// The format of a file of this list, from the settings and the file's name; ``Format/auto`` if its first bytes
-  /// decide.
+  /// The format of a file of this list, from the settings and the file's name; ``Format/auto`` if its first bytes decide.
   ///
   /// If the settings don't say it, ``Format/sitemap`` may be a feed, too, by the root element.
   func format(of file: ListFile) -> Format {
@@ -183,13 +165,11 @@ extension URLList {
     }
     guard format == .auto else { return format }
     if case .path(let path)? = file.location, LocalPages.isPage(path) { return .page }
-    let path =
-      switch file.location {
-      case .path(let path): path
-      case .url(let url): String(decoding: url.bytes[url.parts.path], as: UTF8.self)
-      case .standardInput, nil: ""
-      }
-    return Self.format(ofPath: path.lowercased())
+    switch file.location {
+    case .path(let path): return Self.format(ofPath: path)
+    case .url(let url): return Self.format(ofPath: url.path)
+    case .standardInput, nil: return .auto
+    }
   }
 
   /// Whether its images may be those of several pages.
@@ -215,13 +195,11 @@ extension URLList {
   /// Whether its name says that it is a sitemap.
   private var isSitemapByName: Bool {
     guard format == .auto else { return format == .sitemap }
-    let path =
-      switch source {
-      case .file(let path), .glob(let path): path
-      case .url(let url): String(decoding: url.bytes[url.parts.path], as: UTF8.self)
-      case .standardInput, .inline: ""
-      }
-    return Self.format(ofPath: path.lowercased()) == .sitemap || path == "/robots.txt"
+    switch source {
+    case .file(let path), .glob(let path): return Self.format(ofPath: path) == .sitemap
+    case .url(let url): return Self.format(ofPath: url.path) == .sitemap || url.path == "/robots.txt"
+    case .standardInput, .inline: return false
+    }
   }
 
   /// The format of a fetched file of this list: by its name, else by its `Content-Type`.
@@ -262,7 +240,8 @@ extension URLList {
   }
 
   private static func format(ofPath path: String) -> Format {
-    let name = path.hasSuffix(".gz") ? String(path.dropLast(3)) : path
+    var name = path.lowercased()
+    if name.hasSuffix(".gz") { name.removeLast(3) }
     if name.hasSuffix(".csv") { return .csv }
     if name.hasSuffix(".tsv") || name.hasSuffix(".tab") { return .tsv }
     if name.hasSuffix(".jsonl") || name.hasSuffix(".ndjson") { return .jsonl }
@@ -289,7 +268,6 @@ package struct ListError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The problem and what to do, as a clause without the location.
   package let message: String
 
-  /// Creates an error of the list with that name.
   package init(manifest: String, line: UInt64? = nil, message: String) {
     self.manifest = manifest
     self.line = line

@@ -11,8 +11,8 @@ enum CSSToken: Equatable {
 
 /// Splits a stylesheet into tokens (CSS Syntax Level 3, section 4.3), in one pass and without looking far ahead.
 struct CSSTokenizer {
-  /// The characters of the last token without escapes: the name of a function, at-rule or identifier, a string's or URL's text, or
-  /// the unit of a number.
+  /// The characters of the last token without escapes: the name of a function, at-rule or identifier, a string's or URL's text,
+  /// or the unit of a number.
   private(set) var value: [UInt8] = []
   /// The number as written, without its unit.
   private(set) var number: Range<Int> = 0..<0

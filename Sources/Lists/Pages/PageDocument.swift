@@ -1,7 +1,8 @@
 import CGumbo
 package import Base
 
-/// The images, links and stylesheets of an HTML page, without running its scripts; or those of a stylesheet or a web app manifest.
+/// The images, links and stylesheets of an HTML page, without running its scripts; or those of a stylesheet or a web app
+/// manifest.
 package struct PageDocument: Sendable {
   /// The images in document order; those of `srcdoc` documents follow. An image occurs as often as the page names it.
   package internal(set) var images: [PageImage] = []
@@ -19,7 +20,8 @@ package struct PageDocument: Sendable {
 
   /// Parses a page.
   ///
-  /// Any bytes are a page; nothing fails. `contentType` is the value of the header field, and `url` the page's URL after redirects.
+  /// Any bytes are a page; nothing fails. `contentType` is the value of the header field, and `url` the page's URL after
+  /// redirects.
   package init(_ bytes: UnsafeRawBufferPointer, contentType: String?, url: BaseURL, rules: PageRules = PageRules()) {
     let collector = PageCollector(rules, base: url)
     PageReader(collector).read(bytes, contentType: contentType)

@@ -35,8 +35,8 @@ struct PageEncoding: Hashable {
     self.init(label: label)
   }
 
-  /// Returns the encoding of a page, or else of a stylesheet, and the length of its mark: by the mark, the `Content-Type`, a declaration
-  /// in the text, or the bytes.
+  /// Returns the encoding of a page, or else of a stylesheet, and the length of its mark: by the mark, the `Content-Type`, a
+  /// declaration in the text, or the bytes.
   static func of(_ bytes: UnsafeRawBufferPointer, contentType: String?, isPage: Bool) -> (PageEncoding, markBytes: Int) {
     if let mark = byteOrderMark(of: bytes) { return mark }
     if let encoding = PageEncoding(contentType: contentType) { return (encoding, 0) }

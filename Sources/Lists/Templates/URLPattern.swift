@@ -10,9 +10,9 @@ package struct InvalidPattern: Error, Sendable, Hashable {
 
 /// A rule that matches URLs: a glob over the path, or `re:` and a regular expression over the whole URL.
 ///
-/// Both match a URL as it is requested or with unified percent-encodings, whatever spelling a list has. A glob with a slash must match the whole path, a glob without one the last segment, so
-/// that `*.jpg` means every JPEG file; see ``PathGlob`` for its syntax. An expression is a POSIX extended one
-/// (regex(7)), and matches anywhere unless anchored. Both are case-sensitive.
+/// Both match a URL as it is requested or with unified percent-encodings, whatever spelling a list has. A glob with a slash must
+/// match the whole path, a glob without one the last segment, so that `*.jpg` means every JPEG file; see ``PathGlob`` for its
+/// syntax. An expression is a POSIX extended one (regex(7)), and matches anywhere unless anchored. Both are case-sensitive.
 package struct URLPattern: Sendable {
   private enum Kind: Sendable {
     case glob(PathGlob)

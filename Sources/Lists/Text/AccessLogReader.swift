@@ -133,8 +133,8 @@ final class AccessLogReader: RowReader {
 
 /// The escapes of log files: `\xHH`, `\"`, `\\`, and those of C for white space.
 enum LogEscapes {
-  /// Appends the text without its escapes; a backslash that starts no escape is kept. Control characters become percent-encodings, since
-  /// URLs lose some of them otherwise.
+  /// Appends the text without its escapes; a backslash that starts no escape is kept. Control characters become
+  /// percent-encodings, since URLs lose some of them otherwise.
   static func appendUndone(_ text: UnsafeRawBufferPointer, to bytes: GrowingBytes) {
     var rest = text[...]
     while let backslash = rest.firstIndex(of: UInt8(ascii: "\\")) {

@@ -79,7 +79,8 @@ final class CSVReader: RowReader {
     }
   }
 
-  /// Chooses the delimiter by the first line, and consumes one that only names it, as Excel writes; returns false if it would block.
+  /// Chooses the delimiter by the first line, and consumes one that only names it, as Excel writes; returns false if it would
+  /// block.
   private func chooseDelimiter() -> Bool {
     let isBreak: (UInt8) -> Bool = { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     let feed = buffer.find { bytes in bytes.drop(while: isBreak).firstIndex(of: UInt8(ascii: "\n")) }

@@ -167,8 +167,8 @@ struct JSONCursor {
     return true
   }
 
-  /// Moves over an array and calls `body` with the cursor before each element, which `body` moves over. Returns false without moving
-  /// if no array comes next.
+  /// Moves over an array and calls `body` with the cursor before each element, which `body` moves over. Returns false without
+  /// moving if no array comes next.
   mutating func elements(_ body: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) -> Bool {
     guard take(UInt8(ascii: "[")) else { return false }
     if take(UInt8(ascii: "]")) { return true }

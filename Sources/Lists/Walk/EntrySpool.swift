@@ -3,8 +3,8 @@ import Base
 
 /// The rows of all lists, sorted by priority, on disk, so that LIFO and several priorities need constant memory.
 ///
-/// One forward pass writes a file for each priority, which is then read forwards or backwards in blocks. The files are small beside
-/// the images that their URLs lead to. They are unlinked, and created when first needed.
+/// One forward pass writes a file for each priority, which is then read forwards or backwards in blocks. The files are small
+/// beside the images that their URLs lead to. They are unlinked, and created when first needed.
 final class EntrySpool {
   /// The rows of a priority.
   final class Tape {
@@ -241,8 +241,8 @@ struct RowTrailer {
     expectation.format = format.flatMap(ImageFormat.init(rawValue:))
   }
 
-  /// Writes values, or reads them in the same order. Texts have a length in two bytes, and optional values a byte that says whether
-  /// they are there.
+  /// Writes values, or reads them in the same order. Texts have a length in two bytes, and optional values a byte that says
+  /// whether they are there.
   private struct Coder {
     var written: [UInt8] = []
     /// The bytes to read; nil if it writes.

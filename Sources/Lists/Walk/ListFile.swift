@@ -47,7 +47,7 @@ struct ListFile {
   var url: BaseURL? { if case .url(let url)? = location { url } else { nil } }
 
   /// Whether it is at the URL of a site's robots.txt (RFC 9309, section 2.3).
-  var isRobots: Bool { url.map { kind == .listed && $0.bytes[$0.parts.path].elementsEqual("/robots.txt".utf8) } ?? false }
+  var isRobots: Bool { kind == .listed && url?.path == "/robots.txt" }
 
   /// Whether it is fetched from an origin that the user named, not only a server.
   var isOfOwnOrigin: Bool {
@@ -142,6 +142,8 @@ extension URLList {
 }
 
 extension BaseURL {
+  var path: String { String(decoding: bytes[parts.path], as: UTF8.self) }
+
   /// Whether both have the same scheme, host and port.
   func hasSameOrigin(as other: BaseURL) -> Bool {
     parts.isSecure == other.parts.isSecure && bytes[parts.hostAndPort] == other.bytes[other.parts.hostAndPort]

@@ -105,8 +105,8 @@ package final class ListReader {
 
   /// Appends at most `maximum` entries without waiting for a pipe or the network.
   ///
-  /// If lists, or sitemaps of an index, can't be read, or not to their end, the first such error is thrown after the entries of all
-  /// others were returned; the ``warnings`` have the others.
+  /// If lists, or sitemaps of an index, can't be read, or not to their end, the first such error is thrown after the entries of
+  /// all others were returned; the ``warnings`` have the others.
   package func nextAvailable(_ batch: inout EntryBatch, maximum: Int) throws(ListError) -> Status {
     defer { addNames() }
     if let failure, case .ended = phase { throw failure }

@@ -341,8 +341,8 @@ extension ListWalk {
     }
   }
 
-  /// A page is complete without its web app manifest, which some servers lack. A sitemap asks for its pages; one that another page
-  /// links to may be gone.
+  /// A page is complete without its web app manifest, which some servers lack. A sitemap asks for its pages; one that another
+  /// page links to may be gone.
   private func lose(_ error: ListError, of file: ListFile) {
     guard file.kind == .webManifest || file.kind == .page && !file.isListedPage else { return lose(error) }
     if let warning = lostPages.add(error) { warnings.append(warning) }

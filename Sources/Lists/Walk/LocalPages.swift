@@ -51,8 +51,8 @@ enum LocalPages {
     return try? BaseURL(String(decoding: text, as: UTF8.self))
   }
 
-  /// The paths of pages below a folder, sorted by their bytes; hidden files and folders are skipped, and links to folders, which may
-  /// form a circle.
+  /// The paths of pages below a folder, sorted by their bytes; hidden files and folders are skipped, and links to folders, which
+  /// may form a circle.
   private static func relativePaths(in folder: String, of manifest: URLList) throws(ListError) -> [String] {
     var pages: [String] = []
     var folders = [(path: "", depth: 0)]

@@ -34,8 +34,8 @@ struct PlainRow {
 
 enum RowStep {
   case row(Row)
-  /// A file whose rows follow: a sitemap or a page as an index or a sitemap writes its URL, or what a page names with its normalised
-  /// URL.
+  /// A file whose rows follow: a sitemap or a page as an index or a sitemap writes its URL, or what a page names with its
+  /// normalised URL.
   case child(UnsafeRawBufferPointer, line: UInt64, ListFile.Kind)
   /// Other work may get a turn before the next call.
   case nothingYet

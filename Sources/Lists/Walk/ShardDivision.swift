@@ -6,8 +6,8 @@ package import Base
 
 /// Divides the entries of all lists into the files of shards, each host into one of them.
 ///
-/// Entries are written to a spool first, since the sizes of hosts decide, and sorted into files from there. Memory doesn't grow with
-/// their number, only with that of hosts.
+/// Entries are written to a spool first, since the sizes of hosts decide, and sorted into files from there. Memory doesn't grow
+/// with their number, only with that of hosts.
 package final class ShardDivision {
   /// How large shards are.
   package enum Size: Sendable {

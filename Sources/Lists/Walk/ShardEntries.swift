@@ -17,8 +17,8 @@ package protocol EntrySource: AnyObject {
 }
 
 extension EntrySource {
-  /// Appends at most `maximum` entries, blocking while a pipe is empty; returns false at the end, with nothing appended. Throws as
-  /// ``nextAvailable(_:maximum:)`` does.
+  /// Appends at most `maximum` entries, blocking while a pipe is empty; returns false at the end, with nothing appended. Throws
+  /// as ``nextAvailable(_:maximum:)`` does.
   package func next(_ batch: inout EntryBatch, maximum: Int) throws(ListError) -> Bool {
     let before = batch.entries.count
     while true {
@@ -44,8 +44,8 @@ extension ListReader: EntrySource {}
 
 /// A shard's entries in a file of their own, which a plan has written: TSV, compressed with gzip, in the order of requests.
 ///
-/// Its columns are the URL as written, the index of the list, the line, the priority, the state (empty, `filtered` or `invalid`), the
-/// number of pages, the reason why the entry is invalid, and all else that the list says, in hexadecimal digits.
+/// Its columns are the URL as written, the index of the list, the line, the priority, the state (empty, `filtered` or `invalid`),
+/// the number of pages, the reason why the entry is invalid, and all else that the list says, in hexadecimal digits.
 package final class ShardEntries: EntrySource {
   static let header = "url\tlist\tline\tpriority\tstate\tpages\tproblem\tnote\n"
 

@@ -129,7 +129,8 @@ final class TextWindow {
     return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(offset - range.lowerBound) + length])
   }
 
-  /// Returns the bytes at `offset`, valid until the next call; nil if the file ends before them. The window is longer than `length`.
+  /// Returns the bytes at `offset`, valid until the next call; nil if the file ends before them. The window is longer than
+  /// `length`.
   func bytes(at offset: UInt64, length: Int, of file: SpoolFile) throws(InputError) -> UnsafeRawBufferPointer? {
     if let held = heldBytes(at: offset, length: length) { return held }
     let end = offset + UInt64(length)

@@ -101,8 +101,8 @@ enum LastModified {
 
 /// Judges whether the `lastmod` values of one sitemap can be the times of changes.
 ///
-/// Some servers make a sitemap for each request and set the current time, and some write times that are yet to come. Such values make
-/// every entry look new.
+/// Some servers make a sitemap for each request and set the current time, and some write times that are yet to come. Such values
+/// make every entry look new.
 struct LastModifiedCheck {
   /// A value without a zone may be ahead by half a day.
   private static let futureTolerance = Duration.seconds(86_400)
