@@ -267,42 +267,32 @@ enum BraceExpansion {
   private static let maximumAlternatives = 256
 
   static func expand(_ text: [UInt8]) throws(InvalidPattern) -> [[UInt8]] {
-    guard let (open, commas, close) = try firstGroup(in: text) else { return [text] }
-    var results: [[UInt8]] = []
-    let tails = try expand(Array(text[(close + 1)...]))
-    var start = open + 1
-    for end in commas + [close] {
-      for middle in try expand(Array(text[start..<end])) {
-        for tail in tails { results.append(text[..<open] + middle + tail) }
-      }
-      start = end + 1
-    }
-    guard results.count <= maximumAlternatives else {
-      throw InvalidPattern("the braces expand to more than \(maximumAlternatives) patterns; split the pattern")
-    }
-    return results
+    var rest = text[...]
+    return try expand(&rest, inGroup: false)
   }
 
-  private static func firstGroup(in text: [UInt8]) throws(InvalidPattern) -> (open: Int, commas: [Int], close: Int)? {
-    var open: Int?
-    var commas: [Int] = []
-    var depth = 0
-    var index = 0
-    while index < text.count {
-      switch text[index] {
-      case UInt8(ascii: "\\"): index += 1
-      case UInt8(ascii: "{"):
-        depth += 1
-        if depth == 1 { open = index }
-      case UInt8(ascii: ",") where depth == 1: commas.append(index)
-      case UInt8(ascii: "}") where depth > 0:
-        depth -= 1
-        if depth == 0 { return (open!, commas, index) }
-      default: break
+  /// Expands the text up to the comma or brace that ends an alternative of a group.
+  private static func expand(_ rest: inout ArraySlice<UInt8>, inGroup: Bool) throws(InvalidPattern) -> [[UInt8]] {
+    var results: [[UInt8]] = [[]]
+    while let byte = rest.first, !inGroup || byte != UInt8(ascii: ",") && byte != UInt8(ascii: "}") {
+      rest.removeFirst()
+      var alternatives = [[byte]]
+      if byte == UInt8(ascii: "\\") {
+        alternatives[0] += rest.prefix(1)
+        rest = rest.dropFirst()
+      } else if byte == UInt8(ascii: "{") {
+        alternatives = try expand(&rest, inGroup: true)
+        while rest.first == UInt8(ascii: ",") {
+          rest.removeFirst()
+          alternatives += try expand(&rest, inGroup: true)
+        }
+        if rest.popFirst() == nil { throw InvalidPattern("a { is not closed; write \\{ for the character itself") }
       }
-      index += 1
+      results = results.flatMap { beginning in alternatives.map { beginning + $0 } }
+      guard results.count <= maximumAlternatives else {
+        throw InvalidPattern("the braces expand to more than \(maximumAlternatives) patterns; split the pattern")
+      }
     }
-    if depth > 0 { throw InvalidPattern("a { is not closed; write \\{ for the character itself") }
-    return nil
+    return results
   }
 }

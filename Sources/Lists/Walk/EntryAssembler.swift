@@ -28,15 +28,11 @@ final class EntryAssembler {
     base: BaseURL?,
     to batch: inout EntryBatch
   ) -> ListReader.Counts {
-    var counts = ListReader.Counts(read: rows.count)
+    var counts = ListReader.Counts()
     let isFiltered = !manifests[index].include.isEmpty || !manifests[index].exclude.isEmpty
     for row in rows {
       guard !isFiltered, let parts = URLNormalizer.parts(ofNormalForm: row.url) else {
-        switch append(row.row, priority: priority, file: file, manifest: index, base: base, to: &batch) {
-        case .good: break
-        case .filtered: counts.filtered += 1
-        case .invalid: counts.invalid += 1
-        }
+        counts.add(append(row.row, priority: priority, file: file, manifest: index, base: base, to: &batch))
         continue
       }
       let start = batch.bytes.count
@@ -51,6 +47,7 @@ final class EntryAssembler {
         )
       )
     }
+    counts.read = rows.count
     return counts
   }
 

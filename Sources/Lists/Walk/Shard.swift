@@ -150,34 +150,31 @@ struct ShardFilter {
     _ source: ListFile,
     _ assembler: EntryAssembler
   ) -> (state: BatchEntry.State, isOwn: Bool) {
-    let (state, hash, isOwn) = find(row, file, source, assembler)
+    var state = BatchEntry.State.good
+    let (hash, isOwn): (UInt64, Bool)
+    if let parts = assembler.partsOfGoodEntry(row, manifest: source.manifest) {
+      (hash, isOwn) = owner(of: row.url, parts)
+    } else {
+      scratch.removeAll()
+      state = assembler.append(row, priority: .normal, file: file, manifest: source.manifest, base: source.base, to: &scratch)
+      let entry = scratch.entries[0]
+      if case .invalid = state {
+        hash = Shard.hash(line: row.line, ofManifest: source.name)
+        isOwn = shard?.owns(hash) ?? true
+      } else {
+        (hash, isOwn) = scratch.bytes.withUnsafeBytes {
+          owner(of: UnsafeRawBufferPointer(rebasing: $0[entry.requestRange]), entry.parts)
+        }
+      }
+    }
     list.add(hash)
     if isOwn { ownCount += 1 } else if state != .filtered { othersHaveEntries = true }
     return (state, isOwn)
   }
 
-  private mutating func find(
-    _ row: Row,
-    _ file: Int,
-    _ source: ListFile,
-    _ assembler: EntryAssembler
-  ) -> (state: BatchEntry.State, hash: UInt64, isOwn: Bool) {
-    if let parts = assembler.partsOfGoodEntry(row, manifest: source.manifest) {
-      let hash = Shard.hash(row.url)
-      return (.good, hash, shard?.owns(url: row.url, parts: parts, hash: hash) ?? true)
-    }
-    scratch.removeAll()
-    let state = assembler.append(row, priority: .normal, file: file, manifest: source.manifest, base: source.base, to: &scratch)
-    if case .invalid = state {
-      let hash = Shard.hash(line: row.line, ofManifest: source.name)
-      return (state, hash, shard?.owns(hash) ?? true)
-    }
-    let entry = scratch.entries[0]
-    return scratch.bytes.withUnsafeBytes { bytes in
-      let url = UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])
-      let hash = Shard.hash(url)
-      return (state, hash, shard?.owns(url: url, parts: entry.parts, hash: hash) ?? true)
-    }
+  private func owner(of url: UnsafeRawBufferPointer, _ parts: URLParts) -> (hash: UInt64, isOwn: Bool) {
+    let hash = Shard.hash(url)
+    return (hash, shard?.owns(url: url, parts: parts, hash: hash) ?? true)
   }
 
   /// The estimated number of the shard's rows among `all` rows.
